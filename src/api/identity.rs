@@ -1,0 +1,21 @@
+//! `/health` and `/v1/whoami`.
+
+use serde_json::json;
+
+use super::{Call, Reply};
+use crate::gateway::Credential;
+use crate::service::Outcome;
+
+/// `GET /health`: the process answers.
+pub fn health() -> Outcome<Reply> {
+    Reply::ok(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// `GET /v1/whoami`: what the credential resolved to.
+pub fn whoami(call: &Call) -> Outcome<Reply> {
+    let (auth, env) = match &call.principal.credential {
+        Credential::Key { env, .. } => ("api_key", env.name()),
+        Credential::Session => ("jwt", ""),
+    };
+    Reply::ok(&json!({"account": call.principal.account, "auth": auth, "env": env}))
+}

@@ -1,0 +1,71 @@
+//! `/v1/namespaces`: creating, listing and deleting namespaces.
+
+use cuebase_storage::records::NamespaceRecord;
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::keys::dashboard_only;
+use super::{Call, Reply};
+use crate::service::{Failure, Outcome};
+use crate::time::format_ms;
+
+/// Namespaces in one listing.
+const LISTED_MAX: usize = 200;
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    name: Option<Value>,
+}
+
+/// `POST /v1/namespaces`.
+pub fn create(call: &Call) -> Outcome<Reply> {
+    refuse_scoped(call)?;
+    let body: Body = call.json()?;
+    let name = body.name.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let (record, new) = call.service.namespaces.create(&call.principal.account, name)?;
+    let status = if new { StatusCode::CREATED } else { StatusCode::OK };
+    Reply::json(status, &json!({"name": record.name, "created_at": format_ms(record.created_at_ms)}))
+}
+
+/// `GET /v1/namespaces`. A scoped key sees its own alone.
+pub fn list(call: &Call) -> Outcome<Reply> {
+    let namespaces = &call.service.namespaces;
+    let account = &call.principal.account;
+    let records = match call.principal.scope() {
+        Some(own) => namespaces.record(account, own)?.into_iter().collect(),
+        None => namespaces.list(account, call.query.get("after"), LISTED_MAX)?,
+    };
+    let listed: Vec<Value> = records.iter().map(listed).collect();
+    Reply::ok(&json!({"namespaces": listed}))
+}
+
+/// A namespace in a listing.
+pub fn listed(record: &NamespaceRecord) -> Value {
+    json!({
+        "name": record.name,
+        "created_at": format_ms(record.created_at_ms),
+        "updated_at": format_ms(record.updated_at_ms),
+        "memories": record.memories,
+        "head": record.head,
+    })
+}
+
+/// `DELETE /v1/namespaces/{name}`.
+pub fn delete(call: &Call) -> Outcome<Reply> {
+    refuse_scoped(call)?;
+    dashboard_only(call)?;
+    let name = call.parameters.first().map(String::as_str).unwrap_or_default();
+    if !call.service.namespaces.delete(&call.principal.account, name)? {
+        return Err(Failure::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
+    }
+    Reply::ok(&json!({"name": name, "deleted": true}))
+}
+
+fn refuse_scoped(call: &Call) -> Outcome<()> {
+    match call.principal.scope() {
+        None => Ok(()),
+        Some(_) => Err(Failure::forbidden("scoped_key", "a key that is confined to a namespace cannot do this")),
+    }
+}

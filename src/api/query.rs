@@ -1,0 +1,58 @@
+//! The query string: repeated and comma-separated lists, booleans, numbers, times.
+
+use jiff::tz::TimeZone;
+
+use crate::service::{Failure, Outcome};
+
+/// Parameters in the order they were sent.
+#[derive(Clone, Debug, Default)]
+pub struct QueryString {
+    pairs: Vec<(String, String)>,
+}
+
+impl QueryString {
+    /// Takes a query string apart; percent-encoding and `+` are read, bytes that are no UTF-8 replaced.
+    pub fn parse(raw: &str) -> Self {
+        Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
+    }
+
+    /// The last value of a parameter that is not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let values = self.pairs.iter().rev().filter(|(key, value)| key == name && !value.is_empty());
+        values.map(|(_, value)| value.as_str()).next()
+    }
+
+    /// Every value of a list: commas and repetition both separate.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let values = self.pairs.iter().filter(|(key, _)| key == name);
+        let parts = values.flat_map(|(_, value)| value.split(','));
+        parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// A time zone by its IANA name, UTC when none is named.
+    pub fn zone(&self) -> Outcome<TimeZone> {
+        self.get("timezone").map_or(Ok(TimeZone::UTC), zone)
+    }
+}
+
+/// A time zone by its IANA name.
+pub fn zone(name: &str) -> Outcome<TimeZone> {
+    TimeZone::get(name).map_err(|_| {
+        Failure::invalid("invalid_timezone", format!("timezone: {name:?} is no IANA time zone, such as Europe/Paris"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_commas_and_repeats() {
+        let query = QueryString::parse("tags=a,b&tags=c%20d&x=1&x=&y=%ff&q=a+b");
+        assert_eq!(query.list("tags"), ["a", "b", "c d"]);
+        assert_eq!(query.get("x"), Some("1"));
+        assert_eq!(query.get("q"), Some("a b"));
+        assert_eq!(query.get("none"), None);
+        assert!(query.get("y").is_some());
+    }
+}

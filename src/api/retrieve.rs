@@ -1,0 +1,141 @@
+//! `GET /v1/retrieve`: the query string is checked and answered.
+
+use cuebase_retrieval::{Filter, TimeField};
+use cuebase_storage::memory_file::{Tier, path};
+
+use super::query::QueryString;
+use super::{Call, Reply};
+use crate::service::retrieval::Retrieve;
+use crate::service::{Failure, Outcome};
+use crate::{tags, time};
+
+/// Hits when no limit is given.
+const LIMIT_DEFAULT: usize = 24;
+/// Most hits that can be asked for.
+const LIMIT_MAX: usize = 200;
+/// Longest query, in characters; what is longer is cut, not refused.
+const QUERY_CHARS_MAX: usize = 8192;
+
+/// `GET /v1/retrieve`.
+pub fn retrieve(call: &Call) -> Outcome<Reply> {
+    let namespace = call.service.readable(call.principal.scope(), call.query.get("namespace"))?;
+    let request = request(&call.query)?;
+    Reply::ok(&call.service.retrieve(&call.principal.account, &namespace, &request)?)
+}
+
+/// The namespace as the caller named it, for error bodies.
+pub fn named_namespace(call: &Call) -> String {
+    call.query.get("namespace").or(call.principal.scope()).unwrap_or("default").to_owned()
+}
+
+/// Checks the query string.
+pub fn request(query: &QueryString) -> Outcome<Retrieve> {
+    let zone = query.zone()?;
+    let bound = |name: &str| -> Outcome<Option<time::Written>> {
+        let Some(text) = query.get(name) else { return Ok(None) };
+        let written = time::parse(text, &zone);
+        let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
+        written.map(Some).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
+    };
+    let out_of_range = || Failure::invalid("invalid_time", "since or until is out of range");
+    let since = bound("since")?.map(|at| at.since_ms(&zone).ok_or_else(out_of_range)).transpose()?;
+    let until = bound("until")?.map(|at| at.until_ms(&zone).ok_or_else(out_of_range)).transpose()?;
+    let mut tiers = query.list("tiers");
+    for tier in &mut tiers {
+        let known = tier.parse::<Tier>();
+        *tier = known.map_err(|error| Failure::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
+    }
+    let mut folders = query.list("paths");
+    for folder in &mut folders {
+        let checked = path::directory(folder).map(str::to_owned);
+        *folder = checked.map_err(|error| Failure::invalid("invalid_path", format!("paths: {error}")))?;
+    }
+    let time_field = match query.get("time_field") {
+        None | Some("updated") => TimeField::Updated,
+        Some("occurred") => TimeField::Occurred,
+        Some("created") => TimeField::Created,
+        Some(other) => {
+            let message = format!("time_field: {other:?} is none of occurred, created, updated");
+            return Err(Failure::invalid("invalid_time_field", message));
+        }
+    };
+    let filter = Filter {
+        tiers,
+        folders,
+        tags_any: tags::check_all("tags", query.list("tags"))?,
+        tags_all: tags::check_all("tags_all", query.list("tags_all"))?,
+        since,
+        until,
+        time_field,
+    };
+    let text = query.get("q").map(str::trim).filter(|text| !text.is_empty());
+    if text.is_none() && filter.is_empty() {
+        let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
+        return Err(Failure::invalid("missing_query", message));
+    }
+    Ok(Retrieve {
+        query: text.map(|text| text.chars().take(QUERY_CHARS_MAX).collect()),
+        filter,
+        min_score: min_score(query.get("min_score"))?,
+        limit: limit(query.get("limit"))?,
+        full: query.get("detail") == Some("full"),
+    })
+}
+
+fn limit(text: Option<&str>) -> Outcome<usize> {
+    let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
+    let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+    limit.ok_or_else(|| Failure::invalid("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {LIMIT_MAX}")))
+}
+
+fn min_score(text: Option<&str>) -> Outcome<f32> {
+    let Some(text) = text else { return Ok(0.0) };
+    let score = text.parse().ok().filter(|score| (0.0..=1.0).contains(score));
+    score.ok_or_else(|| Failure::invalid("invalid_score", format!("min_score: {text:?} is no number from 0 to 1")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn code(query: &str) -> String {
+        match request(&QueryString::parse(query)) {
+            Ok(_) => "ok".into(),
+            Err(Failure::Invalid { code, .. }) => code.into(),
+            Err(other) => other.to_string(),
+        }
+    }
+
+    #[test]
+    fn every_parameter_is_checked() {
+        for (query, expected) in [
+            ("q=x", "ok"),
+            ("tags=a", "ok"),
+            ("until=2026-01-01", "ok"),
+            ("", "missing_query"),
+            ("q=+", "missing_query"),
+            ("limit=5", "missing_query"),
+            ("q=x&tiers=facts,notes", "invalid_tier"),
+            ("q=x&since=soon", "invalid_time"),
+            ("q=x&timezone=Mars/Base", "invalid_timezone"),
+            ("q=x&limit=0", "invalid_limit"),
+            ("q=x&limit=201", "invalid_limit"),
+            ("q=x&min_score=2", "invalid_score"),
+            ("q=x&min_score=nan", "invalid_score"),
+            ("q=x&tags=a!", "invalid_tag"),
+            ("q=x&paths=../etc", "invalid_path"),
+            ("q=x&time_field=when", "invalid_time_field"),
+        ] {
+            assert_eq!(code(query), expected, "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_string_is_read_or_refused(raw in "\\PC{0,120}", named in "(q|since|until|limit|tags|paths|timezone)=\\PC{0,40}") {
+            let _ = code(&raw);
+            let _ = code(&named);
+        }
+    }
+}

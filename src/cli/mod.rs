@@ -1,0 +1,263 @@
+//! The command line: what can be asked for, and who does it.
+
+mod demo;
+mod evaluate;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
+
+use crate::config::{Config, environment_name, SETTINGS};
+use crate::control::{self, Command};
+use crate::gateway::credentials::Environment;
+use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
+
+/// Long-term memory for AI applications: conversations in, the right memory out.
+#[derive(Parser)]
+#[command(name = "cuebase", version, propagate_version = true, after_help = "Every option of a setting is also an \
+environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …) and a key of cuebase.toml; `cuebase config` lists them all.")]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Task,
+}
+
+/// Options that every command takes.
+#[derive(Args)]
+struct Common {
+    /// The data directory [default: ./cuebase-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<String>,
+    /// Address of the API; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, global = true, value_name = "ADDR")]
+    listen: Option<String>,
+    /// A TOML file with settings [default: cuebase.toml, where there is one]
+    #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Address of the dashboard, or off [default: off; not served by this version]
+    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    dashboard_listen: Option<String>,
+    /// Address of the animals API, or off [default: off; not served by this version]
+    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    pets_listen: Option<String>,
+    /// Address of the metrics, or off [default: off; not served by this version]
+    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    metrics_listen: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run the service until it is interrupted, then drain
+    Serve,
+    /// See it work: ingest a sample conversation, ask it questions, keep serving
+    Demo {
+        /// Exit after the answers
+        #[arg(long)]
+        once: bool,
+    },
+    /// Create, list or revoke API keys
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Mint a dashboard session and print it alone
+    Token {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Create, list or delete namespaces
+    #[command(subcommand)]
+    Namespaces(NamespacesTask),
+    /// List, suspend or resume accounts
+    #[command(subcommand)]
+    Accounts(Accounts),
+    /// Print every setting, its value and where it came from
+    Config,
+    /// Measure retrieval quality on a file in the LoCoMo format
+    Eval(evaluate::Options),
+}
+
+#[derive(Args)]
+struct Account {
+    /// Whose
+    #[arg(long, value_name = "ID", default_value = DEFAULT_ACCOUNT)]
+    account: String,
+}
+
+#[derive(Subcommand)]
+enum Keys {
+    /// Make a key and print it alone; it is shown this once
+    Create {
+        #[command(flatten)]
+        account: Account,
+        /// A label
+        #[arg(long, default_value = "")]
+        name: String,
+        /// live or test
+        #[arg(long, default_value = "live", value_parser = environment)]
+        env: Environment,
+        /// Confine the key to a namespace
+        #[arg(long)]
+        namespace: Option<String>,
+    },
+    /// List an account's keys
+    List {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Revoke a key for good
+    Revoke {
+        #[command(flatten)]
+        account: Account,
+        /// The key's id, 16 hex characters
+        id: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum NamespacesTask {
+    /// Make a namespace
+    Create {
+        #[command(flatten)]
+        account: Account,
+        /// 1 to 64 of a-z, 0-9 and -
+        name: String,
+    },
+    /// List an account's namespaces
+    List {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Delete a namespace with everything in it, for good
+    Delete {
+        #[command(flatten)]
+        account: Account,
+        /// Which
+        name: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum Accounts {
+    /// List the accounts
+    List,
+    /// Refuse an account's credentials
+    Suspend {
+        /// Which
+        account: String,
+    },
+    /// Accept an account's credentials again
+    Resume {
+        /// Which
+        account: String,
+    },
+}
+
+fn environment(name: &str) -> Result<Environment, String> {
+    Environment::parse(name).ok_or_else(|| "must be live or test".into())
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = arguments.common.resolve().and_then(|config| {
+        start_log(&config.log);
+        arguments.command.run(config)
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cuebase: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Common {
+    fn resolve(&self) -> anyhow::Result<Config> {
+        let given = [
+            ("data", &self.data),
+            ("listen", &self.listen),
+            ("dashboard.listen", &self.dashboard_listen),
+            ("pets.listen", &self.pets_listen),
+            ("metrics.listen", &self.metrics_listen),
+        ];
+        let given = given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
+        let file = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => Some(PathBuf::from("cuebase.toml")).filter(|file| file.exists()),
+        };
+        let environment = |name: &str| std::env::var(name).ok();
+        Config::resolve(&given.collect::<BTreeMap<_, _>>(), environment, file.as_deref())
+    }
+}
+
+impl Task {
+    fn run(self, config: Config) -> anyhow::Result<()> {
+        let command = match self {
+            Self::Serve => return serve::serve(config),
+            Self::Demo { once } => return demo::demo(config, once),
+            Self::Config => return print_config(&config),
+            Self::Eval(options) => return evaluate::evaluate(&options),
+            Self::Keys(Keys::Create { account, name, env, namespace }) => {
+                Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
+            }
+            Self::Keys(Keys::List { account }) => Command::ListKeys { account: account.account },
+            Self::Keys(Keys::Revoke { account, id }) => Command::RevokeKey { account: account.account, id },
+            Self::Token { account } => Command::Token { account: account.account },
+            Self::Namespaces(NamespacesTask::Create { account, name }) => {
+                Command::CreateNamespace { account: account.account, name }
+            }
+            Self::Namespaces(NamespacesTask::List { account }) => Command::ListNamespaces { account: account.account },
+            Self::Namespaces(NamespacesTask::Delete { account, name }) => {
+                Command::DeleteNamespace { account: account.account, name }
+            }
+            Self::Accounts(Accounts::List) => Command::ListAccounts,
+            Self::Accounts(Accounts::Suspend { account }) => Command::SuspendAccount { account, suspended: true },
+            Self::Accounts(Accounts::Resume { account }) => Command::SuspendAccount { account, suspended: false },
+        };
+        let secret = matches!(command, Command::CreateKey { .. } | Command::Token { .. });
+        let answer = control::run(config, command)?;
+        print_answer(&answer, secret)
+    }
+}
+
+/// A key or a token stands alone on its line; a list is a JSON object a line; anything else is one JSON object.
+fn print_answer(answer: &Value, secret: bool) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match answer {
+        Value::Array(items) => {
+            for item in items {
+                writeln!(out, "{item}")?;
+            }
+        }
+        Value::String(text) => writeln!(out, "{text}")?,
+        other if secret => writeln!(out, "{}", other["key"].as_str().unwrap_or_default())?,
+        other => writeln!(out, "{other}")?,
+    }
+    Ok(())
+}
+
+fn print_config(config: &Config) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    for ((key, value, origin), setting) in config.origins.iter().zip(&SETTINGS) {
+        writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
+    }
+    Ok(())
+}
+
+fn start_log(filter: &str) {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|error| {
+        eprintln!("cuebase: setting log: {error}; logging at info");
+        tracing_subscriber::EnvFilter::new("info")
+    });
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
+    // A second initialisation can only come from a test that runs commands in process.
+    let _ = subscriber.try_init();
+}

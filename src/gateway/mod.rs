@@ -1,0 +1,144 @@
+//! What stands before any handler: who is calling, and whether they may.
+//!
+//! [`credentials`] knows API keys, [`sessions`] dashboard sessions; [`Gateway`] resolves either to a [`Principal`] and
+//! remembers the answer for 30 seconds. Failures here have a body of their own and say nothing about their reason.
+
+pub mod credentials;
+pub mod sessions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use moka::sync::Cache;
+
+use self::credentials::{Environment, KeyText};
+use crate::service::Service;
+
+/// Authorization results are remembered for so long.
+const CACHE_TIME: Duration = Duration::from_secs(30);
+/// Remembered results, at most.
+const CACHE_ENTRIES: u64 = 10_000;
+/// A credential longer than this is refused unread.
+const CREDENTIAL_BYTES_MAX: usize = 8 << 10;
+
+/// Who is calling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    /// The one account that the credential resolves to.
+    pub account: String,
+    /// What kind of credential it was.
+    pub credential: Credential,
+}
+
+/// The kinds of credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// An API key, account-wide unless it is confined to a namespace.
+    Key {
+        /// `live` or `test`.
+        env: Environment,
+        /// The namespace that it is confined to.
+        namespace: Option<String>,
+    },
+    /// A dashboard session.
+    Session,
+}
+
+impl Principal {
+    /// The namespace that the credential is confined to.
+    pub fn scope(&self) -> Option<&str> {
+        match &self.credential {
+            Credential::Key { namespace, .. } => namespace.as_deref(),
+            Credential::Session => None,
+        }
+    }
+
+    /// Whether this is a dashboard session.
+    pub fn is_session(&self) -> bool {
+        self.credential == Credential::Session
+    }
+}
+
+/// Why a request does not get past the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No credential: 401.
+    Missing,
+    /// A credential that is not good, whatever the reason: 403.
+    Refused,
+}
+
+/// The gate.
+pub struct Gateway {
+    service: Arc<Service>,
+    remembered: Cache<[u8; 32], Principal>,
+}
+
+impl Gateway {
+    /// A gate before a service.
+    pub fn new(service: Arc<Service>) -> Self {
+        let remembered = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
+        Self { service, remembered }
+    }
+
+    /// Who sends these headers. Reads the store, so it is called off the async threads.
+    pub fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let value = values.next().ok_or(Refusal::Missing)?;
+        if values.next().is_some() || value.len() > CREDENTIAL_BYTES_MAX {
+            return Err(Refusal::Refused);
+        }
+        let text = value.to_str().map_err(|_| Refusal::Refused)?.trim();
+        if text.is_empty() {
+            return Err(Refusal::Missing);
+        }
+        let (scheme, credential) = text.split_once(' ').ok_or(Refusal::Refused)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Refusal::Refused);
+        }
+        let credential = credential.trim();
+        let mut name = [0; 32];
+        name.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
+        if let Some(principal) = self.remembered.get(&name) {
+            return Ok(principal);
+        }
+        let principal = self.resolve(credential).ok_or(Refusal::Refused)?;
+        self.remembered.insert(name, principal.clone());
+        Ok(principal)
+    }
+
+    /// Forgets what was remembered: a key was revoked here, no need to wait for the 30 seconds.
+    pub fn forget(&self) {
+        self.remembered.invalidate_all();
+    }
+
+    fn resolve(&self, credential: &str) -> Option<Principal> {
+        let principal = match KeyText::parse(credential) {
+            Some(key) => self.key(&key)?,
+            None => Principal { account: self.service.issuer.verify(credential)?, credential: Credential::Session },
+        };
+        let account = self.service.ensure_account(&principal.account);
+        match account {
+            Ok(account) if !account.suspended => Some(principal),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::error!(%error, "an account could not be read");
+                None
+            }
+        }
+    }
+
+    fn key(&self, key: &KeyText<'_>) -> Option<Principal> {
+        let record = self.service.store.api_key(key.id).unwrap_or_else(|error| {
+            tracing::error!(%error, "a key could not be read");
+            None
+        });
+        // An unknown id takes the same time as a wrong secret.
+        let expected = record.as_ref().map_or("", |record| record.secret_sha256.as_str());
+        let matches = key.secret_matches(expected);
+        let record = record.filter(|record| matches && !record.revoked && record.env == key.env.name())?;
+        Some(Principal { account: record.account, credential: Credential::Key { env: key.env, namespace: record.namespace } })
+    }
+}

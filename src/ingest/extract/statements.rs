@@ -1,0 +1,123 @@
+//! Turns into statements: one turn is one statement unless it is long.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A turn of up to so many words stays whole.
+const WHOLE_WORDS_MAX: usize = 110;
+/// A long turn is cut into statements of about so many words, at sentence ends.
+const STATEMENT_WORDS: usize = 70;
+/// A procedure stays whole up to so many words.
+const PROCEDURE_WORDS_MAX: usize = 400;
+/// A lead sentence of up to so many words becomes the title.
+const TITLE_WORDS_MAX: usize = 18;
+
+/// The statements of a message, in order, each with its own wording.
+pub fn split(text: &str) -> Vec<String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let words = words(text);
+    if words <= WHOLE_WORDS_MAX || (is_procedure(text) && words <= PROCEDURE_WORDS_MAX) {
+        return vec![text.to_owned()];
+    }
+    let mut statements = Vec::new();
+    let mut current = String::new();
+    for piece in pieces(text) {
+        if !current.is_empty() && self::words(&current) + self::words(piece) > STATEMENT_WORDS {
+            statements.push(std::mem::take(&mut current).trim().to_owned());
+        }
+        current.push_str(piece);
+    }
+    statements.push(current.trim().to_owned());
+    statements.retain(|statement| !statement.is_empty());
+    statements
+}
+
+/// Whether a text lists steps: three numbered lines, or "Step 1" and "Step 2".
+pub fn is_procedure(text: &str) -> bool {
+    let numbered = text.lines().filter(|line| {
+        let line = line.trim_start();
+        let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        (1..=2).contains(&digits) && matches!(line.as_bytes().get(digits), Some(b'.' | b')'))
+    });
+    let lower = text.to_lowercase();
+    numbered.count() >= 3 || (lower.contains("step 1") && lower.contains("step 2"))
+}
+
+/// The sentences of a text; fenced code and list lines stay in one piece.
+pub fn sentences(text: &str) -> Vec<&str> {
+    text.unicode_sentences().map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+}
+
+/// The last question of a text that asks something in particular.
+pub fn last_question(text: &str) -> Option<String> {
+    let asks = |sentence: &&&str| sentence.ends_with('?') && words(sentence) >= 3;
+    sentences(text).iter().rev().find(asks).map(|sentence| (*sentence).to_owned())
+}
+
+/// The body of a memory: the speaker and the lead sentence as its title, the rest below.
+pub fn body(speaker: &str, statement: &str) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lead = sentences(statement).first().copied().unwrap_or_default();
+    // Sentences are trimmed pieces of the statement, so the lead is where it starts.
+    let rest = statement.trim_start().strip_prefix(lead).unwrap_or_default().trim();
+    if !lead.is_empty() && words(lead) <= TITLE_WORDS_MAX && !lead.contains("```") {
+        let title = format!("# {speaker}: {}\n", one_line(lead));
+        return if rest.is_empty() { title } else { format!("{title}\n{rest}\n") };
+    }
+    format!("# {speaker}\n\n{}\n", statement.trim())
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+/// Sentences and whole code blocks, with the white space that follows them.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    for (index, part) in text.split("```").enumerate() {
+        if index % 2 == 1 {
+            pieces.push(part);
+        } else {
+            pieces.extend(part.split_inclusive("\n\n").flat_map(|paragraph| paragraph.split_sentence_bounds()));
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_turn_stays_whole_and_a_long_one_is_cut_at_sentences() {
+        assert_eq!(split(" I ran a race. It rained. "), ["I ran a race. It rained."]);
+        assert!(split("  ").is_empty());
+        let long = "This sentence has exactly seven words here. ".repeat(40);
+        let parts = split(&long);
+        assert!(parts.len() > 2);
+        assert!(parts.iter().all(|part| part.ends_with('.') && words(part) <= STATEMENT_WORDS), "{parts:?}");
+        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 280);
+    }
+
+    #[test]
+    fn the_lead_sentence_is_the_title() {
+        assert_eq!(body("Ann", "I ran a race. It rained."), "# Ann: I ran a race.\n\nIt rained.\n");
+        assert_eq!(body("Ann", "One\nline?"), "# Ann: One line?\n");
+        let long = "word ".repeat(30);
+        assert!(body("Ann", &long).starts_with("# Ann\n\nword"));
+    }
+
+    #[test]
+    fn steps_are_seen() {
+        assert!(is_procedure("To deploy:\n1. build\n2. push\n3. restart"));
+        assert!(!is_procedure("In 2023. I moved.\n"));
+    }
+
+    #[test]
+    fn the_last_question_is_found() {
+        assert_eq!(last_question("How are you? What did you paint last week? Bye!").as_deref(), Some("What did you paint last week?"));
+        assert_eq!(last_question("Really?"), None);
+    }
+}

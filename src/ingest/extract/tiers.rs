@@ -1,0 +1,50 @@
+//! Which tier a statement belongs to, from its words.
+
+use cuebase_storage::memory_file::Tier;
+
+use super::statements;
+
+/// Phrases of standing instructions and preferences, looked for in folded text between spaces.
+const RULES: [&str; 17] = [
+    " i prefer ", " we prefer ", " i'd prefer ", " i would prefer ", " please always ", " please never ", " you should always ",
+    " you should never ", " always use ", " never use ", " from now on ", " make sure to ", " make sure you ", " must always ",
+    " must never ", " the rule is ", " we always ",
+];
+
+/// Words that place a statement in the past without a date.
+const HAPPENED: [&str; 8] = [
+    " just got ", " just finished ", " just had ", " recently ", " the other day ", " this week ", " i went to ", " we went to ",
+];
+
+/// Steps are a skill; a standing wish is a rule; what happened at a time is an incident; the rest is a fact.
+pub fn sort(statement: &str, dated: bool) -> Tier {
+    if statements::is_procedure(statement) {
+        return Tier::Skills;
+    }
+    let folded = cuebase_retrieval::fold(statement);
+    let words: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
+    let spaced = format!(" {} ", words.join(" "));
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| spaced.contains(phrase));
+    let commands = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");
+    if has(&RULES) || commands {
+        Tier::Rules
+    } else if dated || has(&HAPPENED) {
+        Tier::Incidents
+    } else {
+        Tier::Facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_decide() {
+        assert_eq!(sort("Never deploy on a Friday.", false), Tier::Rules);
+        assert_eq!(sort("I prefer tea.", true), Tier::Rules);
+        assert_eq!(sort("We met Ann yesterday.", true), Tier::Incidents);
+        assert_eq!(sort("1. mix\n2. bake\n3. eat", false), Tier::Skills);
+        assert_eq!(sort("My sister lives in Porto.", false), Tier::Facts);
+    }
+}

@@ -1,0 +1,105 @@
+//! Drafts into memory files, and memory files into what the index takes.
+
+use cuebase_retrieval::{Cue, Memory, Relation as IndexRelation};
+use cuebase_storage::memory_file::{
+    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, Source, Tier, markdown,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::conversation::Conversation;
+use super::extract::{Draft, cues};
+use crate::model::Embedder;
+
+/// What a hit carries beside the fields that retrieval itself works with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Details {
+    /// How exact the time is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurred_precision: Option<OccurredPrecision>,
+    /// Where the time comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurred_source: Option<OccurredSource>,
+    /// When it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The messages that it was made from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
+}
+
+/// The file of a draft, its links pointing at the paths that all drafts of the conversation were given.
+pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, now: Timestamp) -> MemoryFile {
+    let relation = |link: &super::extract::Link| {
+        let path = paths.get(link.draft)?.clone();
+        Some(Relation { path, kind: link.kind.to_owned(), snippet: link.snippet.clone() })
+    };
+    let front = FrontMatter {
+        tags: conversation.tags.clone(),
+        cues: draft.cues.clone(),
+        entities: draft.entities.clone(),
+        speaker: Some(draft.speaker.clone()),
+        created_at: Some(now),
+        updated_at: Some(now),
+        occurred_at: Some(draft.occurred.at),
+        occurred_precision: Some(draft.occurred.precision),
+        occurred_source: Some(draft.occurred_source),
+        sources: vec![Source { session_id: conversation.session_id.clone(), message: draft.message as u64 }],
+        relations: draft.links.iter().filter_map(relation).collect(),
+        ..FrontMatter::default()
+    };
+    MemoryFile { front, body: draft.body.clone() }
+}
+
+/// What the index takes of a file at a path, with its cues embedded.
+pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -> Memory {
+    let MemoryFile { front, body } = file;
+    let cues = if front.cues.is_empty() { cues::of_markdown(&body) } else { front.cues };
+    let embedded = |text: String| {
+        let vector = Some(embedder.embed(&text)).filter(|vector| vector.iter().any(|value| *value != 0.0));
+        Cue { text, vector }
+    };
+    let mut relations: Vec<IndexRelation> = front
+        .relations
+        .into_iter()
+        .map(|relation| IndexRelation { path: relation.path, kind: relation.kind, snippet: relation.snippet })
+        .collect();
+    for target in markdown::links(path.as_str(), &body) {
+        if !relations.iter().any(|relation| relation.path == target) {
+            relations.push(IndexRelation { path: target, kind: "links".into(), snippet: String::new() });
+        }
+    }
+    let millis = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+    let session = front.sources.first().and_then(|source| source.session_id.clone());
+    let details = Details {
+        occurred_precision: front.occurred_precision,
+        occurred_source: front.occurred_source,
+        expires_at: front.expires_at,
+        sources: front.sources,
+    };
+    let mut inferred_tags = front.inferred_tags;
+    inferred_tags.retain(|tag| !front.tags.contains(tag));
+    let sorted = |mut tags: Vec<String>| {
+        tags.sort();
+        tags.dedup();
+        tags
+    };
+    Memory {
+        path: path.as_str().to_owned(),
+        content: body,
+        cues: cues.into_iter().map(embedded).collect(),
+        speaker: front.speaker,
+        entities: front.entities,
+        user_tags: sorted(front.tags),
+        inferred_tags: sorted(inferred_tags),
+        created: millis(front.created_at),
+        updated: millis(front.updated_at),
+        occurred: millis(front.occurred_at),
+        // Only incidents pass out of retrieval.
+        hidden_from: millis(front.expires_at).filter(|_| path.tier() == Tier::Incidents),
+        session,
+        relations,
+        // Four plain fields; their JSON cannot fail.
+        details: serde_json::to_string(&details).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,84 @@
+//! Where a new memory is put: `tier/topic/year-month/words-of-it.md`.
+//!
+//! The topic is the speaker. A directory that has grown to [`DIRECTORY_FILES_MAX`] files is left for a new one beside
+//! it (`2023-05-2`), so that the trees which a commit rewrites stay small however many memories a month brings.
+
+use std::collections::{HashMap, HashSet};
+
+use cuebase_storage::Result;
+use cuebase_storage::git::Writer;
+
+use super::extract::Draft;
+
+/// Files in one directory.
+const DIRECTORY_FILES_MAX: usize = 200;
+/// Bytes of a file's name without its ending.
+const NAME_BYTES_MAX: usize = 60;
+
+/// Remembers which directory of a month is being filled.
+#[derive(Default)]
+pub struct Namer {
+    current: HashMap<String, u32>,
+}
+
+impl Namer {
+    /// A path for every draft, none of them taken.
+    pub fn name(&mut self, drafts: &[Draft], writer: &mut Writer) -> Result<Vec<String>> {
+        let mut taken: HashMap<String, HashSet<String>> = HashMap::new();
+        let mut paths = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let month = draft.occurred.at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y-%m").to_string();
+            let base = format!("{}/{}/{month}", draft.tier.name(), slug(&draft.speaker, "somebody"));
+            let number = self.current.entry(base.clone()).or_insert(1);
+            let (folder, names) = loop {
+                let folder = if *number == 1 { base.clone() } else { format!("{base}-{number}") };
+                if !taken.contains_key(&folder) {
+                    taken.insert(folder.clone(), writer.names(&folder)?.into_iter().collect());
+                }
+                match taken.get_mut(&folder) {
+                    Some(names) if names.len() < DIRECTORY_FILES_MAX => break (folder, names),
+                    _ => *number += 1,
+                }
+            };
+            let stem = slug(&draft.name, "memory");
+            let mut file = format!("{stem}.md");
+            let mut copy = 2;
+            while names.contains(&file) {
+                file = format!("{stem}-{copy}.md");
+                copy += 1;
+            }
+            names.insert(file.clone());
+            paths.push(format!("{folder}/{file}"));
+        }
+        Ok(paths)
+    }
+}
+
+/// Lowercase ASCII letters, digits and single dashes; `otherwise` when nothing is left.
+pub fn slug(text: &str, otherwise: &str) -> String {
+    let folded = cuebase_retrieval::fold(text);
+    let words = folded.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = String::new();
+    for word in words {
+        if slug.len() + word.len() > NAME_BYTES_MAX {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(word);
+    }
+    if slug.is_empty() { otherwise.to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_hold_plain_words_only() {
+        assert_eq!(slug("Ann Müller: 2 cats/../x", "x"), "ann-muller-2-cats-x");
+        assert_eq!(slug("日本", "memory"), "memory");
+        assert_eq!(slug(&"y".repeat(300), "memory"), "memory");
+    }
+}

@@ -1,0 +1,151 @@
+//! Which accepted write is worked on next: first in, first out within a namespace, namespaces side by side.
+//!
+//! The entries themselves are in the store; this is only the order, rebuilt from them at start.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use cuebase_storage::records::QueueEntry;
+use parking_lot::{Condvar, Mutex};
+use ulid::Ulid;
+
+use crate::service::namespaces::NamespaceKey;
+
+/// A namespace's waiting messages.
+#[derive(Default)]
+struct Lane {
+    waiting: BTreeSet<Ulid>,
+    busy: bool,
+    /// After a failure: not before this.
+    not_before: Option<Instant>,
+}
+
+#[derive(Default)]
+struct State {
+    lanes: HashMap<NamespaceKey, Lane>,
+    stopping: bool,
+}
+
+/// The order of work, shared by the workers.
+#[derive(Default)]
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// One message to work on; its namespace is busy until [`Queue::finish`] or [`Queue::retry`] is called with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// Which namespace.
+    pub key: NamespaceKey,
+    /// Which message.
+    pub id: Ulid,
+}
+
+impl Queue {
+    /// A queue of what the store holds.
+    pub fn new(entries: Vec<QueueEntry>) -> Self {
+        let queue = Self::default();
+        entries.iter().for_each(|entry| queue.add(entry));
+        queue
+    }
+
+    /// Adds an accepted write.
+    pub fn add(&self, entry: &QueueEntry) {
+        let key = NamespaceKey { account: entry.account.clone(), name: entry.namespace.clone() };
+        self.state.lock().lanes.entry(key).or_default().waiting.insert(entry.id);
+        self.changed.notify_one();
+    }
+
+    /// The next message of a namespace that nobody is working on, the oldest first; waits for one. None when stopping.
+    pub fn next(&self) -> Option<Assignment> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stopping {
+                return None;
+            }
+            let now = Instant::now();
+            let free = state.lanes.iter_mut().filter(|(_, lane)| !lane.busy && !lane.waiting.is_empty());
+            let (ready, later): (Vec<_>, Vec<_>) =
+                free.partition(|(_, lane)| lane.not_before.is_none_or(|at| at <= now));
+            let wake = later.iter().filter_map(|(_, lane)| lane.not_before).min();
+            if let Some((key, lane)) = ready.into_iter().min_by_key(|(_, lane)| lane.waiting.first().copied())
+                && let Some(id) = lane.waiting.first().copied()
+            {
+                lane.busy = true;
+                return Some(Assignment { key: key.clone(), id });
+            }
+            match wake {
+                Some(at) => drop(self.changed.wait_until(&mut state, at)),
+                None => self.changed.wait(&mut state),
+            }
+        }
+    }
+
+    /// The message is done with, one way or another.
+    pub fn finish(&self, assignment: &Assignment) {
+        let mut state = self.state.lock();
+        if let Some(lane) = state.lanes.get_mut(&assignment.key) {
+            lane.waiting.remove(&assignment.id);
+            lane.busy = false;
+            lane.not_before = None;
+            if lane.waiting.is_empty() {
+                state.lanes.remove(&assignment.key);
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// The message is to be tried again after a while; the ones behind it wait, to keep their order.
+    pub fn retry(&self, assignment: &Assignment, after: Duration) {
+        if let Some(lane) = self.state.lock().lanes.get_mut(&assignment.key) {
+            lane.busy = false;
+            lane.not_before = Some(Instant::now() + after);
+        }
+        self.changed.notify_all();
+    }
+
+    /// How many messages wait or are worked on.
+    pub fn depth(&self) -> usize {
+        self.state.lock().lanes.values().map(|lane| lane.waiting.len()).sum()
+    }
+
+    /// Lets every worker end after the message that it is working on.
+    pub fn stop(&self) {
+        self.state.lock().stopping = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuebase_storage::records::QueuedWork;
+
+    fn entry(id: u128, namespace: &str) -> QueueEntry {
+        QueueEntry {
+            id: Ulid::from(id),
+            account: "a".into(),
+            namespace: namespace.into(),
+            accepted_at_ms: 0,
+            failures: 0,
+            work: QueuedWork::Conversation { request: serde_json::Value::Null },
+        }
+    }
+
+    #[test]
+    fn a_namespace_is_served_in_order_and_others_meanwhile() {
+        let queue = Queue::new(vec![entry(1, "x"), entry(2, "x"), entry(3, "y")]);
+        let first = queue.next().expect("work");
+        let second = queue.next().expect("work");
+        assert_eq!((first.id, second.id), (Ulid::from(1), Ulid::from(3)));
+        queue.finish(&first);
+        let third = queue.next().expect("work");
+        assert_eq!(third.id, Ulid::from(2));
+        queue.retry(&third, Duration::ZERO);
+        assert_eq!(queue.next().expect("work").id, Ulid::from(2));
+        assert_eq!(queue.depth(), 2);
+        queue.stop();
+        assert_eq!(queue.next(), None);
+    }
+}

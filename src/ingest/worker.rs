@@ -1,0 +1,125 @@
+//! The ingestion workers: threads that take a message from the queue to a namespace's head.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
+use jiff::Timestamp;
+
+use super::conversation::Conversation;
+use super::extract;
+use super::queue::Assignment;
+use crate::service::{Failure, Outcome, Service};
+
+/// A message that was not processed for so long is dropped: 4 days.
+const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
+/// The wait before the first retry; it doubles with every further one.
+const BACKOFF: Duration = Duration::from_millis(200);
+/// How often old dead letters and fingerprints are swept out.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Running workers.
+pub struct Workers {
+    service: Arc<Service>,
+    threads: Vec<JoinHandle<()>>,
+    sweeper: std::sync::mpsc::Sender<()>,
+}
+
+impl Workers {
+    /// Starts the workers that the configuration asks for.
+    pub fn start(service: &Arc<Service>) -> std::io::Result<Self> {
+        let mut threads = Vec::new();
+        for number in 0..service.config.ingestion_workers.max(1) {
+            let service = Arc::clone(service);
+            let thread = std::thread::Builder::new().name(format!("ingest-{number}"));
+            threads.push(thread.spawn(move || run(&service))?);
+        }
+        let (sweeper, stopped) = std::sync::mpsc::channel::<()>();
+        let sweeping = Arc::clone(service);
+        threads.push(std::thread::Builder::new().name("sweep".into()).spawn(move || {
+            while stopped.recv_timeout(SWEEP_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                if let Err(error) = sweeping.purge() {
+                    tracing::error!(%error, "sweeping out old dead letters failed");
+                }
+            }
+        })?);
+        Ok(Self { service: Arc::clone(service), threads, sweeper })
+    }
+
+    /// Lets every worker finish the message at hand and ends them. What is still queued is durable and goes on at the
+    /// next start.
+    pub fn drain(self) {
+        self.service.queue.stop();
+        drop(self.sweeper);
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("an ingestion worker panicked");
+            }
+        }
+    }
+}
+
+fn run(service: &Arc<Service>) {
+    while let Some(assignment) = service.queue.next() {
+        match service.store.queue_entry(assignment.id) {
+            // Dropped with its namespace meanwhile.
+            Ok(None) => service.queue.finish(&assignment),
+            Ok(Some(entry)) => work(service, &assignment, entry),
+            Err(error) => {
+                tracing::error!(message = %assignment.id, %error, "a queue entry cannot be read");
+                service.queue.retry(&assignment, BACKOFF);
+            }
+        }
+    }
+}
+
+fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
+    let now = Timestamp::now();
+    let outcome = if now.as_millisecond() - entry.accepted_at_ms > RETENTION_MS {
+        tracing::error!(message = %entry.id, "dropped: not processed within 4 days");
+        service.store.drop_entry(entry.id).map_err(Failure::from)
+    } else {
+        ingest(service, &entry, now)
+    };
+    let Err(failure) = outcome else {
+        service.queue.finish(assignment);
+        if let Ok(namespace) = service.namespaces.lease(&entry.account, &entry.namespace)
+            && let Err(error) = namespace.tidy()
+        {
+            tracing::error!(%error, "joining packs failed; it is tried again with the next write");
+        }
+        return;
+    };
+    entry.failures += 1;
+    tracing::warn!(message = %entry.id, failures = entry.failures, error = %failure, "ingestion failed");
+    let kept = if entry.failures > service.config.ingestion_retries {
+        let reason = failure.to_string();
+        let letter = DeadLetter { entry: entry.clone(), died_at_ms: now.as_millisecond(), reason };
+        service.store.bury(&letter).map(|()| service.queue.finish(assignment))
+    } else {
+        let wait = BACKOFF * 2u32.saturating_pow(entry.failures - 1);
+        service.store.note_failure(&entry).map(|()| service.queue.retry(assignment, wait))
+    };
+    if let Err(error) = kept {
+        tracing::error!(message = %entry.id, %error, "a failed write could not be noted; it is tried again");
+        service.queue.retry(assignment, BACKOFF);
+    }
+}
+
+fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> {
+    match &entry.work {
+        QueuedWork::Conversation { request } => {
+            let conversation: Conversation = serde_json::from_value(request.clone()).map_err(Failure::internal)?;
+            let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
+            let drafts = extract::extract(&conversation, accepted_at);
+            let namespace = match service.namespaces.lease(&entry.account, &entry.namespace) {
+                // Deleted meanwhile: its queue entries went with it.
+                Err(Failure::NotFound { .. }) => return Ok(()),
+                namespace => namespace?,
+            };
+            namespace.ingest(entry.id, &conversation, &drafts, now)
+        }
+        _ => Err(Failure::internal("a kind of work that this version does not know")),
+    }
+}

@@ -1,0 +1,18 @@
+//! Cuebase: a long-term memory service for AI applications, in one binary.
+//!
+//! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
+//! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`server`] serves them,
+//! [`cli`] is the command line. Begin with [`server::run`], which reads as the story of a start and a stop.
+
+pub mod api;
+pub mod cli;
+pub mod config;
+pub mod control;
+pub mod eval;
+pub mod gateway;
+pub mod ingest;
+pub mod model;
+pub mod server;
+pub mod service;
+pub mod tags;
+pub mod time;

@@ -1,0 +1,152 @@
+//! The built-in embedding: WordPiece tokens, one vector each, summed and normalised.
+//!
+//! The table is made by `model/static-table/make_table.py`, which says how. Its file, little-endian:
+//!
+//! ```text
+//! "CBTABLE1" | u32 tokens | u32 dimensions | u32 bytes of vocabulary
+//! vocabulary, one token a line          padded with zeros to a multiple of 64
+//! tokens × f32, the scale of each row   padded likewise
+//! tokens × dimensions × i8
+//! ```
+
+use std::sync::OnceLock;
+
+use tokenizers::models::wordpiece::WordPiece;
+use tokenizers::normalizers::bert::BertNormalizer;
+use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
+use tokenizers::TokenizerImpl;
+
+use super::Embedder;
+
+/// The compiled-in table. A page of it is read from the binary when a token on it is first met.
+static TABLE: &[u8] = include_bytes!("../../model/static-table/table.bin");
+
+const MAGIC: &[u8] = b"CBTABLE1";
+const ALIGNMENT: usize = 64;
+/// Longest text that is looked at, in bytes: what follows hardly moves the sum.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+type WordPieceTokenizer = TokenizerImpl<
+    WordPiece,
+    BertNormalizer,
+    BertPreTokenizer,
+    tokenizers::PostProcessorWrapper,
+    tokenizers::DecoderWrapper,
+>;
+
+/// The built-in model.
+pub struct StaticTable {
+    identity: String,
+    dimensions: usize,
+    tokenizer: WordPieceTokenizer,
+    scales: &'static [u8],
+    values: &'static [u8],
+}
+
+/// Why a table cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("embedding table: {0}")]
+pub struct TableError(String);
+
+impl StaticTable {
+    /// The table that this binary carries, opened once.
+    pub fn built_in() -> Result<&'static Self, TableError> {
+        static OPENED: OnceLock<Result<StaticTable, String>> = OnceLock::new();
+        let opened = OPENED.get_or_init(|| Self::read(TABLE).map_err(|error| error.0));
+        opened.as_ref().map_err(|error| TableError(error.clone()))
+    }
+
+    fn read(file: &'static [u8]) -> Result<Self, TableError> {
+        let short = || TableError("the file is cut short".into());
+        let rest = file.strip_prefix(MAGIC).ok_or_else(|| TableError("not a table of this format".into()))?;
+        let number = |n: usize| -> Result<usize, TableError> {
+            let bytes = rest.get(4 * n..4 * n + 4).and_then(|b| b.try_into().ok()).ok_or_else(short)?;
+            Ok(u32::from_le_bytes(bytes) as usize)
+        };
+        let (tokens, dimensions, vocabulary_bytes) = (number(0)?, number(1)?, number(2)?);
+        let start = MAGIC.len() + 12;
+        let vocabulary = file.get(start..start + vocabulary_bytes).ok_or_else(short)?;
+        let vocabulary = std::str::from_utf8(vocabulary).map_err(|e| TableError(e.to_string()))?;
+        let scales_at = (start + vocabulary_bytes).next_multiple_of(ALIGNMENT);
+        let scales = file.get(scales_at..scales_at + tokens * 4).ok_or_else(short)?;
+        let values_at = (scales_at + tokens * 4).next_multiple_of(ALIGNMENT);
+        let values = file.get(values_at..values_at + tokens * dimensions).ok_or_else(short)?;
+
+        let ids: ahash::AHashMap<String, u32> = vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
+        let model = WordPiece::builder().vocab(ids).build().map_err(|e| TableError(e.to_string()))?;
+        let mut tokenizer = WordPieceTokenizer::new(model);
+        tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|e| TableError(e.to_string()))?;
+        tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
+        // Another table is another model, whatever it is called.
+        let identity = format!("static-table:{dimensions}:{:016x}", fingerprint(file));
+        Ok(Self { identity, dimensions, tokenizer, scales, values })
+    }
+
+    fn add(&self, token: u32, sum: &mut [f32]) {
+        let token = token as usize;
+        let scale = self.scales.get(token * 4..token * 4 + 4).and_then(|b| b.try_into().ok()).map(f32::from_le_bytes);
+        let row = self.values.get(token * self.dimensions..(token + 1) * self.dimensions);
+        if let (Some(scale), Some(row)) = (scale, row) {
+            for (total, value) in sum.iter_mut().zip(row) {
+                *total += f32::from(i8::from_le_bytes([*value])) * scale;
+            }
+        }
+    }
+}
+
+impl Embedder for StaticTable {
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn filled_dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dimensions];
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        // The tokenizer fails on nothing that is text; a text it cannot read has no direction.
+        if let Ok(encoding) = self.tokenizer.encode_fast(text, false) {
+            encoding.get_ids().iter().for_each(|token| self.add(*token, &mut sum));
+        }
+        let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            sum.iter_mut().for_each(|v| *v /= norm);
+        }
+        sum
+    }
+}
+
+/// FNV-1a over every 4,096th byte and the length: enough to tell two builds of the table apart without reading it all.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let sampled = bytes.iter().step_by(4096).copied().chain(bytes.len().to_le_bytes());
+    sampled.fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> f32 {
+        let table = StaticTable::built_in().expect("the table is whole");
+        table.embed(a).iter().zip(table.embed(b)).map(|(x, y)| x * y).sum()
+    }
+
+    #[test]
+    fn like_texts_are_near_and_unlike_ones_are_not() {
+        assert!(cosine("My dog is ill", "The puppy went to the vet") > cosine("My dog is ill", "Stock prices fell") + 0.2);
+        assert!(cosine("When is the wedding?", "They got married in June") > cosine("When is the wedding?", "Rust compiles slowly"));
+    }
+
+    #[test]
+    fn vectors_have_unit_length_or_are_zero() {
+        let table = StaticTable::built_in().expect("the table is whole");
+        let norm = |text: &str| table.embed(text).iter().map(|v| v * v).sum::<f32>().sqrt();
+        assert!((norm("hello world") - 1.0).abs() < 1e-5);
+        assert_eq!(norm(""), 0.0);
+        assert!(norm(&"long text ".repeat(10_000)).is_finite());
+        assert!(norm("日本語 🦀 مرحبا").is_finite());
+    }
+}

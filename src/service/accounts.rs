@@ -1,0 +1,104 @@
+//! Accounts and their API keys.
+
+use cuebase_storage::records::{AccountRecord, ApiKeyRecord};
+use jiff::Timestamp;
+
+use super::error::{Failure, Outcome};
+use super::namespaces::Namespaces;
+use super::Service;
+use crate::gateway::credentials::{Environment, MintedKey};
+
+/// The account of a fresh installation.
+pub const DEFAULT_ACCOUNT: &str = "default";
+/// Longest account id, in bytes.
+const ACCOUNT_BYTES_MAX: usize = 128;
+/// Longest label of a key, in characters.
+const KEY_NAME_CHARS_MAX: usize = 200;
+
+/// What is asked of a new key.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct NewKey {
+    /// The label.
+    pub name: String,
+    /// `live` or `test`.
+    pub env: Environment,
+    /// The namespace that it is confined to.
+    pub namespace: Option<String>,
+}
+
+impl Service {
+    /// Makes a key. The full key is in the answer and nowhere else.
+    pub fn create_key(&self, account: &str, wanted: NewKey) -> Outcome<(ApiKeyRecord, String)> {
+        check_account(account)?;
+        if let Some(namespace) = &wanted.namespace {
+            Namespaces::check_name(namespace)?;
+        }
+        if wanted.name.chars().count() > KEY_NAME_CHARS_MAX {
+            return Err(Failure::invalid("invalid_body", format!("name is longer than {KEY_NAME_CHARS_MAX} characters")));
+        }
+        self.ensure_account(account)?;
+        let minted = MintedKey::new(wanted.env).map_err(Failure::internal)?;
+        let record = ApiKeyRecord {
+            id: minted.id,
+            account: account.to_owned(),
+            env: wanted.env.name().to_owned(),
+            name: wanted.name,
+            namespace: wanted.namespace,
+            secret_sha256: minted.secret_sha256,
+            created_at_ms: Timestamp::now().as_millisecond(),
+            revoked: false,
+        };
+        self.store.put_api_key(&record)?;
+        Ok((record, minted.full))
+    }
+
+    /// An account's keys, oldest first.
+    pub fn keys(&self, account: &str) -> Outcome<Vec<ApiKeyRecord>> {
+        Ok(self.store.api_keys(account)?)
+    }
+
+    /// Revokes a key for good.
+    pub fn revoke_key(&self, account: &str, id: &str) -> Outcome<()> {
+        let found = self.store.api_key(id)?.filter(|key| key.account == account);
+        let Some(mut key) = found else {
+            return Err(Failure::not_found("not_found", "there is no key with that id"));
+        };
+        key.revoked = true;
+        Ok(self.store.put_api_key(&key)?)
+    }
+
+    /// Makes the account's record when it is first seen.
+    pub fn ensure_account(&self, account: &str) -> Outcome<AccountRecord> {
+        if let Some(record) = self.store.account(account)? {
+            return Ok(record);
+        }
+        let created_at_ms = Timestamp::now().as_millisecond();
+        let record = AccountRecord { account: account.to_owned(), created_at_ms, suspended: false };
+        self.store.put_account(&record)?;
+        Ok(record)
+    }
+
+    /// Every account, by id.
+    pub fn accounts(&self) -> Outcome<Vec<AccountRecord>> {
+        Ok(self.store.accounts()?)
+    }
+
+    /// Refuses, or accepts again, an account's credentials.
+    pub fn suspend(&self, account: &str, suspended: bool) -> Outcome<AccountRecord> {
+        let found = self.store.account(account)?;
+        let mut record =
+            found.ok_or_else(|| Failure::not_found("not_found", format!("there is no account {account:?}")))?;
+        record.suspended = suspended;
+        self.store.put_account(&record)?;
+        Ok(record)
+    }
+}
+
+/// An account id is 1 to 128 bytes without control characters.
+pub fn check_account(account: &str) -> Outcome<()> {
+    if account.is_empty() || account.len() > ACCOUNT_BYTES_MAX || account.chars().any(char::is_control) {
+        let message = format!("an account id is 1 to {ACCOUNT_BYTES_MAX} bytes without control characters");
+        return Err(Failure::invalid("invalid_account", message));
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! The namespaces of all accounts: making, listing, removing, and keeping a few of them open.
+//!
+//! An open namespace holds its index in memory. At most `retrieval.warm_namespaces` stay open when nobody uses them;
+//! the one that was used longest ago is closed first. One that is in use is never closed, so no namespace is ever open
+//! twice.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cuebase_storage::Store;
+use cuebase_storage::key_value::Durability;
+use cuebase_storage::records::NamespaceRecord;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::error::{Failure, Outcome};
+use super::namespace::Namespace;
+use crate::config::Config;
+use crate::model::Embedder;
+
+/// The namespace that every account has.
+pub const DEFAULT: &str = "default";
+/// Longest name.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Which namespace: account and name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NamespaceKey {
+    /// The owning account.
+    pub account: String,
+    /// The name within it.
+    pub name: String,
+}
+
+/// All namespaces.
+pub struct Namespaces {
+    store: Arc<Store>,
+    embedder: Arc<dyn Embedder>,
+    data: PathBuf,
+    warm_max: usize,
+    /// Least recently used first.
+    open: Mutex<Vec<(NamespaceKey, Arc<Slot>)>>,
+}
+
+/// The place of one namespace; its lock is held while it is being opened.
+#[derive(Default)]
+struct Slot {
+    namespace: Mutex<Option<Arc<Namespace>>>,
+}
+
+/// An open namespace that stays open while this is held.
+pub struct Lease {
+    namespace: Arc<Namespace>,
+    /// Whether it had to be opened for this.
+    pub cold: bool,
+    _slot: Arc<Slot>,
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Namespace;
+
+    fn deref(&self) -> &Namespace {
+        &self.namespace
+    }
+}
+
+impl Namespaces {
+    pub(super) fn new(config: &Config, store: Arc<Store>, embedder: Arc<dyn Embedder>) -> Self {
+        let warm_max = config.warm_namespaces.max(1);
+        Self { store, embedder, data: config.data.clone(), warm_max, open: Mutex::new(Vec::new()) }
+    }
+
+    /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
+    pub fn check_name(name: &str) -> Outcome<()> {
+        let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if plain && (1..=NAME_CHARS_MAX).contains(&name.len()) {
+            return Ok(());
+        }
+        Err(Failure::invalid("invalid_namespace", "a namespace's name is 1 to 64 characters of a-z, 0-9 and -"))
+    }
+
+    /// The record of a namespace. `default` comes into being here, the first time an account asks for it.
+    pub fn record(&self, account: &str, name: &str) -> Outcome<Option<NamespaceRecord>> {
+        match self.store.namespace(account, name)? {
+            None if name == DEFAULT => self.create(account, name).map(|(record, _)| Some(record)),
+            found => Ok(found),
+        }
+    }
+
+    /// The record, or `namespace_not_found`.
+    pub fn existing(&self, account: &str, name: &str) -> Outcome<NamespaceRecord> {
+        self.record(account, name)?.ok_or_else(|| {
+            let message = format!("there is no namespace {name:?}: create it with POST /v1/namespaces");
+            Failure::not_found("namespace_not_found", message)
+        })
+    }
+
+    /// Makes a namespace; true when it is new.
+    pub fn create(&self, account: &str, name: &str) -> Outcome<(NamespaceRecord, bool)> {
+        Self::check_name(name)?;
+        // The same lock as for opening, so that two creations of one name agree.
+        let _held = self.open.lock();
+        if let Some(record) = self.store.namespace(account, name)? {
+            return Ok((record, false));
+        }
+        let now_ms = Timestamp::now().as_millisecond();
+        let record = NamespaceRecord {
+            account: account.to_owned(),
+            name: name.to_owned(),
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
+            memories: 0,
+            head: None,
+        };
+        self.store.put_namespace(&record, Durability::Synced)?;
+        Ok((record, true))
+    }
+
+    /// Up to `limit` namespaces of an account, by name.
+    pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Outcome<Vec<NamespaceRecord>> {
+        self.record(account, DEFAULT)?;
+        Ok(self.store.namespaces(account, after, limit)?)
+    }
+
+    /// Opens a namespace that exists, or hands out the open one.
+    pub fn lease(&self, account: &str, name: &str) -> Outcome<Lease> {
+        let key = NamespaceKey { account: account.to_owned(), name: name.to_owned() };
+        let slot = {
+            let mut open = self.open.lock();
+            let place = open.iter().position(|(held, _)| *held == key);
+            let entry = match place {
+                Some(place) => open.remove(place),
+                None => (key, Arc::new(Slot::default())),
+            };
+            let slot = Arc::clone(&entry.1);
+            open.push(entry);
+            self.close_surplus(&mut open);
+            slot
+        };
+        let mut held = slot.namespace.lock();
+        let cold = held.is_none();
+        let namespace = match held.as_ref() {
+            Some(namespace) => Arc::clone(namespace),
+            None => {
+                let record = self.existing(account, name)?;
+                let repository = self.repository_path(account, name);
+                let index = self.index_path(account, name);
+                let opened =
+                    Namespace::open(record, &repository, &index, Arc::clone(&self.store), Arc::clone(&self.embedder))?;
+                Arc::clone(held.insert(Arc::new(opened)))
+            }
+        };
+        drop(held);
+        Ok(Lease { namespace, cold, _slot: slot })
+    }
+
+    /// Removes a namespace for good: record, queued work, repository, index. False when there is none.
+    pub fn delete(&self, account: &str, name: &str) -> Outcome<bool> {
+        Self::check_name(name)?;
+        if self.store.namespace(account, name)?.is_none() {
+            return Ok(false);
+        }
+        let lease = self.lease(account, name)?;
+        // From here on its writer refuses; what is being written now ends first.
+        lease.retire();
+        let gone = self.store.begin_deletion(account, name)?;
+        self.open.lock().retain(|(key, _)| key.account != account || key.name != name);
+        drop(lease);
+        self.remove_files(account, name)?;
+        Ok(gone)
+    }
+
+    /// Removes what a deleted namespace left on disk.
+    pub(super) fn remove_files(&self, account: &str, name: &str) -> Outcome<()> {
+        for folder in [self.repository_path(account, name), self.index_path(account, name)] {
+            match std::fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
+                _ => {}
+            }
+        }
+        Ok(self.store.finish_deletion(account, name)?)
+    }
+
+    /// Where a namespace's repository is.
+    pub fn repository_path(&self, account: &str, name: &str) -> PathBuf {
+        self.data.join("repositories").join(file_name(account)).join(format!("{name}.git"))
+    }
+
+    fn index_path(&self, account: &str, name: &str) -> PathBuf {
+        self.data.join("indexes").join(file_name(account)).join(name)
+    }
+
+    fn close_surplus(&self, open: &mut Vec<(NamespaceKey, Arc<Slot>)>) {
+        let mut surplus = open.len().saturating_sub(self.warm_max);
+        open.retain(|(_, slot)| {
+            let idle = Arc::strong_count(slot) == 1;
+            let close = surplus > 0 && idle;
+            surplus -= usize::from(close);
+            !close
+        });
+    }
+}
+
+/// An account's id as a directory name: `a-z`, digits and dashes as they are, any other byte as `_` and two hex digits;
+/// a long one as its hash. Two accounts never share a name, and no account can name a path.
+fn file_name(account: &str) -> String {
+    let mut name = String::with_capacity(account.len());
+    for byte in account.bytes() {
+        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("_{byte:02x}"));
+        }
+    }
+    if name.is_empty() || name.len() > 128 {
+        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_bytes());
+        // No plain name holds two underscores in a row.
+        return format!("__{}", data_encoding::HEXLOWER.encode(hash.as_ref()));
+    }
+    name
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_checked() {
+        for good in ["a", "default", "a-1", &"x".repeat(64)] {
+            assert!(Namespaces::check_name(good).is_ok());
+        }
+        for bad in ["", "A", "a_b", "a/b", "..", "é", &"x".repeat(65)] {
+            assert!(Namespaces::check_name(bad).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_account_is_one_plain_directory_name(a in "\\PC{1,200}", b in "\\PC{1,200}") {
+            let name = file_name(&a);
+            prop_assert!(!name.is_empty() && name.len() <= 255);
+            prop_assert!(name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-' || c == b'_'));
+            prop_assert_eq!(a == b, name == file_name(&b));
+        }
+    }
+}

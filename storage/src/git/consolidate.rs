@@ -1,0 +1,116 @@
+//! Folding small packs into larger ones, so that their number stays logarithmic in the number of commits.
+//!
+//! Packs fall into size classes, each four times the one before. Once a class holds [`PACKS_PER_CLASS_MAX`], all packs
+//! of it and of the classes below become one. An object is copied a few times in its life, as in a log-structured
+//! merge tree. Packs that hold deltas (pushed by another git) are left alone, since a delta's base may be elsewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+
+use super::pack::{HASH_BYTES, PACK_HEADER_BYTES, PackBuilder, PackEntry, sha1, sync_folder};
+use crate::error::{Error, Result};
+
+/// So many packs of one size class become one.
+const PACKS_PER_CLASS_MAX: usize = 16;
+/// Packs up to this size are class 0.
+const CLASS_BYTES: u64 = 32 << 10;
+/// Packs above this size are final.
+const PACK_BYTES_MAX: u64 = 256 << 20;
+
+struct Pack {
+    path: PathBuf,
+    class: u32,
+}
+
+/// Joins packs where a size class is full. Returns how many were replaced.
+pub(super) fn consolidate(folder: &Path) -> Result<usize> {
+    let packs = list(folder)?;
+    let classes = packs.iter().map(|pack| pack.class).max().map_or(0, |class| class + 1);
+    let full = (0..classes)
+        .rev()
+        .find(|class| packs.iter().filter(|pack| pack.class == *class).count() >= PACKS_PER_CLASS_MAX);
+    let Some(full) = full else { return Ok(0) };
+
+    let mut builder = PackBuilder::default();
+    let mut replaced = Vec::new();
+    for pack in packs.iter().filter(|pack| pack.class <= full) {
+        if let Some(entries) = read(&pack.path)? {
+            entries.into_iter().for_each(|entry| builder.add_entry(entry));
+            replaced.push(&pack.path);
+        }
+    }
+    if replaced.len() < 2 {
+        return Ok(0);
+    }
+    builder.write(folder)?;
+    for path in &replaced {
+        // Index first: a pack without one is never looked into.
+        for doomed in [path.with_extension("idx"), path.to_path_buf()] {
+            fs::remove_file(&doomed).map_err(Error::io("remove", &doomed))?;
+        }
+    }
+    sync_folder(folder)?;
+    Ok(replaced.len())
+}
+
+fn list(folder: &Path) -> Result<Vec<Pack>> {
+    let mut packs = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let path = entry.path();
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with("pack-") && name.ends_with(".pack"));
+        if !ours || !path.with_extension("idx").exists() || path.with_extension("keep").exists() {
+            continue;
+        }
+        let bytes = entry.metadata().map_err(Error::io("read", &path))?.len();
+        if bytes <= PACK_BYTES_MAX {
+            packs.push(Pack { path, class: (bytes / CLASS_BYTES).max(1).ilog(4) });
+        }
+    }
+    Ok(packs)
+}
+
+/// Every entry of a pack, or none when it holds a delta. The pack's checksum is verified on the way.
+fn read(path: &Path) -> Result<Option<Vec<PackEntry>>> {
+    let corrupt = |reason: &str| Error::corrupt(path.display().to_string(), reason);
+    let pack = fs::read(path).map_err(Error::io("read", path))?;
+    let index_path = path.with_extension("idx");
+    let index = fs::read(&index_path).map_err(Error::io("read", &index_path))?;
+    let data_end = pack.len().checked_sub(HASH_BYTES).ok_or_else(|| corrupt("too short"))?;
+    if sha1(&pack[..data_end])?.as_slice() != &pack[data_end..] {
+        return Err(corrupt("checksum does not match"));
+    }
+
+    let word = |at: usize| -> Result<u32> {
+        let bytes = index.get(at..at + 4).ok_or_else(|| corrupt("its index is too short"))?;
+        Ok(u32::from_be_bytes(bytes.try_into().map_err(|_| corrupt("its index is too short"))?))
+    };
+    if word(0)? != 0xff74_4f63 || word(4)? != 2 {
+        return Ok(None);
+    }
+    let fanout = 8;
+    let count = word(fanout + 255 * 4)? as usize;
+    let ids = fanout + 256 * 4;
+    let offsets = ids + count * (HASH_BYTES + 4);
+    let mut positions = Vec::with_capacity(count);
+    for n in 0..count {
+        let id = index.get(ids + n * HASH_BYTES..ids + (n + 1) * HASH_BYTES).ok_or_else(|| corrupt("index cut short"))?;
+        positions.push((word(offsets + n * 4)? as usize, ObjectId::from_bytes_or_panic(id)));
+    }
+    positions.sort_unstable();
+
+    let mut entries = Vec::with_capacity(count);
+    for (n, (start, id)) in positions.iter().enumerate() {
+        let end = positions.get(n + 1).map_or(data_end, |next| next.0);
+        let bytes = pack.get(*start..end).filter(|bytes| !bytes.is_empty() && *start >= PACK_HEADER_BYTES);
+        let bytes = bytes.ok_or_else(|| corrupt("its index points outside"))?;
+        if matches!((bytes[0] >> 4) & 7, 6 | 7) {
+            return Ok(None);
+        }
+        entries.push(PackEntry { id: *id, bytes: bytes.to_vec() });
+    }
+    Ok(Some(entries))
+}

@@ -1,0 +1,16 @@
+//! One bare git repository per namespace: the truth for memories.
+//!
+//! [`repository`] opens, reads and compares; [`writer`] makes commits, one at a time per namespace, and keeps the
+//! directories that it has seen so that the cost of a commit does not grow with the number of memories; [`pack`] is the
+//! file that a commit's objects go into; [`consolidate`] folds many small packs into few larger ones.
+//!
+//! A commit is durable when [`Writer::commit`] returns: pack, index, their directory and the branch are synced in that
+//! order, so that a loss of power leaves either the old head or the new one, whole.
+
+mod consolidate;
+mod pack;
+mod repository;
+mod writer;
+
+pub use repository::{Change, CommitId, CommitInfo, Repository};
+pub use writer::{CommitMessage, Edit, Writer};

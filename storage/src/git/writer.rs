@@ -1,0 +1,271 @@
+//! Making commits.
+//!
+//! The writer remembers the directories it has read, so a commit reads nothing that it has seen before and writes only
+//! the changed files, the trees on their paths and the commit, all in one pack.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+
+use gix::ObjectId;
+use gix::objs::tree::{Entry, EntryKind};
+use gix::objs::{Commit, Tree};
+
+use super::pack::{PackBuilder, sync_folder};
+use super::repository::{BRANCH, CommitId, Repository, TreeEntry, read_tree};
+use crate::error::{Error, Result};
+
+const AUTHOR_NAME: &str = "Cuebase";
+const AUTHOR_EMAIL: &str = "cuebase@localhost";
+
+/// One file's change in a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Path from the root; valid as a memory's or vocabulary term's path.
+    pub path: String,
+    /// The new content, or none to remove the file.
+    pub content: Option<Vec<u8>>,
+}
+
+/// What a commit says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitMessage {
+    /// The first line.
+    pub subject: String,
+    /// Trailer lines, key and value.
+    pub trailers: Vec<(String, String)>,
+    /// Seconds since the epoch.
+    pub at_seconds: i64,
+}
+
+/// The one writer of a namespace's repository.
+pub struct Writer {
+    repository: Repository,
+    head: Option<ObjectId>,
+    root: Directory,
+}
+
+/// A directory, read when it is first entered.
+struct Directory {
+    /// Its tree, when nothing below has changed since it was read or written.
+    id: Option<ObjectId>,
+    entries: Option<BTreeMap<Vec<u8>, Node>>,
+}
+
+enum Node {
+    Directory(Directory),
+    File(ObjectId),
+}
+
+impl Writer {
+    pub(super) fn new(repository: Repository) -> Result<Self> {
+        let mut writer = Self { repository, head: None, root: Directory::empty() };
+        writer.reload()?;
+        Ok(writer)
+    }
+
+    /// The commit that the next one will have as its parent.
+    pub fn head(&self) -> Option<CommitId> {
+        self.head.map(CommitId)
+    }
+
+    /// Whether a file is at that path.
+    pub fn contains(&mut self, path: &str) -> Result<bool> {
+        let repository = self.repository.open()?;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(directory) = self.root.find(&repository, folder)? else { return Ok(false) };
+        Ok(matches!(directory.entries(&repository)?.get(name.as_bytes()), Some(Node::File(_))))
+    }
+
+    /// The names in a directory; none at all where there is no such directory.
+    pub fn names(&mut self, folder: &str) -> Result<Vec<String>> {
+        let repository = self.repository.open()?;
+        let Some(directory) = self.root.find(&repository, folder)? else { return Ok(Vec::new()) };
+        let names = directory.entries(&repository)?.keys();
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// Makes one durable commit of all edits and moves the branch to it.
+    ///
+    /// Fails with [`Error::Conflict`] when somebody else moved the branch (a push); the writer has then read the new
+    /// head and the call can be made again. Edits that change nothing still make a commit.
+    pub fn commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
+        let result = self.try_commit(edits, message);
+        if result.is_err() {
+            self.reload()?;
+        }
+        result
+    }
+
+    fn try_commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
+        let repository = self.repository.open()?;
+        let mut pack = PackBuilder::default();
+        for edit in edits {
+            let blob = edit.content.as_ref().map(|content| pack.add_blob(content)).transpose()?;
+            let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
+            self.root.apply(&repository, &segments, blob)?;
+        }
+        let tree = match self.root.write(&mut pack)? {
+            Some(tree) => tree,
+            None => pack.add_object(&Tree::empty())?,
+        };
+        let signature = gix::actor::Signature {
+            name: AUTHOR_NAME.into(),
+            email: AUTHOR_EMAIL.into(),
+            time: gix::date::Time { seconds: message.at_seconds, offset: 0 },
+        };
+        let id = pack.add_object(&Commit {
+            tree,
+            parents: self.head.into_iter().collect(),
+            author: signature.clone(),
+            committer: signature,
+            encoding: None,
+            message: message.text().into(),
+            extra_headers: Vec::new(),
+        })?;
+        pack.write(&self.repository.pack_folder())?;
+        self.move_branch(id)?;
+        self.head = Some(id);
+        Ok(CommitId(id))
+    }
+
+    /// Moves the branch if it is still where this writer left it, under git's own lock file, and syncs it.
+    fn move_branch(&self, id: ObjectId) -> Result<()> {
+        let path = self.repository.path().join(BRANCH);
+        let folder = path.parent().unwrap_or(self.repository.path()).to_path_buf();
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        let lock = path.with_extension("lock");
+        let mut file = match File::create_new(&lock) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(Error::Conflict),
+            Err(error) => return Err(Error::io("lock", &lock)(error)),
+        };
+        let moved = (|| {
+            if self.repository.head()?.map(|head| head.0) != self.head {
+                return Err(Error::Conflict);
+            }
+            use std::io::Write;
+            writeln!(file, "{id}").and_then(|()| file.sync_all()).map_err(Error::io("write", &lock))?;
+            fs::rename(&lock, &path).map_err(Error::io("rename into place", &path))?;
+            sync_folder(&folder)
+        })();
+        if moved.is_err() {
+            let _ = fs::remove_file(&lock);
+        }
+        moved
+    }
+
+    /// Forgets what was read and starts from the branch as it is.
+    pub fn reload(&mut self) -> Result<()> {
+        // A lock left by a crash is ours: this process is the only writer, and a push holds its own only for moments.
+        let lock = self.repository.path().join(BRANCH).with_extension("lock");
+        let stale = fs::metadata(&lock).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+        if stale.is_some_and(|age| age.as_secs() > 5) || (self.head.is_none() && stale.is_some()) {
+            let _ = fs::remove_file(&lock);
+        }
+        self.head = self.repository.head()?.map(|head| head.0);
+        self.root = Directory::empty();
+        if let Some(head) = self.head {
+            let repository = self.repository.open()?;
+            let commit = repository.find_commit(head).map_err(Error::git("read a commit"))?;
+            let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
+            self.root = Directory { id: Some(tree), entries: None };
+        }
+        Ok(())
+    }
+}
+
+impl CommitMessage {
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", self.subject);
+        if !self.trailers.is_empty() {
+            text.push('\n');
+        }
+        for (key, value) in &self.trailers {
+            text.push_str(&format!("{key}: {value}\n"));
+        }
+        text
+    }
+}
+
+impl Directory {
+    fn empty() -> Self {
+        Self { id: None, entries: Some(BTreeMap::new()) }
+    }
+
+    /// The entries, read now if they were not.
+    fn entries(&mut self, repository: &gix::Repository) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
+        if self.entries.is_none() {
+            let mut entries = BTreeMap::new();
+            if let Some(id) = self.id {
+                for (name, entry) in read_tree(repository, id)? {
+                    let node = match entry {
+                        TreeEntry::Directory(id) => Node::Directory(Self { id: Some(id), entries: None }),
+                        TreeEntry::File(id) => Node::File(id),
+                    };
+                    entries.insert(name, node);
+                }
+            }
+            self.entries = Some(entries);
+        }
+        Ok(self.entries.get_or_insert_default())
+    }
+
+    fn find(&mut self, repository: &gix::Repository, folder: &str) -> Result<Option<&mut Self>> {
+        let mut at = self;
+        for segment in folder.split('/').filter(|segment| !segment.is_empty()) {
+            match at.entries(repository)?.get_mut(segment.as_bytes()) {
+                Some(Node::Directory(directory)) => at = directory,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
+    /// Puts a blob at a path below, or takes it away; directories come and go with their files.
+    fn apply(&mut self, repository: &gix::Repository, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
+        let Some((name, rest)) = path.split_first() else { return Ok(()) };
+        self.id = None;
+        let entries = self.entries(repository)?;
+        if rest.is_empty() {
+            match blob {
+                Some(id) => drop(entries.insert(name.to_vec(), Node::File(id))),
+                None => drop(entries.remove(*name)),
+            }
+            return Ok(());
+        }
+        let node = entries.entry(name.to_vec()).or_insert_with(|| Node::Directory(Self::empty()));
+        if let Node::File(_) = node {
+            *node = Node::Directory(Self::empty());
+        }
+        let Node::Directory(directory) = node else { return Ok(()) };
+        directory.apply(repository, rest, blob)?;
+        if directory.entries.as_ref().is_some_and(BTreeMap::is_empty) {
+            entries.remove(*name);
+        }
+        Ok(())
+    }
+
+    /// Writes every changed tree from the leaves up; none when the directory is empty.
+    fn write(&mut self, pack: &mut PackBuilder) -> Result<Option<ObjectId>> {
+        if self.id.is_some() {
+            return Ok(self.id);
+        }
+        let mut tree = Tree::empty();
+        for (name, node) in self.entries.iter_mut().flatten() {
+            let (kind, id) = match node {
+                Node::File(id) => (EntryKind::Blob, Some(*id)),
+                Node::Directory(directory) => (EntryKind::Tree, directory.write(pack)?),
+            };
+            if let Some(oid) = id {
+                tree.entries.push(Entry { mode: kind.into(), filename: name.as_slice().into(), oid });
+            }
+        }
+        if tree.entries.is_empty() {
+            return Ok(None);
+        }
+        // Git's order: a directory's name sorts as if it ended in a slash.
+        tree.entries.sort();
+        self.id = Some(pack.add_object(&tree)?);
+        Ok(self.id)
+    }
+}

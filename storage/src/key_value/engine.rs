@@ -1,0 +1,167 @@
+//! RocksDB behind ordered keys and atomic batches.
+
+use std::path::Path;
+
+use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options, WriteBatch, WriteOptions};
+
+use super::Column;
+use crate::error::{Error, Result};
+
+/// Write buffer of one column family, 4 MiB: the records are small and an idle server should stay small too.
+const WRITE_BUFFER_BYTES: usize = 4 << 20;
+/// Write-ahead log kept before column families are flushed, 64 MiB.
+const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// When a write has to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Before the call returns: survives the loss of power.
+    Synced,
+    /// Soon: survives the death of the process. For what is derived or can be done again.
+    Buffered,
+}
+
+/// Changes that take effect together or not at all.
+#[derive(Default)]
+pub struct Batch {
+    changes: Vec<(Column, Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a key.
+    pub fn put(&mut self, column: Column, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> &mut Self {
+        self.changes.push((column, key.into(), Some(value.into())));
+        self
+    }
+
+    /// Removes a key; one that is not there is no error.
+    pub fn delete(&mut self, column: Column, key: impl Into<Vec<u8>>) -> &mut Self {
+        self.changes.push((column, key.into(), None));
+        self
+    }
+}
+
+/// An open database. Safe to share between threads.
+pub struct KeyValueStore {
+    db: DB,
+}
+
+impl KeyValueStore {
+    /// Opens the database in `path`, creating it and any missing column family.
+    ///
+    /// Fails with [`Error::Locked`] when another process has it open.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
+        options.set_keep_log_file_num(2);
+        options.set_max_background_jobs(2);
+        // A torn tail after power loss is a batch that was never acknowledged; anything else in the log must be whole.
+        options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
+        let families = Column::ALL.map(|column| {
+            let mut family = Options::default();
+            family.set_write_buffer_size(WRITE_BUFFER_BYTES);
+            family.set_compression_type(rocksdb::DBCompressionType::Lz4);
+            ColumnFamilyDescriptor::new(column.name(), family)
+        });
+        let db = DB::open_cf_descriptors(&options, path, families).map_err(|error| {
+            let text = error.to_string();
+            if text.contains("LOCK") || text.contains("lock hold") {
+                Error::Locked(path.to_path_buf())
+            } else {
+                Error::Engine(text)
+            }
+        })?;
+        Ok(Self { db })
+    }
+
+    /// The value at a key.
+    pub fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.db.get_cf(self.family(column)?, key).map_err(engine)
+    }
+
+    /// Up to `limit` entries whose key starts with `prefix` and is greater than `after`, in key order.
+    pub(crate) fn scan(&self, column: Column, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let from = after.map_or(prefix, |key| key.max(prefix));
+        let mode = IteratorMode::From(from, Direction::Forward);
+        let mut entries = Vec::new();
+        for entry in self.db.iterator_cf(self.family(column)?, mode) {
+            let (key, value) = entry.map_err(engine)?;
+            if entries.len() == limit || !key.starts_with(prefix) {
+                break;
+            }
+            if after.is_none_or(|after| &*key > after) {
+                entries.push((key.into_vec(), value.into_vec()));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Applies a batch atomically.
+    pub fn write(&self, batch: Batch, durability: Durability) -> Result<()> {
+        let mut changes = WriteBatch::default();
+        for (column, key, value) in batch.changes {
+            let family = self.family(column)?;
+            match value {
+                Some(value) => changes.put_cf(family, key, value),
+                None => changes.delete_cf(family, key),
+            }
+        }
+        let mut options = WriteOptions::default();
+        options.set_sync(durability == Durability::Synced);
+        self.db.write_opt(changes, &options).map_err(engine)
+    }
+
+    /// Makes every buffered write durable.
+    pub fn sync(&self) -> Result<()> {
+        self.db.flush_wal(true).map_err(engine)
+    }
+
+    fn family(&self, column: Column) -> Result<&ColumnFamily> {
+        let missing = || Error::Engine(format!("column family {} is missing", column.name()));
+        self.db.cf_handle(column.name()).ok_or_else(missing)
+    }
+}
+
+/// A key and its value.
+pub(crate) type Entry = (Vec<u8>, Vec<u8>);
+
+fn engine(error: rocksdb::Error) -> Error {
+    Error::Engine(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_is_ordered_bounded_and_starts_after_the_given_key() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = KeyValueStore::open(folder.path()).expect("opens");
+        let mut batch = Batch::new();
+        for name in ["a\0one", "a\0two", "a\0three", "b\0one"] {
+            batch.put(Column::Namespaces, name, name);
+        }
+        store.write(batch, Durability::Buffered).expect("writes");
+        let names = |after: Option<&[u8]>, limit| {
+            let entries = store.scan(Column::Namespaces, b"a\0", after, limit).expect("scans");
+            entries.into_iter().map(|(key, _)| String::from_utf8_lossy(&key[2..]).into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None, 9), ["one", "three", "two"]);
+        assert_eq!(names(Some(b"a\0one"), 9), ["three", "two"]);
+        assert_eq!(names(None, 1), ["one"]);
+    }
+
+    #[test]
+    fn a_second_process_is_told_that_the_directory_is_in_use() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let _held = KeyValueStore::open(folder.path()).expect("opens");
+        assert!(matches!(KeyValueStore::open(folder.path()), Err(Error::Locked(_))));
+    }
+}

@@ -1,0 +1,123 @@
+//! The file that holds one memory: YAML front matter, then markdown that a person can read, edit and push.
+//!
+//! ```text
+//! ---
+//! tags: [running]
+//! cues:
+//! - what did Ann run for charity?
+//! occurred_at: 2023-05-20T12:00:00Z
+//! occurred_precision: day
+//! ---
+//! # Ann: I ran a charity race last Saturday (20 May 2023).
+//!
+//! ## Sections
+//! may follow, with [links](../other.md) or [[facts/other.md]].
+//! ```
+//!
+//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, [`path`] says where a file may live.
+
+pub mod front_matter;
+pub mod markdown;
+pub mod path;
+
+pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, Source};
+pub use path::{MemoryPath, Tier};
+
+use crate::error::{Error, Result};
+
+const FENCE: &str = "---\n";
+
+/// One memory as it is written to git.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryFile {
+    /// What is known about the memory.
+    pub front: FrontMatter,
+    /// The markdown after the front matter: the memory's content. Starts with a `# title` where we wrote it.
+    pub body: String,
+}
+
+impl MemoryFile {
+    /// Reads a file. One without front matter is all body; a file that opens a front matter must close it and hold a
+    /// YAML mapping there.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes).map_err(|e| Error::invalid("memory file", e))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() };
+        let Some(rest) = text.strip_prefix(FENCE) else {
+            return Ok(Self { front: FrontMatter::default(), body: text });
+        };
+        let (yaml, body) = if let Some(body) = rest.strip_prefix(FENCE) {
+            ("", body)
+        } else if let Some((yaml, body)) = rest.split_once("\n---\n") {
+            (yaml, body)
+        } else if let Some(yaml) = rest.strip_suffix("\n---") {
+            (yaml, "")
+        } else {
+            return Err(Error::invalid("memory file", "the front matter is not closed by a line of ---"));
+        };
+        Ok(Self { front: FrontMatter::parse(yaml)?, body: body.strip_prefix('\n').unwrap_or(body).to_owned() })
+    }
+
+    /// Writes the file; [`MemoryFile::parse`] reads the same back.
+    pub fn render(&self) -> Result<String> {
+        let yaml = self.front.render()?;
+        let newline = if self.body.ends_with('\n') || self.body.is_empty() { "" } else { "\n" };
+        Ok(format!("{FENCE}{yaml}{FENCE}\n{}{newline}", self.body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn unknown_keys_survive_a_rewrite() {
+        let text = "---\ntags: [b, a]\nauthor: Kim\nnested:\n  deep: [1, two]\n---\n\n# Title\n\nBody\n";
+        let mut file = MemoryFile::parse(text.as_bytes()).expect("parses");
+        file.front.cues.push("who?".into());
+        let again = MemoryFile::parse(file.render().expect("renders").as_bytes()).expect("parses again");
+        assert_eq!(again, file);
+        assert_eq!(again.front.other["author"], "Kim");
+        assert_eq!(again.front.other["nested"]["deep"][1], "two");
+        assert_eq!(again.body, "# Title\n\nBody\n");
+    }
+
+    #[test]
+    fn a_plain_markdown_file_is_all_body() {
+        let file = MemoryFile::parse(b"# Only\n\nmarkdown --- here\n").expect("parses");
+        assert_eq!(file.front, FrontMatter::default());
+        assert_eq!(file.body, "# Only\n\nmarkdown --- here\n");
+    }
+
+    #[test]
+    fn an_open_or_malformed_front_matter_is_refused() {
+        assert!(MemoryFile::parse(b"---\ntags: [a]\n\n# no end").is_err());
+        assert!(MemoryFile::parse(b"---\n- a list\n---\nbody").is_err());
+        assert!(MemoryFile::parse(b"---\ntags: [unclosed\n---\nbody").is_err());
+        assert!(MemoryFile::parse(b"\xff\xfe").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            tags in proptest::collection::vec("\\PC{1,20}", 0..4),
+            cues in proptest::collection::vec("\\PC{0,60}", 0..4),
+            snippet in "\\PC{0,40}",
+            body in "[^\r\u{feff}]{0,200}",
+        ) {
+            let mut file = MemoryFile { body: format!("# T\n{body}\n"), ..MemoryFile::default() };
+            file.front.tags = tags;
+            file.front.cues = cues;
+            file.front.relations = vec![Relation { path: "facts/a.md".into(), kind: "follows".into(), snippet }];
+            let text = file.render().expect("renders");
+            prop_assert_eq!(MemoryFile::parse(text.as_bytes()).expect("parses"), file);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = MemoryFile::parse(&bytes);
+            let _ = MemoryFile::parse(&[b"---\n", &bytes[..], b"\n---\n"].concat());
+        }
+    }
+}

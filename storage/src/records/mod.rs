@@ -1,0 +1,87 @@
+//! The typed records in the key-value store, one file a resource.
+//!
+//! [`Store`] is the open data directory's database; each file adds its resource's methods to it. Writes that belong
+//! together go out as one batch, and the ones that were promised to a client are synced before the call returns.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::key_value::{Batch, Column, Durability, KeyValueStore};
+
+mod accounts;
+mod api_keys;
+mod namespaces;
+mod queue;
+
+pub use accounts::AccountRecord;
+pub use api_keys::ApiKeyRecord;
+pub use namespaces::NamespaceRecord;
+pub use queue::{DeadLetter, Enqueued, QueueEntry, QueuedWork};
+
+/// The first byte of every record's value.
+pub const RECORD_FORMAT: u8 = 1;
+/// The data directory's format that this build writes, and the oldest that it reads.
+pub const DATA_FORMAT: u32 = 1;
+
+/// The data directory's database, opened.
+pub struct Store {
+    kv: KeyValueStore,
+}
+
+impl Store {
+    /// Opens (or creates) the database under `path` and checks its format.
+    pub fn open(path: &Path) -> Result<Self> {
+        let kv = KeyValueStore::open(path)?;
+        let store = Self { kv };
+        match store.kv.get(Column::Meta, b"format")? {
+            None => {
+                let mut batch = Batch::new();
+                batch.put(Column::Meta, "format", DATA_FORMAT.to_le_bytes());
+                store.kv.write(batch, Durability::Synced)?;
+            }
+            Some(bytes) => {
+                let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not four bytes"))?;
+                let found = u32::from_le_bytes(bytes);
+                if found > DATA_FORMAT {
+                    return Err(Error::NewerFormat { found, known: DATA_FORMAT });
+                }
+            }
+        }
+        Ok(store)
+    }
+
+    /// The local issuer's signing key (PKCS#8), made by `mint` the first time.
+    pub fn issuer_key(&self, mint: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
+        if let Some(key) = self.kv.get(Column::Meta, b"issuer")? {
+            return Ok(key);
+        }
+        let key = mint();
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, "issuer", key.clone());
+        self.kv.write(batch, Durability::Synced)?;
+        Ok(key)
+    }
+
+    /// Makes every buffered write durable; called when the service stops.
+    pub fn sync(&self) -> Result<()> {
+        self.kv.sync()
+    }
+}
+
+fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
+    let mut bytes = vec![RECORD_FORMAT];
+    serde_json::to_writer(&mut bytes, record).map_err(|e| Error::corrupt("record to be written", e))?;
+    Ok(bytes)
+}
+
+fn decode<T: DeserializeOwned>(column: Column, bytes: &[u8]) -> Result<T> {
+    match bytes.split_first() {
+        Some((&RECORD_FORMAT, json)) => {
+            serde_json::from_slice(json).map_err(|e| Error::corrupt(format!("record in {}", column.name()), e))
+        }
+        _ => Err(Error::corrupt(format!("record in {}", column.name()), "unknown record format")),
+    }
+}

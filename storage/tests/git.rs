@@ -1,0 +1,115 @@
+//! Repositories checked with git's own commands, the reference for what a repository is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use cuebase_storage::git::{CommitMessage, Edit, Repository, Writer};
+
+fn git(repository: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(repository).args(arguments).output().expect("git is installed");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "git {arguments:?}: {error}");
+    assert!(!error.contains("error") && !error.contains("warning"), "git {arguments:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn put(path: &str, content: &str) -> Edit {
+    Edit { path: path.into(), content: Some(content.into()) }
+}
+
+fn remove(path: &str) -> Edit {
+    Edit { path: path.into(), content: None }
+}
+
+fn message(subject: &str, at_seconds: i64) -> CommitMessage {
+    CommitMessage { subject: subject.into(), trailers: vec![("Cuebase-Message".into(), "01X".into())], at_seconds }
+}
+
+fn fresh(folder: &Path) -> (Repository, Writer) {
+    let repository = Repository::open_or_create(&folder.join("n.git")).expect("creates");
+    let writer = repository.writer().expect("writes");
+    (repository, writer)
+}
+
+#[test]
+fn commits_are_what_git_expects() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    assert_eq!(repository.head().expect("reads"), None);
+    // `a-b` sorts before `a/` and after `a` as a file would: the order that fsck checks.
+    let first = [put("facts/a/x.md", "one"), put("facts/a-b.md", "two"), put("facts/a0.md", "three"), put("rules/é.md", "")];
+    let one = writer.commit(&first, &message("first", 1_700_000_000)).expect("commits");
+    let two = writer.commit(&[put("facts/a/x.md", "changed"), remove("facts/a0.md")], &message("second", 1_700_000_100));
+    let two = two.expect("commits");
+
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+    assert_eq!(git(repository.path(), &["log", "--format=%H %s %ct"]).lines().count(), 2);
+    assert_eq!(git(repository.path(), &["rev-parse", "HEAD"]).trim(), two.to_string());
+    assert_eq!(git(repository.path(), &["show", "HEAD:facts/a/x.md"]), "changed");
+    let listed = git(repository.path(), &["-c", "core.quotepath=off", "ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ["facts/a-b.md", "facts/a/x.md", "rules/é.md"]);
+
+    assert_eq!(repository.read(one, "facts/a/x.md").expect("reads"), Some(b"one".to_vec()));
+    assert_eq!(repository.read(two, "facts/a0.md").expect("reads"), None);
+    let changed = repository.changes(Some(one), two).expect("compares");
+    assert_eq!(changed.iter().map(|c| (c.path.as_str(), c.content.is_some())).collect::<Vec<_>>(), [
+        ("facts/a/x.md", true),
+        ("facts/a0.md", false)
+    ]);
+    assert_eq!(repository.changes(None, two).expect("compares").len(), 3);
+    let log = repository.log(two, None, 10).expect("reads");
+    assert_eq!(log.iter().map(|c| (c.at_seconds, c.trailer("Cuebase-Message"))).collect::<Vec<_>>(), [
+        (1_700_000_100, Some("01X")),
+        (1_700_000_000, Some("01X"))
+    ]);
+    assert_eq!(repository.log(two, Some(one), 10).expect("reads").len(), 1);
+    let histories = repository.histories(two, &["facts/a/x.md", "facts/a-b.md", "none.md"], 10).expect("reads");
+    assert_eq!(histories.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 0]);
+}
+
+#[test]
+fn many_commits_end_in_few_packs_and_lose_nothing() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let mut expected = BTreeMap::new();
+    for n in 0..200u32 {
+        let path = format!("facts/t{}/m{}.md", n % 7, n % 90);
+        let content = format!("version {n}\n");
+        writer.commit(&[put(&path, &content)], &message("write", i64::from(n))).expect("commits");
+        expected.insert(path, content);
+        repository.consolidate().expect("consolidates");
+    }
+    let packs = std::fs::read_dir(repository.path().join("objects/pack")).expect("lists").count();
+    assert!(packs <= 2 * 40, "{packs} files in the pack folder");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+    assert_eq!(git(repository.path(), &["rev-list", "--count", "HEAD"]).trim(), "200");
+    let head = repository.head().expect("reads").expect("has a head");
+    let found: BTreeMap<_, _> = repository
+        .changes(None, head)
+        .expect("reads")
+        .into_iter()
+        .map(|c| (c.path, String::from_utf8(c.content.expect("content")).expect("text")))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_push_by_somebody_else_is_built_upon_not_overwritten() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    writer.commit(&[put("facts/a.md", "ours")], &message("ours", 1)).expect("commits");
+    let clone = folder.path().join("clone");
+    git(folder.path(), &["clone", "-q", "n.git", "clone"]);
+    std::fs::write(clone.join("facts/b.md"), "theirs").expect("writes");
+    git(&clone, &["add", "."]);
+    git(&clone, &["-c", "user.name=P", "-c", "user.email=p@example.org", "commit", "-qm", "theirs"]);
+    git(&clone, &["push", "-q"]);
+
+    assert!(writer.commit(&[put("facts/c.md", "late")], &message("late", 2)).is_err());
+    writer.commit(&[put("facts/c.md", "late")], &message("late", 2)).expect("commits on top");
+    let listed = git(repository.path(), &["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ["facts/a.md", "facts/b.md", "facts/c.md"]);
+    assert_eq!(git(repository.path(), &["rev-list", "--count", "HEAD"]).trim(), "3");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+}
