@@ -24,13 +24,21 @@ pub const SETTINGS: [Setting; 12] = [
     Setting { key: "data", default: "./cuebase-data", help: "The data directory: records, repositories, indexes." },
     Setting { key: "listen", default: "127.0.0.1:8080", help: "Address of the API; port 0 takes a free one." },
     Setting { key: "dashboard.listen", default: "off", help: "Address of the dashboard. Not served by this version." },
-    Setting { key: "dashboard.origins", default: "", help: "Browser origins that may call the API (CORS), comma-separated." },
+    Setting {
+        key: "dashboard.origins",
+        default: "",
+        help: "Browser origins that may call the API (CORS), comma-separated.",
+    },
     Setting { key: "pets.listen", default: "off", help: "Address of the animals API. Not served by this version." },
     Setting { key: "metrics.listen", default: "off", help: "Address of the metrics. Not served by this version." },
     Setting { key: "retrieval.concurrency", default: "20", help: "Retrievals at once; one more is answered 503." },
     Setting { key: "retrieval.warm_namespaces", default: "4", help: "Namespaces kept open when nobody uses them." },
     Setting { key: "ingestion.workers", default: "5", help: "Namespaces written to at once." },
-    Setting { key: "ingestion.retries", default: "3", help: "Retries of a failed write before it becomes a dead letter." },
+    Setting {
+        key: "ingestion.retries",
+        default: "3",
+        help: "Retries of a failed write before it becomes a dead letter.",
+    },
     Setting { key: "server.connections", default: "1024", help: "Open connections; further ones wait to be accepted." },
     Setting { key: "log", default: "info", help: "What is logged to stderr: a level, or a tracing filter." },
 ];
@@ -184,7 +192,8 @@ mod tests {
         let file = folder.path().join("cuebase.toml");
         std::fs::write(&file, "listen = '1.1.1.1:1'\n[retrieval]\nconcurrency = 7\nwarm_namespaces = 9\n[dashboard]\norigins = ['https://a', 'https://b']\n")
             .expect("writes");
-        let environment = |name: &str| (name == "CUEBASE_RETRIEVAL_CONCURRENCY" || name == "CUEBASE_LISTEN").then(|| "8".to_owned());
+        let environment =
+            |name: &str| (name == "CUEBASE_RETRIEVAL_CONCURRENCY" || name == "CUEBASE_LISTEN").then(|| "8".to_owned());
         let command_line = BTreeMap::from([("listen", "2.2.2.2:2".to_owned())]);
         let config = Config::resolve(&command_line, environment, Some(&file)).expect("resolves");
         assert_eq!(config.listen, "2.2.2.2:2");

@@ -177,7 +177,7 @@ pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
-            if let Err(error) = serve(&service, &gateway, stream) {
+            if let Err(error) = serve(&service, &gateway, &stream) {
                 tracing::warn!(%error, "a command through the socket failed");
             }
         }
@@ -185,7 +185,7 @@ pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()
     Ok(())
 }
 
-fn serve(service: &Service, gateway: &Gateway, stream: UnixStream) -> anyhow::Result<()> {
+fn serve(service: &Service, gateway: &Gateway, stream: &UnixStream) -> anyhow::Result<()> {
     use std::io::Read;
     stream.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
     let mut line = String::new();
@@ -199,6 +199,6 @@ fn serve(service: &Service, gateway: &Gateway, stream: UnixStream) -> anyhow::Re
     };
     let mut text = serde_json::to_string(&answer)?;
     text.push('\n');
-    (&stream).write_all(text.as_bytes())?;
+    (&mut &*stream).write_all(text.as_bytes())?;
     Ok(())
 }

@@ -148,7 +148,10 @@ fn cors(origins: &[String]) -> anyhow::Result<CorsLayer> {
     });
     let origins = origins.collect::<anyhow::Result<Vec<_>>>()?;
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];
-    Ok(CorsLayer::new().allow_origin(AllowOrigin::list(origins)).allow_methods(methods).allow_headers([AUTHORIZATION, CONTENT_TYPE]))
+    Ok(CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods(methods)
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE]))
 }
 
 impl Shared {

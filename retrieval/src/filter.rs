@@ -53,9 +53,8 @@ impl Filter {
 
     /// Whether a memory meets every condition.
     pub fn accepts(&self, memory: &Memory) -> bool {
-        let below = |folder: &String| {
-            memory.path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let below =
+            |folder: &String| memory.path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
         let tagged = |tag: &String| {
             memory.user_tags.binary_search(tag).is_ok() || memory.inferred_tags.binary_search(tag).is_ok()
         };

@@ -56,7 +56,10 @@ pub fn refusal(refusal: Refusal) -> Reply {
 
 /// The gateway's answer above the retrieval ceiling.
 pub fn unavailable() -> Reply {
-    Reply { status: StatusCode::SERVICE_UNAVAILABLE, body: json!({"message": "Service Unavailable"}).to_string().into_bytes() }
+    Reply {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        body: json!({"message": "Service Unavailable"}).to_string().into_bytes(),
+    }
 }
 
 /// No such route, or not with that method.

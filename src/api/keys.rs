@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Call, Reply};
-use crate::gateway::credentials::Environment;
 use crate::gateway::Credential;
+use crate::gateway::credentials::Environment;
 use crate::service::accounts::NewKey;
 use crate::service::{Failure, Outcome};
 use crate::time::format_ms;
@@ -33,9 +33,10 @@ pub fn create(call: &Call) -> Outcome<Reply> {
     let body: Body = call.json()?;
     let env = match body.env {
         None | Some(Value::Null) => Environment::Live,
-        Some(value) => value.as_str().and_then(Environment::parse).ok_or_else(|| {
-            Failure::invalid("invalid_env", "env must be \"live\" or \"test\"")
-        })?,
+        Some(value) => value
+            .as_str()
+            .and_then(Environment::parse)
+            .ok_or_else(|| Failure::invalid("invalid_env", "env must be \"live\" or \"test\""))?,
     };
     let namespace = body.namespace.filter(|namespace| !namespace.is_empty());
     if namespace.is_none() && matches!(call.principal.credential, Credential::Key { .. }) {

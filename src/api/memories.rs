@@ -16,11 +16,10 @@ const NAME_CHARS_MAX: usize = 256;
 
 /// `POST /v1/memories`. Every rejection comes before the `202`; after it the write is durable.
 pub fn remember(call: &Call) -> Outcome<Reply> {
-    let body: Value = call.json()?;
-    let body = body.as_object().ok_or_else(|| invalid("the body must be a JSON object"))?;
-    let wanted = text(body, "namespace")?;
+    let body: Map<String, Value> = call.json()?;
+    let wanted = text(&body, "namespace")?;
     let namespace = call.service.writable(call.principal.scope(), wanted)?;
-    let conversation = conversation(body)?;
+    let conversation = conversation(&body)?;
     call.service.namespaces.existing(&call.principal.account, &namespace)?;
     let id = call.service.accept(&call.principal.account, &namespace, &conversation, &call.body)?;
     Reply::json(StatusCode::ACCEPTED, &json!({"id": id.to_string(), "namespace": namespace, "status": "accepted"}))
@@ -38,7 +37,9 @@ pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
     }
     let timezone = text(body, "timezone")?;
     let zone = timezone.map_or(Ok(TimeZone::UTC), zone)?;
-    let read = |(index, value): (usize, &Value)| message(value, &zone).map_err(|reason| invalid(format!("messages[{index}]: {reason}")));
+    let read = |(index, value): (usize, &Value)| {
+        message(value, &zone).map_err(|reason| invalid(format!("messages[{index}]: {reason}")))
+    };
     let messages = messages.iter().enumerate().map(read).collect::<Outcome<Vec<Message>>>()?;
     let occurred_at = match body.get("occurred_at").filter(|value| !value.is_null()) {
         Some(value) => Some(("occurred_at", value)),

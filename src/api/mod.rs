@@ -43,12 +43,18 @@ pub struct Call {
 }
 
 impl Call {
-    /// The body as JSON of a shape.
+    /// The body as a JSON object of a shape.
     pub fn json<T: DeserializeOwned>(&self) -> Outcome<T> {
         if self.body.is_empty() {
             return Err(Failure::invalid("invalid_body", "the body is empty: send a JSON object"));
         }
-        serde_json::from_slice(&self.body).map_err(|error| Failure::invalid("invalid_body", format!("body: {error}")))
+        let invalid = |error| Failure::invalid("invalid_body", format!("body: {error}"));
+        let value: serde_json::Value = serde_json::from_slice(&self.body).map_err(invalid)?;
+        // Serde would read a struct from an array as well.
+        if !value.is_object() {
+            return Err(Failure::invalid("invalid_body", "the body must be a JSON object"));
+        }
+        serde_json::from_value(value).map_err(invalid)
     }
 }
 

@@ -35,7 +35,9 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
         let Some(text) = query.get(name) else { return Ok(None) };
         let written = time::parse(text, &zone);
         let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
-        written.map(Some).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
+        written
+            .map(Some)
+            .ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
     };
     let out_of_range = || Failure::invalid("invalid_time", "since or until is out of range");
     let since = bound("since")?.map(|at| at.since_ms(&zone).ok_or_else(out_of_range)).transpose()?;
@@ -43,7 +45,8 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
     let mut tiers = query.list("tiers");
     for tier in &mut tiers {
         let known = tier.parse::<Tier>();
-        *tier = known.map_err(|error| Failure::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
+        *tier =
+            known.map_err(|error| Failure::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
     }
     let mut folders = query.list("paths");
     for folder in &mut folders {
@@ -85,7 +88,9 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
 fn limit(text: Option<&str>) -> Outcome<usize> {
     let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
     let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
-    limit.ok_or_else(|| Failure::invalid("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {LIMIT_MAX}")))
+    limit.ok_or_else(|| {
+        Failure::invalid("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {LIMIT_MAX}"))
+    })
 }
 
 fn min_score(text: Option<&str>) -> Outcome<f32> {

@@ -11,15 +11,20 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-use crate::config::{Config, environment_name, SETTINGS};
+use crate::config::{Config, SETTINGS, environment_name};
 use crate::control::{self, Command};
 use crate::gateway::credentials::Environment;
 use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
 
 /// Long-term memory for AI applications: conversations in, the right memory out.
 #[derive(Parser)]
-#[command(name = "cuebase", version, propagate_version = true, after_help = "Every option of a setting is also an \
-environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …) and a key of cuebase.toml; `cuebase config` lists them all.")]
+#[command(
+    name = "cuebase",
+    version,
+    propagate_version = true,
+    after_help = "Every option of a setting is also an \
+environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …) and a key of cuebase.toml; `cuebase config` lists them all."
+)]
 struct Arguments {
     #[command(flatten)]
     common: Common,

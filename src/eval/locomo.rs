@@ -60,7 +60,8 @@ fn sample(value: &Value) -> anyhow::Result<Sample> {
             messages.push(json!({"role": role, "name": speaker, "content": text}));
             turns.insert(turn["dia_id"].as_str().unwrap_or_default().to_owned(), text);
         }
-        let body = json!({"session_id": format!("session-{number}"), "messages": messages, "occurred_at": at.to_string()});
+        let body =
+            json!({"session_id": format!("session-{number}"), "messages": messages, "occurred_at": at.to_string()});
         sessions.extend(body.as_object().cloned());
     }
     let questions = value["qa"].as_array().context("no qa")?.iter().map(|question| Question {

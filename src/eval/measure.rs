@@ -78,8 +78,12 @@ pub fn measure(
             figures.unanswerable.extend(hits.first().map(|hit| hit.score));
             continue;
         }
-        let evidence: Vec<Vec<String>> =
-            question.evidence.iter().map(|id| content_words(&sample.turns[id])).filter(|words| !words.is_empty()).collect();
+        let evidence: Vec<Vec<String>> = question
+            .evidence
+            .iter()
+            .map(|id| content_words(&sample.turns[id]))
+            .filter(|words| !words.is_empty())
+            .collect();
         if evidence.is_empty() {
             continue;
         }
@@ -92,7 +96,15 @@ pub fn measure(
                 let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
                 let words = hit.record.memory.content.split_whitespace().count();
                 let found: Vec<&str> = relevant.iter().map(|found| if *found { "1" } else { "0" }).collect();
-                writeln!(out, "{}\t{}\t{}\t{}\t{}", sample.id, figures.rows.len(), words, found.join(""), values.join("\t"))?;
+                writeln!(
+                    out,
+                    "{}\t{}\t{}\t{}\t{}",
+                    sample.id,
+                    figures.rows.len(),
+                    words,
+                    found.join(""),
+                    values.join("\t")
+                )?;
             }
         }
         figures.rows.push(row);
@@ -175,7 +187,8 @@ fn judge(hits: &[Hit], evidence: &[Vec<String>], category: u64) -> (Row, Vec<Vec
 impl Figures {
     /// Name and value of every figure, in the order of a report.
     pub fn report(&self) -> Vec<(String, f64)> {
-        let mean = |value: &dyn Fn(&Row) -> f64| self.rows.iter().map(value).sum::<f64>() / self.rows.len().max(1) as f64;
+        let mean =
+            |value: &dyn Fn(&Row) -> f64| self.rows.iter().map(value).sum::<f64>() / self.rows.len().max(1) as f64;
         let mut report = vec![
             ("questions".to_owned(), self.rows.len() as f64),
             ("recall@24".to_owned(), mean(&|row| row.within_limit)),

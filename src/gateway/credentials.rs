@@ -111,7 +111,15 @@ mod tests {
     #[test]
     fn other_forms_are_no_keys() {
         let good = MintedKey::new(Environment::Live).expect("random bytes").full;
-        for bad in ["", "svc", "svc_live", "svc_prod_0123456789abcdef_x", &good[1..], &good[..good.len() - 1], &good.to_uppercase()] {
+        for bad in [
+            "",
+            "svc",
+            "svc_live",
+            "svc_prod_0123456789abcdef_x",
+            &good[1..],
+            &good[..good.len() - 1],
+            &good.to_uppercase(),
+        ] {
             assert!(KeyText::parse(bad).is_none(), "{bad}");
         }
     }

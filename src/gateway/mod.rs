@@ -139,6 +139,9 @@ impl Gateway {
         let expected = record.as_ref().map_or("", |record| record.secret_sha256.as_str());
         let matches = key.secret_matches(expected);
         let record = record.filter(|record| matches && !record.revoked && record.env == key.env.name())?;
-        Some(Principal { account: record.account, credential: Credential::Key { env: key.env, namespace: record.namespace } })
+        Some(Principal {
+            account: record.account,
+            credential: Credential::Key { env: key.env, namespace: record.namespace },
+        })
     }
 }

@@ -76,7 +76,8 @@ impl LocalIssuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.leeway = LEEWAY_SECONDS;
         let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
-        (claims.token_use == "id" && crate::service::accounts::check_account(&claims.tenant).is_ok()).then_some(claims.tenant)
+        (claims.token_use == "id" && crate::service::accounts::check_account(&claims.tenant).is_ok())
+            .then_some(claims.tenant)
     }
 }
 

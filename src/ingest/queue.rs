@@ -44,7 +44,7 @@ pub struct Assignment {
 
 impl Queue {
     /// A queue of what the store holds.
-    pub fn new(entries: Vec<QueueEntry>) -> Self {
+    pub fn new(entries: &[QueueEntry]) -> Self {
         let queue = Self::default();
         entries.iter().for_each(|entry| queue.add(entry));
         queue
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_namespace_is_served_in_order_and_others_meanwhile() {
-        let queue = Queue::new(vec![entry(1, "x"), entry(2, "x"), entry(3, "y")]);
+        let queue = Queue::new(&[entry(1, "x"), entry(2, "x"), entry(3, "y")]);
         let first = queue.next().expect("work");
         let second = queue.next().expect("work");
         assert_eq!((first.id, second.id), (Ulid::from(1), Ulid::from(3)));

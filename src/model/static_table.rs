@@ -11,10 +11,10 @@
 
 use std::sync::OnceLock;
 
+use tokenizers::TokenizerImpl;
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::bert::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
-use tokenizers::TokenizerImpl;
 
 use super::Embedder;
 
@@ -72,7 +72,8 @@ impl StaticTable {
         let values_at = (scales_at + tokens * 4).next_multiple_of(ALIGNMENT);
         let values = file.get(values_at..values_at + tokens * dimensions).ok_or_else(short)?;
 
-        let ids: ahash::AHashMap<String, u32> = vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
+        let ids: ahash::AHashMap<String, u32> =
+            vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
         let model = WordPiece::builder().vocab(ids).build().map_err(|e| TableError(e.to_string()))?;
         let mut tokenizer = WordPieceTokenizer::new(model);
         tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|e| TableError(e.to_string()))?;
@@ -136,8 +137,13 @@ mod tests {
 
     #[test]
     fn like_texts_are_near_and_unlike_ones_are_not() {
-        assert!(cosine("My dog is ill", "The puppy went to the vet") > cosine("My dog is ill", "Stock prices fell") + 0.2);
-        assert!(cosine("When is the wedding?", "They got married in June") > cosine("When is the wedding?", "Rust compiles slowly"));
+        assert!(
+            cosine("My dog is ill", "The puppy went to the vet") > cosine("My dog is ill", "Stock prices fell") + 0.2
+        );
+        assert!(
+            cosine("When is the wedding?", "They got married in June")
+                > cosine("When is the wedding?", "Rust compiles slowly")
+        );
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use cuebase_storage::records::{AccountRecord, ApiKeyRecord};
 use jiff::Timestamp;
 
+use super::Service;
 use super::error::{Failure, Outcome};
 use super::namespaces::Namespaces;
-use super::Service;
 use crate::gateway::credentials::{Environment, MintedKey};
 
 /// The account of a fresh installation.
@@ -34,7 +34,10 @@ impl Service {
             Namespaces::check_name(namespace)?;
         }
         if wanted.name.chars().count() > KEY_NAME_CHARS_MAX {
-            return Err(Failure::invalid("invalid_body", format!("name is longer than {KEY_NAME_CHARS_MAX} characters")));
+            return Err(Failure::invalid(
+                "invalid_body",
+                format!("name is longer than {KEY_NAME_CHARS_MAX} characters"),
+            ));
         }
         self.ensure_account(account)?;
         let minted = MintedKey::new(wanted.env).map_err(Failure::internal)?;

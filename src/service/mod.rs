@@ -57,7 +57,7 @@ impl Service {
             namespaces.remove_files(&account, &name)?;
         }
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
-        let queue = Queue::new(store.queue_entries()?);
+        let queue = Queue::new(&store.queue_entries()?);
         let service = Self { config, store, namespaces, queue, issuer, embedder, ids: Mutex::new(newest) };
         service.purge()?;
         Ok(Arc::new(service))

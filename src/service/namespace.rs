@@ -156,9 +156,10 @@ impl Namespace {
         let paths = inner.namer.name(drafts, &mut inner.git)?;
         let files: Vec<MemoryFile> =
             drafts.iter().map(|draft| files::of_draft(draft, &paths, conversation, now)).collect();
-        let edits = paths.iter().zip(&files).map(|(path, file)| {
-            Ok(Edit { path: path.clone(), content: Some(file.render()?.into_bytes()) })
-        });
+        let edits = paths
+            .iter()
+            .zip(&files)
+            .map(|(path, file)| Ok(Edit { path: path.clone(), content: Some(file.render()?.into_bytes()) }));
         let edits = edits.collect::<Result<Vec<_>, StorageError>>()?;
         let message = CommitMessage {
             subject: format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" }),
@@ -212,11 +213,7 @@ impl Namespace {
 }
 
 /// The messages of commits after the recorded head: in git, but not acknowledged.
-fn unacknowledged(
-    repository: &Repository,
-    head: Option<CommitId>,
-    record: &NamespaceRecord,
-) -> Outcome<HashSet<Ulid>> {
+fn unacknowledged(repository: &Repository, head: Option<CommitId>, record: &NamespaceRecord) -> Outcome<HashSet<Ulid>> {
     let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
     let Some(head) = head.filter(|head| Some(*head) != recorded) else { return Ok(HashSet::new()) };
     let commits = repository.log(head, recorded, usize::MAX)?;
@@ -231,8 +228,7 @@ fn open_index(
     head: Option<CommitId>,
     embedder: &dyn Embedder,
 ) -> Outcome<Index> {
-    let settings =
-        IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned() };
+    let settings = IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned() };
     let opened = Index::open(folder, settings.clone()).map_err(Failure::from).and_then(|mut index| {
         if let Some(head) = head {
             catch_up(&mut index, repository, head, embedder)?;

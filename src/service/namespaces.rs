@@ -220,7 +220,6 @@ fn file_name(account: &str) -> String {
     name
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

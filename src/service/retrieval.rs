@@ -9,9 +9,9 @@ use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, ma
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Service;
 use super::error::{Failure, Outcome};
 use super::namespaces::Lease;
-use super::Service;
 use crate::ingest::files::Details;
 use crate::time::format_ms;
 
@@ -130,7 +130,8 @@ impl Service {
                 answer.vector_ms = milliseconds(outcome.vector + embedding);
                 answer.lexical_ms = milliseconds(outcome.lexical);
                 answer.graph_ms = milliseconds(outcome.graph);
-                let hits = outcome.hits.into_iter().map(|Hit { record, score, arms, via, .. }| (record, score, arms, via));
+                let hits =
+                    outcome.hits.into_iter().map(|Hit { record, score, arms, via, .. }| (record, score, arms, via));
                 let mut terms = content_terms(text);
                 terms.sort();
                 (hits.collect(), terms)

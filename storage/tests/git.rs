@@ -38,9 +38,11 @@ fn commits_are_what_git_expects() {
     let (repository, mut writer) = fresh(folder.path());
     assert_eq!(repository.head().expect("reads"), None);
     // `a-b` sorts before `a/` and after `a` as a file would: the order that fsck checks.
-    let first = [put("facts/a/x.md", "one"), put("facts/a-b.md", "two"), put("facts/a0.md", "three"), put("rules/é.md", "")];
+    let first =
+        [put("facts/a/x.md", "one"), put("facts/a-b.md", "two"), put("facts/a0.md", "three"), put("rules/é.md", "")];
     let one = writer.commit(&first, &message("first", 1_700_000_000)).expect("commits");
-    let two = writer.commit(&[put("facts/a/x.md", "changed"), remove("facts/a0.md")], &message("second", 1_700_000_100));
+    let two =
+        writer.commit(&[put("facts/a/x.md", "changed"), remove("facts/a0.md")], &message("second", 1_700_000_100));
     let two = two.expect("commits");
 
     assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
@@ -53,16 +55,16 @@ fn commits_are_what_git_expects() {
     assert_eq!(repository.read(one, "facts/a/x.md").expect("reads"), Some(b"one".to_vec()));
     assert_eq!(repository.read(two, "facts/a0.md").expect("reads"), None);
     let changed = repository.changes(Some(one), two).expect("compares");
-    assert_eq!(changed.iter().map(|c| (c.path.as_str(), c.content.is_some())).collect::<Vec<_>>(), [
-        ("facts/a/x.md", true),
-        ("facts/a0.md", false)
-    ]);
+    assert_eq!(
+        changed.iter().map(|c| (c.path.as_str(), c.content.is_some())).collect::<Vec<_>>(),
+        [("facts/a/x.md", true), ("facts/a0.md", false)]
+    );
     assert_eq!(repository.changes(None, two).expect("compares").len(), 3);
     let log = repository.log(two, None, 10).expect("reads");
-    assert_eq!(log.iter().map(|c| (c.at_seconds, c.trailer("Cuebase-Message"))).collect::<Vec<_>>(), [
-        (1_700_000_100, Some("01X")),
-        (1_700_000_000, Some("01X"))
-    ]);
+    assert_eq!(
+        log.iter().map(|c| (c.at_seconds, c.trailer("Cuebase-Message"))).collect::<Vec<_>>(),
+        [(1_700_000_100, Some("01X")), (1_700_000_000, Some("01X"))]
+    );
     assert_eq!(repository.log(two, Some(one), 10).expect("reads").len(), 1);
     let histories = repository.histories(two, &["facts/a/x.md", "facts/a-b.md", "none.md"], 10).expect("reads");
     assert_eq!(histories.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 0]);
@@ -92,6 +94,19 @@ fn many_commits_end_in_few_packs_and_lose_nothing() {
         .map(|c| (c.path, String::from_utf8(c.content.expect("content")).expect("text")))
         .collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_writer_opened_later_keeps_what_is_there() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    writer.commit(&[put("facts/a/x.md", "one"), put("facts/b.md", "two")], &message("first", 1)).expect("commits");
+    let mut later = repository.writer().expect("opens");
+    assert!(later.contains("facts/a/x.md").expect("reads"));
+    let mut latest = repository.writer().expect("opens");
+    latest.commit(&[put("facts/a/y.md", "three")], &message("second", 2)).expect("commits");
+    let listed = git(repository.path(), &["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ["facts/a/x.md", "facts/a/y.md", "facts/b.md"]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl CueTable {
         if row.values.len() != self.dimensions {
             return Err(Error::Dimensions { found: row.values.len(), expected: self.dimensions });
         }
-        if self.rows % BLOCK_ROWS == 0 {
+        if self.rows.is_multiple_of(BLOCK_ROWS) {
             self.blocks.push(Arc::default());
         }
         if let Some(block) = self.blocks.last_mut() {

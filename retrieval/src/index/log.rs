@@ -123,7 +123,11 @@ mod tests {
     fn records_are_read_back_a_tail_is_cut_and_damage_is_seen() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let path = folder.path().join("memories.log");
-        let make = |slot| LogRecord { slot, rows: 2, memory: (slot > 0).then(|| Memory { path: "p".into(), ..Memory::default() }) };
+        let make = |slot| LogRecord {
+            slot,
+            rows: 2,
+            memory: (slot > 0).then(|| Memory { path: "p".into(), ..Memory::default() }),
+        };
         let mut log = AppendLog::open(&path, 0).expect("opens");
         log.append_record(&make(0)).expect("appends");
         log.append_record(&make(1)).expect("appends");

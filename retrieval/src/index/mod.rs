@@ -314,7 +314,8 @@ mod tests {
 
     #[test]
     fn the_state_is_read_back() {
-        let state = State { format: 1, dimensions: 256, log_bytes: 9, rows: 3, head: "abc".into(), model: "a b 1".into() };
+        let state =
+            State { format: 1, dimensions: 256, log_bytes: 9, rows: 3, head: "abc".into(), model: "a b 1".into() };
         assert_eq!(State::parse(&state.text()).expect("parses"), state);
         assert!(State::parse("1 2 x").is_err());
     }

@@ -175,7 +175,8 @@ impl<'a> Signals<'a> {
         let next = self.neighbour(slot, EdgeKind::Next);
         let second_previous = previous.and_then(|slot| self.neighbour(slot, EdgeKind::Previous));
         let second_next = next.and_then(|slot| self.neighbour(slot, EdgeKind::Next));
-        let near = |slot: Option<u32>| slot.map_or((0.0, 0.0), |slot| (self.bm25_of_best(slot), self.standardised(slot)));
+        let near =
+            |slot: Option<u32>| slot.map_or((0.0, 0.0), |slot| (self.bm25_of_best(slot), self.standardised(slot)));
         let (previous_bm25, previous_cosine) = near(previous);
         let (next_bm25, next_cosine) = near(next);
         let (second_previous_bm25, second_previous_cosine) = near(second_previous);

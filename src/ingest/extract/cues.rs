@@ -52,10 +52,13 @@ mod tests {
     #[test]
     fn a_statement_is_cued_by_itself_its_question_and_its_sentences() {
         let cues = write("Ann", "We painted a sunset over the lake. Thanks!", Some("What did you paint?"));
-        assert_eq!(cues, [
-            "Ann: We painted a sunset over the lake. Thanks!",
-            "What did you paint?",
-            "We painted a sunset over the lake."
-        ]);
+        assert_eq!(
+            cues,
+            [
+                "Ann: We painted a sunset over the lake. Thanks!",
+                "What did you paint?",
+                "We painted a sunset over the lake."
+            ]
+        );
     }
 }

@@ -52,7 +52,17 @@ const WEEKDAYS: [(&str, Weekday); 7] = [
 ];
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -156,7 +166,8 @@ fn read(words: &[Word], said: Date) -> Option<(usize, Span, bool)> {
         return Some((length, span, false));
     }
     let (length, date) = calendar_date(words, said)?;
-    let explicit = words[..length].iter().any(|word| word.text.len() >= 4 && word.text[..4].bytes().all(|b| b.is_ascii_digit()));
+    let explicit =
+        words[..length].iter().any(|word| word.text.len() >= 4 && word.text[..4].bytes().all(|b| b.is_ascii_digit()));
     Some((length, Span::Day(date), explicit))
 }
 
@@ -182,7 +193,9 @@ fn ago(words: &[Word], said: Date) -> Option<(usize, Span)> {
     }
     let count = match word(0) {
         "a" | "an" => 1,
-        digits if !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok()?,
+        digits if !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            digits.parse().ok()?
+        }
         name => NUMBERS.iter().position(|number| *number == name)? as i64 + 1,
     };
     let span = match word(1) {
@@ -206,7 +219,8 @@ fn calendar_date(words: &[Word], said: Date) -> Option<(usize, Date)> {
     {
         return Some((1, date));
     }
-    let month = |n: usize| MONTHS.iter().position(|name| name.eq_ignore_ascii_case(word(n))).map(|index| index as i8 + 1);
+    let month =
+        |n: usize| MONTHS.iter().position(|name| name.eq_ignore_ascii_case(word(n))).map(|index| index as i8 + 1);
     let day = |n: usize| {
         let digits = word(n).trim_end_matches(|c: char| c.is_ascii_alphabetic());
         digits.parse::<i8>().ok().filter(|day| (1..=31).contains(day))

@@ -33,10 +33,16 @@ mod tests {
 
     #[test]
     fn courtesy_is_dropped_and_news_is_kept() {
-        for talk in ["Hey!", "Thanks so much, that's great!", "Wow, congrats!", "See you later, take care", "👍", "Ok"] {
+        for talk in ["Hey!", "Thanks so much, that's great!", "Wow, congrats!", "See you later, take care", "👍", "Ok"]
+        {
             assert!(is_small_talk(talk, false), "{talk}");
         }
-        for news in ["I moved to Lisbon", "Thanks! My sister Ann is pregnant", "It costs 40 euros", "東京に引っ越しました。新しい仕事です"] {
+        for news in [
+            "I moved to Lisbon",
+            "Thanks! My sister Ann is pregnant",
+            "It costs 40 euros",
+            "東京に引っ越しました。新しい仕事です",
+        ] {
             assert!(!is_small_talk(news, false), "{news}");
         }
         assert!(!is_small_talk("Lisbon.", true));

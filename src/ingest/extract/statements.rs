@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_lead_sentence_is_the_title() {
         assert_eq!(body("Ann", "I ran a race. It rained."), "# Ann: I ran a race.\n\nIt rained.\n");
-        assert_eq!(body("Ann", "One\nline?"), "# Ann: One line?\n");
+        assert_eq!(body("Ann", "One\nline?"), "# Ann: One\n\nline?\n");
         let long = "word ".repeat(30);
         assert!(body("Ann", &long).starts_with("# Ann\n\nword"));
     }
@@ -117,7 +117,10 @@ mod tests {
 
     #[test]
     fn the_last_question_is_found() {
-        assert_eq!(last_question("How are you? What did you paint last week? Bye!").as_deref(), Some("What did you paint last week?"));
+        assert_eq!(
+            last_question("How are you? What did you paint last week? Bye!").as_deref(),
+            Some("What did you paint last week?")
+        );
         assert_eq!(last_question("Really?"), None);
     }
 }

@@ -6,14 +6,35 @@ use super::statements;
 
 /// Phrases of standing instructions and preferences, looked for in folded text between spaces.
 const RULES: [&str; 17] = [
-    " i prefer ", " we prefer ", " i'd prefer ", " i would prefer ", " please always ", " please never ", " you should always ",
-    " you should never ", " always use ", " never use ", " from now on ", " make sure to ", " make sure you ", " must always ",
-    " must never ", " the rule is ", " we always ",
+    " i prefer ",
+    " we prefer ",
+    " i'd prefer ",
+    " i would prefer ",
+    " please always ",
+    " please never ",
+    " you should always ",
+    " you should never ",
+    " always use ",
+    " never use ",
+    " from now on ",
+    " make sure to ",
+    " make sure you ",
+    " must always ",
+    " must never ",
+    " the rule is ",
+    " we always ",
 ];
 
 /// Words that place a statement in the past without a date.
 const HAPPENED: [&str; 8] = [
-    " just got ", " just finished ", " just had ", " recently ", " the other day ", " this week ", " i went to ", " we went to ",
+    " just got ",
+    " just finished ",
+    " just had ",
+    " recently ",
+    " the other day ",
+    " this week ",
+    " i went to ",
+    " we went to ",
 ];
 
 /// Steps are a skill; a standing wish is a rule; what happened at a time is an incident; the rest is a fact.
@@ -22,7 +43,8 @@ pub fn sort(statement: &str, dated: bool) -> Tier {
         return Tier::Skills;
     }
     let folded = cuebase_retrieval::fold(statement);
-    let words: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
+    let words: Vec<&str> =
+        folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
     let spaced = format!(" {} ", words.join(" "));
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| spaced.contains(phrase));
     let commands = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");

@@ -44,8 +44,9 @@ pub(super) fn consolidate(folder: &Path) -> Result<usize> {
     if replaced.len() < 2 {
         return Ok(0);
     }
-    builder.write(folder)?;
-    for path in &replaced {
+    let written = folder.join(builder.write(folder, |_| Ok(()))?).with_extension("pack");
+    replaced.retain(|path| **path != written);
+    for path in replaced.iter().copied() {
         // Index first: a pack without one is never looked into.
         for doomed in [path.with_extension("idx"), path.to_path_buf()] {
             fs::remove_file(&doomed).map_err(Error::io("remove", &doomed))?;
@@ -97,7 +98,8 @@ fn read(path: &Path) -> Result<Option<Vec<PackEntry>>> {
     let offsets = ids + count * (HASH_BYTES + 4);
     let mut positions = Vec::with_capacity(count);
     for n in 0..count {
-        let id = index.get(ids + n * HASH_BYTES..ids + (n + 1) * HASH_BYTES).ok_or_else(|| corrupt("index cut short"))?;
+        let id =
+            index.get(ids + n * HASH_BYTES..ids + (n + 1) * HASH_BYTES).ok_or_else(|| corrupt("index cut short"))?;
         positions.push((word(offsets + n * 4)? as usize, ObjectId::from_bytes_or_panic(id)));
     }
     positions.sort_unstable();

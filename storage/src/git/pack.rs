@@ -24,6 +24,8 @@ use crate::error::{Error, Result};
 pub(super) const PACK_HEADER_BYTES: usize = 12;
 /// A SHA-1.
 pub(super) const HASH_BYTES: usize = 20;
+/// Before the name of a file that is being written. Git's own temporary files begin differently.
+pub(super) const TEMPORARY_PREFIX: &str = "tmp_cuebase-";
 /// Offsets above this need the index's 64-bit table, which is never written: packs are joined only up to far less.
 const OFFSET_MAX: u64 = (1 << 31) - 1;
 
@@ -67,8 +69,9 @@ impl PackBuilder {
         self.entries.push(entry);
     }
 
-    /// Writes pack and index into `folder` and syncs both and the folder.
-    pub(super) fn write(mut self, folder: &Path) -> Result<()> {
+    /// Writes pack and index into `folder` and syncs both and the folder. Returns the pack's name, which is told to
+    /// `before` ahead of anything being written.
+    pub(super) fn write(mut self, folder: &Path, before: impl FnOnce(&str) -> Result<()>) -> Result<String> {
         self.entries.sort_by_key(|entry| entry.id);
         self.entries.dedup_by_key(|entry| entry.id);
 
@@ -86,10 +89,12 @@ impl PackBuilder {
 
         let index = self.index(&offsets, &pack_hash)?;
         let name = format!("pack-{pack_hash}");
+        before(&name)?;
         write_synced(folder, &format!("{name}.pack"), &pack)?;
         // The index makes the pack visible, so it comes second.
         write_synced(folder, &format!("{name}.idx"), &index)?;
-        sync_folder(folder)
+        sync_folder(folder)?;
+        Ok(name)
     }
 
     fn index(&self, offsets: &[u32], pack_hash: &ObjectId) -> Result<Vec<u8>> {
@@ -154,7 +159,7 @@ pub(super) fn sha1(bytes: &[u8]) -> Result<ObjectId> {
 /// Writes a file under a temporary name, syncs it and gives it its name.
 fn write_synced(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = folder.join(name);
-    let temporary = folder.join(format!("tmp_{name}"));
+    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{name}"));
     let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io("write", &temporary))?;
     fs::rename(&temporary, &path).map_err(Error::io("rename into place", &path))

@@ -10,7 +10,7 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use gix::objs::tree::EntryKind;
 
-use super::pack::sync_folder;
+use super::pack::{TEMPORARY_PREFIX, sync_folder};
 use super::{Writer, consolidate};
 use crate::error::{Error, Result};
 
@@ -173,6 +173,35 @@ impl Repository {
         consolidate::consolidate(&self.pack_folder())
     }
 
+    /// Removes pack files that a crash left half written.
+    pub(super) fn remove_half_written(&self) -> Result<()> {
+        let folder = self.pack_folder();
+        for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX) {
+                fs::remove_file(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a pack that nothing refers to; one that is not there is no error.
+    pub(super) fn remove_pack(&self, name: &str) -> Result<()> {
+        // The name comes from a file; a pack's name is all that it may be.
+        if !name.starts_with("pack-") || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(Error::corrupt("the name of a pending pack", format!("{name:?}")));
+        }
+        for extension in ["idx", "pack"] {
+            let path = self.pack_folder().join(name).with_extension(extension);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn pack_folder(&self) -> PathBuf {
         self.path.join("objects/pack")
     }
@@ -181,7 +210,8 @@ impl Repository {
     /// read, never the user's or the system's.
     pub(super) fn open(&self) -> Result<gix::Repository> {
         let options = gix::open::Options::isolated().open_path_as_is(true).with(gix::sec::Trust::Full);
-        let shared = gix::ThreadSafeRepository::open_opts(&self.path, options).map_err(Error::git("open a repository"))?;
+        let shared =
+            gix::ThreadSafeRepository::open_opts(&self.path, options).map_err(Error::git("open a repository"))?;
         Ok(shared.to_thread_local())
     }
 }

@@ -14,6 +14,8 @@ use super::pack::{PackBuilder, sync_folder};
 use super::repository::{BRANCH, CommitId, Repository, TreeEntry, read_tree};
 use crate::error::{Error, Result};
 
+/// A file in the repository that names the pack and the commit that are being written.
+const PENDING: &str = "cuebase-pending";
 const AUTHOR_NAME: &str = "Cuebase";
 const AUTHOR_EMAIL: &str = "cuebase@localhost";
 
@@ -122,8 +124,15 @@ impl Writer {
             message: message.text().into(),
             extra_headers: Vec::new(),
         })?;
-        pack.write(&self.repository.pack_folder())?;
-        self.move_branch(id)?;
+        let pending = self.repository.path().join(PENDING);
+        let name = pack.write(&self.repository.pack_folder(), |name| {
+            fs::write(&pending, format!("{name} {id}")).map_err(Error::io("write", &pending))
+        })?;
+        if let Err(error) = self.move_branch(id) {
+            self.repository.remove_pack(&name)?;
+            return Err(error);
+        }
+        fs::remove_file(&pending).map_err(Error::io("remove", &pending))?;
         self.head = Some(id);
         Ok(CommitId(id))
     }
@@ -163,6 +172,7 @@ impl Writer {
             let _ = fs::remove_file(&lock);
         }
         self.head = self.repository.head()?.map(|head| head.0);
+        self.sweep()?;
         self.root = Directory::empty();
         if let Some(head) = self.head {
             let repository = self.repository.open()?;
@@ -171,6 +181,21 @@ impl Writer {
             self.root = Directory { id: Some(tree), entries: None };
         }
         Ok(())
+    }
+}
+
+impl Writer {
+    /// Removes what a crash left: half-written files, and the pack of a commit that never became the head.
+    fn sweep(&self) -> Result<()> {
+        self.repository.remove_half_written()?;
+        let pending = self.repository.path().join(PENDING);
+        let Ok(text) = fs::read_to_string(&pending) else { return Ok(()) };
+        if let Some((pack, commit)) = text.split_once(' ')
+            && self.head.map(|head| head.to_string()).as_deref() != Some(commit)
+        {
+            self.repository.remove_pack(pack)?;
+        }
+        fs::remove_file(&pending).map_err(Error::io("remove", &pending))
     }
 }
 
@@ -224,6 +249,8 @@ impl Directory {
     /// Puts a blob at a path below, or takes it away; directories come and go with their files.
     fn apply(&mut self, repository: &gix::Repository, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
+        // Read before the id is dropped: it is where the entries are read from.
+        self.entries(repository)?;
         self.id = None;
         let entries = self.entries(repository)?;
         if rest.is_empty() {

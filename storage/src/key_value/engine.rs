@@ -132,6 +132,7 @@ impl KeyValueStore {
 /// A key and its value.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn engine(error: rocksdb::Error) -> Error {
     Error::Engine(error.to_string())
 }

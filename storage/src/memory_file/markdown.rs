@@ -104,13 +104,17 @@ mod tests {
     #[test]
     fn sections_nest_and_titles_are_found() {
         let body = "# Deploy\n\nintro\n\n## Roll out\n\none\n\n### Detail `x`\n\ntwo\n\n## Roll back\n\nthree\n";
-        let names: Vec<_> = sections(body).iter().map(|s| (s.name.clone(), body[s.range.clone()].lines().count())).collect();
-        assert_eq!(names, [
-            ("Deploy".to_owned(), 15),
-            ("Roll out".to_owned(), 8),
-            ("Detail x".to_owned(), 4),
-            ("Roll back".to_owned(), 3)
-        ]);
+        let names: Vec<_> =
+            sections(body).iter().map(|s| (s.name.clone(), body[s.range.clone()].lines().count())).collect();
+        assert_eq!(
+            names,
+            [
+                ("Deploy".to_owned(), 15),
+                ("Roll out".to_owned(), 8),
+                ("Detail x".to_owned(), 4),
+                ("Roll back".to_owned(), 3)
+            ]
+        );
         assert_eq!(title(body), "Deploy");
         assert_eq!(title("just text\nmore"), "just text");
         assert_eq!(title(""), "");

@@ -99,7 +99,10 @@ pub fn directory(text: &str) -> Result<&str> {
 
 fn check_segments(text: &str) -> Result<Tier> {
     if text.len() > PATH_BYTES_MAX {
-        return Err(Error::invalid("path", format!("is {} bytes long, at most {PATH_BYTES_MAX} are taken", text.len())));
+        return Err(Error::invalid(
+            "path",
+            format!("is {} bytes long, at most {PATH_BYTES_MAX} are taken", text.len()),
+        ));
     }
     let mut segments = text.split('/');
     let tier = segments.next().unwrap_or_default().parse()?;
@@ -130,9 +133,25 @@ mod tests {
             assert!(good.parse::<MemoryPath>().is_ok(), "{good}");
         }
         for bad in [
-            "", "facts", "facts/", "facts/a", "a.md", "facts.md", "/facts/a.md", "facts//a.md", "facts/../a.md",
-            "facts/.git/a.md", "facts/./a.md", "notes/a.md", "facts/a b.md", "facts/é.md", "facts/a\\b.md", "facts/.md",
-            "facts/a\0.md", "rules/1/2/3/4/5/6/7/8/9.md", "facts/%2e%2e/a.md",
+            "",
+            "facts",
+            "facts/",
+            "facts/a",
+            "a.md",
+            "facts.md",
+            "/facts/a.md",
+            "facts//a.md",
+            "facts/../a.md",
+            "facts/.git/a.md",
+            "facts/./a.md",
+            "notes/a.md",
+            "facts/a b.md",
+            "facts/é.md",
+            "facts/a\\b.md",
+            "facts/.md",
+            "facts/a\0.md",
+            "rules/1/2/3/4/5/6/7/8/9.md",
+            "facts/%2e%2e/a.md",
         ] {
             assert!(bad.parse::<MemoryPath>().is_err(), "{bad:?}");
         }

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Fits the map from features to a probability and writes `retrieval/src/ranking/coefficients.rs`.
+
+    cuebase eval CONVERSATIONS.json --features features.tsv
+    pip install numpy
+    fit.py features.tsv --out ../src/ranking/coefficients.rs
+
+Logistic regression with a ridge on standardised features, by Newton's method. The figures printed are cross-validated:
+each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them.
+"""
+import argparse
+import sys
+
+import numpy as np
+
+LIMIT = 24
+BUDGETS = (1000, 2000, 4000)
+
+
+def read(path):
+    with open(path) as f:
+        names = f.readline().rstrip("\n").split("\t")[4:]
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    samples = np.array([r[0] for r in rows])
+    questions = np.array([int(r[1]) for r in rows])
+    words = np.array([int(r[2]) for r in rows])
+    found = [r[3] for r in rows]
+    x = np.array([r[4:] for r in rows], dtype=np.float64)
+    y = np.array(["1" in f for f in found], dtype=np.float64)
+    return names, samples, questions, words, found, x, y
+
+
+def fit(x, y, ridge, weight=None):
+    mean, std = x.mean(0), x.std(0) + 1e-9
+    z = np.c_[(x - mean) / std, np.ones(len(x))]
+    w = np.zeros(z.shape[1])
+    weight = np.ones(len(y)) if weight is None else weight
+    penalty = np.full(z.shape[1], ridge)
+    penalty[-1] = 0
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-z @ w))
+        gradient = z.T @ (weight * (p - y)) + penalty * w
+        hessian = (z * (weight * p * (1 - p))[:, None]).T @ z + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        w -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    coefficients = w[:-1] / std
+    return coefficients, w[-1] - coefficients @ mean
+
+
+def auc(scores, y):
+    order = np.argsort(scores, kind="stable")
+    ranks = np.empty(len(scores))
+    ranks[order] = np.arange(1, len(scores) + 1)
+    positives = y.sum()
+    return (ranks[y > 0].sum() - positives * (positives + 1) / 2) / (positives * (len(y) - positives))
+
+
+def calibration_error(scores, y):
+    bins = np.minimum((scores * 10).astype(int), 9)
+    return sum(abs(scores[bins == b].mean() - y[bins == b].mean()) * (bins == b).mean() for b in set(bins))
+
+
+def judge(scores, questions, words, found, y):
+    """The figures of `cuebase eval` over the candidates in the file."""
+    out = {"recall@24": [], "mrr": [], **{f"recall@{b}w": [] for b in BUDGETS}}
+    top = []
+    for q in np.unique(questions):
+        at = np.flatnonzero(questions == q)
+        at = at[np.argsort(-scores[at], kind="stable")]
+        pieces = len(found[at[0]])
+        place, used, first = [None] * pieces, 0, 0.0
+        for rank, i in enumerate(at, 1):
+            used += words[i]
+            for n, hit in enumerate(found[i]):
+                if hit == "1" and place[n] is None:
+                    place[n] = (used, rank)
+            if y[i] and not first and rank <= LIMIT:
+                first = 1 / rank
+        top.extend(at[:LIMIT])
+        out["mrr"].append(first)
+        out["recall@24"].append(np.mean([p is not None and p[1] <= LIMIT for p in place]))
+        for b in BUDGETS:
+            out[f"recall@{b}w"].append(np.mean([p is not None and p[0] <= b for p in place]))
+    top = np.array(top)
+    figures = {k: float(np.mean(v)) for k, v in out.items()}
+    figures["auc"] = auc(scores[top], y[top])
+    figures["ece"] = calibration_error(scores[top], y[top])
+    return figures
+
+
+def cross_validated(x, y, samples, ridge):
+    scores = np.zeros(len(y))
+    for sample in np.unique(samples):
+        held = samples == sample
+        c, b = fit(x[~held], y[~held], ridge)
+        scores[held] = 1 / (1 + np.exp(-(x[held] @ c + b)))
+    return scores
+
+
+def show(label, figures):
+    print(f"{label:34}" + "  ".join(f"{k} {v:.4f}" for k, v in figures.items()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("features")
+    parser.add_argument("--out")
+    parser.add_argument("--ridge", type=float, default=100.0)
+    parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
+    a = parser.parse_args()
+    names, samples, questions, words, found, x, y = read(a.features)
+    print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
+    show("cross-validated", judge(cross_validated(x, y, samples, a.ridge), questions, words, found, y))
+    if a.ablate:
+        for n, name in enumerate(names):
+            kept = [i for i in range(len(names)) if i != n]
+            show("without " + name, judge(cross_validated(x[:, kept], y, samples, a.ridge), questions, words, found, y))
+    c, b = fit(x, y, a.ridge)
+    show("fitted on all, judged on the same", judge(1 / (1 + np.exp(-(x @ c + b))), questions, words, found, y))
+    if a.out:
+        with open(a.out, "w") as f:
+            f.write(f"/// The intercept of the fit.\nconst INTERCEPT: f32 = {b:.4};\n")
+            f.write("/// One coefficient a feature, in the order of their names.\n")
+            f.write(f"const COEFFICIENTS: [f32; {len(c)}] = [\n")
+            for name, value in zip(names, c):
+                f.write(f"    // {name}\n    {value:.4f},\n")
+            f.write("];\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+//! The command line, beside a running server and without one.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::support::{Server, cuebase, fresh, run, stdout};
+
+#[test]
+fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
+    let (_folder, data) = fresh();
+    let key = stdout(&data, &["keys", "create", "--name", "first"]);
+    assert!(key.starts_with("svc_live_") && key.lines().count() == 1, "{key}");
+    stdout(&data, &["namespaces", "create", "offline"]);
+
+    let server = Server::start(&data);
+    assert_eq!(server.request("GET", "/v1/whoami", Some(&format!("Bearer {key}")), None).status, 200);
+    stdout(&data, &["namespaces", "create", "online"]);
+    let names = |text: String| -> Vec<String> {
+        text.lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(stdout(&data, &["namespaces", "list"])), ["default", "offline", "online"]);
+    let id = key.split('_').nth(2).expect("an id");
+    stdout(&data, &["keys", "revoke", id]);
+    assert_eq!(server.request("GET", "/v1/whoami", Some(&format!("Bearer {key}")), None).status, 403);
+    let mode = std::fs::metadata(data.join("control.sock")).expect("the socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(std::fs::metadata(&data).expect("the directory").permissions().mode() & 0o777, 0o700);
+    assert!(server.terminate());
+
+    stdout(&data, &["namespaces", "delete", "online"]);
+    assert_eq!(names(stdout(&data, &["namespaces", "list"])), ["default", "offline"]);
+    let listed = stdout(&data, &["keys", "list"]);
+    assert!(listed.lines().any(|line| line.contains(id) && line.contains("\"revoked\":true")), "{listed}");
+    assert!(stdout(&data, &["token"]).split('.').count() == 3);
+}
+
+#[test]
+fn mistakes_are_told_in_words() {
+    let (_folder, data) = fresh();
+    for (arguments, says) in [
+        (&["keys", "revoke", "0123456789abcdef"][..], "no key"),
+        (&["namespaces", "create", "Bad Name"], "a-z"),
+        (&["keys", "create", "--env", "prod"], "live or test"),
+        (&["accounts", "suspend", "nobody"], "no account"),
+        (&["serve", "--listen", "nonsense"], "cannot listen"),
+        (&["config", "--config", "/nonexistent.toml"], "cannot read"),
+        (&["eval", "/nonexistent.json"], "cannot read"),
+    ] {
+        let output = run(&data, arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains(says), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn config_tells_every_setting_and_its_origin() {
+    let (_folder, data) = fresh();
+    let output = cuebase(&data, &["config"]).env("CUEBASE_INGESTION_WORKERS", "2").output().expect("runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let line = |key: &str| {
+        text.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key} in {text}")).to_owned()
+    };
+    assert!(line("data = ").contains("command line"));
+    assert!(line("ingestion.workers = \"2\"").contains("environment CUEBASE_INGESTION_WORKERS"));
+    assert!(line("listen = \"127.0.0.1:8080\"").contains("default"));
+    for setting in &cuebase::config::SETTINGS {
+        line(&format!("{} = ", setting.key));
+    }
+}
+
+#[test]
+fn the_first_start_shows_a_key_once() {
+    let (_folder, data) = fresh();
+    let first = banner(&data);
+    let key = first.split_whitespace().find(|word| word.starts_with("svc_live_")).expect("a key").to_owned();
+    assert!(first.contains("curl"), "{first}");
+    let second = banner(&data);
+    assert!(!second.contains("svc_live_") && second.starts_with("listening on http://127.0.0.1:"), "{second}");
+    let server = Server::start(&data);
+    assert_eq!(server.request("GET", "/v1/whoami", Some(&format!("Bearer {key}")), None).status, 200);
+}
+
+/// What a start prints up to the line that says it serves.
+fn banner(data: &std::path::Path) -> String {
+    use std::io::BufRead;
+    let mut command = cuebase(data, &["serve", "--listen", "127.0.0.1:0"]);
+    let mut child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().expect("starts");
+    let mut text = String::new();
+    for line in std::io::BufReader::new(child.stdout.take().expect("piped")).lines() {
+        let line = line.expect("text");
+        text.push_str(&line);
+        text.push('\n');
+        if line.starts_with("listening on ") {
+            break;
+        }
+    }
+    child.kill().expect("kills");
+    child.wait().expect("ends");
+    text
+}
+
+#[test]
+fn the_demo_answers_its_questions_rightly() {
+    let (_folder, data) = fresh();
+    let text = stdout(&data, &["demo", "--once", "--listen", "127.0.0.1:0"]);
+    for (question, word) in [
+        ("When did Priya break her wrist?", "wrist"),
+        ("What is Jonas allergic to?", "hazelnuts"),
+        ("How do I make the sourdough starter?", "rye flour"),
+        ("Which release rule did the team agree on?", "never release"),
+    ] {
+        let after = text.split(question).nth(1).unwrap_or_else(|| panic!("{question} in {text}"));
+        let best = after.trim_start().lines().next().expect("a hit");
+        assert!(best.contains(word), "{question}: {best}");
+    }
+}

@@ -1,0 +1,100 @@
+//! The promise of `202`: killed at any moment, every accepted write is there once.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use serde_json::json;
+
+use crate::support::{Server, fresh, git, wait_for};
+
+/// Moments at which the server is killed.
+const KILLS: u32 = 20;
+/// Clients that write meanwhile, each to a namespace of its own.
+const CLIENTS: usize = 3;
+
+#[test]
+fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
+    let (_folder, data) = fresh();
+    let accepted: Mutex<HashMap<String, (usize, u32)>> = Mutex::new(HashMap::new());
+    let numbers = AtomicU32::new(0);
+    for round in 0..KILLS {
+        let server = Server::start(&data);
+        for client in 0..CLIENTS {
+            server.namespace(&format!("c{client}"));
+        }
+        let stop = AtomicBool::new(false);
+        let in_round = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let (server, accepted, numbers, stop, in_round) = (&server, &accepted, &numbers, &stop, &in_round);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::SeqCst) {
+                        let number = numbers.fetch_add(1, Ordering::SeqCst);
+                        let body = json!({
+                            "namespace": format!("c{client}"),
+                            "messages": [{"role": "user", "content": format!("Ledger entry token{number}x was signed by the harbour master")}],
+                        });
+                        let bearer = format!("Bearer {}", server.key);
+                        let answer = server.try_request("POST", "/v1/memories", Some(&bearer), Some(body.to_string().into_bytes()));
+                        // Killed meanwhile: whether it was accepted is unknown, so nothing is claimed.
+                        let Ok(answer) = answer else { return };
+                        if answer.status == 202 {
+                            let id = answer.body["id"].as_str().expect("an id").to_owned();
+                            accepted.lock().expect("no panic").insert(id, (client, number));
+                            in_round.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+            // A different moment each time: after so many writes, somewhere in the middle of the next.
+            let enough = 1 + (round * 7) % 23;
+            wait_for("writes to be accepted", || in_round.load(Ordering::SeqCst) >= enough);
+            for _ in 0..(round * 1009) % 5000 {
+                std::hint::spin_loop();
+            }
+            // The process dies here, with requests and ingestion under way.
+            let pid = server.pid().to_string();
+            assert!(std::process::Command::new("kill").args(["-KILL", &pid]).status().expect("kill runs").success());
+            stop.store(true, Ordering::SeqCst);
+        });
+        server.kill();
+    }
+
+    let server = Server::start(&data);
+    for client in 0..CLIENTS {
+        server.settle(&format!("c{client}"));
+        let repository = server.repository(&format!("c{client}"));
+        assert_eq!(git(&repository, &["fsck", "--strict", "--full"]), "");
+    }
+    let accepted = accepted.into_inner().expect("no panic");
+    assert!(accepted.len() >= KILLS as usize, "only {} writes were accepted", accepted.len());
+    for client in 0..CLIENTS {
+        let repository = server.repository(&format!("c{client}"));
+        let log = git(&repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
+        let mut commits: HashMap<&str, u32> = HashMap::new();
+        log.lines().filter(|line| !line.is_empty()).for_each(|id| *commits.entry(id).or_default() += 1);
+        assert!(commits.values().all(|count| *count == 1), "a message was committed twice");
+        for (id, (_, number)) in accepted.iter().filter(|(_, (owner, _))| *owner == client) {
+            assert_eq!(commits.get(id.as_str()), Some(&1), "message {id} is not in git");
+            let token = format!("token{number}x");
+            let hits = server.retrieve(&format!("c{client}"), &format!("q={token}&limit=5")).contents();
+            let holding = hits.iter().filter(|content| content.contains(&token)).count();
+            assert_eq!(holding, 1, "{token} is retrieved {holding} times");
+        }
+    }
+}
+
+#[test]
+fn a_stop_drains_and_a_start_goes_on() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for n in 0..40 {
+        server.remember("default", &[&format!("Barrel number {n} came by ship on a tide of its own")]);
+    }
+    assert!(server.terminate(), "the server did not leave in order");
+    let server = Server::start(&data);
+    server.settle("default");
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], json!(41));
+    assert_eq!(git(&server.repository("default"), &["rev-list", "--count", "HEAD"]).trim(), "41");
+}

@@ -1,0 +1,23 @@
+//! Black-box tests: the real binary on a temporary directory and a free port, spoken to over HTTP.
+//!
+//! One binary, so that the dependencies are linked once; one module a subject.
+
+#![allow(missing_docs, reason = "tests are read by their names")]
+
+/// Starting, stopping and speaking to a server.
+mod support;
+
+/// The command line beside a running server and on a stopped one's directory.
+mod command_line;
+/// Killing the server under load and starting it again.
+mod crash;
+/// API keys, dashboard sessions, the gateway's refusals.
+mod credentials;
+/// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
+mod memories;
+/// Namespaces: making, listing, deleting, isolation.
+mod namespaces;
+/// Queries, filters and listings out.
+mod retrieve;
+/// Rules about the repository itself.
+mod tidy;

@@ -1,0 +1,174 @@
+//! What happens to a posted conversation.
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, git};
+
+#[test]
+fn a_conversation_goes_in_and_the_right_memory_comes_out() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let body = json!({
+        "session_id": "s1",
+        "tags": ["Trip", "family"],
+        "occurred_at": "2026-03-10",
+        "messages": [
+            {"role": "user", "name": "Ann", "content": "Where did you spend the holidays?"},
+            {"role": "assistant", "name": "Bo", "content": [{"type": "text", "text": "We hiked in the Tatra mountains last week."}, {"type": "media", "id": "m1"}]},
+            {"role": "user", "name": "Ann", "content": "Thanks!"},
+        ]
+    });
+    let accepted = server.post("/v1/memories", &body);
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    assert_eq!((&accepted.body["namespace"], &accepted.body["status"]), (&json!("default"), &json!("accepted")));
+    server.settle("default");
+
+    let answer = server.retrieve("default", "q=mountain+hiking+vacation&detail=full");
+    let hit = &answer.hits()[0];
+    assert!(
+        hit["content"].as_str().expect("content").contains("Tatra mountains last week (week of 2 March 2026)"),
+        "{hit}"
+    );
+    assert_eq!(hit["user_tags"], json!(["family", "trip"]));
+    assert_eq!(hit["tags"], json!(["family", "trip"]));
+    assert_eq!(hit["occurred_at"], json!("2026-03-10T12:00:00Z"));
+    assert_eq!((&hit["occurred_precision"], &hit["occurred_source"]), (&json!("day"), &json!("user")));
+    assert!(hit["created_at"].is_string() && hit["updated_at"].is_string() && hit["expires_at"].is_null());
+    assert!((0.0..=1.0).contains(&hit["score"].as_f64().expect("a score")));
+    assert!(hit["cues"].as_array().expect("cues").contains(&json!("Where did you spend the holidays?")));
+    assert_eq!(hit["sources"], json!([{"session_id": "s1", "message": 1}]));
+    assert_eq!(hit["revisions"].as_array().expect("revisions").len(), 1);
+    assert!(hit["last_diff"].as_str().expect("a diff").contains("+# Bo: We hiked"));
+    assert!(hit["relations"].is_array() && hit["path"].as_str().expect("a path").ends_with(".md"));
+    assert!(answer.hits().iter().all(|hit| hit["content"] != json!("# Ann: Thanks!\n")), "small talk was kept");
+
+    let repository = server.repository("default");
+    assert_eq!(git(&repository, &["fsck", "--strict"]), "");
+    let log = git(&repository, &["log", "--format=%B"]);
+    assert!(log.contains(&format!("Cuebase-Message: {}", accepted.body["id"].as_str().expect("an id"))), "{log}");
+    let file = git(&repository, &["show", &format!("HEAD:{}", hit["path"].as_str().expect("a path"))]);
+    assert!(file.starts_with("---\n") && file.contains("speaker: Bo"), "{file}");
+}
+
+#[test]
+fn every_fault_of_a_body_is_told_before_it_is_accepted() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let one = json!([{"role": "user", "content": "x"}]);
+    let cases: Vec<(Value, u16, &str)> = vec![
+        (json!({"messages": []}), 400, "no_messages"),
+        (json!({}), 400, "no_messages"),
+        (json!([]), 400, "invalid_body"),
+        (json!("text"), 400, "invalid_body"),
+        (json!({"messages": "x"}), 400, "invalid_body"),
+        (json!({"messages": [1]}), 400, "invalid_body"),
+        (json!({"messages": [{"role": "robot", "content": "x"}]}), 400, "invalid_body"),
+        (json!({"messages": [{"role": "user"}]}), 400, "invalid_body"),
+        (json!({"messages": [{"role": "user", "content": [{"text": "x"}]}]}), 400, "invalid_body"),
+        (json!({"messages": [{"role": "user", "content": "x", "name": 7}]}), 400, "invalid_body"),
+        (json!({"messages": one, "session_id": 7}), 400, "invalid_body"),
+        (json!({"messages": one, "namespace": "No!"}), 400, "invalid_namespace"),
+        (json!({"messages": one, "namespace": ""}), 400, "invalid_namespace"),
+        (json!({"messages": one, "namespace": "../etc"}), 400, "invalid_namespace"),
+        (json!({"messages": one, "namespace": 5}), 400, "invalid_namespace"),
+        (json!({"messages": one, "namespace": "never-made"}), 404, "namespace_not_found"),
+        (json!({"messages": one, "tags": ["ok", "no!"]}), 400, "invalid_tag"),
+        (json!({"messages": one, "tags": vec!["a"; 33]}), 400, "invalid_tag"),
+        (json!({"messages": one, "occurred_at": "soon"}), 400, "invalid_time"),
+        (json!({"messages": one, "timezone": "Mars/Base"}), 400, "invalid_timezone"),
+    ];
+    for (body, status, code) in cases {
+        let answer = server.post("/v1/memories", &body);
+        assert_eq!((answer.status, answer.code()), (status, code), "{body}");
+        assert!(answer.body["error"]["message"].as_str().is_some_and(|m| !m.is_empty()));
+    }
+    let named = server.post("/v1/memories", &json!({"messages": [{"role": "user", "content": "x"}, {"role": "user"}]}));
+    assert!(named.body["error"]["message"].as_str().expect("a message").contains("messages[1]"));
+
+    let bearer = format!("Bearer {}", server.key);
+    for raw in [&b""[..], b"{", b"\xff\xfe", b"{\"messages\": [}"] {
+        let answer = server.request("POST", "/v1/memories", Some(&bearer), Some(raw.to_vec()));
+        assert_eq!((answer.status, answer.code()), (400, "invalid_body"));
+    }
+    let huge = server.request("POST", "/v1/memories", Some(&bearer), Some(vec![b' '; (8 << 20) + 1]));
+    assert_eq!((huge.status, huge.code()), (413, "payload_too_large"));
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["head"], Value::Null, "a refused write left a trace");
+}
+
+#[test]
+fn an_identical_body_is_ingested_once() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let text = "The spare key hangs behind the blue barrel";
+    let first = server.remember("default", &[text]);
+    assert_eq!(server.remember("default", &[text]), first);
+    let other = server.remember("default", &[text, "It fits the back door as well"]);
+    assert!(other > first, "ids sort by time");
+    server.settle("default");
+    let contents = server.retrieve("default", "q=spare+key+barrel").contents();
+    assert_eq!(contents.iter().filter(|content| content.contains("blue barrel")).count(), 2, "{contents:?}");
+}
+
+#[test]
+fn writes_of_a_namespace_keep_their_order() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let ids: Vec<String> =
+        (0..30).map(|n| server.remember("default", &[&format!("Parcel number {n} weighs {n} kilograms")])).collect();
+    server.settle("default");
+    let log = git(
+        &server.repository("default"),
+        &["log", "--reverse", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"],
+    );
+    let committed: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(committed[..30], ids.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn hostile_text_is_only_text() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let before: Vec<_> =
+        std::fs::read_dir(data.parent().expect("a parent")).expect("lists").flatten().map(|e| e.file_name()).collect();
+    let body = json!({
+        "session_id": "../../etc",
+        "messages": [
+            {"role": "user", "name": "../../../tmp/evil", "content": "---\nspeaker: [broken\n---\n# ../../x\u{0} \u{1b}[31mred escape sequence"},
+            {"role": "user", "name": "日本 🦀", "content": "💥 \"quotes\" 'and' <script>alert(1)</script> [[../../etc/passwd.md]] unusual words"},
+        ]
+    });
+    assert_eq!(server.post("/v1/memories", &body).status, 202);
+    server.settle("default");
+    assert_eq!(server.retrieve("default", "q=red+escape+sequence").hits().len().min(1), 1);
+    let listed = git(&server.repository("default"), &["ls-tree", "-r", "--name-only", "HEAD"]);
+    for path in listed.lines() {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+        assert!(path.chars().all(plain) && !path.contains("..") && path.ends_with(".md"), "{path}");
+    }
+    assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
+    let after: Vec<_> =
+        std::fs::read_dir(data.parent().expect("a parent")).expect("lists").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(before.len(), after.len(), "{after:?}");
+    assert!(!server.log().contains('\u{1b}'), "a control character of the client stands in the log");
+}
+
+#[test]
+fn a_pushed_memory_is_found_and_built_upon() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The greenhouse needs new glass panes"]);
+    server.settle("default");
+    let clone = folder.path().join("clone");
+    let repository = server.repository("default");
+    git(folder.path(), &["clone", "-q", repository.to_str().expect("a path"), "clone"]);
+    std::fs::create_dir_all(clone.join("rules")).expect("creates");
+    std::fs::write(clone.join("rules/lamp.md"), "# Lamp\n\nSwitch the heron lamp off before leaving.\n")
+        .expect("writes");
+    git(&clone, &["add", "."]);
+    git(&clone, &["-c", "user.name=P", "-c", "user.email=p@example.org", "commit", "-qm", "by hand"]);
+    git(&clone, &["push", "-q"]);
+    server.settle("default");
+    let answer = server.retrieve("default", "q=heron+lamp&tiers=rules");
+    assert_eq!(answer.hits()[0]["path"], json!("rules/lamp.md"));
+    assert_eq!(git(&repository, &["fsck", "--strict"]), "");
+}

@@ -1,0 +1,100 @@
+//! Namespaces over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, stdout};
+
+#[test]
+fn a_namespace_is_made_once_and_listed_by_name() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let made = server.post("/v1/namespaces", &json!({"name": "zebra"}));
+    assert_eq!((made.status, &made.body["name"]), (201, &json!("zebra")));
+    let again = server.post("/v1/namespaces", &json!({"name": "zebra"}));
+    assert_eq!((again.status, &again.body), (200, &made.body));
+    server.namespace("apple");
+    let names = |path: &str| -> Vec<String> {
+        let answer = server.get(path);
+        answer.body["namespaces"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|n| n["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names("/v1/namespaces"), ["apple", "default", "zebra"]);
+    assert_eq!(names("/v1/namespaces?after=apple"), ["default", "zebra"]);
+    for bad in
+        [json!({}), json!({"name": ""}), json!({"name": "A"}), json!({"name": 3}), json!({"name": "x".repeat(65)})]
+    {
+        let answer = server.post("/v1/namespaces", &bad);
+        assert_eq!((answer.status, answer.code()), (400, "invalid_namespace"), "{bad}");
+    }
+}
+
+#[test]
+fn the_listing_stops_at_two_hundred() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for n in 0..201 {
+        server.namespace(&format!("n{n:03}"));
+    }
+    let answer = server.get("/v1/namespaces");
+    let listed = answer.body["namespaces"].as_array().expect("a list");
+    assert_eq!(listed.len(), 200);
+    let rest = server.get(&format!("/v1/namespaces?after={}", listed[199]["name"].as_str().expect("a name")));
+    assert_eq!(rest.body["namespaces"].as_array().expect("a list").len(), 2);
+}
+
+#[test]
+fn namespaces_and_accounts_see_nothing_of_each_other() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("red");
+    server.namespace("blue");
+    server.remember("red", &["The crimson vault opens with the word marmalade"]);
+    server.settle("red");
+    assert!(server.retrieve("blue", "q=marmalade+vault").hits().is_empty());
+    assert!(server.retrieve("blue", "q=marmalade+vault").body.get("hits").is_none());
+    let other = format!("Bearer {}", stdout(&data, &["keys", "create", "--account", "other"]));
+    let answer = server.request("GET", "/v1/retrieve?q=marmalade&namespace=red", Some(&other), None);
+    assert_eq!((answer.status, &answer.body["error"]), (404, &json!("namespace_not_found")));
+    let listed = server.request("GET", "/v1/namespaces", Some(&other), None);
+    assert_eq!(listed.body["namespaces"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
+fn deletion_is_for_sessions_and_leaves_nothing() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("gone");
+    server.remember("gone", &["A secret about the walrus statue"]);
+    server.settle("gone");
+    let refused = server.call("DELETE", "/v1/namespaces/gone", None);
+    assert_eq!((refused.status, refused.code()), (403, "dashboard_only"));
+    let session = format!("Bearer {}", stdout(&data, &["token"]));
+    let deleted = server.request("DELETE", "/v1/namespaces/gone", Some(&session), None);
+    assert_eq!((deleted.status, deleted.body), (200, json!({"name": "gone", "deleted": true})));
+    assert!(!server.repository("gone").exists());
+    assert_eq!(server.retrieve("gone", "q=walrus").status, 404);
+    let again = server.request("DELETE", "/v1/namespaces/gone", Some(&session), None);
+    assert_eq!((again.status, again.code()), (404, "namespace_not_found"));
+    // Made again, it is empty.
+    server.namespace("gone");
+    assert!(server.retrieve("gone", "q=walrus+statue").hits().is_empty());
+    server.remember("gone", &["The new tenant is an otter"]);
+    server.settle("gone");
+    assert!(server.retrieve("gone", "q=walrus+otter").contents().iter().all(|content| !content.contains("walrus")));
+}
+
+#[test]
+fn the_record_follows_the_head() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let record = || -> Value { server.get("/v1/namespaces").body["namespaces"][0].clone() };
+    assert_eq!((&record()["memories"], &record()["head"]), (&json!(0), &Value::Null));
+    server.remember("default", &["The ferry leaves at noon from pier nine"]);
+    server.settle("default");
+    assert_eq!(record()["memories"], json!(2));
+    assert_eq!(record()["head"].as_str().expect("a commit").len(), 40);
+}

@@ -1,0 +1,224 @@
+//! Queries, filters, listings and their errors.
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh};
+
+/// Five memories with tags and times of their own.
+fn filled() -> (tempfile::TempDir, Server) {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let write = |text: &str, tags: Value, occurred_at: &str| {
+        let body = json!({"messages": [{"role": "user", "content": text}], "tags": tags, "occurred_at": occurred_at});
+        assert_eq!(server.post("/v1/memories", &body).status, 202);
+    };
+    write("The harbour crane was painted yellow", json!(["work"]), "2026-01-10");
+    write("Always rinse the harbour nets with fresh water", json!(["work", "rule"]), "2026-02-10");
+    write("My cousin Lena sings in the harbour choir", json!(["family"]), "2026-03-10");
+    write(
+        "How to moor: \n1. slow down\n2. throw the harbour line\n3. tie a bowline",
+        json!(["work"]),
+        "2026-04-10T08:00:00Z",
+    );
+    write("The tax office wants the forms by letter", json!([]), "2026-05-10");
+    server.settle("default");
+    (folder, server)
+}
+
+fn found(server: &Server, query: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for content in server.retrieve("default", query).contents() {
+        for word in ["yellow", "rinse", "Lena", "bowline", "tax"] {
+            if content.contains(word) {
+                words.push(word.to_owned());
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn filters_act_on_what_is_found() {
+    let (_folder, server) = filled();
+    assert_eq!(found(&server, "q=singing+relative")[0], "Lena");
+    assert_eq!(found(&server, "q=harbour&tags=family"), ["Lena"]);
+    assert_eq!(found(&server, "q=harbour&tags=family,rule").len(), 2);
+    assert_eq!(found(&server, "q=harbour&tags=family&tags=rule").len(), 2);
+    assert_eq!(found(&server, "q=harbour&tags_all=work,rule"), ["rinse"]);
+    assert_eq!(found(&server, "q=harbour&tiers=rules"), ["rinse"]);
+    assert_eq!(found(&server, "q=harbour&tiers=skills"), ["bowline"]);
+    assert_eq!(found(&server, "q=harbour&paths=skills/user"), ["bowline"]);
+    assert!(found(&server, "q=harbour&paths=skills/us").is_empty());
+    let range = "q=harbour&time_field=occurred&since=2026-02-01&until=2026-03-10";
+    let mut in_range = found(&server, range);
+    in_range.sort();
+    assert_eq!(in_range, ["Lena", "rinse"], "a date-only until includes its day");
+    assert_eq!(found(&server, "q=harbour&tags=nobody"), Vec::<String>::new());
+    assert_eq!(server.retrieve("default", "q=harbour&limit=2").hits().len(), 2);
+    assert!(server.retrieve("default", "q=harbour&min_score=1").hits().is_empty());
+}
+
+#[test]
+fn without_a_query_a_filter_lists_newest_first() {
+    let (_folder, server) = filled();
+    assert_eq!(found(&server, "tags=work&time_field=occurred"), ["bowline", "rinse", "yellow"]);
+    assert_eq!(found(&server, "tags=work"), ["bowline", "rinse", "yellow"], "by when they were written");
+    assert_eq!(found(&server, "since=2026-04-01&until=2026-05-31&time_field=occurred"), ["tax", "bowline"]);
+    let listed = server.retrieve("default", "tags=work").hits();
+    assert!(listed.iter().all(|hit| hit["score"] == json!(1.0) && hit["matched"] == json!([])), "{listed:?}");
+    assert_eq!(server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=3").hits().len(), 3);
+}
+
+#[test]
+fn a_hit_says_how_it_was_found() {
+    let (_folder, server) = filled();
+    let answer = server.retrieve("default", "q=yellow+crane");
+    let hit = &answer.hits()[0];
+    let matched = hit["matched"].as_array().expect("arms");
+    assert!(matched.contains(&json!("lexical")) && matched.contains(&json!("cue")), "{hit}");
+    assert_eq!(hit["via"], Value::Null);
+    assert_eq!(hit["sections"], json!(["User: The harbour crane was painted yellow"]));
+    for field in ["vector_ms", "lexical_ms", "graph_ms"] {
+        assert!(answer.body[field].is_f64(), "{field}");
+    }
+    assert!(answer.body["cold_start"].is_boolean() && answer.body.get("defined").is_none());
+    let scores: Vec<f64> = answer.hits().iter().map(|hit| hit["score"].as_f64().expect("a score")).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+}
+
+#[test]
+fn what_was_said_next_to_a_hit_is_pulled_in_by_the_graph() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["We finally adopted the greyhound", "Zanzibar qualifies quietly"]);
+    server.settle("default");
+    let hits = server.retrieve("default", "q=greyhound").hits();
+    let pulled =
+        hits.iter().find(|hit| hit["content"].as_str().expect("content").contains("Zanzibar")).expect("pulled in");
+    assert!(pulled["matched"].as_array().expect("arms").contains(&json!("graph")), "{pulled}");
+    if pulled["matched"] == json!(["graph"]) {
+        assert_eq!(pulled["via"], hits[0]["path"]);
+    }
+}
+
+#[test]
+fn faults_have_retrieves_own_shape() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for (query, status, code) in [
+        ("", 400, "missing_query"),
+        ("q=", 400, "missing_query"),
+        ("q=x&tiers=nope", 400, "invalid_tier"),
+        ("q=x&since=never", 400, "invalid_time"),
+        ("q=x&timezone=Nowhere", 400, "invalid_timezone"),
+        ("q=x&limit=0", 400, "invalid_limit"),
+        ("q=x&limit=many", 400, "invalid_limit"),
+        ("q=x&min_score=-1", 400, "invalid_score"),
+        ("q=x&tags=%21", 400, "invalid_tag"),
+        ("q=x&paths=..%2f..", 400, "invalid_path"),
+        ("q=x&time_field=x", 400, "invalid_time_field"),
+        ("q=x&namespace=Bad", 400, "invalid_namespace"),
+        ("q=x&namespace=unknown", 404, "namespace_not_found"),
+    ] {
+        let answer = server.get(&format!("/v1/retrieve?{query}"));
+        assert_eq!((answer.status, answer.body["error"].as_str()), (status, Some(code)), "{query}");
+        assert!(answer.body["namespace"].is_string() && answer.body["message"].is_string());
+    }
+    let answer = server.get("/v1/retrieve?q=x&unknown=1");
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.get("hits").is_none());
+}
+
+#[test]
+fn strange_queries_are_answered() {
+    let (_folder, server) = filled();
+    let long = "harbour+".repeat(900);
+    for query in ["🦀", "the+of+and", "%00%01", "日本語", "مرحبا", "สวัสดี", "\"(*:^", &long] {
+        assert_eq!(server.retrieve("default", &format!("q={query}")).status, 200, "{query:.20}");
+    }
+}
+
+#[test]
+fn a_restart_and_a_lost_index_change_no_answer() {
+    let (folder, server) = filled();
+    let ask = |server: &Server| {
+        let hits = server.retrieve("default", "q=harbour+work").hits();
+        hits.iter().map(|hit| (hit["path"].clone(), hit["score"].clone())).collect::<Vec<_>>()
+    };
+    let before = ask(&server);
+    let data = server.data.clone();
+    assert!(server.terminate());
+    let server = Server::start(&data);
+    assert_eq!(server.retrieve("default", "q=harbour").body["cold_start"], json!(true));
+    assert_eq!(server.retrieve("default", "q=harbour").body["cold_start"], json!(false));
+    assert_eq!(ask(&server), before);
+    assert!(server.terminate());
+
+    std::fs::remove_dir_all(data.join("indexes")).expect("removes");
+    let server = Server::start(&data);
+    assert_eq!(
+        ask(&server).iter().map(|(path, _)| path).collect::<Vec<_>>(),
+        before.iter().map(|(path, _)| path).collect::<Vec<_>>()
+    );
+    assert!(server.terminate());
+
+    // Damage in the middle of a file is noticed and mended too.
+    let log = data.join("indexes/default/default/memories.log");
+    let mut bytes = std::fs::read(&log).expect("reads");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    std::fs::write(&log, bytes).expect("writes");
+    let server = Server::start(&data);
+    assert_eq!(ask(&server).len(), before.len());
+    drop(folder);
+}
+
+#[test]
+fn above_the_ceiling_the_answer_is_503_and_below_it_never() {
+    let (_folder, data) = fresh();
+    std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
+    let file = data.with_extension("toml");
+    std::fs::write(&file, "[retrieval]\nconcurrency = 1\n").expect("writes");
+    let server = Server::start_with(&data, &["--config", file.to_str().expect("a path")]);
+    let texts: Vec<String> = (0..400).map(|n| format!("Crate {n} holds {n} lanterns for the winter market")).collect();
+    server.remember("default", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    server.settle("default");
+    let refused = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while refused.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+                    let answer = server.retrieve("default", "q=lanterns+for+the+market&limit=200");
+                    if answer.status == 503 {
+                        assert_eq!(answer.body, json!({"message": "Service Unavailable"}));
+                        assert_eq!(answer.retry_after.as_deref(), Some("1"));
+                        refused.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    } else {
+                        assert_eq!(answer.status, 200);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(server.retrieve("default", "q=lanterns").status, 200);
+}
+
+#[test]
+fn more_namespaces_than_stay_warm_are_all_served() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for n in 0..7 {
+        server.namespace(&format!("n{n}"));
+        server.remember(&format!("n{n}"), &[&format!("The password of box {n} is tulip{n}")]);
+    }
+    for n in 0..7 {
+        server.settle(&format!("n{n}"));
+    }
+    for n in 0..7 {
+        assert!(
+            server.retrieve(&format!("n{n}"), "q=password+of+the+box").contents()[0].contains(&format!("tulip{n}"))
+        );
+    }
+    assert_eq!(server.retrieve("n6", "q=box").body["cold_start"], json!(false));
+    assert_eq!(server.retrieve("n0", "q=box").body["cold_start"], json!(true), "closed as the least recently used");
+}

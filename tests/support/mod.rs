@@ -1,0 +1,240 @@
+//! A server process for a test.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+/// A condition that does not come true within this fails the test; nothing here takes a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server. Killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) key: String,
+    pub(crate) data: PathBuf,
+    client: Client,
+}
+
+/// A status and a JSON body.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    pub(crate) retry_after: Option<String>,
+}
+
+impl Answer {
+    /// The code of an error in the envelope.
+    pub(crate) fn code(&self) -> &str {
+        self.body["error"]["code"].as_str().unwrap_or("no code")
+    }
+
+    /// The hits of a retrieve; none when the field is absent.
+    pub(crate) fn hits(&self) -> Vec<Value> {
+        assert_eq!(self.status, 200, "{self:?}");
+        self.body.get("hits").and_then(Value::as_array).cloned().unwrap_or_default()
+    }
+
+    /// The content of the hits, best first.
+    pub(crate) fn contents(&self) -> Vec<String> {
+        self.hits().iter().map(|hit| hit["content"].as_str().expect("content").to_owned()).collect()
+    }
+}
+
+/// The binary on a data directory, with no environment of its own.
+pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cuebase"));
+    command
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.current_dir(data.parent().unwrap_or(data));
+    command
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(data: &Path, arguments: &[&str]) -> Output {
+    cuebase(data, arguments).output().expect("the binary runs")
+}
+
+/// Runs a command that must succeed and returns what it printed.
+pub(crate) fn stdout(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+}
+
+impl Server {
+    /// Starts on a data directory with further options, and waits until it serves.
+    pub(crate) fn start_with(data: &Path, options: &[&str]) -> Self {
+        let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
+        arguments.extend(options);
+        let log = std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("a log");
+        let mut child =
+            cuebase(data, &arguments).stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let url = loop {
+            match lines.next() {
+                Some(Ok(line)) => {
+                    if let Some(url) = line.strip_prefix("listening on ") {
+                        break url.to_owned();
+                    }
+                }
+                _ => panic!(
+                    "the server ended before it served: {}",
+                    std::fs::read_to_string(data.with_extension("log")).unwrap_or_default()
+                ),
+            }
+        };
+        let client = Client::builder().timeout(PATIENCE).build().expect("a client");
+        let mut server = Self { child, url, key: String::new(), data: data.to_path_buf(), client };
+        server.key = stdout(data, &["keys", "create"]);
+        server
+    }
+
+    pub(crate) fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    /// A request with a credential; none sends no header.
+    pub(crate) fn request(&self, method: &str, path: &str, credential: Option<&str>, body: Option<Vec<u8>>) -> Answer {
+        self.try_request(method, path, credential, body).expect("the server answers")
+    }
+
+    pub(crate) fn try_request(
+        &self,
+        method: &str,
+        path: &str,
+        credential: Option<&str>,
+        body: Option<Vec<u8>>,
+    ) -> reqwest::Result<Answer> {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self.client.request(method, format!("{}{path}", self.url));
+        if let Some(credential) = credential {
+            request = request.header("authorization", credential);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body);
+        }
+        let response = request.send()?;
+        let retry_after = response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let status = response.status().as_u16();
+        let bytes = response.bytes()?;
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Ok(Answer { status, body, retry_after })
+    }
+
+    /// A request as the account's own key.
+    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let bearer = format!("Bearer {}", self.key);
+        self.request(method, path, Some(&bearer), body.map(|body| body.to_string().into_bytes()))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, None)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.call("POST", path, Some(body))
+    }
+
+    /// Makes a namespace.
+    pub(crate) fn namespace(&self, name: &str) {
+        let answer = self.post("/v1/namespaces", &json!({"name": name}));
+        assert!(matches!(answer.status, 200 | 201), "{answer:?}");
+    }
+
+    /// Posts messages of one speaker each and returns the queue message id.
+    pub(crate) fn remember(&self, namespace: &str, texts: &[&str]) -> String {
+        let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+        let answer = self.post("/v1/memories", &json!({"namespace": namespace, "messages": messages}));
+        assert_eq!(answer.status, 202, "{answer:?}");
+        answer.body["id"].as_str().expect("an id").to_owned()
+    }
+
+    pub(crate) fn retrieve(&self, namespace: &str, query: &str) -> Answer {
+        self.get(&format!("/v1/retrieve?namespace={namespace}&{query}"))
+    }
+
+    /// Waits until everything posted to a namespace so far can be retrieved: its writes are in order, so a last one tells.
+    pub(crate) fn settle(&self, namespace: &str) {
+        let token = format!("sentinel{}", SENTINELS.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
+        self.remember(namespace, &[&format!("The marker of this moment is {token} exactly")]);
+        wait_for("the sentinel to be retrievable", || {
+            self.retrieve(namespace, &format!("q={token}&limit=3"))
+                .contents()
+                .iter()
+                .any(|content| content.contains(&token))
+        });
+    }
+
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the process without warning.
+    pub(crate) fn kill(mut self) {
+        let _ = self.child.kill();
+        self.child.wait().expect("ends");
+    }
+
+    /// Asks the process to end and waits until it has; true when it left with success.
+    pub(crate) fn terminate(mut self) -> bool {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+        self.child.wait().expect("ends").success()
+    }
+
+    /// What the server logged so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default()
+    }
+
+    /// A namespace's repository.
+    pub(crate) fn repository(&self, namespace: &str) -> PathBuf {
+        self.data.join("repositories/default").join(format!("{namespace}.git"))
+    }
+}
+
+static SENTINELS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A fresh place for a data directory.
+pub(crate) fn fresh() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let data = folder.path().join("data");
+    (folder, data)
+}
+
+/// Polls until a condition holds.
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Runs git on a repository; it must succeed.
+pub(crate) fn git(repository: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(repository).args(arguments).output().expect("git runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !error.contains("error"), "git {arguments:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
