@@ -38,18 +38,18 @@ pub(super) fn consolidate(folder: &Path) -> Result<usize> {
     for pack in packs.iter().filter(|pack| pack.class <= full) {
         if let Some(entries) = read(&pack.path)? {
             entries.into_iter().for_each(|entry| builder.add_entry(entry));
-            replaced.push(&pack.path);
+            replaced.push(pack.path.clone());
         }
     }
     if replaced.len() < 2 {
         return Ok(0);
     }
     let written = folder.join(builder.write(folder, |_| Ok(()))?).with_extension("pack");
-    replaced.retain(|path| **path != written);
-    for path in replaced.iter().copied() {
+    replaced.retain(|path| *path != written);
+    for path in &replaced {
         // Index first: a pack without one is never looked into.
-        for doomed in [path.with_extension("idx"), path.to_path_buf()] {
-            fs::remove_file(&doomed).map_err(Error::io("remove", &doomed))?;
+        for doomed in [&path.with_extension("idx"), path] {
+            fs::remove_file(doomed).map_err(Error::io("remove", doomed))?;
         }
     }
     sync_folder(folder)?;
