@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body, Incoming};
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -35,6 +35,8 @@ use crate::service::{Failure, Outcome, Service};
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// A request's body must have arrived within this.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Of a body that is too large so much more is read before the connection is given up: 64 MiB.
+const DISCARDED_BYTES_MAX: usize = 64 << 20;
 /// Headers of one request, at most.
 const HEADERS_MAX: usize = 100;
 /// Bytes of a request's head, at most.
@@ -215,18 +217,29 @@ fn reply_of(outcome: Outcome<Reply>, shape: &Shape) -> Reply {
     outcome.unwrap_or_else(|failure| error::reply(&failure, shape))
 }
 
+/// A body up to the limit. What is above is read and thrown away, up to a second limit, so that a client that sends
+/// first and reads later gets to see the refusal instead of a broken pipe.
 async fn read_body(body: Incoming) -> Outcome<Bytes> {
-    // An honest length saves reading what will be refused.
-    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
-        return Err(error::too_large());
-    }
-    let limited = Limited::new(body, BODY_BYTES_MAX).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, limited).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(error::too_large()),
-        Ok(Err(_)) => Err(Failure::invalid("invalid_body", "the body could not be read to its end")),
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
+        Ok(outcome) => outcome,
         Err(_) => Err(Failure::invalid("invalid_body", "the body did not arrive in time")),
     }
+}
+
+async fn collect(mut body: Incoming) -> Outcome<Bytes> {
+    let mut kept = BytesMut::new();
+    let mut received = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Failure::invalid("invalid_body", "the body could not be read to its end"))?;
+        let Some(data) = frame.data_ref() else { continue };
+        received += data.len();
+        if received <= BODY_BYTES_MAX {
+            kept.extend_from_slice(data);
+        } else if received > BODY_BYTES_MAX + DISCARDED_BYTES_MAX {
+            break;
+        }
+    }
+    if received > BODY_BYTES_MAX { Err(error::too_large()) } else { Ok(kept.freeze()) }
 }
 
 fn respond(reply: Reply) -> Response<Full<Bytes>> {

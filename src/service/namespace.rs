@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use cuebase_retrieval::{Change, Index, IndexSettings, Memory, Snapshot};
@@ -105,6 +106,7 @@ impl Namespace {
         if self.retired.load(Ordering::SeqCst) {
             return Ok(());
         }
+        let began = Instant::now();
         self.mend(&mut inner)?;
         if !drafts.is_empty() && !inner.committed.contains(&id) {
             let mut attempts = 0;
@@ -114,7 +116,10 @@ impl Namespace {
                     Err(error) => return Err(error.into()),
                     Ok((commit, parent, files)) => {
                         inner.committed.insert(id);
+                        let committed = began.elapsed();
                         self.publish(&mut inner, commit, parent, files)?;
+                        let indexed = began.elapsed() - committed;
+                        tracing::debug!(message = %id, drafts = drafts.len(), ?committed, ?indexed, "ingested");
                         break;
                     }
                 }

@@ -1,0 +1,218 @@
+//! A real server over HTTP: how long from `202` to retrievable, and retrievals with 1 and 20 clients, beside the floor of
+//! a server that only answers (may_minihttp, the same client, the same bytes).
+//!
+//! Corpus: 200 conversations of 10 messages, made here. Command: `cargo bench --bench http`. Absolute times depend on the
+//! machine; quote the ratio to the floor of the same run.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use may_minihttp::{HttpServer, HttpService, Request, Response};
+
+const CONVERSATIONS: usize = 200;
+const REQUESTS: usize = 2000;
+const FRESH_WRITES: usize = 50;
+const SUBJECTS: [&str; 10] =
+    ["garden", "violin", "harbour", "recipe", "marathon", "printer", "passport", "telescope", "choir", "kayak"];
+const VERBS: [&str; 7] = ["repaired", "sold", "borrowed", "described", "painted", "lost", "measured"];
+
+fn main() -> io::Result<()> {
+    // `cargo test --benches` runs this with --test: nothing to measure then.
+    if std::env::args().any(|argument| argument == "--test") {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let server = Server::start(folder.path())?;
+    let mut client = Client::connect(&server.address, &server.key)?;
+    client.send("POST", "/v1/namespaces", "{\"name\":\"bench\"}")?;
+    for n in 0..CONVERSATIONS {
+        let message = |m: usize| format!("{{\"role\":\"user\",\"content\":\"{}\"}}", sentence(n * 10 + m));
+        let messages: Vec<String> = (0..10).map(message).collect();
+        client.send(
+            "POST",
+            "/v1/memories",
+            &format!("{{\"namespace\":\"bench\",\"messages\":[{}]}}", messages.join(",")),
+        )?;
+    }
+    let fresh = freshness(&mut client)?;
+    println!("202 to retrievable, three messages, {FRESH_WRITES} times: {}", spread(fresh));
+
+    let reply = client.send("GET", &query(1), "")?.1;
+    let floor = Floor::start(reply)?;
+    for clients in [1, 20] {
+        let (ours, rate) = load(&server.address, &server.key, clients)?;
+        let (theirs, floor_rate) = load(&floor.address, "none", clients)?;
+        println!("retrieve, {clients} clients: {rate:.0} a second, {}", spread(ours));
+        println!("  floor of the same bytes: {floor_rate:.0} a second, {}", spread(theirs));
+    }
+    Ok(())
+}
+
+fn sentence(n: usize) -> String {
+    let subject = SUBJECTS[n % SUBJECTS.len()];
+    format!("Neighbour {} {} the {subject} number {n} before the winter market", n % 37, VERBS[n % VERBS.len()])
+}
+
+fn query(n: usize) -> String {
+    format!("/v1/retrieve?namespace=bench&q=who+{}+the+{}+of+neighbour+{}", VERBS[n % 7], SUBJECTS[n % 10], n % 37)
+}
+
+/// Milliseconds from the `202` until a retrieval returns the new memory, asking again and again.
+fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
+    let mut times = Vec::new();
+    for n in 0..FRESH_WRITES {
+        let token = format!("xylograph{n}z");
+        let body = format!(
+            "{{\"namespace\":\"bench\",\"messages\":[{{\"role\":\"user\",\"content\":\"Where is the {token} kept?\"}},{{\"role\":\"assistant\",\
+             \"content\":\"The {token} is kept in the museum cellar.\"}},{{\"role\":\"user\",\"content\":\"I moved it there last Friday with Tom.\"}}]}}"
+        );
+        client.send("POST", "/v1/memories", &body)?;
+        let began = Instant::now();
+        loop {
+            let (_, reply) = client.send("GET", &format!("/v1/retrieve?namespace=bench&limit=5&q={token}"), "")?;
+            if String::from_utf8_lossy(&reply).contains(&token) {
+                break;
+            }
+        }
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
+    Ok(times)
+}
+
+/// Times of [`REQUESTS`] retrievals split over clients, and how many there were a second.
+fn load(address: &str, key: &str, clients: usize) -> io::Result<(Vec<f64>, f64)> {
+    let began = Instant::now();
+    let results: Vec<io::Result<Vec<f64>>> = std::thread::scope(|scope| {
+        let run = |client: usize| {
+            let mut connection = Client::connect(address, key)?;
+            let mut times = Vec::new();
+            for n in 0..REQUESTS / clients {
+                let began = Instant::now();
+                let (status, _) = connection.send("GET", &query(client * 7919 + n), "")?;
+                assert_eq!(status, 200, "a retrieval failed");
+                times.push(began.elapsed().as_secs_f64() * 1000.0);
+            }
+            Ok(times)
+        };
+        let threads: Vec<_> = (0..clients).map(|client| scope.spawn(move || run(client))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let times = results.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
+    let rate = times.len() as f64 / began.elapsed().as_secs_f64();
+    Ok((times, rate))
+}
+
+fn spread(mut milliseconds: Vec<f64>) -> String {
+    milliseconds.sort_by(f64::total_cmp);
+    let at = |part: f64| milliseconds[((milliseconds.len() - 1) as f64 * part) as usize];
+    format!("p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms", at(0.5), at(0.99), at(1.0))
+}
+
+/// The server under measurement; ended when dropped.
+struct Server {
+    child: Child,
+    address: String,
+    key: String,
+}
+
+impl Server {
+    fn start(folder: &std::path::Path) -> io::Result<Self> {
+        let data = folder.join("data");
+        let binary = env!("CARGO_BIN_EXE_cuebase");
+        let mut command = Command::new(binary);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(&data)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut address = String::new();
+        for line in BufReader::new(output).lines() {
+            if let Some(url) = line?.strip_prefix("listening on http://") {
+                address = url.to_owned();
+                break;
+            }
+        }
+        let key = Command::new(binary).args(["keys", "create", "--data"]).arg(&data).output()?;
+        Ok(Self { child, address, key: String::from_utf8_lossy(&key.stdout).trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One kept-alive connection that speaks just enough HTTP/1.1.
+struct Client {
+    stream: BufReader<TcpStream>,
+    key: String,
+}
+
+impl Client {
+    fn connect(address: &str, key: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        Ok(Self { stream: BufReader::new(stream), key: key.to_owned() })
+    }
+
+    fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n",
+            self.key
+        );
+        self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
+        let (mut status, mut length, mut line) = (0, 0, String::new());
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let text = line.trim_end().to_ascii_lowercase();
+            if let Some(rest) = text.strip_prefix("http/1.1 ") {
+                status = rest.get(..3).and_then(|code| code.parse().ok()).unwrap_or(0);
+            } else if let Some(value) = text.strip_prefix("content-length:") {
+                length = value.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+            } else if text.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok((status, body))
+    }
+}
+
+/// A server that answers every request with the same bytes.
+struct Floor {
+    address: String,
+}
+
+#[derive(Clone)]
+struct Canned(&'static [u8]);
+
+impl HttpService for Canned {
+    fn call(&mut self, _request: Request, response: &mut Response) -> io::Result<()> {
+        response.header("content-type: application/json");
+        response.body_mut().extend_from_slice(self.0);
+        Ok(())
+    }
+}
+
+impl Floor {
+    fn start(reply: Vec<u8>) -> io::Result<Self> {
+        // Leaked: it is served until the process ends.
+        let reply: &'static [u8] = reply.leak();
+        let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        // Its handle stops nothing when dropped.
+        let _handle = HttpServer(Canned(reply)).start(free)?;
+        Ok(Self { address: free.to_string() })
+    }
+}
