@@ -38,6 +38,13 @@ fn main() -> io::Result<()> {
             &format!("{{\"namespace\":\"bench\",\"messages\":[{}]}}", messages.join(",")),
         )?;
     }
+    // The backlog first: the last of the corpus is retrievable when all of it is.
+    let last = format!("number+{}", CONVERSATIONS * 10 - 1);
+    let began = Instant::now();
+    while !String::from_utf8_lossy(&client.send("GET", &format!("/v1/retrieve?namespace=bench&q={last}"), "")?.1)
+        .contains(&last.replace('+', " "))
+    {}
+    println!("{} messages ingested within {:.1} s of the last 202", CONVERSATIONS * 10, began.elapsed().as_secs_f64());
     let fresh = freshness(&mut client)?;
     println!("202 to retrievable, three messages, {FRESH_WRITES} times: {}", spread(fresh));
 

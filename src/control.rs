@@ -10,15 +10,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use cuebase_storage::records::DeadLetter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use ulid::Ulid;
 
 use crate::api::{keys, namespaces};
 use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::service::accounts::{NewKey, check_account};
-use crate::service::{Outcome, Service};
+use crate::service::{Failure, Outcome, Service};
+use crate::time::format_ms;
 
 /// Longest command line that the socket takes.
 const COMMAND_BYTES_MAX: u64 = 1 << 20;
@@ -72,6 +75,18 @@ pub enum Command {
         /// Its name.
         name: String,
     },
+    /// Lists the writes that failed for good.
+    ListDeadLetters,
+    /// Puts a dead letter back into the queue.
+    RetryDeadLetter {
+        /// The queue message id.
+        id: String,
+    },
+    /// Forgets a dead letter.
+    DropDeadLetter {
+        /// The queue message id.
+        id: String,
+    },
     /// Lists the accounts.
     ListAccounts,
     /// Suspends an account or takes it up again.
@@ -103,7 +118,7 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
         Command::Token { account } => {
             check_account(&account)?;
             service.ensure_account(&account)?;
-            let token = service.issuer.mint(&account, Timestamp::now()).map_err(crate::service::Failure::internal)?;
+            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?;
             Ok(json!(token))
         }
         Command::CreateNamespace { account, name } => {
@@ -119,6 +134,29 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
         Command::DeleteNamespace { account, name } => {
             Ok(json!({"name": name, "deleted": service.namespaces.delete(&account, &name)?}))
         }
+        Command::ListDeadLetters => {
+            let letter = |letter: &DeadLetter| {
+                json!({
+                    "id": letter.entry.id.to_string(),
+                    "account": letter.entry.account,
+                    "namespace": letter.entry.namespace,
+                    "accepted_at": format_ms(letter.entry.accepted_at_ms),
+                    "died_at": format_ms(letter.died_at_ms),
+                    "failures": letter.entry.failures,
+                    "reason": letter.reason,
+                })
+            };
+            Ok(json!(service.store.dead_letters()?.iter().map(letter).collect::<Vec<_>>()))
+        }
+        Command::RetryDeadLetter { id } => {
+            let entry = service.store.revive(message_id(&id)?)?.ok_or_else(|| no_letter(&id))?;
+            service.queue.add(&entry);
+            Ok(json!({"id": id, "retried": true}))
+        }
+        Command::DropDeadLetter { id } => {
+            let dropped = service.store.drop_dead_letter(message_id(&id)?)?;
+            if dropped { Ok(json!({"id": id, "dropped": true})) } else { Err(no_letter(&id)) }
+        }
         Command::ListAccounts => Ok(json!(service.accounts()?)),
         Command::SuspendAccount { account, suspended } => {
             let record = service.suspend(&account, suspended)?;
@@ -126,6 +164,14 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
             Ok(json!(record))
         }
     }
+}
+
+fn message_id(text: &str) -> Outcome<Ulid> {
+    text.parse().map_err(|_| Failure::invalid("invalid_id", format!("{text:?} is no queue message id")))
+}
+
+fn no_letter(id: &str) -> Failure {
+    Failure::not_found("not_found", format!("there is no dead letter {id}"))
 }
 
 /// Has a command done, by the running server or here.

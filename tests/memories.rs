@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, git};
+use crate::support::{Server, fresh, git, run, stdout, wait_for};
 
 #[test]
 fn a_conversation_goes_in_and_the_right_memory_comes_out() {
@@ -150,6 +150,30 @@ fn hostile_text_is_only_text() {
         std::fs::read_dir(data.parent().expect("a parent")).expect("lists").flatten().map(|e| e.file_name()).collect();
     assert_eq!(before.len(), after.len(), "{after:?}");
     assert!(!server.log().contains('\u{1b}'), "a control character of the client stands in the log");
+}
+
+#[test]
+fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("broken");
+    // A file where the repository should be: every try fails.
+    let repository = server.repository("broken");
+    std::fs::create_dir_all(repository.parent().expect("a parent")).expect("creates");
+    std::fs::write(&repository, "in the way").expect("writes");
+    let id = server.remember("broken", &["The lighthouse keeper collects barometers"]);
+    let letters = || stdout(&data, &["dead-letters", "list"]);
+    wait_for("the write to be given up", || letters().contains(&id));
+    let letter: Value = serde_json::from_str(letters().lines().next().expect("a line")).expect("JSON");
+    assert_eq!((&letter["failures"], &letter["namespace"]), (&json!(4), &json!("broken")), "one try and three retries");
+    assert!(letter["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
+
+    std::fs::remove_file(&repository).expect("removes");
+    stdout(&data, &["dead-letters", "retry", &id]);
+    server.settle("broken");
+    assert!(server.retrieve("broken", "q=barometers").contents()[0].contains("lighthouse"));
+    assert_eq!(letters(), "");
+    assert!(!run(&data, &["dead-letters", "drop", &id]).status.success());
 }
 
 #[test]

@@ -79,6 +79,9 @@ enum Task {
     /// List, suspend or resume accounts
     #[command(subcommand)]
     Accounts(Accounts),
+    /// List, retry or drop the writes that failed for good
+    #[command(subcommand, name = "dead-letters")]
+    DeadLetters(DeadLetters),
     /// Print every setting, its value and where it came from
     Config,
     /// Measure retrieval quality on a file in the LoCoMo format
@@ -161,6 +164,22 @@ enum Accounts {
     },
 }
 
+#[derive(Subcommand)]
+enum DeadLetters {
+    /// List them, oldest first, with the reason of each
+    List,
+    /// Put one back into the queue
+    Retry {
+        /// The queue message id
+        id: String,
+    },
+    /// Forget one for good
+    Drop {
+        /// The queue message id
+        id: String,
+    },
+}
+
 fn environment(name: &str) -> Result<Environment, String> {
     Environment::parse(name).ok_or_else(|| "must be live or test".into())
 }
@@ -220,6 +239,9 @@ impl Task {
             Self::Namespaces(NamespacesTask::Delete { account, name }) => {
                 Command::DeleteNamespace { account: account.account, name }
             }
+            Self::DeadLetters(DeadLetters::List) => Command::ListDeadLetters,
+            Self::DeadLetters(DeadLetters::Retry { id }) => Command::RetryDeadLetter { id },
+            Self::DeadLetters(DeadLetters::Drop { id }) => Command::DropDeadLetter { id },
             Self::Accounts(Accounts::List) => Command::ListAccounts,
             Self::Accounts(Accounts::Suspend { account }) => Command::SuspendAccount { account, suspended: true },
             Self::Accounts(Accounts::Resume { account }) => Command::SuspendAccount { account, suspended: false },

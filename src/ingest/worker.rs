@@ -113,12 +113,12 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
             let conversation: Conversation = serde_json::from_value(request.clone()).map_err(Failure::internal)?;
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
             let drafts = extract::extract(&conversation, accepted_at);
-            let namespace = match service.namespaces.lease(&entry.account, &entry.namespace) {
-                // Deleted meanwhile: its queue entries went with it.
-                Err(Failure::NotFound { .. }) => return Ok(()),
-                namespace => namespace?,
-            };
-            namespace.ingest(entry.id, &conversation, &drafts, now)
+            let namespace = service.namespaces.lease(&entry.account, &entry.namespace);
+            match namespace.and_then(|namespace| namespace.ingest(entry.id, &conversation, &drafts, now)) {
+                // Deleted meanwhile: what was queued for it must not reach a later one of the same name.
+                Err(Failure::NotFound { .. }) => Ok(service.store.drop_entry(entry.id)?),
+                outcome => outcome,
+            }
         }
         _ => Err(Failure::internal("a kind of work that this version does not know")),
     }

@@ -104,7 +104,7 @@ impl Namespace {
     pub fn ingest(&self, id: Ulid, conversation: &Conversation, drafts: &[Draft], now: Timestamp) -> Outcome<()> {
         let mut inner = self.inner.lock();
         if self.retired.load(Ordering::SeqCst) {
-            return Ok(());
+            return Err(Failure::not_found("namespace_not_found", "the namespace was deleted meanwhile"));
         }
         let began = Instant::now();
         self.mend(&mut inner)?;

@@ -18,11 +18,23 @@ pub(crate) enum EdgeKind {
     Other,
 }
 
+impl EdgeKind {
+    fn reversed(self) -> Self {
+        match self {
+            Self::Previous => Self::Next,
+            Self::Next => Self::Previous,
+            Self::Other => Self::Other,
+        }
+    }
+}
+
 /// An edge to a neighbour's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     pub(crate) to: u32,
     pub(crate) kind: EdgeKind,
+    /// Whether the relation is written in this memory, or in the neighbour.
+    own: bool,
 }
 
 /// Who is linked with whom, both ways. Cloning shares; a change copies the blocks that it touches.
@@ -44,29 +56,25 @@ impl Graph {
         self.edges(slot).iter().find(|edge| edge.kind == kind).map(|edge| edge.to)
     }
 
-    /// Adds a relation and its reverse.
+    /// Adds a relation of one memory, seen from both ends.
     pub(crate) fn link(&mut self, from: u32, to: u32, kind: EdgeKind) {
-        let back = match kind {
-            EdgeKind::Previous => EdgeKind::Next,
-            EdgeKind::Next => EdgeKind::Previous,
-            EdgeKind::Other => EdgeKind::Other,
-        };
         if from != to {
-            self.add(from, Edge { to, kind });
-            self.add(to, Edge { to: from, kind: back });
+            self.at(from).push(Edge { to, kind, own: true });
+            self.at(to).push(Edge { to: from, kind: kind.reversed(), own: false });
         }
     }
 
-    /// Takes one relation and its reverse away.
-    pub(crate) fn unlink(&mut self, from: u32, to: u32) {
-        self.at(from).retain(|edge| edge.to != to);
-        self.at(to).retain(|edge| edge.to != from);
-    }
-
-    fn add(&mut self, slot: u32, edge: Edge) {
-        let edges = self.at(slot);
-        if !edges.contains(&edge) {
-            edges.push(edge);
+    /// Takes the relations of one memory away; what its neighbours say of it stays.
+    pub(crate) fn unlink(&mut self, from: u32) {
+        let mut removed = Vec::new();
+        self.at(from).retain(|edge| {
+            if edge.own {
+                removed.push(*edge);
+            }
+            !edge.own
+        });
+        for edge in removed {
+            self.at(edge.to).retain(|back| back.own || back.to != from);
         }
     }
 
@@ -76,5 +84,28 @@ impl Graph {
             self.blocks.push(Arc::new(vec![Vec::new(); BLOCK_SLOTS]));
         }
         &mut Arc::make_mut(&mut self.blocks[slot / BLOCK_SLOTS])[slot % BLOCK_SLOTS]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relation_is_seen_from_both_ends_and_goes_with_its_owner() {
+        let mut graph = Graph::default();
+        graph.link(2000, 1, EdgeKind::Previous);
+        graph.link(1, 2000, EdgeKind::Other);
+        graph.link(5, 5, EdgeKind::Other);
+        assert_eq!(graph.neighbour(1, EdgeKind::Next), Some(2000));
+        assert_eq!(graph.edges(2000).len(), 2);
+        assert!(graph.edges(5).is_empty());
+        let before = graph.clone();
+        graph.unlink(1);
+        assert_eq!(graph.neighbour(2000, EdgeKind::Previous), Some(1), "what the neighbour says stays");
+        assert_eq!(graph.neighbour(1, EdgeKind::Other), None);
+        graph.unlink(2000);
+        assert!(graph.edges(1).is_empty() && graph.edges(2000).is_empty());
+        assert_eq!(before.edges(1).len(), 2, "a snapshot never changes");
     }
 }

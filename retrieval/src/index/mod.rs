@@ -239,10 +239,7 @@ impl Index {
         let slot = record.slot;
         if let Some(old) = self.table.get(slot) {
             old.rows.clone().for_each(|row| self.cues.assign(row, None));
-            for relation in &old.memory.relations {
-                let to = self.slot(&relation.path);
-                self.graph.unlink(slot, to);
-            }
+            self.graph.unlink(slot);
         }
         let first = self.cues.rows();
         for row in rows {

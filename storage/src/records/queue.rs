@@ -135,6 +135,29 @@ impl Store {
         entries.iter().map(|(_, value)| decode(Column::DeadLetters, value)).collect()
     }
 
+    /// Puts a dead letter back into the queue, its failures forgotten; none when there is no such letter.
+    pub fn revive(&self, id: Ulid) -> Result<Option<QueueEntry>> {
+        let Some(bytes) = self.kv.get(Column::DeadLetters, &id.to_bytes())? else { return Ok(None) };
+        let letter: DeadLetter = decode(Column::DeadLetters, &bytes)?;
+        let entry = QueueEntry { failures: 0, ..letter.entry };
+        let mut batch = Batch::new();
+        batch.delete(Column::DeadLetters, id.to_bytes());
+        batch.put(Column::Queue, id.to_bytes(), encode(&entry)?);
+        self.kv.write(batch, Durability::Synced)?;
+        Ok(Some(entry))
+    }
+
+    /// Forgets a dead letter; false when there is none.
+    pub fn drop_dead_letter(&self, id: Ulid) -> Result<bool> {
+        if self.kv.get(Column::DeadLetters, &id.to_bytes())?.is_none() {
+            return Ok(false);
+        }
+        let mut batch = Batch::new();
+        batch.delete(Column::DeadLetters, id.to_bytes());
+        self.kv.write(batch, Durability::Synced)?;
+        Ok(true)
+    }
+
     /// Forgets dead letters that died, and fingerprints that were seen, before the given times. Returns how many went.
     pub fn purge(&self, dead_before_ms: i64, seen_before_ms: i64) -> Result<usize> {
         let mut batch = Batch::new();
@@ -208,6 +231,11 @@ mod tests {
         assert!(store.queue_entries().expect("reads").is_empty());
         assert_eq!(store.dead_letters().expect("reads").len(), 1);
         assert_eq!(store.newest_message_id().expect("reads"), Some(Ulid::from(1)));
+        let revived = store.revive(Ulid::from(1)).expect("revives").expect("was there");
+        assert_eq!(store.queue_entries().expect("reads"), std::slice::from_ref(&revived));
+        assert!(store.dead_letters().expect("reads").is_empty());
+        assert!(!store.drop_dead_letter(Ulid::from(1)).expect("drops"));
+        store.bury(&DeadLetter { entry: revived, died_at_ms: 10, reason: "no".into() }).expect("buries");
         store.purge(11, 0).expect("purges");
         assert!(store.dead_letters().expect("reads").is_empty());
     }
