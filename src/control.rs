@@ -4,6 +4,7 @@
 //! answer, each a line of JSON.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use crate::time::format_ms;
 
 /// Longest command line that the socket takes.
 const COMMAND_BYTES_MAX: u64 = 1 << 20;
+/// Longest path of a socket that is used as it is.
+const SOCKET_PATH_BYTES_MAX: usize = 100;
 /// Namespaces told by one listing.
 const LISTED_MAX: usize = 100_000;
 
@@ -176,7 +179,7 @@ fn no_letter(id: &str) -> Failure {
 
 /// Has a command done, by the running server or here.
 pub fn run(config: Config, command: Command) -> anyhow::Result<Value> {
-    match UnixStream::connect(socket_path(&config.data)) {
+    match with_socket_path(&config.data, |path| UnixStream::connect(path)) {
         Ok(stream) => ask(stream, &command),
         // No socket, or one that a dead server left behind.
         Err(_) => {
@@ -208,18 +211,28 @@ fn ask(mut stream: UnixStream, command: &Command) -> anyhow::Result<Value> {
     }
 }
 
-fn socket_path(data: &Path) -> PathBuf {
-    data.join("control.sock")
+const SOCKET: &str = "control.sock";
+
+/// Does something with the socket's path. A socket's address has room for about a hundred bytes, so a longer path goes
+/// through the directory's descriptor, which is held open meanwhile.
+fn with_socket_path<T>(data: &Path, act: impl FnOnce(&Path) -> std::io::Result<T>) -> std::io::Result<T> {
+    let path = data.join(SOCKET);
+    if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+        return act(&path);
+    }
+    let folder = std::fs::File::open(data)?;
+    act(&PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd())))
 }
 
 /// Opens the socket and serves it on a thread of its own until the process ends.
 pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()> {
-    let path = socket_path(&service.config.data);
+    let path = service.config.data.join(SOCKET);
     // The database's lock is held, so a socket that is there belongs to nobody.
     if path.exists() {
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
-    let listener = UnixListener::bind(&path).with_context(|| format!("cannot open {}", path.display()))?;
+    let listener = with_socket_path(&service.config.data, |path| UnixListener::bind(path));
+    let listener = listener.with_context(|| format!("cannot open {}", path.display()))?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for stream in listener.incoming().flatten() {

@@ -38,6 +38,19 @@ fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
 }
 
 #[test]
+fn a_long_path_and_a_second_server_are_no_trouble() {
+    let (folder, _) = fresh();
+    let deep = folder.path().join("a-directory-with-a-long-name-".repeat(6));
+    std::fs::create_dir_all(&deep).expect("creates");
+    let data = deep.join("data");
+    let server = Server::start(&data);
+    let second = run(&data, &["serve", "--listen", "127.0.0.1:0"]);
+    let error = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && error.contains("in use by another process"), "{error}");
+    assert_eq!(server.get("/v1/whoami").status, 200);
+}
+
+#[test]
 fn mistakes_are_told_in_words() {
     let (_folder, data) = fresh();
     for (arguments, says) in [

@@ -153,6 +153,24 @@ fn hostile_text_is_only_text() {
 }
 
 #[test]
+fn a_body_at_the_limit_is_taken_in() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    // Many short messages, all naming the same things, and one that never ends a sentence.
+    let mut messages: Vec<Value> = (0..20_000)
+        .map(|n| json!({"role": "user", "content": format!("We met Maria Lopez in Porto, visit {n}")}))
+        .collect();
+    messages.push(json!({"role": "tool", "content": "endless ".repeat(700_000)}));
+    let answer = server.post("/v1/memories", &json!({"messages": messages}));
+    assert_eq!(answer.status, 202, "{answer:?}");
+    server.settle("default");
+    assert!(server.retrieve("default", "q=visit+19999").contents()[0].contains("visit 19999"));
+    let trees = git(&server.repository("default"), &["ls-tree", "-r", "-t", "HEAD"]);
+    let folders = trees.lines().filter(|line| line.contains(" tree ")).count();
+    assert!(folders > 100, "memories of one month stand in {folders} directories");
+}
+
+#[test]
 fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh};
+use crate::support::{Server, fresh, git};
 
 /// Five memories with tags and times of their own.
 fn filled() -> (tempfile::TempDir, Server) {
@@ -98,6 +98,39 @@ fn what_was_said_next_to_a_hit_is_pulled_in_by_the_graph() {
     assert!(pulled["matched"].as_array().expect("arms").contains(&json!("graph")), "{pulled}");
     if pulled["matched"] == json!(["graph"]) {
         assert_eq!(pulled["via"], hits[0]["path"]);
+    }
+}
+
+#[test]
+fn an_expired_incident_is_no_longer_found() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    server.settle("default");
+    let repository = server.repository("default");
+    git(folder.path(), &["clone", "-q", repository.to_str().expect("a path"), "clone"]);
+    let clone = folder.path().join("clone");
+    for (path, expires) in [
+        ("incidents/past.md", "2020-01-01T00:00:00Z"),
+        ("incidents/future.md", "2999-01-01T00:00:00Z"),
+        ("facts/past.md", "2020-01-01T00:00:00Z"),
+    ] {
+        std::fs::create_dir_all(clone.join(path).parent().expect("a parent")).expect("creates");
+        std::fs::write(
+            clone.join(path),
+            format!("---\nexpires_at: {expires}\ntags: [outage]\n---\n# Outage\n\nThe pump station lost power.\n"),
+        )
+        .expect("writes");
+    }
+    git(&clone, &["add", "."]);
+    git(&clone, &["-c", "user.name=P", "-c", "user.email=p@example.org", "commit", "-qm", "by hand"]);
+    git(&clone, &["push", "-q"]);
+    server.settle("default");
+    for query in ["q=pump+station+power&tags=outage", "tags=outage"] {
+        let hits = server.retrieve("default", query).hits();
+        let mut paths: Vec<&str> = hits.iter().map(|hit| hit["path"].as_str().expect("a path")).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["facts/past.md", "incidents/future.md"], "{query}");
+        assert!(hits.iter().all(|hit| hit["expires_at"].is_string()));
     }
 }
 

@@ -6,7 +6,8 @@
     fit.py features.tsv --out ../src/ranking/coefficients.rs
 
 Logistic regression with a ridge on standardised features, by Newton's method. The figures printed are cross-validated:
-each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them.
+each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them. Beside the whole
+conversations the file holds parts of them as small namespaces; they take part in the fit and are judged apart.
 """
 import argparse
 import sys
@@ -19,15 +20,16 @@ BUDGETS = (1000, 2000, 4000)
 
 def read(path):
     with open(path) as f:
-        names = f.readline().rstrip("\n").split("\t")[4:]
+        names = f.readline().rstrip("\n").split("\t")[5:]
         rows = [line.rstrip("\n").split("\t") for line in f]
     samples = np.array([r[0] for r in rows])
-    questions = np.array([int(r[1]) for r in rows])
-    words = np.array([int(r[2]) for r in rows])
-    found = [r[3] for r in rows]
-    x = np.array([r[4:] for r in rows], dtype=np.float64)
+    sessions = np.array([int(r[1]) for r in rows])
+    questions = np.array([int(r[2]) for r in rows])
+    words = np.array([int(r[3]) for r in rows])
+    found = [r[4] for r in rows]
+    x = np.array([r[5:] for r in rows], dtype=np.float64)
     y = np.array(["1" in f for f in found], dtype=np.float64)
-    return names, samples, questions, words, found, x, y
+    return names, samples, sessions, questions, words, found, x, y
 
 
 def fit(x, y, ridge, weight=None):
@@ -62,8 +64,10 @@ def calibration_error(scores, y):
     return sum(abs(scores[bins == b].mean() - y[bins == b].mean()) * (bins == b).mean() for b in set(bins))
 
 
-def judge(scores, questions, words, found, y):
-    """The figures of `cuebase eval` over the candidates in the file."""
+def judge(scores, kept, questions, words, found, y):
+    """The figures of `cuebase eval` over the kept candidates in the file."""
+    scores, questions, words, y = scores[kept], questions[kept], words[kept], y[kept]
+    found = [found[i] for i in np.flatnonzero(kept)]
     out = {"recall@24": [], "mrr": [], **{f"recall@{b}w": [] for b in BUDGETS}}
     top = []
     for q in np.unique(questions):
@@ -100,7 +104,7 @@ def cross_validated(x, y, samples, ridge):
 
 
 def show(label, figures):
-    print(f"{label:34}" + "  ".join(f"{k} {v:.4f}" for k, v in figures.items()))
+    print(f"{label:42}" + "  ".join(f"{k} {v:.4f}" for k, v in figures.items()))
 
 
 def main():
@@ -110,15 +114,22 @@ def main():
     parser.add_argument("--ridge", type=float, default=100.0)
     parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
     a = parser.parse_args()
-    names, samples, questions, words, found, x, y = read(a.features)
+    names, samples, sessions, questions, words, found, x, y = read(a.features)
     print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
-    show("cross-validated", judge(cross_validated(x, y, samples, a.ridge), questions, words, found, y))
+    sizes = {"one session": sessions == 1, "up to four": (sessions > 1) & (sessions <= 4), "whole": sessions > 4}
+
+    def report(label, scores):
+        for size, kept in sizes.items():
+            if kept.any():
+                show(f"{label}, {size}", judge(scores, kept, questions, words, found, y))
+
+    report("cross-validated", cross_validated(x, y, samples, a.ridge))
     if a.ablate:
         for n, name in enumerate(names):
             kept = [i for i in range(len(names)) if i != n]
-            show("without " + name, judge(cross_validated(x[:, kept], y, samples, a.ridge), questions, words, found, y))
+            report("without " + name, cross_validated(x[:, kept], y, samples, a.ridge))
     c, b = fit(x, y, a.ridge)
-    show("fitted on all, judged on the same", judge(1 / (1 + np.exp(-(x @ c + b))), questions, words, found, y))
+    report("fitted on all", 1 / (1 + np.exp(-(x @ c + b))))
     if a.out:
         with open(a.out, "w") as f:
             f.write(f"/// The intercept of the fit.\nconst INTERCEPT: f32 = {b:.4};\n")

@@ -64,7 +64,7 @@ fn run(config: Config, once: bool) -> anyhow::Result<()> {
                 eprintln!("cuebase: the demo failed: {error:#}");
             } else if !once {
                 println!("\nServing until Ctrl-C. The key: {key}\n");
-                let question = "q=where+does+Jonas+work";
+                let question = "q=what+pets+does+Jonas+have";
                 println!("  curl -H 'authorization: Bearer {key}' 'http://{address}/v1/retrieve?namespace={NAMESPACE}&{question}'\n");
                 println!("listening on http://{address}");
                 interrupted().await;

@@ -10,6 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::eval::{locomo, measure};
 use crate::model::StaticTable;
 
+/// Sessions in the small namespaces that the features file holds beside the whole conversations.
+const WINDOWS: [usize; 2] = [1, 4];
+
 /// Options of `cuebase eval`.
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -46,6 +49,22 @@ pub(super) fn evaluate(options: &Options) -> anyhow::Result<()> {
         progress.inc(1);
     }
     progress.finish_and_clear();
+    if let Some(out) = &mut features {
+        // Small namespaces too, so that the fit does not learn the size of large ones. Not part of the report.
+        let mut apart = measure::Figures { rows: Vec::new(), ..measure::Figures::default() };
+        std::mem::swap(&mut apart.rows, &mut figures.rows);
+        let reported = apart.rows.len();
+        for (number, window) in
+            samples.iter().flat_map(|sample| WINDOWS.map(|w| sample.windows(w))).flatten().enumerate()
+        {
+            let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-w{number}", std::process::id()));
+            let measured = measure::measure(&window, &folder, embedder, &mut apart, Some(out));
+            let _ = std::fs::remove_dir_all(&folder);
+            measured.with_context(|| format!("a part of conversation {}", window.id))?;
+        }
+        apart.rows.truncate(reported);
+        figures.rows = apart.rows;
+    }
     if let Some(mut file) = features {
         file.flush()?;
     }

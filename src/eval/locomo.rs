@@ -21,6 +21,7 @@ pub struct Sample {
 }
 
 /// A question.
+#[derive(Clone)]
 pub struct Question {
     /// Its words.
     pub text: String,
@@ -28,6 +29,31 @@ pub struct Question {
     pub category: u64,
     /// The ids of the turns that answer it.
     pub evidence: Vec<String>,
+}
+
+impl Sample {
+    /// The sample cut into runs of so many sessions, each with the questions that it can answer by itself: what
+    /// retrieval meets in a small namespace.
+    pub fn windows(&self, sessions: usize) -> Vec<Self> {
+        let mut windows = Vec::new();
+        for part in self.sessions.chunks(sessions) {
+            let names: Vec<&str> = part.iter().filter_map(|body| body.get("session_id")?.as_str()).collect();
+            let inside = |id: &String| {
+                let number = id.trim_start_matches('D').split(':').next().unwrap_or_default();
+                names.contains(&format!("session-{number}").as_str())
+            };
+            let answerable = |question: &&Question| {
+                question.category != 5 && !question.evidence.is_empty() && question.evidence.iter().all(inside)
+            };
+            windows.push(Self {
+                id: self.id.clone(),
+                sessions: part.to_vec(),
+                turns: self.turns.clone(),
+                questions: self.questions.iter().filter(answerable).cloned().collect(),
+            });
+        }
+        windows
+    }
 }
 
 /// Reads a file.

@@ -96,15 +96,9 @@ pub fn measure(
                 let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
                 let words = hit.record.memory.content.split_whitespace().count();
                 let found: Vec<&str> = relevant.iter().map(|found| if *found { "1" } else { "0" }).collect();
-                writeln!(
-                    out,
-                    "{}\t{}\t{}\t{}\t{}",
-                    sample.id,
-                    figures.rows.len(),
-                    words,
-                    found.join(""),
-                    values.join("\t")
-                )?;
+                let (question, found) = (figures.rows.len(), found.join(""));
+                let sessions = sample.sessions.len();
+                writeln!(out, "{}\t{sessions}\t{question}\t{words}\t{found}\t{}", sample.id, values.join("\t"))?;
             }
         }
         figures.rows.push(row);
@@ -114,7 +108,7 @@ pub fn measure(
 
 /// The header of the features file.
 pub fn features_header() -> String {
-    format!("sample\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
+    format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
 }
 
 fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Result<Index> {

@@ -56,6 +56,8 @@ pub struct Link {
 
 /// Links by shared names from one statement, at most.
 const SHARED_LINKS_MAX: usize = 3;
+/// Statements back in which a shared name is looked for.
+const SHARED_LINKS_WITHIN: usize = 100;
 /// Words of a statement that go into its file's name.
 const NAME_WORDS: usize = 6;
 
@@ -155,7 +157,7 @@ fn name(statement: &str) -> String {
 
 /// Links a draft to the latest earlier ones that name the same things.
 fn link_by_names(draft: &mut Draft, earlier: &[Draft]) {
-    for (place, other) in earlier.iter().enumerate().rev() {
+    for (place, other) in earlier.iter().enumerate().rev().take(SHARED_LINKS_WITHIN) {
         if draft.links.len() > SHARED_LINKS_MAX {
             return;
         }

@@ -80,10 +80,24 @@ fn pieces(text: &str) -> Vec<&str> {
         if index % 2 == 1 {
             pieces.push(part);
         } else {
-            pieces.extend(part.split_inclusive("\n\n").flat_map(|paragraph| paragraph.split_sentence_bounds()));
+            let sentences = part.split_inclusive("\n\n").flat_map(|paragraph| paragraph.split_sentence_bounds());
+            sentences.for_each(|sentence| cut(sentence, &mut pieces));
         }
     }
     pieces
+}
+
+/// A sentence of more words than a statement holds (a log, a table) is cut between words.
+fn cut<'a>(sentence: &'a str, pieces: &mut Vec<&'a str>) {
+    let (mut start, mut words) = (0, 0);
+    for (at, _) in sentence.match_indices(char::is_whitespace) {
+        words += 1;
+        if words == STATEMENT_WORDS {
+            pieces.push(&sentence[start..at]);
+            (start, words) = (at, 0);
+        }
+    }
+    pieces.push(&sentence[start..]);
 }
 
 #[cfg(test)]
@@ -99,6 +113,10 @@ mod tests {
         assert!(parts.len() > 2);
         assert!(parts.iter().all(|part| part.ends_with('.') && words(part) <= STATEMENT_WORDS), "{parts:?}");
         assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 280);
+        let endless = "word ".repeat(500);
+        let parts = split(&endless);
+        assert!(parts.iter().all(|part| words(part) <= STATEMENT_WORDS), "{parts:?}");
+        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 500);
     }
 
     #[test]
