@@ -196,13 +196,18 @@ fn a_restart_and_a_lost_index_change_no_answer() {
     assert!(server.terminate());
 
     // Damage in the middle of a file is noticed and mended too.
-    let log = data.join("indexes/default/default/memories.log");
-    let mut bytes = std::fs::read(&log).expect("reads");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0xff;
-    std::fs::write(&log, bytes).expect("writes");
-    let server = Server::start(&data);
-    assert_eq!(ask(&server).len(), before.len());
+    for file in ["memories.log", "vectors.log", "lexical/meta.json"] {
+        let file = data.join("indexes/default/default").join(file);
+        let mut bytes = std::fs::read(&file).expect("reads");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        std::fs::write(&file, bytes).expect("writes");
+        let server = Server::start(&data);
+        assert_eq!(ask(&server).len(), before.len(), "{}", file.display());
+        assert!(server.log().contains("making the index anew"), "{} was not noticed", file.display());
+        assert!(server.terminate());
+        std::fs::write(data.with_extension("log"), "").expect("empties the log");
+    }
     drop(folder);
 }
 

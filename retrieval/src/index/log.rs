@@ -21,6 +21,8 @@ pub(super) struct LogRecord {
     pub(super) slot: u32,
     /// How many of the rows that follow in `vectors.log` are its own.
     pub(super) rows: u32,
+    /// CRC-32 of those rows' bytes.
+    pub(super) rows_checksum: u32,
     /// The memory; none when it was forgotten.
     pub(super) memory: Option<Memory>,
 }
@@ -126,6 +128,7 @@ mod tests {
         let make = |slot| LogRecord {
             slot,
             rows: 2,
+            rows_checksum: 7,
             memory: (slot > 0).then(|| Memory { path: "p".into(), ..Memory::default() }),
         };
         let mut log = AppendLog::open(&path, 0).expect("opens");

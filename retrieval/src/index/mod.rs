@@ -169,15 +169,23 @@ impl Index {
                 },
             };
             let mut rows = Vec::new();
+            let mut checksum = crc32fast::Hasher::new();
             for vector in memory.iter().flat_map(|memory| &memory.cues).filter_map(|cue| cue.vector.as_ref()) {
                 if vector.len() != self.settings.dimensions {
                     return Err(Error::Dimensions { found: vector.len(), expected: self.settings.dimensions });
                 }
                 let row = Row::new(vector);
-                self.vectors.append(&row.to_bytes());
+                let bytes = row.to_bytes();
+                checksum.update(&bytes);
+                self.vectors.append(&bytes);
                 rows.push(row);
             }
-            let record = LogRecord { slot, rows: rows.len() as u32, memory: memory.map(|m| *m) };
+            let record = LogRecord {
+                slot,
+                rows: rows.len() as u32,
+                rows_checksum: checksum.finalize(),
+                memory: memory.map(|m| *m),
+            };
             self.log.append_record(&record)?;
             self.lexical.put(slot, record.memory.as_ref())?;
             self.take_in(record, rows.into_iter())?;
@@ -211,7 +219,7 @@ impl Index {
     /// Reads both logs back into memory.
     fn load(&mut self, row_bytes: usize) -> Result<()> {
         let vectors = self.vectors.read_all()?;
-        let mut rows = vectors.chunks_exact(row_bytes).map(Row::from_bytes);
+        let mut rest = vectors.as_slice();
         let records = self.log.read_records()?;
         for record in records {
             let path = record.memory.as_ref().map(|memory| memory.path.clone());
@@ -222,13 +230,15 @@ impl Index {
                     return Err(Error::Damaged(format!("{path} is at slot {slot}, recorded at {}", record.slot)));
                 }
             }
-            let own: Vec<Row> = rows.by_ref().take(record.rows as usize).collect();
-            if own.len() != record.rows as usize {
-                return Err(Error::Damaged("fewer vectors than the memories say".into()));
+            let own = rest.split_at_checked(record.rows as usize * row_bytes);
+            let (own, after) = own.ok_or_else(|| Error::Damaged("fewer vectors than the memories say".into()))?;
+            if crc32fast::hash(own) != record.rows_checksum {
+                return Err(Error::Damaged("a vector's checksum does not match".into()));
             }
-            self.take_in(record, own.into_iter())?;
+            rest = after;
+            self.take_in(record, own.chunks_exact(row_bytes).map(Row::from_bytes))?;
         }
-        if rows.next().is_some() {
+        if !rest.is_empty() {
             return Err(Error::Damaged("more vectors than the memories say".into()));
         }
         Ok(())

@@ -6,16 +6,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use gix::ObjectId;
 
-use super::pack::{HASH_BYTES, PACK_HEADER_BYTES, PackBuilder, PackEntry, sha1, sync_folder};
+use super::pack::{HASH_BYTES, PACK_HEADER_BYTES, PackBuilder, PackEntry, sha1};
 use crate::error::{Error, Result};
 
 /// So many packs of one size class become one.
 const PACKS_PER_CLASS_MAX: usize = 16;
 /// Packs up to this size are class 0.
 const CLASS_BYTES: u64 = 32 << 10;
+/// A replaced pack is kept for a minute.
+const REPLACED_KEPT_SECONDS: u64 = 60;
+/// At most so many replaced packs are kept, however young: under heavy writing they must not pile up.
+const REPLACED_PACKS_MAX: usize = 128;
 /// Packs above this size are final.
 const PACK_BYTES_MAX: u64 = 256 << 20;
 
@@ -25,8 +30,16 @@ struct Pack {
 }
 
 /// Joins packs where a size class is full. Returns how many were replaced.
-pub(super) fn consolidate(folder: &Path) -> Result<usize> {
-    let packs = list(folder)?;
+///
+/// What was replaced stays for a while, so that a clone or fsck that has already listed it can go on; the file
+/// `cuebase-replaced` names it.
+pub(super) fn consolidate(repository: &Path, folder: &Path) -> Result<usize> {
+    let mut replaced = Replaced::read(repository)?;
+    replaced.remove(folder, REPLACED_KEPT_SECONDS, REPLACED_PACKS_MAX)?;
+    let mut packs = list(folder)?;
+    packs.retain(|pack| {
+        !replaced.packs.iter().any(|(name, _)| pack.path.file_stem().is_some_and(|stem| stem == name.as_str()))
+    });
     let classes = packs.iter().map(|pack| pack.class).max().map_or(0, |class| class + 1);
     let full = (0..classes)
         .rev()
@@ -34,26 +47,87 @@ pub(super) fn consolidate(folder: &Path) -> Result<usize> {
     let Some(full) = full else { return Ok(0) };
 
     let mut builder = PackBuilder::default();
-    let mut replaced = Vec::new();
+    let mut joined = Vec::new();
     for pack in packs.iter().filter(|pack| pack.class <= full) {
         if let Some(entries) = read(&pack.path)? {
             entries.into_iter().for_each(|entry| builder.add_entry(entry));
-            replaced.push(pack.path.clone());
+            joined.extend(pack.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
     }
-    if replaced.len() < 2 {
+    if joined.len() < 2 {
         return Ok(0);
     }
-    let written = folder.join(builder.write(folder, |_| Ok(()))?).with_extension("pack");
-    replaced.retain(|path| *path != written);
-    for path in &replaced {
-        // Index first: a pack without one is never looked into.
-        for doomed in [&path.with_extension("idx"), path] {
-            fs::remove_file(doomed).map_err(Error::io("remove", doomed))?;
-        }
+    let written = builder.write(folder, |_| Ok(()))?;
+    joined.retain(|name| *name != written);
+    let count = joined.len();
+    replaced.add(joined)?;
+    Ok(count)
+}
+
+/// The packs that a joined one has replaced, each with when, in seconds since the epoch, oldest first.
+struct Replaced {
+    file: PathBuf,
+    packs: Vec<(String, u64)>,
+}
+
+impl Replaced {
+    fn read(repository: &Path) -> Result<Self> {
+        let file = repository.join("cuebase-replaced");
+        let text = match fs::read_to_string(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            text => text.map_err(Error::io("read", &file))?,
+        };
+        let packs = text.lines().filter_map(|line| {
+            let (name, at) = line.split_once(' ')?;
+            // The name becomes part of a path, so it may be nothing but a pack's.
+            let plain = name.strip_prefix("pack-").is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_hexdigit()));
+            Some((name.to_owned(), at.parse().ok()?)).filter(|_| plain)
+        });
+        Ok(Self { packs: packs.collect(), file })
     }
-    sync_folder(folder)?;
-    Ok(replaced.len())
+
+    fn add(&mut self, names: Vec<String>) -> Result<()> {
+        let now = now_seconds();
+        self.packs.extend(names.into_iter().map(|name| (name, now)));
+        self.write()
+    }
+
+    /// Removes the packs that were replaced so long ago, and the oldest ones beyond a number.
+    fn remove(&mut self, folder: &Path, older_than_seconds: u64, kept_max: usize) -> Result<()> {
+        let surplus = self.packs.len().saturating_sub(kept_max);
+        let (now, count) = (now_seconds(), self.packs.len());
+        let mut kept = Vec::new();
+        for (place, (name, at)) in self.packs.drain(..).enumerate() {
+            if place >= surplus && now.saturating_sub(at) < older_than_seconds {
+                kept.push((name, at));
+                continue;
+            }
+            // Index first: a pack without one is never looked into.
+            for extension in ["idx", "pack"] {
+                let path = folder.join(&name).with_extension(extension);
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Error::io("remove", &path)(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let changed = kept.len() < count;
+        self.packs = kept;
+        if changed { self.write() } else { Ok(()) }
+    }
+
+    fn write(&self) -> Result<()> {
+        let lines: String = self.packs.iter().map(|(name, at)| format!("{name} {at}\n")).collect();
+        let temporary = self.file.with_extension("new");
+        fs::write(&temporary, lines).map_err(Error::io("write", &temporary))?;
+        fs::rename(&temporary, &self.file).map_err(Error::io("rename into place", &self.file))
+    }
+}
+
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
 fn list(folder: &Path) -> Result<Vec<Pack>> {

@@ -170,7 +170,7 @@ impl Repository {
 
     /// Joins small packs where there are many. Returns how many were replaced; see the folder's documentation.
     pub fn consolidate(&self) -> Result<usize> {
-        consolidate::consolidate(&self.pack_folder())
+        consolidate::consolidate(&self.path, &self.pack_folder())
     }
 
     /// Removes pack files that a crash left half written.

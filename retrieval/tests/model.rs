@@ -1,0 +1,156 @@
+//! The index against a plain map: whatever is applied, what is found is what is there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField};
+use proptest::prelude::*;
+
+const WORDS: [&str; 6] = ["amber", "birch", "cobalt", "delta", "ember", "fjord"];
+const DIMENSIONS: usize = 8;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put { path: usize, word: usize, tag: usize, updated: i64, link: usize },
+    Forget { path: usize },
+    Publish,
+    Reopen,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let put = (0..12usize, 0..WORDS.len(), 0..3usize, 0..50i64, 0..12usize);
+    prop_oneof![
+        6 => put.prop_map(|(path, word, tag, updated, link)| Step::Put { path, word, tag, updated, link }),
+        2 => (0..12usize).prop_map(|path| Step::Forget { path }),
+        2 => Just(Step::Publish),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+fn path(n: usize) -> String {
+    format!("{}/p{n}.md", ["facts", "rules"][n % 2])
+}
+
+fn vector(word: usize) -> Vec<f32> {
+    let mut vector = vec![0.0; DIMENSIONS];
+    vector[word] = 1.0;
+    vector
+}
+
+fn memory(at: usize, word: usize, tag: usize, updated: i64, link: usize) -> Memory {
+    Memory {
+        path: path(at),
+        content: format!("# {} number{at}\n", WORDS[word]),
+        cues: vec![Cue { text: WORDS[word].into(), vector: Some(vector(word)) }],
+        user_tags: vec![format!("t{tag}")],
+        updated: Some(updated),
+        relations: vec![Relation { path: path(link), kind: Relation::FOLLOWS.into(), snippet: String::new() }],
+        ..Memory::default()
+    }
+}
+
+fn open(folder: &Path) -> Index {
+    Index::open(folder, IndexSettings { dimensions: DIMENSIONS, model: "test".into() }).expect("opens")
+}
+
+/// The paths that a filter should let through, by looking at every memory.
+fn expected(model: &BTreeMap<String, Memory>, filter: &Filter) -> Vec<String> {
+    model.values().filter(|memory| filter.accepts(memory)).map(|memory| memory.path.clone()).collect()
+}
+
+fn check(index: &Index, model: &BTreeMap<String, Memory>) {
+    let snapshot = index.published().load_full();
+    assert_eq!(snapshot.memories(), model.len());
+    let filters = [
+        Filter::default(),
+        Filter { tags_any: vec!["t1".into()], ..Filter::default() },
+        Filter { tiers: vec!["rules".into()], since: Some(25), ..Filter::default() },
+        Filter { until: Some(10), time_field: TimeField::Updated, ..Filter::default() },
+    ];
+    for filter in &filters {
+        let mut listed: Vec<String> = snapshot
+            .list(&Listing { filter, limit: usize::MAX, now: 0 })
+            .into_iter()
+            .map(|record| record.memory.path.clone())
+            .collect();
+        listed.sort();
+        assert_eq!(listed, expected(model, filter));
+        for (n, word) in WORDS.iter().enumerate() {
+            let vector = vector(n);
+            let query = Query { text: word, vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0 };
+            let hits = snapshot.search(&query).expect("searches").hits;
+            assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+            assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0));
+            let mut found: Vec<&str> = hits.iter().map(|hit| hit.record.memory.path.as_str()).collect();
+            let count = found.len();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), count, "a memory is found twice");
+            let allowed = expected(model, filter);
+            assert!(found.iter().all(|path| allowed.iter().any(|other| other == path)), "{found:?} of {allowed:?}");
+            let holding = allowed.iter().filter(|path| model[*path].content.contains(word));
+            for path in holding {
+                let hit = hits.iter().find(|hit| hit.record.memory.path == *path);
+                let hit = hit.unwrap_or_else(|| panic!("{path} holds {word} and was not found"));
+                assert!(hit.arms.lexical && hit.arms.cue && hit.record.memory == without_vectors(&model[path]));
+            }
+        }
+    }
+}
+
+fn without_vectors(memory: &Memory) -> Memory {
+    let mut memory = memory.clone();
+    memory.cues.iter_mut().for_each(|cue| cue.vector = None);
+    memory
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_found_is_what_is_there(steps in proptest::collection::vec(step(), 1..40)) {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let mut index = open(folder.path());
+        let mut model = BTreeMap::new();
+        let mut pending = Vec::new();
+        for (number, step) in steps.into_iter().chain([Step::Publish, Step::Reopen]).enumerate() {
+            match step {
+                Step::Put { path: at, word, tag, updated, link } => {
+                    let memory = memory(at, word, tag, updated, link);
+                    model.insert(memory.path.clone(), memory.clone());
+                    pending.push(Change::Put(Box::new(memory)));
+                }
+                Step::Forget { path: at } => {
+                    model.remove(&path(at));
+                    pending.push(Change::Forget(path(at)));
+                }
+                Step::Publish => {
+                    let head = number.to_string();
+                    index.apply(std::mem::take(&mut pending), &head).expect("applies");
+                    prop_assert_eq!(index.head(), Some(head.as_str()));
+                    check(&index, &model);
+                }
+                Step::Reopen => {
+                    // What was not published is not there yet, before or after.
+                    if pending.is_empty() {
+                        drop(index);
+                        index = open(folder.path());
+                        check(&index, &model);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_of_another_model_is_refused() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    open(folder.path()).apply(vec![Change::Put(Box::new(memory(1, 1, 1, 1, 2)))], "one").expect("applies");
+    for settings in [
+        IndexSettings { dimensions: DIMENSIONS, model: "other".into() },
+        IndexSettings { dimensions: DIMENSIONS + 1, model: "test".into() },
+    ] {
+        assert!(Index::open(folder.path(), settings).is_err());
+    }
+}
