@@ -125,7 +125,8 @@ impl Namespaces {
     /// Opens a namespace that exists, or hands out the open one.
     pub fn lease(&self, account: &str, name: &str) -> Outcome<Lease> {
         let key = NamespaceKey { account: account.to_owned(), name: name.to_owned() };
-        let slot = {
+        // What is closed is dropped after the lock is free: closing an index waits for its threads.
+        let (slot, _closed) = {
             let mut open = self.open.lock();
             let place = open.iter().position(|(held, _)| *held == key);
             let entry = match place {
@@ -134,8 +135,7 @@ impl Namespaces {
             };
             let slot = Arc::clone(&entry.1);
             open.push(entry);
-            self.close_surplus(&mut open);
-            slot
+            (slot, self.close_surplus(&mut open))
         };
         let mut held = slot.namespace.lock();
         let cold = held.is_none();
@@ -190,14 +190,18 @@ impl Namespaces {
         self.data.join("indexes").join(file_name(account)).join(name)
     }
 
-    fn close_surplus(&self, open: &mut Vec<(NamespaceKey, Arc<Slot>)>) {
-        let mut surplus = open.len().saturating_sub(self.warm_max);
+    /// Takes out the namespaces that nobody uses, least recently used first, until no more than allowed are left.
+    fn close_surplus(&self, open: &mut Vec<(NamespaceKey, Arc<Slot>)>) -> Vec<Arc<Slot>> {
+        let mut closed = Vec::new();
+        let surplus = open.len().saturating_sub(self.warm_max);
         open.retain(|(_, slot)| {
-            let idle = Arc::strong_count(slot) == 1;
-            let close = surplus > 0 && idle;
-            surplus -= usize::from(close);
+            let close = closed.len() < surplus && Arc::strong_count(slot) == 1;
+            if close {
+                closed.push(Arc::clone(slot));
+            }
             !close
         });
+        closed
     }
 }
 
