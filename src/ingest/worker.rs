@@ -75,7 +75,8 @@ fn run(service: &Arc<Service>) {
 }
 
 fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
-    let now = Timestamp::now();
+    // Milliseconds are what the API tells; the file says the same.
+    let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
     let outcome = if now.as_millisecond() - entry.accepted_at_ms > RETENTION_MS {
         tracing::error!(message = %entry.id, "dropped: not processed within 4 days");
         service.store.drop_entry(entry.id).map_err(Failure::from)
