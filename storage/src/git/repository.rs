@@ -85,6 +85,12 @@ impl Repository {
 
     /// The newest commit; none in an empty repository.
     pub fn head(&self) -> Result<Option<CommitId>> {
+        // As the writer leaves it: an id in a file. Anything else, such as packed references, is git's to read.
+        if let Ok(text) = fs::read_to_string(self.path.join(BRANCH))
+            && let Ok(id) = text.trim_end().parse()
+        {
+            return Ok(Some(id));
+        }
         let repository = self.open()?;
         let found = repository.try_find_reference(BRANCH).map_err(Error::git("read the branch"))?;
         let Some(mut reference) = found else { return Ok(None) };

@@ -3,6 +3,7 @@
 //! The writer remembers the directories it has read, so a commit reads nothing that it has seen before and writes only
 //! the changed files, the trees on their paths and the commit, all in one pack.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 
@@ -53,6 +54,27 @@ struct Directory {
     entries: Option<BTreeMap<Vec<u8>, Node>>,
 }
 
+/// The repository's objects, opened when the first one is read: a commit among directories that were seen before reads
+/// none.
+struct Objects<'a> {
+    repository: &'a Repository,
+    opened: OnceCell<gix::Repository>,
+}
+
+impl<'a> Objects<'a> {
+    fn of(repository: &'a Repository) -> Self {
+        Self { repository, opened: OnceCell::new() }
+    }
+
+    fn open(&self) -> Result<&gix::Repository> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = self.repository.open()?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+}
+
 enum Node {
     Directory(Directory),
     File(ObjectId),
@@ -72,17 +94,17 @@ impl Writer {
 
     /// Whether a file is at that path.
     pub fn contains(&mut self, path: &str) -> Result<bool> {
-        let repository = self.repository.open()?;
+        let objects = Objects::of(&self.repository);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let Some(directory) = self.root.find(&repository, folder)? else { return Ok(false) };
-        Ok(matches!(directory.entries(&repository)?.get(name.as_bytes()), Some(Node::File(_))))
+        let Some(directory) = self.root.find(&objects, folder)? else { return Ok(false) };
+        Ok(matches!(directory.entries(&objects)?.get(name.as_bytes()), Some(Node::File(_))))
     }
 
     /// The names in a directory; none at all where there is no such directory.
     pub fn names(&mut self, folder: &str) -> Result<Vec<String>> {
-        let repository = self.repository.open()?;
-        let Some(directory) = self.root.find(&repository, folder)? else { return Ok(Vec::new()) };
-        let names = directory.entries(&repository)?.keys();
+        let objects = Objects::of(&self.repository);
+        let Some(directory) = self.root.find(&objects, folder)? else { return Ok(Vec::new()) };
+        let names = directory.entries(&objects)?.keys();
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
@@ -99,12 +121,12 @@ impl Writer {
     }
 
     fn try_commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
-        let repository = self.repository.open()?;
+        let objects = Objects::of(&self.repository);
         let mut pack = PackBuilder::default();
         for edit in edits {
             let blob = edit.content.as_ref().map(|content| pack.add_blob(content)).transpose()?;
             let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
-            self.root.apply(&repository, &segments, blob)?;
+            self.root.apply(&objects, &segments, blob)?;
         }
         let tree = match self.root.write(&mut pack)? {
             Some(tree) => tree,
@@ -218,11 +240,11 @@ impl Directory {
     }
 
     /// The entries, read now if they were not.
-    fn entries(&mut self, repository: &gix::Repository) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
+    fn entries(&mut self, objects: &Objects<'_>) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
         if self.entries.is_none() {
             let mut entries = BTreeMap::new();
             if let Some(id) = self.id {
-                for (name, entry) in read_tree(repository, id)? {
+                for (name, entry) in read_tree(objects.open()?, id)? {
                     let node = match entry {
                         TreeEntry::Directory(id) => Node::Directory(Self { id: Some(id), entries: None }),
                         TreeEntry::File(id) => Node::File(id),
@@ -235,10 +257,10 @@ impl Directory {
         Ok(self.entries.get_or_insert_default())
     }
 
-    fn find(&mut self, repository: &gix::Repository, folder: &str) -> Result<Option<&mut Self>> {
+    fn find(&mut self, objects: &Objects<'_>, folder: &str) -> Result<Option<&mut Self>> {
         let mut at = self;
         for segment in folder.split('/').filter(|segment| !segment.is_empty()) {
-            match at.entries(repository)?.get_mut(segment.as_bytes()) {
+            match at.entries(objects)?.get_mut(segment.as_bytes()) {
                 Some(Node::Directory(directory)) => at = directory,
                 _ => return Ok(None),
             }
@@ -247,12 +269,12 @@ impl Directory {
     }
 
     /// Puts a blob at a path below, or takes it away; directories come and go with their files.
-    fn apply(&mut self, repository: &gix::Repository, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
+    fn apply(&mut self, objects: &Objects<'_>, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
         // Read before the id is dropped: it is where the entries are read from.
-        self.entries(repository)?;
+        self.entries(objects)?;
         self.id = None;
-        let entries = self.entries(repository)?;
+        let entries = self.entries(objects)?;
         if rest.is_empty() {
             match blob {
                 Some(id) => drop(entries.insert(name.to_vec(), Node::File(id))),
@@ -265,7 +287,7 @@ impl Directory {
             *node = Node::Directory(Self::empty());
         }
         let Node::Directory(directory) = node else { return Ok(()) };
-        directory.apply(repository, rest, blob)?;
+        directory.apply(objects, rest, blob)?;
         if directory.entries.as_ref().is_some_and(BTreeMap::is_empty) {
             entries.remove(*name);
         }
