@@ -64,7 +64,9 @@ impl Server {
     /// Binds the address and starts the workers.
     pub async fn bind(service: Arc<Service>) -> anyhow::Result<Self> {
         let address = service.config.listen.clone();
-        let listener = TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let listener = TcpListener::bind(&address)
+            .await
+            .with_context(|| format!("cannot listen on {address} (--listen takes another address)"))?;
         let threads = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
         let connections = Arc::new(Semaphore::new(service.config.connections));
         let shared = Shared {

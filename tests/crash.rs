@@ -86,6 +86,22 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
 }
 
 #[test]
+fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The bakery on the corner closes on Tuesdays"]);
+    server.settle("default");
+    std::fs::remove_dir_all(data.join("indexes")).expect("removes");
+    let id = server.remember("default", &["The florist next to it sells orchids"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=orchids").contents()[0].contains("florist"));
+    assert!(server.retrieve("default", "q=bakery").contents()[0].contains("Tuesdays"));
+    let log = git(&server.repository("default"), &["log", "--format=%B"]);
+    assert_eq!(log.matches(&id).count(), 1, "{log}");
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], json!(4));
+}
+
+#[test]
 fn a_stop_drains_and_a_start_goes_on() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

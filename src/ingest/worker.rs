@@ -16,6 +16,8 @@ use crate::service::{Failure, Outcome, Service};
 const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
 /// The wait before the first retry; it doubles with every further one.
 const BACKOFF: Duration = Duration::from_millis(200);
+/// It doubles at most so often.
+const BACKOFF_DOUBLINGS_MAX: u32 = 8;
 /// How often old dead letters and fingerprints are swept out.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
@@ -81,7 +83,9 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
         tracing::error!(message = %entry.id, "dropped: not processed within 4 days");
         service.store.drop_entry(entry.id).map_err(Failure::from)
     } else {
-        ingest(service, &entry, now)
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ingest(service, &entry, now)));
+        // A text that makes the extractor panic must not stop the service, nor come back at every start.
+        caught.unwrap_or_else(|_| Err(Failure::internal("ingestion panicked")))
     };
     let Err(failure) = outcome else {
         service.queue.finish(assignment);
@@ -94,12 +98,17 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     };
     entry.failures += 1;
     tracing::warn!(message = %entry.id, failures = entry.failures, error = %failure, "ingestion failed");
-    let kept = if entry.failures > service.config.ingestion_retries {
+    // What is in git is not lost and must not be done again: only its index entry is missing, so it never dies.
+    let committed = || {
+        let namespace = service.namespaces.lease(&entry.account, &entry.namespace);
+        namespace.is_ok_and(|namespace| namespace.is_committed(entry.id))
+    };
+    let kept = if entry.failures > service.config.ingestion_retries && !committed() {
         let reason = failure.to_string();
         let letter = DeadLetter { entry: entry.clone(), died_at_ms: now.as_millisecond(), reason };
         service.store.bury(&letter).map(|()| service.queue.finish(assignment))
     } else {
-        let wait = BACKOFF * 2u32.saturating_pow(entry.failures - 1);
+        let wait = BACKOFF * 2u32.saturating_pow((entry.failures - 1).min(BACKOFF_DOUBLINGS_MAX));
         service.store.note_failure(&entry).map(|()| service.queue.retry(assignment, wait))
     };
     if let Err(error) = kept {

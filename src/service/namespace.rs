@@ -53,7 +53,7 @@ struct Inner {
     record: NamespaceRecord,
     /// Messages whose commit is in git but which are not acknowledged yet: left by a crash, or by a failed index write.
     committed: HashSet<Ulid>,
-    /// The index may be half changed: open it again before using it.
+    /// A change is under way, or one failed half way: writer and index are to be read again before they are used.
     doubtful: bool,
 }
 
@@ -108,12 +108,17 @@ impl Namespace {
         }
         let began = Instant::now();
         self.mend(&mut inner)?;
+        inner.doubtful = true;
         if !drafts.is_empty() && !inner.committed.contains(&id) {
             let mut attempts = 0;
             loop {
                 match self.commit_drafts(&mut inner, id, conversation, drafts, now) {
                     Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
-                    Err(error) => return Err(error.into()),
+                    Err(error) => {
+                        // The writer has read itself anew, and the index was not touched.
+                        inner.doubtful = false;
+                        return Err(error.into());
+                    }
                     Ok((commit, parent, files)) => {
                         inner.committed.insert(id);
                         let committed = began.elapsed();
@@ -125,7 +130,9 @@ impl Namespace {
                 }
             }
         }
-        let head = inner.git.head().map(|head| head.to_string());
+        inner.doubtful = false;
+        // The index's head, not git's: what is recorded can be retrieved from.
+        let head = inner.index.head().map(str::to_owned);
         let mut record = inner.record.clone();
         if record.head != head {
             record.head = head;
@@ -136,6 +143,11 @@ impl Namespace {
         inner.record = record;
         inner.committed.remove(&id);
         Ok(())
+    }
+
+    /// Whether a message's commit is in git and only its acknowledgement is missing.
+    pub fn is_committed(&self, id: Ulid) -> bool {
+        self.inner.lock().committed.contains(&id)
     }
 
     /// Keeps the number of packs small. Called after a write has been acknowledged, off its path.
@@ -184,7 +196,6 @@ impl Namespace {
         files: Vec<(String, MemoryFile)>,
     ) -> Outcome<()> {
         let at_parent = inner.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
-        inner.doubtful = true;
         if at_parent {
             let embedder = self.embedder.as_ref();
             let memories: Vec<Change> = files
@@ -198,21 +209,24 @@ impl Namespace {
         } else {
             catch_up(&mut inner.index, &self.repository, commit, self.embedder.as_ref())?;
         }
-        inner.doubtful = false;
         Ok(())
     }
 
-    /// Opens the index again after a failed change, and takes in what was pushed from outside.
+    /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
     fn mend(&self, inner: &mut Inner) -> Outcome<()> {
-        if self.repository.head()? != inner.git.head() {
+        let embedder = self.embedder.as_ref();
+        if inner.doubtful || self.repository.head()? != inner.git.head() {
             inner.git.reload()?;
         }
         if inner.doubtful {
             tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");
-            inner.index = open_index(&self.index_folder, &self.repository, inner.git.head(), self.embedder.as_ref())?;
+            inner.index = open_index(&self.index_folder, &self.repository, inner.git.head(), embedder)?;
             inner.index.publish_to(Arc::clone(&self.snapshot));
-            inner.doubtful = false;
+        } else if let Some(head) = inner.git.head() {
+            inner.doubtful = true;
+            catch_up(&mut inner.index, &self.repository, head, embedder)?;
         }
+        inner.doubtful = false;
         Ok(())
     }
 }
