@@ -102,6 +102,37 @@ fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
 }
 
 #[test]
+fn a_write_that_waited_four_days_is_dropped() {
+    use cuebase_storage::Store;
+    use cuebase_storage::records::{QueueEntry, QueuedWork};
+
+    let (_folder, data) = fresh();
+    assert!(Server::start(&data).terminate());
+    // As a service leaves it that accepted a write and was off for longer than the queue keeps one.
+    let store = Store::open(&data.join("records")).expect("opens");
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    for (id, days) in [(1u128, 5), (2, 3)] {
+        let content = format!("Parcel of {days} days ago holds a gramophone");
+        let entry = QueueEntry {
+            id: id.into(),
+            account: "default".into(),
+            namespace: "default".into(),
+            accepted_at_ms: now_ms - days * 24 * 60 * 60 * 1000,
+            failures: 0,
+            work: QueuedWork::Conversation { request: json!({"messages": [{"role": "user", "text": content}]}) },
+        };
+        store.enqueue(&entry, [id as u8; 32], 0).expect("enqueues");
+    }
+    drop(store);
+    let server = Server::start(&data);
+    server.settle("default");
+    let contents = server.retrieve("default", "q=gramophone+parcel").contents();
+    assert!(contents.iter().any(|content| content.contains("3 days ago")), "{contents:?}");
+    assert!(!contents.iter().any(|content| content.contains("of 5 days")), "{contents:?}");
+    assert!(server.log().contains("dropped"));
+}
+
+#[test]
 fn a_stop_drains_and_a_start_goes_on() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
