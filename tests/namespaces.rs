@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, stdout};
+use crate::support::{Server, fresh, git, stdout, wait_for};
 
 #[test]
 fn a_namespace_is_made_once_and_listed_by_name() {
@@ -85,6 +85,58 @@ fn deletion_is_for_sessions_and_leaves_nothing() {
     server.remember("gone", &["The new tenant is an otter"]);
     server.settle("gone");
     assert!(server.retrieve("gone", "q=walrus+otter").contents().iter().all(|content| !content.contains("walrus")));
+}
+
+#[test]
+fn a_namespace_made_again_takes_the_same_body_again() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = format!("Bearer {}", stdout(&data, &["token"]));
+    for _ in 0..2 {
+        server.namespace("again");
+        server.remember("again", &["The lantern festival starts at dusk"]);
+        server.settle("again");
+        assert!(server.retrieve("again", "q=lantern+festival").contents()[0].contains("dusk"));
+        let deleted = server.request("DELETE", "/v1/namespaces/again", Some(&session), None);
+        assert_eq!(deleted.status, 200, "{deleted:?}");
+    }
+}
+
+#[test]
+fn default_can_be_deleted_in_the_middle_of_use() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = format!("Bearer {}", stdout(&data, &["token"]));
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for client in 0..2 {
+            let (server, stop) = (&server, &stop);
+            scope.spawn(move || {
+                let mut number = 0;
+                while !stop.load(std::sync::atomic::Ordering::SeqCst) {
+                    server.remember("default", &[&format!("Client {client} stacks crate {number} by the gate")]);
+                    assert_eq!(server.retrieve("default", "q=crate").status, 200);
+                    number += 1;
+                }
+            });
+        }
+        // Not there yet, or not again yet, is 404.
+        let mut deletions = 0;
+        wait_for("ten deletions", || {
+            let deleted = server.request("DELETE", "/v1/namespaces/default", Some(&session), None);
+            assert!(matches!(deleted.status, 200 | 404), "{deleted:?}");
+            deletions += u32::from(deleted.status == 200);
+            deletions == 10
+        });
+        stop.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+    // What is accepted now is kept, in a repository that is whole.
+    server.remember("default", &["After the storm the gate was painted green"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=painted+green+gate").contents()[0].contains("storm"));
+    assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
+    assert_eq!(stdout(&data, &["dead-letters", "list"]), "");
+    assert_eq!(std::fs::read_dir(data.join("trash")).expect("lists").count(), 0);
 }
 
 #[test]

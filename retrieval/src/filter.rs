@@ -93,11 +93,6 @@ impl Bitmap {
     pub fn contains(&self, index: u32) -> bool {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
-
-    /// How many bits are set.
-    pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
-    }
 }
 
 /// The memories that a filter lets through at a moment; none when that is every memory.

@@ -17,7 +17,6 @@ mod ranking;
 mod search;
 mod text;
 
-pub use arms::graph::EXPANDED_HITS;
 pub use error::{Error, Result};
 pub use filter::{Bitmap, Filter, TimeField};
 pub use index::{Change, Index, IndexSettings, Record, Snapshot};

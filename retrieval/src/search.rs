@@ -169,11 +169,6 @@ impl Snapshot {
         chosen.into_iter().take(listing.limit).cloned().collect()
     }
 
-    /// Every memory, in no particular order.
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Record>> {
-        self.table.iter().map(|(_, record)| record)
-    }
-
     fn candidate(&self, signals: &Signals<'_>, slot: u32) -> Option<Candidate<'_>> {
         let record = self.table.peek(slot)?;
         let features = signals.of(slot, record);

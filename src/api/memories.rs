@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::query::zone;
 use super::{Call, Reply};
 use crate::ingest::conversation::{Conversation, Message, Moment, Role};
+use crate::service::namespaces::Namespaces;
 use crate::service::{Failure, Outcome};
 use crate::tags;
 use crate::time;
@@ -18,10 +19,12 @@ const NAME_CHARS_MAX: usize = 256;
 pub fn remember(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
     let wanted = text(&body, "namespace")?;
-    let namespace = call.service.writable(call.principal.scope(), wanted)?;
+    let namespace = Namespaces::meant(call.principal.scope(), wanted, |own| {
+        Failure::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
+    })?;
     let conversation = conversation(&body)?;
-    call.service.namespaces.existing(&call.principal.account, &namespace)?;
-    let id = call.service.accept(&call.principal.account, &namespace, &conversation, &call.body)?;
+    let record = call.service.namespaces.existing(&call.principal.account, &namespace)?;
+    let id = call.service.accept(&record, &conversation, &call.body)?;
     Reply::json(StatusCode::ACCEPTED, &json!({"id": id.to_string(), "namespace": namespace, "status": "accepted"}))
 }
 

@@ -5,6 +5,7 @@ use cuebase_storage::memory_file::{Tier, path};
 
 use super::query::QueryString;
 use super::{Call, Reply};
+use crate::service::namespaces::Namespaces;
 use crate::service::retrieval::Retrieve;
 use crate::service::{Failure, Outcome};
 use crate::{tags, time};
@@ -18,7 +19,9 @@ const QUERY_CHARS_MAX: usize = 8192;
 
 /// `GET /v1/retrieve`.
 pub fn retrieve(call: &Call) -> Outcome<Reply> {
-    let namespace = call.service.readable(call.principal.scope(), call.query.get("namespace"))?;
+    let namespace = Namespaces::meant(call.principal.scope(), call.query.get("namespace"), |own| {
+        Failure::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
+    })?;
     let request = request(&call.query)?;
     Reply::ok(&call.service.retrieve(&call.principal.account, &namespace, &request)?)
 }

@@ -79,12 +79,12 @@ fn run(config: Config, once: bool) -> anyhow::Result<()> {
 
 fn show(service: &Service) -> anyhow::Result<()> {
     service.ensure_account(DEFAULT_ACCOUNT)?;
-    service.namespaces.create(DEFAULT_ACCOUNT, NAMESPACE)?;
+    let (namespace, _) = service.namespaces.create(DEFAULT_ACCOUNT, NAMESPACE)?;
     let sessions: Vec<Value> = serde_json::from_str(SAMPLE).context("the sample conversation")?;
     let began = Instant::now();
     for session in &sessions {
         let body = session.as_object().context("the sample conversation")?;
-        service.accept(DEFAULT_ACCOUNT, NAMESPACE, &conversation(body)?, session.to_string().as_bytes())?;
+        service.accept(&namespace, &conversation(body)?, session.to_string().as_bytes())?;
     }
     while service.queue.depth() > 0 {
         ensure!(began.elapsed() < PATIENCE, "the sample conversation was not ingested within {PATIENCE:?}");

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cuebase_storage::Store;
-use cuebase_storage::records::{Enqueued, QueueEntry, QueuedWork};
+use cuebase_storage::records::{Enqueued, NamespaceRecord, QueueEntry, QueuedWork};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use ulid::Ulid;
@@ -53,9 +53,7 @@ impl Service {
         let issuer = LocalIssuer::open(&store)?;
         let embedder: Arc<dyn Embedder> = Arc::new(StaticTable::built_in()?);
         let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&embedder));
-        for (account, name) in store.pending_deletions()? {
-            namespaces.remove_files(&account, &name)?;
-        }
+        namespaces.finish_deletions()?;
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
         let queue = Queue::new(&store.queue_entries()?);
         let service = Self { config, store, namespaces, queue, issuer, embedder, ids: Mutex::new(newest) };
@@ -64,16 +62,19 @@ impl Service {
     }
 
     /// Accepts a conversation: durable when this returns.
-    pub fn accept(&self, account: &str, namespace: &str, conversation: &Conversation, body: &[u8]) -> Outcome<Ulid> {
+    pub fn accept(&self, namespace: &NamespaceRecord, conversation: &Conversation, body: &[u8]) -> Outcome<Ulid> {
         let request = serde_json::to_value(conversation).map_err(Failure::internal)?;
         let now_ms = Timestamp::now().as_millisecond();
-        let fingerprint = fingerprint(&[b"memories", account.as_bytes(), namespace.as_bytes(), body]);
+        let NamespaceRecord { account, name, created_at_ms, .. } = namespace;
+        // When it was created, so that a namespace deleted and made again does not remember bodies of the former one.
+        let created = created_at_ms.to_le_bytes();
+        let fingerprint = fingerprint(&[b"memories", account.as_bytes(), name.as_bytes(), &created, body]);
         let mut newest = self.ids.lock();
         let id = next_id(*newest, now_ms);
         let entry = QueueEntry {
             id,
-            account: account.to_owned(),
-            namespace: namespace.to_owned(),
+            account: account.clone(),
+            namespace: name.clone(),
             accepted_at_ms: now_ms,
             failures: 0,
             work: QueuedWork::Conversation { request },

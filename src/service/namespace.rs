@@ -93,10 +93,13 @@ impl Namespace {
         &self.repository
     }
 
-    /// The namespace is being deleted: waits for the write under way and refuses any later one.
-    pub(super) fn retire(&self) {
+    /// Waits for the write under way, removes the namespace with the given act, and refuses any later write if that
+    /// removed it.
+    pub(super) fn retire(&self, remove: impl FnOnce() -> Outcome<bool>) -> Outcome<bool> {
         let _held = self.inner.lock();
-        self.retired.store(true, Ordering::SeqCst);
+        let removed = remove()?;
+        self.retired.fetch_or(removed, Ordering::SeqCst);
+        Ok(removed)
     }
 
     /// Commits the drafts of one queue message, indexes them and acknowledges the message, each exactly once however
@@ -295,7 +298,9 @@ fn read(path: &MemoryPath, content: &[u8], embedder: &dyn Embedder) -> Option<Me
     match MemoryFile::parse(content) {
         Ok(file) => Some(files::to_memory(path, file, embedder)),
         Err(error) => {
-            tracing::warn!(%path, %error, "a memory file cannot be read and is not indexed");
+            let error = error.to_string();
+            // As a quoted text: it may repeat what stands in the file.
+            tracing::warn!(%path, ?error, "a memory file cannot be read and is not indexed");
             None
         }
     }

@@ -4,7 +4,7 @@
 //! the one that was used longest ago is closed first. One that is in use is never closed, so no namespace is ever open
 //! twice.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cuebase_storage::Store;
@@ -12,6 +12,7 @@ use cuebase_storage::key_value::Durability;
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use ulid::Ulid;
 
 use super::error::{Failure, Outcome};
 use super::namespace::Namespace;
@@ -77,6 +78,17 @@ impl Namespaces {
             return Ok(());
         }
         Err(Failure::invalid("invalid_namespace", "a namespace's name is 1 to 64 characters of a-z, 0-9 and -"))
+    }
+
+    /// The namespace that a credential confined to `scope` means when it asks for `wanted`: its own, or `default`, when it
+    /// names none. Another one than its own is answered with what `refuse` makes of the scope.
+    pub fn meant(scope: Option<&str>, wanted: Option<&str>, refuse: impl FnOnce(&str) -> Failure) -> Outcome<String> {
+        let name = wanted.or(scope).unwrap_or(DEFAULT);
+        Self::check_name(name)?;
+        match scope {
+            Some(scope) if scope != name => Err(refuse(scope)),
+            _ => Ok(name.to_owned()),
+        }
     }
 
     /// The record of a namespace. `default` comes into being here, the first time an account asks for it.
@@ -161,24 +173,45 @@ impl Namespaces {
             return Ok(false);
         }
         let lease = self.lease(account, name)?;
-        // From here on its writer refuses; what is being written now ends first.
-        lease.retire();
-        let gone = self.store.begin_deletion(account, name)?;
-        self.open.lock().retain(|(key, _)| key.account != account || key.name != name);
+        let mut trash = None;
+        let deleted = lease.retire(|| {
+            // Under the lock that creation takes: one that is made again meanwhile finds nothing of the old one.
+            let mut open = self.open.lock();
+            if !self.store.begin_deletion(account, name)? {
+                return Ok(false);
+            }
+            trash = Some(self.set_aside(account, name)?);
+            open.retain(|(key, _)| key.account != account || key.name != name);
+            self.store.finish_deletion(account, name)?;
+            Ok(true)
+        })?;
         drop(lease);
-        self.remove_files(account, name)?;
-        Ok(gone)
+        trash.map_or(Ok(()), |trash| remove(&trash))?;
+        Ok(deleted)
     }
 
-    /// Removes what a deleted namespace left on disk.
-    pub(super) fn remove_files(&self, account: &str, name: &str) -> Outcome<()> {
-        for folder in [self.repository_path(account, name), self.index_path(account, name)] {
-            match std::fs::remove_dir_all(&folder) {
+    /// Ends the deletions that a crash interrupted. Called before anything is served.
+    pub(super) fn finish_deletions(&self) -> Outcome<()> {
+        for (account, name) in self.store.pending_deletions()? {
+            self.set_aside(&account, &name)?;
+            self.store.finish_deletion(&account, &name)?;
+        }
+        remove(&self.data.join("trash"))
+    }
+
+    /// Moves what a deleted namespace has on disk out of the way, one step a folder, to a place of its own, which is
+    /// returned.
+    fn set_aside(&self, account: &str, name: &str) -> Outcome<PathBuf> {
+        let trash = self.data.join("trash").join(Ulid::generate().to_string());
+        std::fs::create_dir_all(&trash).map_err(Failure::internal)?;
+        let folders = [("repository", self.repository_path(account, name)), ("index", self.index_path(account, name))];
+        for (kind, folder) in folders {
+            match std::fs::rename(&folder, trash.join(kind)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
                 _ => {}
             }
         }
-        Ok(self.store.finish_deletion(account, name)?)
+        Ok(trash)
     }
 
     /// Where a namespace's repository is.
@@ -202,6 +235,14 @@ impl Namespaces {
             !close
         });
         closed
+    }
+}
+
+/// Removes a folder; one that is not there is no error.
+fn remove(folder: &Path) -> Outcome<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::internal(error)),
+        _ => Ok(()),
     }
 }
 

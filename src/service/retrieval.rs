@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Service;
-use super::error::{Failure, Outcome};
+use super::error::Outcome;
 use super::namespaces::Lease;
 use crate::ingest::files::Details;
 use crate::time::format_ms;
@@ -231,30 +231,4 @@ fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<(
         histories.push((revisions.collect(), diff));
     }
     Ok(histories)
-}
-
-impl Service {
-    /// Checks that a caller's namespace can be retrieved from; the rejections of a read in one place.
-    pub fn readable(&self, scope: Option<&str>, wanted: Option<&str>) -> Outcome<String> {
-        let name = wanted.or(scope).unwrap_or(super::namespaces::DEFAULT);
-        super::namespaces::Namespaces::check_name(name)?;
-        match scope {
-            Some(scope) if scope != name => {
-                Err(Failure::forbidden("forbidden_namespace", format!("this key reads {scope:?} alone")))
-            }
-            _ => Ok(name.to_owned()),
-        }
-    }
-
-    /// Checks that a caller may write to a namespace; the rejections of a write in one place.
-    pub fn writable(&self, scope: Option<&str>, wanted: Option<&str>) -> Outcome<String> {
-        let name = wanted.or(scope).unwrap_or(super::namespaces::DEFAULT);
-        super::namespaces::Namespaces::check_name(name)?;
-        match scope {
-            Some(scope) if scope != name => {
-                Err(Failure::invalid("invalid_namespace", format!("this key writes to {scope:?} alone")))
-            }
-            _ => Ok(name.to_owned()),
-        }
-    }
 }

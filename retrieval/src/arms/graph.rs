@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// So many of the best hits are expanded.
-pub const EXPANDED_HITS: usize = 6;
+pub(crate) const EXPANDED_HITS: usize = 6;
 /// Slots of one block of adjacency.
 const BLOCK_SLOTS: usize = 1024;
 

@@ -151,11 +151,6 @@ impl Index {
         self.publish();
     }
 
-    /// The memory at a path.
-    pub fn memory(&self, path: &str) -> Option<Arc<Record>> {
-        self.table.get(*self.slots.get(path)?)
-    }
-
     /// Applies changes and publishes the result as the state at `head`.
     ///
     /// After an error the index is to be thrown away and opened again.

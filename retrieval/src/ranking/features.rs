@@ -1,4 +1,4 @@
-//! What is known of a candidate: eighteen numbers about it, and a few about the query.
+//! What is known of a candidate: numbers about it, and a few about the query.
 //!
 //! Every feature is relative to the query's own best or ceiling, or to the spread of all cosines in the namespace, so
 //! that it means the same in a namespace of fifty memories and in one of a hundred thousand.

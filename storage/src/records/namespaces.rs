@@ -46,7 +46,7 @@ impl Store {
         entries.iter().map(|(_, value)| decode(Column::Namespaces, value)).collect()
     }
 
-    /// Takes a namespace out of every listing and drops its queued work, in one step; its files are removed afterwards,
+    /// Takes a namespace out of every listing and drops its queued and dead work, in one step; its files are removed afterwards,
     /// and [`Store::finish_deletion`] says so. Returns false when there is no such namespace.
     pub fn begin_deletion(&self, account: &str, name: &str) -> Result<bool> {
         let key = joined(account, name);
@@ -59,6 +59,11 @@ impl Store {
         for entry in self.queue_entries()? {
             if entry.account == account && entry.namespace == name {
                 batch.delete(Column::Queue, entry.id.to_bytes());
+            }
+        }
+        for letter in self.dead_letters()? {
+            if letter.entry.account == account && letter.entry.namespace == name {
+                batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
             }
         }
         for (key, _) in self.kv.scan(Column::Vocab, &[&joined(account, name)[..], &[0]].concat(), None, usize::MAX)? {
