@@ -75,7 +75,7 @@ fn engine(criterion: &mut Criterion) {
     let mut random = Random(99);
     let search = |filter: &Filter, text: &str| {
         let vector = table.embed(text);
-        let query = Query { text, vector: Some(&vector), filter, min_score: 0.0, limit: 24, now: 0 };
+        let query = Query { text, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 24, now: 0 };
         snapshot.search(&query).expect("searches").hits.len()
     };
     let everything = Filter::default();

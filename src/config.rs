@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
@@ -17,31 +18,62 @@ pub struct Setting {
     pub default: &'static str,
     /// What it means, with its unit.
     pub help: &'static str,
+    /// Whether its value is shown to nobody.
+    pub secret: bool,
+}
+
+const fn setting(key: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { key, default, help, secret: false }
+}
+
+const fn secret(key: &'static str, help: &'static str) -> Setting {
+    Setting { key, default: "", help, secret: true }
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 12] = [
-    Setting { key: "data", default: "./cuebase-data", help: "The data directory: records, repositories, indexes." },
-    Setting { key: "listen", default: "127.0.0.1:8080", help: "Address of the API; port 0 takes a free one." },
-    Setting { key: "dashboard.listen", default: "off", help: "Address of the dashboard. Not served by this version." },
-    Setting {
-        key: "dashboard.origins",
-        default: "",
-        help: "Browser origins that may call the API (CORS), comma-separated.",
-    },
-    Setting { key: "pets.listen", default: "off", help: "Address of the animals API. Not served by this version." },
-    Setting { key: "metrics.listen", default: "off", help: "Address of the metrics. Not served by this version." },
-    Setting { key: "retrieval.concurrency", default: "20", help: "Retrievals at once; one more is answered 503." },
-    Setting { key: "retrieval.warm_namespaces", default: "4", help: "Namespaces kept open when nobody uses them." },
-    Setting { key: "ingestion.workers", default: "5", help: "Namespaces written to at once." },
-    Setting {
-        key: "ingestion.retries",
-        default: "3",
-        help: "Retries of a failed write before it becomes a dead letter.",
-    },
-    Setting { key: "server.connections", default: "1024", help: "Open connections; further ones wait to be accepted." },
-    Setting { key: "log", default: "info", help: "What is logged to stderr: a level, or a tracing filter." },
+pub const SETTINGS: [Setting; 39] = [
+    setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
+    setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
+    setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
+    setting("dashboard.origins", "", "Browser origins that may call the API (CORS), comma-separated."),
+    setting("pets.listen", "off", "Address of the animals API; port 0 takes a free one."),
+    setting("metrics.listen", "off", "Address of the metrics. Not served by this version."),
+    setting("retrieval.concurrency", "20", "Retrievals at once; one more is answered 503."),
+    setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
+    setting("ingestion.workers", "5", "Namespaces written to at once."),
+    setting("ingestion.retries", "3", "Retries of a failed write before it becomes a dead letter."),
+    setting("server.connections", "1024", "Open connections; further ones wait to be accepted."),
+    setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
+    setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),
+    setting("server.body_timeout_ms", "60000", "A request's body must have arrived within this."),
+    setting("server.write_timeout_ms", "30000", "A client that takes nothing for so long is cut off."),
+    setting("rate_limit.requests_per_minute", "600000", "Requests of one account in a minute; 0 sets no limit."),
+    setting("identity.issuer", "", "Issuer of the dashboard's ID tokens, beside the built-in one."),
+    setting("identity.audience", "", "Whom that issuer's tokens are for."),
+    setting("identity.jwks_url", "", "Its keys; by default <issuer>/.well-known/jwks.json."),
+    setting("billing.default_plan", "payg", "The plan of an account without a subscription."),
+    setting("billing.currency", "INR", "The currency whose hundredth part prices are in."),
+    setting("billing.rates", "writes=10,reads=2,chats=50", "Price of one unit on payg, paise."),
+    setting("billing.enforce_balance", "false", "Whether an empty wallet on payg refuses writes with 402."),
+    setting("plans.payg", "writes=1000000000,reads=1000000000,memories=1000000000,chats=1000000000", PLAN_HELP),
+    setting("plans.starter", "writes=100000,reads=1000000,memories=250000,chats=10000", PLAN_HELP),
+    setting("plans.growth", "writes=500000,reads=5000000,memories=1000000,chats=50000", PLAN_HELP),
+    setting("plans.scale", "writes=2000000,reads=20000000,memories=5000000,chats=200000", PLAN_HELP),
+    setting("plans.max", "writes=10000000,reads=100000000,memories=25000000,chats=1000000", PLAN_HELP),
+    setting("payments.provider", "off", "off, dodo, or sandbox: one that takes no money."),
+    setting("payments.url", "https://live.dodopayments.com", "The provider's API."),
+    secret("payments.api_key", "Its API key."),
+    secret("payments.webhook_secret", "What its notifications are signed with (whsec_…)."),
+    setting("payments.products", "", "Its product ids: recharge=…,starter=…,growth=…,scale=…,max=…"),
+    setting("payments.return_url", "", "Where its page sends people afterwards."),
+    setting("payments.country", "IN", "Country of the billing address, two letters."),
+    setting("payments.email_domain", "customers.example.com", "Customers without an address get one here."),
+    setting("payments.timeout_ms", "10000", "How long a call to it may take."),
+    setting("payments.sandbox_listen", "127.0.0.1:8082", "Address of the sandbox's page."),
+    setting("log", "info", "What is logged to stderr: a level, or a tracing filter."),
 ];
+
+const PLAN_HELP: &str = "Its monthly limits; memories is a level, not a count.";
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +106,8 @@ pub struct Config {
     pub data: PathBuf,
     /// `listen`.
     pub listen: String,
+    /// `pets.listen`; none is off.
+    pub pets_listen: Option<String>,
     /// `dashboard.origins`.
     pub dashboard_origins: Vec<String>,
     /// `retrieval.concurrency`.
@@ -84,13 +118,114 @@ pub struct Config {
     pub ingestion_workers: usize,
     /// `ingestion.retries`.
     pub ingestion_retries: u32,
-    /// `server.connections`.
-    pub connections: usize,
+    /// `server.*`.
+    pub server: ServerSettings,
+    /// `rate_limit.requests_per_minute`; 0 sets no limit.
+    pub requests_per_minute: u32,
+    /// `identity.*`; none where no issuer is set.
+    pub identity: Option<IdentitySettings>,
+    /// `billing.*` and `plans.*`.
+    pub billing: BillingSettings,
+    /// `payments.*`.
+    pub payments: PaymentSettings,
     /// `log`.
     pub log: String,
     /// Every setting's value and origin, for `cuebase config`.
     pub origins: Vec<(&'static str, String, Origin)>,
 }
+
+/// How long and how many a listener puts up with.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Open connections.
+    pub connections: usize,
+    /// Where clients reach the API.
+    pub public_url: Option<String>,
+    /// Until a head has arrived.
+    pub header_timeout: Duration,
+    /// Until a body has arrived.
+    pub body_timeout: Duration,
+    /// Until a client takes something of its answer.
+    pub write_timeout: Duration,
+}
+
+/// An issuer of dashboard sessions.
+#[derive(Clone, Debug)]
+pub struct IdentitySettings {
+    /// The `iss` of its tokens.
+    pub issuer: String,
+    /// The `aud` of its tokens.
+    pub audience: String,
+    /// Where its keys are.
+    pub jwks_url: String,
+}
+
+/// Plans and prices.
+#[derive(Clone, Debug)]
+pub struct BillingSettings {
+    /// The plan of an account without a subscription.
+    pub default_plan: String,
+    /// The currency.
+    pub currency: String,
+    /// Price of one unit by meter.
+    pub rates: BTreeMap<String, u64>,
+    /// Whether an empty wallet refuses writes.
+    pub enforce_balance: bool,
+    /// Limits by plan and meter.
+    pub plans: BTreeMap<&'static str, BTreeMap<String, u64>>,
+}
+
+/// Which payment provider is behind the wallet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProviderChoice {
+    /// None: payments are not live.
+    Off,
+    /// Dodo Payments.
+    Dodo,
+    /// The built-in one that takes no money.
+    Sandbox,
+}
+
+/// The payment provider.
+#[derive(Clone)]
+pub struct PaymentSettings {
+    /// Which.
+    pub provider: ProviderChoice,
+    /// Its API.
+    pub url: String,
+    /// Its key.
+    pub api_key: String,
+    /// What its notifications are signed with.
+    pub webhook_secret: String,
+    /// Its product ids by plan, and `recharge`.
+    pub products: BTreeMap<String, String>,
+    /// Where its page sends people afterwards.
+    pub return_url: Option<String>,
+    /// Two letters.
+    pub country: String,
+    /// For customers without an address.
+    pub email_domain: String,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Address of the sandbox's page.
+    pub sandbox_listen: String,
+}
+
+impl std::fmt::Debug for PaymentSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PaymentSettings")
+            .field("provider", &self.provider)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The plans that there are; the first charges by unit.
+pub const PLANS: [&str; 5] = ["payg", "starter", "growth", "scale", "max"];
+/// What plans limit.
+const LIMITED: [&str; 4] = ["writes", "reads", "memories", "chats"];
+/// What a unit price can be set for.
+const PRICED: [&str; 3] = ["writes", "reads", "chats"];
 
 impl Config {
     /// Resolves the settings from what the command line says, the environment and a file.
@@ -118,20 +253,99 @@ impl Config {
             let found = origins.iter().find(|(other, ..)| *other == key);
             found.map(|(_, value, _)| value.clone()).unwrap_or_default()
         };
+        let optional = |key: &str| Some(text(key)).filter(|value| !value.is_empty());
+        let milliseconds = |key: &str| Ok::<_, anyhow::Error>(Duration::from_millis(positive(key, &text(key))? as u64));
+        let mut plans = BTreeMap::new();
+        for plan in PLANS {
+            let key = format!("plans.{plan}");
+            plans.insert(plan, figures(&key, &text(&key), &LIMITED)?);
+        }
+        let default_plan = text("billing.default_plan");
+        ensure!(
+            plans.contains_key(default_plan.as_str()),
+            "setting billing.default_plan: there is no plan {default_plan:?}"
+        );
         let config = Self {
             data: PathBuf::from(text("data")),
             listen: text("listen"),
+            pets_listen: Some(text("pets.listen")).filter(|address| address != "off"),
             dashboard_origins: list(&text("dashboard.origins")),
             retrieval_concurrency: positive("retrieval.concurrency", &text("retrieval.concurrency"))?,
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,
             ingestion_workers: positive("ingestion.workers", &text("ingestion.workers"))?,
             ingestion_retries: number("ingestion.retries", &text("ingestion.retries"))?,
-            connections: positive("server.connections", &text("server.connections"))?,
+            server: ServerSettings {
+                connections: positive("server.connections", &text("server.connections"))?,
+                public_url: optional("server.public_url").map(|url| url.trim_end_matches('/').to_owned()),
+                header_timeout: milliseconds("server.header_timeout_ms")?,
+                body_timeout: milliseconds("server.body_timeout_ms")?,
+                write_timeout: milliseconds("server.write_timeout_ms")?,
+            },
+            requests_per_minute: number("rate_limit.requests_per_minute", &text("rate_limit.requests_per_minute"))?,
+            identity: identity(
+                optional("identity.issuer"),
+                optional("identity.audience"),
+                optional("identity.jwks_url"),
+            )?,
+            billing: BillingSettings {
+                default_plan,
+                currency: text("billing.currency"),
+                rates: figures("billing.rates", &text("billing.rates"), &PRICED)?,
+                enforce_balance: boolean("billing.enforce_balance", &text("billing.enforce_balance"))?,
+                plans,
+            },
+            payments: PaymentSettings {
+                provider: match text("payments.provider").as_str() {
+                    "" | "off" => ProviderChoice::Off,
+                    "dodo" => ProviderChoice::Dodo,
+                    "sandbox" => ProviderChoice::Sandbox,
+                    other => bail!("setting payments.provider is {other:?}: it must be off, dodo or sandbox"),
+                },
+                url: text("payments.url").trim_end_matches('/').to_owned(),
+                api_key: text("payments.api_key"),
+                webhook_secret: text("payments.webhook_secret"),
+                products: pairs("payments.products", &text("payments.products"))?,
+                return_url: optional("payments.return_url"),
+                country: text("payments.country"),
+                email_domain: text("payments.email_domain"),
+                timeout: milliseconds("payments.timeout_ms")?,
+                sandbox_listen: text("payments.sandbox_listen"),
+            },
             log: text("log"),
             origins: Vec::new(),
         };
+        config.payments.check()?;
         Ok(Self { origins, ..config })
     }
+}
+
+impl PaymentSettings {
+    fn check(&self) -> anyhow::Result<()> {
+        if self.provider != ProviderChoice::Dodo {
+            return Ok(());
+        }
+        ensure!(!self.api_key.is_empty(), "setting payments.api_key is missing: payments.provider = dodo needs it");
+        ensure!(
+            !self.webhook_secret.is_empty(),
+            "setting payments.webhook_secret is missing: without it no payment could ever be credited"
+        );
+        ensure!(
+            self.products.contains_key("recharge"),
+            "setting payments.products names no recharge=…: the product whose price the payer's amount replaces"
+        );
+        Ok(())
+    }
+}
+
+fn identity(
+    issuer: Option<String>,
+    audience: Option<String>,
+    jwks_url: Option<String>,
+) -> anyhow::Result<Option<IdentitySettings>> {
+    let Some(issuer) = issuer else { return Ok(None) };
+    let audience = audience.context("setting identity.audience is missing: identity.issuer needs it")?;
+    let jwks_url = jwks_url.unwrap_or_else(|| format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/')));
+    Ok(Some(IdentitySettings { issuer, audience, jwks_url }))
 }
 
 fn positive(key: &str, text: &str) -> anyhow::Result<usize> {
@@ -144,8 +358,35 @@ fn number<T: std::str::FromStr>(key: &str, text: &str) -> anyhow::Result<T> {
     text.trim().parse().map_err(|_| anyhow::anyhow!("setting {key} is {text:?}: it must be a whole number"))
 }
 
+fn boolean(key: &str, text: &str) -> anyhow::Result<bool> {
+    text.trim().parse().map_err(|_| anyhow::anyhow!("setting {key} is {text:?}: it must be true or false"))
+}
+
 fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// `a=x,b=y`.
+fn pairs(key: &str, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let pair = |part: String| {
+        let (name, value) =
+            part.split_once('=').with_context(|| format!("setting {key}: {part:?} is no name=value"))?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    list(text).into_iter().map(pair).collect()
+}
+
+/// `writes=1,reads=2` with every one of the names and no other.
+fn figures(key: &str, text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, u64>> {
+    let given = pairs(key, text)?;
+    for name in given.keys() {
+        ensure!(names.contains(&name.as_str()), "setting {key}: {name:?} is none of {}", names.join(", "));
+    }
+    let figure = |name: &&str| {
+        let value = given.get(*name).with_context(|| format!("setting {key} does not say {name}=…"))?;
+        Ok(((*name).to_owned(), number(&format!("{key}, {name},"), value)?))
+    };
+    names.iter().map(figure).collect()
 }
 
 /// `a.b` as `CUEBASE_A_B`.
@@ -171,6 +412,12 @@ fn flatten(prefix: &str, table: &toml::Table, found: &mut BTreeMap<String, Strin
     for (key, value) in table {
         let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
+            // A setting that is a table is written on one line elsewhere: a=1,b=2.
+            toml::Value::Table(inner) if SETTINGS.iter().any(|setting| setting.key == key) => {
+                let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let pairs: Vec<String> = inner.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
+                found.insert(key, pairs.join(","));
+            }
             toml::Value::Table(inner) => flatten(&key, inner, found),
             toml::Value::String(text) => drop(found.insert(key, text.clone())),
             toml::Value::Array(values) => {
@@ -214,5 +461,26 @@ mod tests {
         let environment = |name: &str| (name == "CUEBASE_INGESTION_WORKERS").then(|| "many".to_owned());
         let error = Config::resolve(&BTreeMap::new(), environment, None).expect_err("refused");
         assert!(error.to_string().contains("ingestion.workers"));
+        for (variable, value, told) in [
+            ("CUEBASE_PLANS_STARTER", "writes=1", "reads"),
+            ("CUEBASE_BILLING_RATES", "writes=1,reads=1,chats=1,cakes=1", "cakes"),
+            ("CUEBASE_BILLING_DEFAULT_PLAN", "gold", "gold"),
+            ("CUEBASE_PAYMENTS_PROVIDER", "dodo", "api_key"),
+            ("CUEBASE_IDENTITY_ISSUER", "https://id.example", "identity.audience"),
+        ] {
+            let environment = |name: &str| (name == variable).then(|| value.to_owned());
+            let error = Config::resolve(&BTreeMap::new(), environment, None).expect_err("refused");
+            assert!(error.to_string().contains(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_plan_is_a_table_of_the_file() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let file = folder.path().join("cuebase.toml");
+        std::fs::write(&file, "[plans]\nstarter = { writes = 1, reads = 2, memories = 3, chats = 4 }\n")
+            .expect("writes");
+        let config = Config::resolve(&BTreeMap::new(), |_| None, Some(&file)).expect("resolves");
+        assert_eq!(config.billing.plans["starter"]["memories"], 3);
     }
 }

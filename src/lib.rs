@@ -1,10 +1,12 @@
 //! Cuebase: a long-term memory service for AI applications, in one binary.
 //!
 //! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
-//! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`server`] serves them,
-//! [`cli`] is the command line. Begin with [`server::run`], which reads as the story of a start and a stop.
+//! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
+//! [`server`] serves them, [`cli`] is the command line; [`pets`] is an API apart. Begin with [`server::Server`], which
+//! reads as the story of a start and a stop.
 
 pub mod api;
+pub mod billing;
 pub mod cli;
 pub mod config;
 pub mod control;
@@ -12,6 +14,7 @@ pub mod eval;
 pub mod gateway;
 pub mod ingest;
 pub mod model;
+pub mod pets;
 pub mod server;
 pub mod service;
 pub mod tags;

@@ -121,7 +121,7 @@ fn a_write_that_waited_four_days_is_dropped() {
             failures: 0,
             work: QueuedWork::Conversation { request: json!({"messages": [{"role": "user", "text": content}]}) },
         };
-        store.enqueue(&entry, [id as u8; 32], 0).expect("enqueues");
+        store.enqueue(&entry, Some([id as u8; 32]), 0, None).expect("enqueues");
     }
     drop(store);
     let server = Server::start(&data);

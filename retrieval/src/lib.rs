@@ -16,6 +16,7 @@ mod memory;
 mod ranking;
 mod search;
 mod text;
+mod vocabulary;
 
 pub use error::{Error, Result};
 pub use filter::{Bitmap, Filter, TimeField};
@@ -24,3 +25,4 @@ pub use memory::{Cue, Memory, Millis, Relation};
 pub use ranking::features::{FEATURE_NAMES, Features};
 pub use search::{Arms, Hit, Listing, Outcome, Query};
 pub use text::{content_terms, fold};
+pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

@@ -17,6 +17,7 @@ use crate::memory::Millis;
 use crate::ranking::calibration::probability;
 use crate::ranking::features::{Evidence, Features, Signals};
 use crate::text;
+use crate::vocabulary::Synonyms;
 
 /// So many of each arm's best become candidates.
 const CANDIDATES_PER_ARM: usize = 300;
@@ -30,6 +31,8 @@ const NEIGHBOURS_MAX: usize = 16;
 pub struct Query<'a> {
     /// The words.
     pub text: &'a str,
+    /// Other ways of writing parts of them; from left to right, never overlapping.
+    pub synonyms: &'a [Synonyms],
     /// Their embedding, of the index's dimensions; none leaves the cue arm out.
     pub vector: Option<&'a [f32]>,
     /// What may be found.
@@ -98,7 +101,7 @@ impl Snapshot {
         let bitmap = allowed(&self.table, query.filter, query.now);
         let slots = self.table.len();
         let (lexical, cue) = rayon::join(
-            || timed(|| self.lexical.search(query.text, bitmap.as_ref())),
+            || timed(|| self.lexical.search(query.text, query.synonyms, bitmap.as_ref())),
             || {
                 timed(|| match query.vector {
                     Some(vector) => self.cues.search(vector, slots, bitmap.as_ref()),
@@ -167,6 +170,33 @@ impl Snapshot {
         let time = |record: &Record| listing.filter.time_field.of(&record.memory);
         chosen.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.memory.path.cmp(&b.memory.path)));
         chosen.into_iter().take(listing.limit).cloned().collect()
+    }
+
+    /// Every memory, in no order that means anything.
+    pub fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
+        self.table.iter().map(|(_, record)| record)
+    }
+
+    /// The memory at a path and those within `depth` relations of it, in either direction, nearest first, at most
+    /// `limit`; nothing when there is no such memory. Looks at every path once.
+    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Vec<Arc<Record>> {
+        let Some((start, _)) = self.table.iter().find(|(_, record)| record.memory.path == path) else {
+            return Vec::new();
+        };
+        let mut reached = vec![start];
+        let mut seen = HashSet::from([start]);
+        let mut ring = 0..1;
+        for _ in 0..depth {
+            for at in ring.clone() {
+                for edge in self.graph.edges(reached[at]) {
+                    if reached.len() < limit && self.table.peek(edge.to).is_some() && seen.insert(edge.to) {
+                        reached.push(edge.to);
+                    }
+                }
+            }
+            ring = ring.end..reached.len();
+        }
+        reached.into_iter().filter_map(|slot| self.table.get(slot)).collect()
     }
 
     fn candidate(&self, signals: &Signals<'_>, slot: u32) -> Option<Candidate<'_>> {

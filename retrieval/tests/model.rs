@@ -77,7 +77,8 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
         assert_eq!(listed, expected(model, filter));
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);
-            let query = Query { text: word, vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0 };
+            let query =
+                Query { text: word, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0 };
             let hits = snapshot.search(&query).expect("searches").hits;
             assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
             assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0));

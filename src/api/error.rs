@@ -4,7 +4,8 @@
 //! gateway's: `{"message"}`, which says nothing about why.
 
 use hyper::StatusCode;
-use serde_json::json;
+use hyper::header::RETRY_AFTER;
+use serde_json::{Value, json};
 
 use super::Reply;
 use crate::gateway::Refusal;
@@ -26,9 +27,13 @@ pub enum Shape {
 pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
     let (status, code) = match failure {
         Failure::Invalid { code, .. } => (StatusCode::BAD_REQUEST, *code),
+        Failure::Unauthenticated => return refusal(Refusal::Missing),
+        Failure::PaymentRequired(_) => (StatusCode::PAYMENT_REQUIRED, "payment_required"),
         Failure::Forbidden { code, .. } => (StatusCode::FORBIDDEN, *code),
         Failure::NotFound { code, .. } => (StatusCode::NOT_FOUND, *code),
         Failure::TooLarge { code, .. } => (StatusCode::PAYLOAD_TOO_LARGE, *code),
+        Failure::LimitReached { code, .. } => (StatusCode::TOO_MANY_REQUESTS, *code),
+        Failure::Unavailable { code, .. } => (StatusCode::SERVICE_UNAVAILABLE, *code),
         Failure::Internal(error) => {
             tracing::error!(%error, "internal failure");
             (StatusCode::INTERNAL_SERVER_ERROR, "internal")
@@ -42,24 +47,34 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
         Shape::Envelope => json!({"error": {"code": code, "message": message}}),
         Shape::Retrieve { namespace } => json!({"error": code, "namespace": namespace, "message": message}),
     };
-    Reply { status, body: body.to_string().into_bytes() }
+    let reply = plain(status, &body);
+    match failure {
+        Failure::LimitReached { retry_after, .. } => reply.with(RETRY_AFTER, &retry_after.to_string()),
+        _ => reply,
+    }
 }
 
 /// The gateway's answer to a credential that is missing or not good.
 pub fn refusal(refusal: Refusal) -> Reply {
-    let (status, message) = match refusal {
-        Refusal::Missing => (StatusCode::UNAUTHORIZED, "Unauthorized"),
-        Refusal::Refused => (StatusCode::FORBIDDEN, "Forbidden"),
-    };
-    Reply { status, body: json!({"message": message}).to_string().into_bytes() }
+    match refusal {
+        Refusal::Missing => plain(StatusCode::UNAUTHORIZED, &json!({"message": "Unauthorized"})),
+        Refusal::Refused => plain(StatusCode::FORBIDDEN, &json!({"message": "Forbidden"})),
+    }
 }
 
-/// The gateway's answer above the retrieval ceiling.
+/// The gateway's answer above the retrieval ceiling, and when too much is being read in at once.
 pub fn unavailable() -> Reply {
-    Reply {
-        status: StatusCode::SERVICE_UNAVAILABLE,
-        body: json!({"message": "Service Unavailable"}).to_string().into_bytes(),
-    }
+    plain(StatusCode::SERVICE_UNAVAILABLE, &json!({"message": "Service Unavailable"})).with(RETRY_AFTER, "1")
+}
+
+fn plain(status: StatusCode, body: &Value) -> Reply {
+    Reply { status, headers: Vec::new(), body: body.to_string().into() }
+}
+
+/// Too many requests of one account.
+pub fn rate_limited(retry_after: u64) -> Failure {
+    let message = format!("too many requests: try again in {retry_after} s");
+    Failure::LimitReached { code: "rate_limited", message, retry_after }
 }
 
 /// No such route, or not with that method.
@@ -68,7 +83,6 @@ pub fn no_route() -> Failure {
 }
 
 /// A body above the limit.
-pub fn too_large() -> Failure {
-    let message = format!("the body is larger than {} bytes", super::BODY_BYTES_MAX);
-    Failure::TooLarge { code: "payload_too_large", message }
+pub fn too_large(limit: usize) -> Failure {
+    Failure::TooLarge { code: "payload_too_large", message: format!("the body is larger than {limit} bytes") }
 }

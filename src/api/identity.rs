@@ -1,13 +1,13 @@
-//! `/health` and `/v1/whoami`.
+//! `/health`, `/v1/whoami`, and the API's own description.
 
 use serde_json::json;
 
-use super::{Call, Reply};
+use super::{Call, Incoming, Reply, document};
 use crate::gateway::Credential;
 use crate::service::Outcome;
 
 /// `GET /health`: the process answers.
-pub fn health() -> Outcome<Reply> {
+pub fn health(_: &Incoming) -> Outcome<Reply> {
     Reply::ok(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
 }
 
@@ -15,7 +15,12 @@ pub fn health() -> Outcome<Reply> {
 pub fn whoami(call: &Call) -> Outcome<Reply> {
     let (auth, env) = match &call.principal.credential {
         Credential::Key { env, .. } => ("api_key", env.name()),
-        Credential::Session => ("jwt", ""),
+        Credential::Session { .. } => ("jwt", ""),
     };
     Reply::ok(&json!({"account": call.principal.account, "auth": auth, "env": env}))
+}
+
+/// `GET /v1/openapi.json`.
+pub fn document(_: &Call) -> Outcome<Reply> {
+    Reply::ok(&document::document()?)
 }

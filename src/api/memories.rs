@@ -1,13 +1,13 @@
 //! `POST /v1/memories`: a conversation is checked and accepted.
 
-use hyper::StatusCode;
+use cuebase_storage::records::QueuedWork;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::memory::accepted;
 use super::query::zone;
-use super::{Call, Reply};
+use super::{Call, Reply, invalid_body, text};
 use crate::ingest::conversation::{Conversation, Message, Moment, Role};
-use crate::service::namespaces::Namespaces;
 use crate::service::{Failure, Outcome};
 use crate::tags;
 use crate::time;
@@ -19,13 +19,12 @@ const NAME_CHARS_MAX: usize = 256;
 pub fn remember(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
     let wanted = text(&body, "namespace")?;
-    let namespace = Namespaces::meant(call.principal.scope(), wanted, |own| {
-        Failure::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
-    })?;
+    let name = call.write_name(wanted)?;
     let conversation = conversation(&body)?;
-    let record = call.service.namespaces.existing(&call.principal.account, &namespace)?;
-    let id = call.service.accept(&record, &conversation, &call.body)?;
-    Reply::json(StatusCode::ACCEPTED, &json!({"id": id.to_string(), "namespace": namespace, "status": "accepted"}))
+    let namespace = call.service.namespaces.existing(call.account(), &name)?;
+    let work = QueuedWork::Conversation { request: serde_json::to_value(&conversation).map_err(Failure::internal)? };
+    let id = call.service.accept(&namespace, work, Some(&call.body))?;
+    accepted(&id.to_string(), &namespace.name)
 }
 
 /// Checks a request's conversation.
@@ -33,7 +32,7 @@ pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
     let messages = match body.get("messages") {
         None | Some(Value::Null) => &Vec::new(),
         Some(Value::Array(messages)) => messages,
-        Some(_) => return Err(invalid("messages must be an array")),
+        Some(_) => return Err(invalid_body("messages must be an array")),
     };
     if messages.is_empty() {
         return Err(Failure::invalid("no_messages", "messages is empty: send at least one"));
@@ -41,21 +40,18 @@ pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
     let timezone = text(body, "timezone")?;
     let zone = timezone.map_or(Ok(TimeZone::UTC), zone)?;
     let read = |(index, value): (usize, &Value)| {
-        message(value, &zone).map_err(|reason| invalid(format!("messages[{index}]: {reason}")))
+        message(value, &zone).map_err(|reason| invalid_body(format!("messages[{index}]: {reason}")))
     };
     let messages = messages.iter().enumerate().map(read).collect::<Outcome<Vec<Message>>>()?;
-    let occurred_at = match body.get("occurred_at").filter(|value| !value.is_null()) {
-        Some(value) => Some(("occurred_at", value)),
-        None => body.get("date").filter(|value| !value.is_null()).map(|value| ("date", value)),
+    let occurred_at = match moment_field(body, "occurred_at", &zone)? {
+        Some(moment) => Some(moment),
+        None => moment_field(body, "date", &zone)?,
     };
-    let occurred_at = occurred_at.map(|(name, value)| {
-        moment(value, &zone).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
-    });
     Ok(Conversation {
         messages,
         session_id: text(body, "session_id")?.map(|id| bounded("session_id", id)).transpose()?,
         tags: tags::check("tags", body.get("tags"))?,
-        occurred_at: occurred_at.transpose()?,
+        occurred_at,
         timezone: timezone.map(str::to_owned),
     })
 }
@@ -88,7 +84,7 @@ fn message(value: &Value, zone: &TimeZone) -> Result<Message, String> {
 }
 
 /// Text, or a list of parts: the text parts are joined, the others kept by reference.
-fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), String> {
+pub(super) fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), String> {
     match value {
         Some(Value::String(text)) => Ok((text.clone(), Vec::new())),
         Some(Value::Array(parts)) => {
@@ -112,23 +108,16 @@ fn moment(value: &Value, zone: &TimeZone) -> Option<Moment> {
     time::parse_json(value, zone)?.moment()
 }
 
-fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Outcome<Option<&'a str>> {
-    match body.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        // A namespace that is no text is no namespace's name.
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) if name == "namespace" => Err(Failure::invalid("invalid_namespace", "namespace must be text")),
-        Some(_) => Err(invalid(format!("{name} must be text"))),
-    }
+/// A field that holds a time, in any of the forms that callers write.
+pub(super) fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> Outcome<Option<Moment>> {
+    let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
+    let moment = moment(value, zone);
+    moment.map(Some).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
 }
 
 fn bounded(name: &str, text: &str) -> Outcome<String> {
     if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err(invalid(format!("{name} must be at most {NAME_CHARS_MAX} characters on one line")));
+        return Err(invalid_body(format!("{name} must be at most {NAME_CHARS_MAX} characters on one line")));
     }
     Ok(text.to_owned())
-}
-
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::invalid("invalid_body", message)
 }

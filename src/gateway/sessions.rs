@@ -16,7 +16,16 @@ const AUDIENCE: &str = "cuebase-dashboard";
 /// A session lasts 12 hours.
 const LIFETIME_SECONDS: i64 = 12 * 60 * 60;
 /// Clocks may differ by so much.
-const LEEWAY_SECONDS: u64 = 60;
+pub(super) const LEEWAY_SECONDS: u64 = 60;
+
+/// Whom a session stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The account.
+    pub account: String,
+    /// The person's address, where the issuer tells it.
+    pub email: Option<String>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Claims {
@@ -40,7 +49,7 @@ impl LocalIssuer {
     /// Opens the issuer with the data directory's key, made the first time.
     pub fn open(store: &Store) -> anyhow::Result<Self> {
         let mut failed = None;
-        let key = store.issuer_key(|| match EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING) {
+        let key = store.secret("issuer", || match EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING) {
             Ok(pair) => pair.to_pkcs8v1().map(|document| document.as_ref().to_vec()).unwrap_or_default(),
             Err(error) => {
                 failed = Some(error);
@@ -69,7 +78,7 @@ impl LocalIssuer {
     }
 
     /// The account of a session, or nothing: bad form, bad signature, expired, not an ID token, no tenant.
-    pub fn verify(&self, token: &str) -> Option<String> {
+    pub fn verify(&self, token: &str) -> Option<Identity> {
         let mut validation = Validation::new(Algorithm::ES256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[AUDIENCE]);
@@ -77,7 +86,7 @@ impl LocalIssuer {
         validation.leeway = LEEWAY_SECONDS;
         let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
         (claims.token_use == "id" && crate::service::accounts::check_account(&claims.tenant).is_ok())
-            .then_some(claims.tenant)
+            .then_some(Identity { account: claims.tenant, email: None })
     }
 }
 
@@ -96,7 +105,7 @@ mod tests {
         let (_folder, issuer) = issuer();
         let now = Timestamp::now();
         let token = issuer.mint("acme", now).expect("mints");
-        assert_eq!(issuer.verify(&token).as_deref(), Some("acme"));
+        assert_eq!(issuer.verify(&token).map(|identity| identity.account).as_deref(), Some("acme"));
         let old = Timestamp::from_second(now.as_second() - LIFETIME_SECONDS - 120).expect("a time");
         assert_eq!(issuer.verify(&issuer.mint("acme", old).expect("mints")), None);
     }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::conversation::Conversation;
 use super::extract::{Draft, cues};
 use crate::model::Embedder;
+use crate::service::Outcome;
+use crate::service::namespace::plan::{Content, Desk, Plan};
 
 /// What a hit carries beside the fields that retrieval itself works with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,12 +22,27 @@ pub struct Details {
     /// Where the time comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_source: Option<OccurredSource>,
+    /// A skill's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A skill's description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The messages that it was made from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+}
+
+/// Writes the drafts of a conversation, each at a path of its own.
+pub fn remember(desk: &mut Desk<'_>, conversation: &Conversation, drafts: &[Draft], now: Timestamp) -> Outcome<Plan> {
+    let paths = desk.name(drafts)?;
+    let file = |draft| Some(Content::Memory(Box::new(of_draft(draft, &paths, conversation, now))));
+    let files = paths.iter().cloned().zip(drafts.iter().map(file)).collect();
+    let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
+    Ok(Plan { subject, files })
 }
 
 /// The file of a draft, its links pointing at the paths that all drafts of the conversation were given.
@@ -74,6 +91,8 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -
     let details = Details {
         occurred_precision: front.occurred_precision,
         occurred_source: front.occurred_source,
+        name: front.name,
+        description: front.description,
         expires_at: front.expires_at,
         sources: front.sources,
     };
@@ -99,7 +118,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -
         hidden_from: millis(front.expires_at).filter(|_| path.tier() == Tier::Incidents),
         session,
         relations,
-        // Four plain fields; their JSON cannot fail.
+        // Plain fields; their JSON cannot fail.
         details: serde_json::to_string(&details).unwrap_or_default(),
     }
 }

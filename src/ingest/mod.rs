@@ -1,12 +1,16 @@
 //! From a queue message to a commit that can be retrieved from.
 //!
 //! [`conversation`] is what a client posted; [`extract`] makes drafts of memories from it; [`naming`] gives each a path;
-//! [`files`] turns drafts into memory files and memory files into what the index takes; [`queue`] hands accepted writes
-//! to workers, in order within a namespace; [`worker`] does the work.
+//! [`files`] turns drafts into memory files and memory files into what the index takes. [`skills`], [`vocabulary`] and
+//! [`direct`] are what a client writes itself. [`queue`] hands accepted writes to workers, in order within a namespace;
+//! [`worker`] does the work.
 
 pub mod conversation;
+pub mod direct;
 pub mod extract;
 pub mod files;
 pub mod naming;
 pub mod queue;
+pub mod skills;
+pub mod vocabulary;
 pub mod worker;

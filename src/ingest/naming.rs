@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cuebase_storage::Result;
+use cuebase_storage::Error;
 use cuebase_storage::git::Writer;
 
 use super::extract::Draft;
@@ -23,7 +23,7 @@ pub struct Namer {
 
 impl Namer {
     /// A path for every draft, none of them taken.
-    pub fn name(&mut self, drafts: &[Draft], writer: &mut Writer) -> Result<Vec<String>> {
+    pub fn name(&mut self, drafts: &[Draft], writer: &mut Writer) -> Result<Vec<String>, Error> {
         let mut taken: HashMap<String, HashSet<String>> = HashMap::new();
         let mut paths = Vec::with_capacity(drafts.len());
         for draft in drafts {
@@ -40,18 +40,23 @@ impl Namer {
                     _ => *number += 1,
                 }
             };
-            let stem = slug(&draft.name, "memory");
-            let mut file = format!("{stem}.md");
-            let mut copy = 2;
-            while names.contains(&file) {
-                file = format!("{stem}-{copy}.md");
-                copy += 1;
-            }
+            let file = free_name(&slug(&draft.name, "memory"), |name| Ok::<_, Error>(!names.contains(name)))?;
             names.insert(file.clone());
             paths.push(format!("{folder}/{file}"));
         }
         Ok(paths)
     }
+}
+
+/// `stem.md`, or `stem-2.md` and so on where the ones before are not free.
+pub fn free_name<E>(stem: &str, mut is_free: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
+    let mut file = format!("{stem}.md");
+    let mut copy = 2;
+    while !is_free(&file)? {
+        file = format!("{stem}-{copy}.md");
+        copy += 1;
+    }
+    Ok(file)
 }
 
 /// Lowercase ASCII letters, digits and single dashes; `otherwise` when nothing is left.

@@ -7,9 +7,14 @@ use std::time::Duration;
 use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use super::conversation::Conversation;
-use super::extract;
 use super::queue::Assignment;
+use super::skills::{self, SkillDraft};
+use super::vocabulary::{self, TermDraft};
+use super::{direct, extract, files};
 use crate::service::{Failure, Outcome, Service};
 
 /// A message that was not processed for so long is dropped: 4 days.
@@ -44,6 +49,7 @@ impl Workers {
                 if let Err(error) = sweeping.purge() {
                     tracing::error!(%error, "sweeping out old dead letters failed");
                 }
+                sweeping.mirror_all();
             }
         })?);
         Ok(Self { service: Arc::clone(service), threads, sweeper })
@@ -89,6 +95,7 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     };
     let Err(failure) = outcome else {
         service.queue.finish(assignment);
+        service.promises.keep(&assignment.key, assignment.id);
         if let Ok(namespace) = service.namespaces.lease(&entry.account, &entry.namespace)
             && let Err(error) = namespace.tidy()
         {
@@ -106,7 +113,10 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     let kept = if entry.failures > service.config.ingestion_retries && !committed() {
         let reason = failure.to_string();
         let letter = DeadLetter { entry: entry.clone(), died_at_ms: now.as_millisecond(), reason };
-        service.store.bury(&letter).map(|()| service.queue.finish(assignment))
+        service.store.bury(&letter).map(|()| {
+            service.promises.keep(&assignment.key, assignment.id);
+            service.queue.finish(assignment);
+        })
     } else {
         let wait = BACKOFF * 2u32.saturating_pow((entry.failures - 1).min(BACKOFF_DOUBLINGS_MAX));
         service.store.note_failure(&entry).map(|()| service.queue.retry(assignment, wait))
@@ -118,18 +128,37 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
 }
 
 fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> {
-    match &entry.work {
+    let namespace = match service.namespaces.lease(&entry.account, &entry.namespace) {
+        // Deleted meanwhile: what was queued for it must not reach a later one of the same name.
+        Err(Failure::NotFound { .. }) => return Ok(service.store.drop_entry(entry.id)?),
+        leased => leased?,
+    };
+    let outcome = match &entry.work {
         QueuedWork::Conversation { request } => {
-            let conversation: Conversation = serde_json::from_value(request.clone()).map_err(Failure::internal)?;
+            let conversation: Conversation = read(request)?;
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
             let drafts = extract::extract(&conversation, accepted_at);
-            let namespace = service.namespaces.lease(&entry.account, &entry.namespace);
-            match namespace.and_then(|namespace| namespace.ingest(entry.id, &conversation, &drafts, now)) {
-                // Deleted meanwhile: what was queued for it must not reach a later one of the same name.
-                Err(Failure::NotFound { .. }) => Ok(service.store.drop_entry(entry.id)?),
-                outcome => outcome,
-            }
+            namespace.ingest(entry.id, now, |desk| files::remember(desk, &conversation, &drafts, now))
+        }
+        QueuedWork::Forget { paths } => namespace.ingest(entry.id, now, |desk| direct::forget(desk, paths)),
+        QueuedWork::Teach { request } => {
+            let terms: Vec<TermDraft> = read(request)?;
+            namespace.ingest(entry.id, now, |desk| vocabulary::teach(desk, &terms))
+        }
+        QueuedWork::ForgetTerms { terms } => namespace.ingest(entry.id, now, |desk| vocabulary::forget(desk, terms)),
+        QueuedWork::Skills { request } => {
+            let skills: Vec<SkillDraft> = read(request)?;
+            namespace.ingest(entry.id, now, |desk| skills::store(desk, &skills, now))
         }
         _ => Err(Failure::internal("a kind of work that this version does not know")),
+    };
+    match outcome {
+        Err(Failure::NotFound { .. }) => Ok(service.store.drop_entry(entry.id)?),
+        outcome => outcome,
     }
+}
+
+/// A request as it was accepted.
+fn read<T: DeserializeOwned>(request: &Value) -> Outcome<T> {
+    T::deserialize(request).map_err(Failure::internal)
 }

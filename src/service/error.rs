@@ -41,6 +41,30 @@ pub enum Failure {
         /// The size and the limit.
         message: String,
     },
+    /// The caller proved nothing.
+    #[error("the signature is missing or wrong")]
+    Unauthenticated,
+    /// The wallet is empty.
+    #[error("{0}")]
+    PaymentRequired(String),
+    /// A limit of the account is reached.
+    #[error("{message}")]
+    LimitReached {
+        /// The specification's error code.
+        code: &'static str,
+        /// Which limit.
+        message: String,
+        /// Seconds until it makes sense to try again.
+        retry_after: u64,
+    },
+    /// Something that is needed is not there just now, or not switched on.
+    #[error("{message}")]
+    Unavailable {
+        /// The specification's error code.
+        code: &'static str,
+        /// What.
+        message: String,
+    },
     /// Our fault; the log has the details.
     #[error("{0}")]
     Internal(String),

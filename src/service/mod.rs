@@ -1,19 +1,27 @@
 //! The service itself, without HTTP: what the API, the command line and the workers all call.
 //!
 //! [`Service`] joins storage and retrieval. [`namespaces`] keeps opened namespaces warm; [`namespace`] is one of them,
-//! with its single writer; [`accounts`] holds accounts and keys; [`retrieval`] answers queries.
+//! with its single writer; [`accounts`] holds accounts and keys; [`retrieval`] answers queries, [`answer`] questions;
+//! [`memories`], [`vocabulary`] and [`skills`] are what a caller reads and writes by name; [`conversations`] and
+//! [`media`] are kept beside the memories.
 
 pub mod accounts;
+pub mod answer;
+pub mod conversations;
 pub mod error;
+pub mod media;
+pub mod memories;
 pub mod namespace;
 pub mod namespaces;
 pub mod retrieval;
+pub mod skills;
+pub mod vocabulary;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use cuebase_storage::Store;
-use cuebase_storage::records::{Enqueued, NamespaceRecord, QueueEntry, QueuedWork};
+use cuebase_storage::records::{Enqueued, NamespaceRecord, QueueEntry, QueuedWork, UsageRecord};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use ulid::Ulid;
@@ -21,26 +29,38 @@ use ulid::Ulid;
 pub use error::{Failure, Outcome};
 use namespaces::Namespaces;
 
+use crate::billing::Billing;
+use crate::billing::meters::{Meter, Permit};
 use crate::config::Config;
 use crate::gateway::sessions::LocalIssuer;
-use crate::ingest::conversation::Conversation;
 use crate::ingest::queue::Queue;
 use crate::model::{Embedder, StaticTable};
+use media::MediaStore;
+use skills::Promises;
 
 /// Identical bodies within this time are one write: 5 minutes.
 const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
 /// Dead letters are kept for 14 days.
 const DEAD_LETTERS_MS: i64 = 14 * 24 * 60 * 60 * 1000;
 
+/// A notification is remembered for so long; the provider gives up repeating it much earlier.
+const NOTIFICATIONS_MS: i64 = 60 * 24 * 60 * 60 * 1000;
+/// Bytes of a secret that the data directory keeps.
+const SECRET_BYTES: usize = 32;
+
 /// An open data directory with everything that works on it.
 pub struct Service {
     /// The settings it was started with.
     pub config: Config,
+    /// Meters, plans, wallets.
+    pub billing: Billing,
     pub(crate) store: Arc<Store>,
     pub(crate) namespaces: Namespaces,
     pub(crate) queue: Queue,
+    pub(crate) promises: Promises,
     pub(crate) issuer: LocalIssuer,
     pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) media: MediaStore,
     /// Held around fingerprint look-up and enqueue; also gives out ids in order.
     ids: Mutex<Ulid>,
 }
@@ -52,49 +72,127 @@ impl Service {
         let store = Arc::new(Store::open(&config.data.join("records"))?);
         let issuer = LocalIssuer::open(&store)?;
         let embedder: Arc<dyn Embedder> = Arc::new(StaticTable::built_in()?);
+        let media = MediaStore::open(&config.data.join("media"), &store)?;
         let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&embedder));
         namespaces.finish_deletions()?;
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
-        let queue = Queue::new(&store.queue_entries()?);
-        let service = Self { config, store, namespaces, queue, issuer, embedder, ids: Mutex::new(newest) };
+        let entries = store.queue_entries()?;
+        let service = Self {
+            billing: Billing::open(&config, &store)?,
+            config,
+            namespaces,
+            queue: Queue::new(&entries),
+            promises: Promises::of(&entries),
+            issuer,
+            embedder,
+            media,
+            ids: Mutex::new(newest),
+            store,
+        };
         service.purge()?;
         Ok(Arc::new(service))
     }
 
-    /// Accepts a conversation: durable when this returns.
-    pub fn accept(&self, namespace: &NamespaceRecord, conversation: &Conversation, body: &[u8]) -> Outcome<Ulid> {
-        let request = serde_json::to_value(conversation).map_err(Failure::internal)?;
-        let now_ms = Timestamp::now().as_millisecond();
-        let NamespaceRecord { account, name, created_at_ms, .. } = namespace;
-        // When it was created, so that a namespace deleted and made again does not remember bodies of the former one.
-        let created = created_at_ms.to_le_bytes();
-        let fingerprint = fingerprint(&[b"memories", account.as_bytes(), name.as_bytes(), &created, body]);
+    /// Accepts a write: durable when this returns. An identical body a short while ago is the same write.
+    pub fn accept(&self, namespace: &NamespaceRecord, work: QueuedWork, body: Option<&[u8]>) -> Outcome<Ulid> {
+        let permit = self.permit_write(&namespace.account, &work)?;
+        self.enqueue(&mut self.ids.lock(), namespace, work, body, permit)
+    }
+
+    /// Leave to have a write counted; none for what is free.
+    fn permit_write(&self, account: &str, work: &QueuedWork) -> Outcome<Option<Permit<'_>>> {
+        if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. }) {
+            return Ok(None);
+        }
+        if matches!(work, QueuedWork::Conversation { .. }) {
+            self.billing.require_balance(account)?;
+        }
+        self.billing.reserve(account, Meter::Writes, || self.memories(account)).map(Some)
+    }
+
+    /// An id that sorts after every one before it.
+    fn fresh_id(&self) -> Ulid {
         let mut newest = self.ids.lock();
-        let id = next_id(*newest, now_ms);
-        let entry = QueueEntry {
-            id,
-            account: account.clone(),
-            namespace: name.clone(),
-            accepted_at_ms: now_ms,
-            failures: 0,
-            work: QueuedWork::Conversation { request },
-        };
-        *newest = id;
-        // The lock is held through the write, so that the queue's order is the order of ids.
-        match self.store.enqueue(&entry, fingerprint, DEDUPLICATION_MS)? {
-            Enqueued::Accepted(id) => {
-                self.queue.add(&entry);
-                Ok(id)
+        *newest = next_id(*newest, Timestamp::now().as_millisecond());
+        *newest
+    }
+
+    /// The lock is held by the caller through the write, so that the queue's order is the order of ids.
+    fn enqueue(
+        &self,
+        newest: &mut Ulid,
+        namespace: &NamespaceRecord,
+        work: QueuedWork,
+        body: Option<&[u8]>,
+        permit: Option<Permit<'_>>,
+    ) -> Outcome<Ulid> {
+        let entry = entry(newest, namespace, work);
+        // When it was created, so that a namespace deleted and made again does not remember bodies of the former one.
+        let created = namespace.created_at_ms.to_le_bytes();
+        let fingerprint = body.map(|body| fingerprint(&[&created, body]));
+        let write = |usage: Option<&UsageRecord>| -> Outcome<(Ulid, bool)> {
+            match self.store.enqueue(&entry, fingerprint, DEDUPLICATION_MS, usage)? {
+                Enqueued::Accepted(id) => {
+                    self.promises.note(&entry);
+                    self.queue.add(&entry);
+                    Ok((id, true))
+                }
+                Enqueued::Duplicate(id) => Ok((id, false)),
             }
-            Enqueued::Duplicate(id) => Ok(id),
+        };
+        match permit {
+            Some(permit) => permit.charge_with(|usage| write(Some(usage))),
+            None => write(None).map(|(id, _)| id),
+        }
+    }
+
+    /// How many memories an account has, over all its namespaces.
+    pub fn memories(&self, account: &str) -> Outcome<u64> {
+        let records = self.store.namespaces(account, None, usize::MAX)?;
+        Ok(records.iter().map(|record| record.memories).sum())
+    }
+
+    /// Debits what was used and tells the payment provider's ledger, for every account.
+    pub fn mirror_all(&self) {
+        for account in self.accounts().unwrap_or_default() {
+            let account = account.account;
+            let told = self.billing.settle(&account).and_then(|_| self.billing.mirror(&account));
+            if let Err(error) = told {
+                tracing::warn!(account, %error, "the payment provider's ledger is behind");
+            }
         }
     }
 
     /// Forgets dead letters and fingerprints that are past their time.
     pub fn purge(&self) -> Outcome<usize> {
         let now_ms = Timestamp::now().as_millisecond();
-        Ok(self.store.purge(now_ms - DEAD_LETTERS_MS, now_ms - DEDUPLICATION_MS)?)
+        self.sweep_media()?;
+        let forgotten = self.store.purge(now_ms - DEAD_LETTERS_MS, now_ms - DEDUPLICATION_MS)?;
+        Ok(forgotten + self.store.purge_notifications(now_ms - NOTIFICATIONS_MS)?)
     }
+}
+
+/// A queue entry with the next id.
+fn entry(newest: &mut Ulid, namespace: &NamespaceRecord, work: QueuedWork) -> QueueEntry {
+    let now_ms = Timestamp::now().as_millisecond();
+    *newest = next_id(*newest, now_ms);
+    QueueEntry {
+        id: *newest,
+        account: namespace.account.clone(),
+        namespace: namespace.name.clone(),
+        accepted_at_ms: now_ms,
+        failures: 0,
+        work,
+    }
+}
+
+/// Random bytes for a secret; none where the system has no randomness.
+pub(crate) fn random_secret() -> Vec<u8> {
+    let mut bytes = vec![0; SECRET_BYTES];
+    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+        bytes.clear();
+    }
+    bytes
 }
 
 /// An id that sorts after `newest`, also when the clock went back.

@@ -1,9 +1,12 @@
 //! Answering a retrieve: a validated request in, hits with everything they carry out.
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use cuebase_retrieval::{Arms, Filter, Hit, Listing, Query, Record, content_terms};
+use cuebase_retrieval::{
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Record, Synonyms, Term, Vocabulary, content_terms,
+};
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
 use jiff::Timestamp;
@@ -39,6 +42,9 @@ pub struct Retrieved {
     /// Best first; absent when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hits: Vec<HitView>,
+    /// What the vocabulary says of terms that the query mentions; absent when it mentions none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defined: Vec<Definition>,
     /// Time in embedding and the cue arm, milliseconds.
     pub vector_ms: f64,
     /// Time in the lexical arm, milliseconds.
@@ -47,6 +53,50 @@ pub struct Retrieved {
     pub graph_ms: f64,
     /// Whether the namespace had to be opened first.
     pub cold_start: bool,
+}
+
+/// A term that a query mentions.
+#[derive(Debug, Serialize)]
+pub struct Definition {
+    term: String,
+    aliases: Vec<String>,
+    definition: String,
+}
+
+/// What a search or a listing found, before it is shown.
+pub struct Findings {
+    /// The open namespace.
+    pub lease: Lease,
+    /// The head that was searched.
+    pub head: Option<String>,
+    /// Best first.
+    pub hits: Vec<Found>,
+    /// The query's telling words, sorted.
+    pub terms: Vec<String>,
+    defined: Vec<Definition>,
+    vector: Duration,
+    lexical: Duration,
+    graph: Duration,
+}
+
+/// A memory that was found.
+pub struct Found {
+    /// The memory.
+    pub record: Arc<Record>,
+    /// The probability that it answers the query; 1 in a listing.
+    pub score: f32,
+    /// What produced it; nothing in a listing.
+    pub arms: Arms,
+    /// For a match of the graph alone: the path of the hit that pulled it in.
+    pub via: Option<String>,
+}
+
+impl Found {
+    /// The names of the arms that produced it.
+    pub fn matched(&self) -> Vec<&'static str> {
+        let arms = [("lexical", self.arms.lexical), ("cue", self.arms.cue), ("graph", self.arms.graph)];
+        arms.into_iter().filter_map(|(name, did)| did.then_some(name)).collect()
+    }
 }
 
 /// A memory as the API shows it.
@@ -99,101 +149,168 @@ struct RelationView {
 impl Service {
     /// Retrieves from a namespace that the caller may read.
     pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Retrieved> {
+        let found = self.find(account, namespace, request)?;
+        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+        Ok(Retrieved {
+            hits: found.views(request.full)?,
+            defined: found.defined,
+            vector_ms: milliseconds(found.vector),
+            lexical_ms: milliseconds(found.lexical),
+            graph_ms: milliseconds(found.graph),
+            cold_start: found.lease.cold,
+        })
+    }
+
+    /// Searches, or lists where there is no query.
+    pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
         self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
         let snapshot = lease.snapshot();
         let now = Timestamp::now().as_millisecond();
-        let mut answer =
-            Retrieved { hits: Vec::new(), vector_ms: 0.0, lexical_ms: 0.0, graph_ms: 0.0, cold_start: lease.cold };
-        let (hits, terms) = match &request.query {
-            None => {
-                let listing = Listing { filter: &request.filter, limit: request.limit, now };
-                let listed = snapshot.list(&listing).into_iter().map(|record| (record, 1.0, Arms::default(), None));
-                // Everything that is listed scores 1, so a floor never hides it.
-                (listed.collect::<Vec<_>>(), Vec::new())
-            }
-            Some(text) => {
-                let began = Instant::now();
-                let vector = self.embedder.embed(text);
-                let embedding = began.elapsed();
-                let known = vector.iter().any(|value| *value != 0.0);
-                let query = Query {
-                    text,
-                    vector: known.then_some(vector.as_slice()),
-                    filter: &request.filter,
-                    min_score: request.min_score,
-                    limit: request.limit,
-                    now,
-                };
-                let outcome = snapshot.search(&query)?;
-                let milliseconds = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
-                answer.vector_ms = milliseconds(outcome.vector + embedding);
-                answer.lexical_ms = milliseconds(outcome.lexical);
-                answer.graph_ms = milliseconds(outcome.graph);
-                let hits =
-                    outcome.hits.into_iter().map(|Hit { record, score, arms, via, .. }| (record, score, arms, via));
-                let mut terms = content_terms(text);
-                terms.sort();
-                (hits.collect(), terms)
-            }
+        let mut findings = Findings {
+            head: snapshot.head().map(str::to_owned),
+            hits: Vec::new(),
+            terms: Vec::new(),
+            defined: Vec::new(),
+            vector: Duration::ZERO,
+            lexical: Duration::ZERO,
+            graph: Duration::ZERO,
+            lease,
         };
-        let mut full = if request.full {
-            let paths: Vec<&str> = hits.iter().map(|(record, ..)| record.memory.path.as_str()).collect();
-            histories(&lease, snapshot.head(), &paths)?.into_iter()
-        } else {
-            Vec::new().into_iter()
+        let Some(text) = &request.query else {
+            let listing = Listing { filter: &request.filter, limit: request.limit, now };
+            // Everything that is listed scores 1, so a floor never hides it.
+            let found = |record| Found { record, score: 1.0, arms: Arms::default(), via: None };
+            findings.hits = snapshot.list(&listing).into_iter().map(found).collect();
+            return Ok(findings);
         };
-        answer.hits = hits
-            .into_iter()
-            .map(|(record, score, arms, via)| view(&record, score, arms, via, &terms, full.next()))
-            .collect();
-        Ok(answer)
+        let vocabulary = findings.lease.vocabulary();
+        let mentions = vocabulary.mentions(text);
+        let synonyms = vocabulary.synonyms(text, &mentions);
+        let began = Instant::now();
+        let vector = self.embedder.embed(&spelled_out(text, &synonyms));
+        let embedding = began.elapsed();
+        let known = vector.iter().any(|value| *value != 0.0);
+        let query = Query {
+            text,
+            synonyms: &synonyms,
+            vector: known.then_some(vector.as_slice()),
+            filter: &request.filter,
+            min_score: request.min_score,
+            limit: request.limit,
+            now,
+        };
+        let outcome = snapshot.search(&query)?;
+        findings.vector = outcome.vector + embedding;
+        findings.lexical = outcome.lexical;
+        findings.graph = outcome.graph;
+        let found = |Hit { record, score, arms, via, .. }| Found { record, score, arms, via };
+        findings.hits = outcome.hits.into_iter().map(found).collect();
+        findings.terms = content_terms(text);
+        for other in synonyms.iter().flat_map(|synonyms| &synonyms.forms) {
+            findings.terms.extend(content_terms(other));
+        }
+        findings.terms.sort();
+        findings.defined = defined(&vocabulary, &mentions);
+        Ok(findings)
     }
 }
 
-fn view(
-    record: &Arc<Record>,
-    score: f32,
-    arms: Arms,
-    via: Option<String>,
-    terms: &[String],
-    history: Option<(Vec<RevisionView>, String)>,
-) -> HitView {
-    let memory = &record.memory;
-    // Written by ourselves; a record of another shape shows as unknown.
-    let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
-    let time = |at: Option<i64>| at.and_then(format_ms);
-    let matched = [("lexical", arms.lexical), ("cue", arms.cue), ("graph", arms.graph)];
-    let relation = |relation: &cuebase_retrieval::Relation| RelationView {
-        path: relation.path.clone(),
-        kind: relation.kind.clone(),
-        snippet: relation.snippet.clone(),
-    };
-    HitView {
-        path: memory.path.clone(),
-        content: memory.content.clone(),
-        sections: matching_sections(&memory.content, terms),
-        score,
-        matched: matched.into_iter().filter_map(|(name, did)| did.then_some(name)).collect(),
-        via,
-        created_at: time(memory.created),
-        updated_at: time(memory.updated),
-        occurred_at: time(memory.occurred),
-        expires_at: details.expires_at.map(|at| at.to_string()),
-        occurred_precision: details.occurred_precision,
-        occurred_source: details.occurred_source,
-        user_tags: memory.user_tags.clone(),
-        tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
-        created: time(memory.created).unwrap_or_default(),
-        updated: time(memory.updated).unwrap_or_default(),
-        full: history.map(|(revisions, last_diff)| FullView {
-            revisions,
-            last_diff,
-            relations: memory.relations.iter().map(relation).collect(),
-            cues: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
-            sources: details.sources,
-        }),
+/// The query with the first other form of every term put beside the one that was written, for its embedding.
+fn spelled_out(text: &str, synonyms: &[Synonyms]) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in synonyms {
+        spelled.push_str(text.get(at..part.range.end).unwrap_or_default());
+        at = part.range.end;
+        if let Some(form) = part.forms.first() {
+            spelled.push(' ');
+            spelled.push_str(form);
+        }
     }
+    spelled.push_str(text.get(at..).unwrap_or_default());
+    spelled
+}
+
+/// Each mentioned term once, in the order of their first mention.
+fn defined(vocabulary: &Vocabulary, mentions: &[Mention]) -> Vec<Definition> {
+    let mut seen = HashSet::new();
+    let numbers = mentions.iter().flat_map(|mention| &mention.terms).filter(|number| seen.insert(**number));
+    let terms = numbers.filter_map(|number| vocabulary.term(*number)).cloned();
+    terms.map(|Term { term, aliases, definition }| Definition { term, aliases, definition }).collect()
+}
+
+impl Findings {
+    /// The hits as the API shows them, with their histories where those were asked for.
+    pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
+        let paths: Vec<&str> = self.hits.iter().map(|hit| hit.record.memory.path.as_str()).collect();
+        let mut histories = if full {
+            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter()
+        } else {
+            Vec::new().into_iter()
+        };
+        Ok(self.hits.iter().map(|hit| HitView::of(hit, &self.terms, histories.next())).collect())
+    }
+}
+
+impl HitView {
+    fn of(found: &Found, terms: &[String], history: Option<History>) -> Self {
+        let sections = matching_sections(&found.record.memory.content, terms);
+        Self {
+            matched: found.matched(),
+            via: found.via.clone(),
+            ..Self::plain(&found.record.memory, found.score, sections, history)
+        }
+    }
+
+    /// A memory that nobody searched for.
+    pub fn plain(memory: &Memory, score: f32, sections: Vec<String>, history: Option<History>) -> Self {
+        // Written by ourselves; a record of another shape shows as unknown.
+        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+        let time = |at: Option<i64>| at.and_then(format_ms);
+        let relation = |relation: &cuebase_retrieval::Relation| RelationView {
+            path: relation.path.clone(),
+            kind: relation.kind.clone(),
+            snippet: relation.snippet.clone(),
+        };
+        Self {
+            path: memory.path.clone(),
+            content: memory.content.clone(),
+            sections,
+            score,
+            matched: Vec::new(),
+            via: None,
+            created_at: time(memory.created),
+            updated_at: time(memory.updated),
+            occurred_at: time(memory.occurred),
+            expires_at: details.expires_at.map(|at| at.to_string()),
+            occurred_precision: details.occurred_precision,
+            occurred_source: details.occurred_source,
+            user_tags: memory.user_tags.clone(),
+            tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
+            created: time(memory.created).unwrap_or_default(),
+            updated: time(memory.updated).unwrap_or_default(),
+            full: history.map(|History { revisions, last_diff }| FullView {
+                revisions,
+                last_diff,
+                relations: memory.relations.iter().map(relation).collect(),
+                cues: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
+                sources: details.sources,
+            }),
+        }
+    }
+
+    /// The memory's body.
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+}
+
+/// What git remembers of a memory.
+#[derive(Default)]
+pub struct History {
+    revisions: Vec<RevisionView>,
+    last_diff: String,
 }
 
 /// The names of the sections that hold a word of the query.
@@ -207,9 +324,9 @@ fn matching_sections(content: &str, terms: &[String]) -> Vec<String> {
 }
 
 /// Revisions and last diff of each path, as of a head.
-fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<(Vec<RevisionView>, String)>> {
+pub(super) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<History>> {
     let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
-        return Ok(paths.iter().map(|_| (Vec::new(), String::new())).collect());
+        return Ok(paths.iter().map(|_| History::default()).collect());
     };
     let repository = lease.repository();
     let found = repository.histories(head, paths, REVISIONS_MAX)?;
@@ -228,7 +345,7 @@ fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<(
             at: format_ms(commit.at_seconds.saturating_mul(1000)),
             message: commit.message.trim_end().to_owned(),
         });
-        histories.push((revisions.collect(), diff));
+        histories.push(History { revisions: revisions.collect(), last_diff: diff });
     }
     Ok(histories)
 }

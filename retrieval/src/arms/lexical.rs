@@ -8,7 +8,7 @@ use std::path::Path;
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
 use tantivy::directory::MmapDirectory;
-use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal, SegmentReader};
 use tantivy::{TantivyDocument, Term};
@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::filter::Bitmap;
 use crate::memory::Memory;
 use crate::text;
+use crate::vocabulary::Synonyms;
 
 /// Memory that the text index's writer may fill before it writes a segment: tantivy's minimum.
 const WRITER_BYTES: usize = 15_000_000;
@@ -133,31 +134,85 @@ impl LexicalIndex {
 }
 
 impl LexicalSnapshot {
-    /// Every allowed memory that holds a term of the query.
-    pub(crate) fn search(&self, query: &str, allowed: Option<&Bitmap>) -> Result<LexicalMatches> {
-        let mut terms = text::content_terms(query);
+    /// Every allowed memory that holds a term of the query, or of another way of writing a part of it.
+    pub(crate) fn search(
+        &self,
+        query: &str,
+        synonyms: &[Synonyms],
+        allowed: Option<&Bitmap>,
+    ) -> Result<LexicalMatches> {
+        let mut clauses: Vec<Clause> = Vec::new();
+        let mut matches = LexicalMatches::default();
+        let mut rest = String::new();
+        let mut at = 0;
+        for part in synonyms {
+            rest.push_str(query.get(at..part.range.start).unwrap_or_default());
+            rest.push(' ');
+            at = part.range.end;
+            let written = query.get(part.range.clone()).unwrap_or_default();
+            let mut ways: Vec<Box<dyn Query>> = Vec::new();
+            let mut known = Known::default();
+            for form in std::iter::once(written).chain(part.forms.iter().map(String::as_str)) {
+                let (way, found) = self.any_of(form)?;
+                if !way.is_empty() {
+                    ways.push(Box::new(BooleanQuery::new(way)));
+                }
+                // Any one way counts as the whole, so the part can reach what its best way can.
+                known = Known { ceiling: known.ceiling.max(found.ceiling), terms: known.terms.max(found.terms.min(1)) };
+            }
+            matches.add(known);
+            if !ways.is_empty() {
+                clauses.push((Occur::Should, Box::new(DisjunctionMaxQuery::new(ways))));
+            }
+        }
+        rest.push_str(query.get(at..).unwrap_or_default());
+        let (way, known) = self.any_of(&rest)?;
+        matches.add(known);
+        clauses.extend(way);
+        if !clauses.is_empty() {
+            let collector = EveryMatch { allowed: allowed.cloned() };
+            matches.scores = self.searcher.search(&BooleanQuery::new(clauses), &collector)?;
+        }
+        Ok(matches)
+    }
+
+    /// Clauses for any of a text's terms, the more the better.
+    fn any_of(&self, text: &str) -> Result<(Vec<Clause>, Known)> {
+        let mut terms = text::content_terms(text);
         terms.sort();
         terms.dedup();
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        let mut matches = LexicalMatches::default();
+        let mut clauses: Vec<Clause> = Vec::new();
+        let mut known = Known::default();
         let memories = self.searcher.num_docs() as f32;
         for term in terms {
             let in_text = Term::from_field_text(self.fields.text, &term);
             let in_cues = Term::from_field_text(self.fields.cues, &term);
             let frequency = self.searcher.doc_freq(&in_text)?;
             if frequency > 0 {
-                matches.ceiling += idf(memories, frequency as f32) * SATURATION;
-                matches.terms += 1;
+                known.ceiling += idf(memories, frequency as f32) * SATURATION;
+                known.terms += 1;
             }
             clauses.push((Occur::Should, Box::new(TermQuery::new(in_text, IndexRecordOption::WithFreqs))));
             let in_cues = Box::new(TermQuery::new(in_cues, IndexRecordOption::WithFreqs));
             clauses.push((Occur::Should, Box::new(BoostQuery::new(in_cues, CUES_BOOST))));
         }
-        if !clauses.is_empty() {
-            let collector = EveryMatch { allowed: allowed.cloned() };
-            matches.scores = self.searcher.search(&BooleanQuery::new(clauses), &collector)?;
-        }
-        Ok(matches)
+        Ok((clauses, known))
+    }
+}
+
+type Clause = (Occur, Box<dyn Query>);
+
+/// What the index knows of a part of the query.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    ceiling: f32,
+    terms: usize,
+}
+
+impl LexicalMatches {
+    fn add(&mut self, known: Known) {
+        self.ceiling += known.ceiling;
+        self.terms += known.terms;
     }
 }
 

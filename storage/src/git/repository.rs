@@ -115,14 +115,33 @@ impl Repository {
         Ok(Some(blob(&repository, id)?))
     }
 
-    /// The files that differ between two commits; from nothing, every file.
-    pub fn changes(&self, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
+    /// Many files as they were at a commit, in the order asked for.
+    pub fn read_all(&self, commit: CommitId, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         let repository = self.open()?;
         let mut trees = Trees::new(&repository);
-        let old = from.map(|commit| trees.root_of(commit.0)).transpose()?;
-        let new = trees.root_of(to.0)?;
+        let root = trees.root_of(commit.0)?;
+        let mut read = |path: &&str| trees.file(root, path)?.map(|id| blob(&repository, id)).transpose();
+        paths.iter().map(|path| read(path)).collect()
+    }
+
+    /// The files that differ between two commits; from nothing, every file.
+    pub fn changes(&self, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
+        self.changes_below("", from, to)
+    }
+
+    /// The same for the files below a directory of the root; an empty name is the root itself.
+    pub fn changes_below(&self, folder: &str, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
+        let repository = self.open()?;
+        let mut trees = Trees::new(&repository);
+        let mut tree_of = |commit: CommitId| {
+            let root = trees.root_of(commit.0)?;
+            if folder.is_empty() { Ok(Some(root)) } else { trees.folder(root, folder) }
+        };
+        let old = from.map(&mut tree_of).transpose()?.flatten();
+        let new = tree_of(to)?;
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let mut differing = Vec::new();
-        trees.compare(old, Some(new), "", &mut differing)?;
+        trees.compare(old, new, &prefix, &mut differing)?;
         let read = |(path, id): (String, Option<ObjectId>)| {
             let content = id.map(|id| blob(&repository, id)).transpose()?;
             Ok(Change { path, content })
@@ -312,6 +331,14 @@ impl<'a> Trees<'a> {
         match self.read.entry(id) {
             std::collections::hash_map::Entry::Occupied(found) => Ok(found.into_mut()),
             std::collections::hash_map::Entry::Vacant(slot) => Ok(slot.insert(read_tree(self.repository, id)?)),
+        }
+    }
+
+    /// A directory of the root.
+    fn folder(&mut self, root: ObjectId, name: &str) -> Result<Option<ObjectId>> {
+        match self.get(root)?.get(name.as_bytes()) {
+            Some(TreeEntry::Directory(id)) => Ok(Some(*id)),
+            _ => Ok(None),
         }
     }
 

@@ -103,6 +103,30 @@ impl KeyValueStore {
         Ok(entries)
     }
 
+    /// Up to `limit` entries whose key starts with `prefix` and is less than `before`, in falling key order.
+    pub(crate) fn scan_back(
+        &self,
+        column: Column,
+        prefix: &[u8],
+        before: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        // Ids are no longer than this, and no byte is greater.
+        let end = [prefix, &[0xff; 32]].concat();
+        let from = before.unwrap_or(&end);
+        let mut entries = Vec::new();
+        for entry in self.db.iterator_cf(self.family(column)?, IteratorMode::From(from, Direction::Reverse)) {
+            let (key, value) = entry.map_err(engine)?;
+            if entries.len() == limit || !key.starts_with(prefix) {
+                break;
+            }
+            if before.is_none_or(|before| &*key < before) {
+                entries.push((key.into_vec(), value.into_vec()));
+            }
+        }
+        Ok(entries)
+    }
+
     /// Applies a batch atomically.
     pub fn write(&self, batch: Batch, durability: Durability) -> Result<()> {
         let mut changes = WriteBatch::default();

@@ -10,6 +10,15 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrontMatter {
+    /// A skill's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What a skill is for, one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How sure whoever wrote it was, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
     /// Tags set by the caller: lowercase, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -55,12 +64,13 @@ pub struct FrontMatter {
 }
 
 /// How exact a time is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OccurredPrecision {
     /// A calendar date, held as noon UTC.
     Day,
     /// A point in time.
+    #[default]
     Instant,
 }
 

@@ -14,14 +14,17 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, [`path`] says where a file may live.
+//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, [`path`] says where a file may live;
+//! [`term_file`] is the same idea for a term of the vocabulary.
 
 pub mod front_matter;
 pub mod markdown;
 pub mod path;
+pub mod term_file;
 
 pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, Source};
 pub use path::{MemoryPath, Tier};
+pub use term_file::TermFile;
 
 use crate::error::{Error, Result};
 
@@ -40,30 +43,38 @@ impl MemoryFile {
     /// Reads a file. One without front matter is all body; a file that opens a front matter must close it and hold a
     /// YAML mapping there.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(bytes).map_err(|e| Error::invalid("memory file", e))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() };
-        let Some(rest) = text.strip_prefix(FENCE) else {
-            return Ok(Self { front: FrontMatter::default(), body: text });
-        };
-        let (yaml, body) = if let Some(body) = rest.strip_prefix(FENCE) {
-            ("", body)
-        } else if let Some((yaml, body)) = rest.split_once("\n---\n") {
-            (yaml, body)
-        } else if let Some(yaml) = rest.strip_suffix("\n---") {
-            (yaml, "")
-        } else {
-            return Err(Error::invalid("memory file", "the front matter is not closed by a line of ---"));
-        };
-        Ok(Self { front: FrontMatter::parse(yaml)?, body: body.strip_prefix('\n').unwrap_or(body).to_owned() })
+        let (yaml, body) = fenced(bytes)?;
+        Ok(Self { front: FrontMatter::parse(&yaml)?, body })
     }
 
     /// Writes the file; [`MemoryFile::parse`] reads the same back.
     pub fn render(&self) -> Result<String> {
-        let yaml = self.front.render()?;
-        let newline = if self.body.ends_with('\n') || self.body.is_empty() { "" } else { "\n" };
-        Ok(format!("{FENCE}{yaml}{FENCE}\n{}{newline}", self.body))
+        Ok(render(&self.front.render()?, &self.body))
     }
+}
+
+/// Takes a file apart: what stands between the fences, and what comes after them.
+fn fenced(bytes: &[u8]) -> Result<(String, String)> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Error::invalid("memory file", e))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let Some(rest) = text.strip_prefix(FENCE) else { return Ok((String::new(), text)) };
+    let (yaml, body) = if let Some(body) = rest.strip_prefix(FENCE) {
+        ("", body)
+    } else if let Some((yaml, body)) = rest.split_once("\n---\n") {
+        (yaml, body)
+    } else if let Some(yaml) = rest.strip_suffix("\n---") {
+        (yaml, "")
+    } else {
+        return Err(Error::invalid("memory file", "the front matter is not closed by a line of ---"));
+    };
+    Ok((yaml.to_owned(), body.strip_prefix('\n').unwrap_or(body).to_owned()))
+}
+
+/// Puts a file together, ending in a newline.
+fn render(yaml: &str, body: &str) -> String {
+    let newline = if body.ends_with('\n') || body.is_empty() { "" } else { "\n" };
+    format!("{FENCE}{yaml}{FENCE}\n{body}{newline}")
 }
 
 #[cfg(test)]

@@ -12,14 +12,26 @@ use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, KeyValueStore};
 
 mod accounts;
+mod animals;
 mod api_keys;
+mod billing;
+mod conversations;
+mod media;
 mod namespaces;
 mod queue;
+mod usage;
+mod vocabulary;
 
 pub use accounts::AccountRecord;
+pub use animals::AnimalRecord;
 pub use api_keys::ApiKeyRecord;
+pub use billing::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
+pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
+pub use media::MediaRecord;
 pub use namespaces::NamespaceRecord;
 pub use queue::{DeadLetter, Enqueued, QueueEntry, QueuedWork};
+pub use usage::UsageRecord;
+pub use vocabulary::{TermChange, TermRecord};
 
 /// The first byte of every record's value.
 pub const RECORD_FORMAT: u8 = 1;
@@ -53,14 +65,14 @@ impl Store {
         Ok(store)
     }
 
-    /// The local issuer's signing key (PKCS#8), made by `mint` the first time.
-    pub fn issuer_key(&self, mint: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
-        if let Some(key) = self.kv.get(Column::Meta, b"issuer")? {
+    /// A secret of this data directory by its name (see [`Column::Meta`]), made by `mint` the first time.
+    pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
+        if let Some(key) = self.kv.get(Column::Meta, name.as_bytes())? {
             return Ok(key);
         }
         let key = mint();
         let mut batch = Batch::new();
-        batch.put(Column::Meta, "issuer", key.clone());
+        batch.put(Column::Meta, name, key.clone());
         self.kv.write(batch, Durability::Synced)?;
         Ok(key)
     }

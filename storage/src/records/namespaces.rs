@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Store, decode, encode};
 use crate::error::Result;
-use crate::key_value::columns::joined;
+use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column, Durability};
 
 /// What is known of a namespace.
@@ -46,8 +46,8 @@ impl Store {
         entries.iter().map(|(_, value)| decode(Column::Namespaces, value)).collect()
     }
 
-    /// Takes a namespace out of every listing and drops its queued and dead work, in one step; its files are removed afterwards,
-    /// and [`Store::finish_deletion`] says so. Returns false when there is no such namespace.
+    /// Takes a namespace out of every listing, with its vocabulary, conversations and media, and drops its queued and
+    /// dead work, in one step; its files are removed afterwards, and [`Store::finish_deletion`] says so. Returns false when there is no such namespace.
     pub fn begin_deletion(&self, account: &str, name: &str) -> Result<bool> {
         let key = joined(account, name);
         if self.kv.get(Column::Namespaces, &key)?.is_none() {
@@ -66,9 +66,13 @@ impl Store {
                 batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
             }
         }
-        for (key, _) in self.kv.scan(Column::Vocab, &[&joined(account, name)[..], &[0]].concat(), None, usize::MAX)? {
-            batch.delete(Column::Vocab, key);
+        for column in [Column::Vocab, Column::VocabForms] {
+            for (key, _) in self.kv.scan(column, &prefix(&[account, name]), None, usize::MAX)? {
+                batch.delete(column, key);
+            }
         }
+        self.drop_conversations(&mut batch, account, name)?;
+        self.drop_media(&mut batch, account, name)?;
         self.kv.write(batch, Durability::Synced)?;
         Ok(true)
     }

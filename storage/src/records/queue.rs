@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::namespaces;
-use super::{NamespaceRecord, Store, decode, encode};
+use super::{NamespaceRecord, Store, TermChange, UsageRecord, decode, encode, namespaces, usage};
 use crate::error::{Error, Result};
+use crate::key_value::columns::prefix;
 use crate::key_value::{Batch, Column, Durability};
 
 /// What a queue entry asks for.
@@ -21,6 +21,55 @@ pub enum QueuedWork {
         /// The request, as the server's ingestion understands it.
         request: serde_json::Value,
     },
+    /// Memories to forget.
+    Forget {
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// Terms to learn.
+    Teach {
+        /// The terms, as the server's ingestion understands them.
+        request: serde_json::Value,
+    },
+    /// Terms to forget.
+    ForgetTerms {
+        /// Their canonical forms.
+        terms: Vec<String>,
+    },
+    /// Skills to store.
+    Skills {
+        /// The skills with their paths, as the server's ingestion understands them.
+        request: serde_json::Value,
+    },
+}
+
+impl QueuedWork {
+    /// A word for the kind of work.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Conversation { .. } => "memories",
+            Self::Forget { .. } => "forget",
+            Self::Teach { .. } => "teach",
+            Self::ForgetTerms { .. } => "forget-terms",
+            Self::Skills { .. } => "skills",
+        }
+    }
+
+    /// Which former bodies may come again once this was accepted: `teach A, teach B, teach A` must end with A.
+    fn voids(&self) -> Voids {
+        match self {
+            Self::Conversation { .. } => Voids::Nothing,
+            Self::Teach { .. } | Self::Skills { .. } => Voids::ItsKind,
+            Self::Forget { .. } | Self::ForgetTerms { .. } => Voids::Everything,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voids {
+    Nothing,
+    ItsKind,
+    Everything,
 }
 
 /// An accepted write.
@@ -67,20 +116,47 @@ struct Fingerprint {
 }
 
 impl Store {
-    /// Accepts a write durably, unless the same fingerprint was accepted less than `window_ms` before.
+    /// Accepts a write durably, unless the same body was accepted for the same kind of work less than `window_ms`
+    /// before and nothing since has undone it. A meter counts with it, or not at all.
     ///
-    /// Callers serialise calls with the same fingerprint; the service holds one lock around this.
-    pub fn enqueue(&self, entry: &QueueEntry, fingerprint: [u8; 32], window_ms: i64) -> Result<Enqueued> {
-        if let Some(bytes) = self.kv.get(Column::Deduplication, &fingerprint)? {
+    /// Callers serialise calls; the service holds one lock around this.
+    pub fn enqueue(
+        &self,
+        entry: &QueueEntry,
+        fingerprint: Option<[u8; 32]>,
+        window_ms: i64,
+        usage: Option<&UsageRecord>,
+    ) -> Result<Enqueued> {
+        let QueueEntry { account, namespace, work, .. } = entry;
+        let kind = prefix(&[account, namespace, work.kind()]);
+        let print = fingerprint.map(|hash| [kind.as_slice(), &hash].concat());
+        if let Some(print) = &print
+            && let Some(bytes) = self.kv.get(Column::Deduplication, print)?
+        {
             let seen: Fingerprint = decode(Column::Deduplication, &bytes)?;
             if (0..window_ms).contains(&(entry.accepted_at_ms - seen.at_ms)) {
                 return Ok(Enqueued::Duplicate(seen.id));
             }
         }
         let mut batch = Batch::new();
+        let voided = match work.voids() {
+            Voids::Nothing => None,
+            Voids::ItsKind => Some(kind),
+            Voids::Everything => Some(prefix(&[account, namespace])),
+        };
+        if let Some(voided) = voided {
+            for (key, _) in self.kv.scan(Column::Deduplication, &voided, None, usize::MAX)? {
+                batch.delete(Column::Deduplication, key);
+            }
+        }
         batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
-        let seen = Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms };
-        batch.put(Column::Deduplication, fingerprint, encode(&seen)?);
+        if let Some(print) = print {
+            let seen = Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms };
+            batch.put(Column::Deduplication, print, encode(&seen)?);
+        }
+        if let Some(usage) = usage {
+            usage::put(&mut batch, usage)?;
+        }
         self.kv.write(batch, Durability::Synced)?;
         Ok(Enqueued::Accepted(entry.id))
     }
@@ -97,12 +173,15 @@ impl Store {
         found.map(|bytes| decode(Column::Queue, &bytes)).transpose()
     }
 
-    /// An entry is ingested: it leaves the queue as the namespace's head moves.
+    /// Writes are in: the entries of those that came through the queue leave as the namespace's head and vocabulary move.
     ///
     /// Buffered: after a loss of power the entry is back and the head behind, and ingestion finds its own commit in git.
-    pub fn acknowledge(&self, id: Ulid, namespace: &NamespaceRecord) -> Result<()> {
+    pub fn acknowledge(&self, ids: &[Ulid], namespace: &NamespaceRecord, terms: &[TermChange]) -> Result<()> {
         let mut batch = Batch::new();
-        batch.delete(Column::Queue, id.to_bytes());
+        for id in ids {
+            batch.delete(Column::Queue, id.to_bytes());
+        }
+        self.change_terms(&mut batch, namespace, terms)?;
         namespaces::put(&mut batch, namespace)?;
         self.kv.write(batch, Durability::Buffered)
     }
@@ -209,11 +288,27 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Store::open(folder.path()).expect("opens");
         let print = [7; 32];
-        assert_eq!(store.enqueue(&entry(1, 0), print, 300), Ok2(Enqueued::Accepted(Ulid::from(1))));
-        assert_eq!(store.enqueue(&entry(2, 299), print, 300), Ok2(Enqueued::Duplicate(Ulid::from(1))));
-        assert_eq!(store.enqueue(&entry(3, 300), print, 300), Ok2(Enqueued::Accepted(Ulid::from(3))));
+        assert_eq!(store.enqueue(&entry(1, 0), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(1))));
+        assert_eq!(store.enqueue(&entry(2, 299), Some(print), 300, None), Ok2(Enqueued::Duplicate(Ulid::from(1))));
+        assert_eq!(store.enqueue(&entry(3, 300), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(3))));
         let ids: Vec<u128> = store.queue_entries().expect("reads").iter().map(|e| e.id.into()).collect();
         assert_eq!(ids, [1, 3]);
+    }
+
+    #[test]
+    fn what_was_rewritten_or_forgotten_meanwhile_may_come_again() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = Store::open(folder.path()).expect("opens");
+        let teach = |id| QueueEntry { work: QueuedWork::Teach { request: serde_json::Value::Null }, ..entry(id, 0) };
+        let accepted = |entry: &QueueEntry, print: [u8; 32]| {
+            matches!(store.enqueue(entry, Some(print), 300, None), Ok(Enqueued::Accepted(_)))
+        };
+        assert!(accepted(&teach(1), [1; 32]) && !accepted(&teach(2), [1; 32]));
+        assert!(accepted(&teach(3), [2; 32]) && accepted(&teach(4), [1; 32]), "rewritten in between");
+        assert!(accepted(&entry(5, 0), [1; 32]) && accepted(&entry(6, 0), [2; 32]) && !accepted(&entry(7, 0), [1; 32]));
+        let forget = QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(8, 0) };
+        store.enqueue(&forget, None, 300, None).expect("enqueues");
+        assert!(accepted(&entry(9, 0), [1; 32]) && accepted(&teach(10), [1; 32]), "forgotten in between");
     }
 
     #[test]
@@ -221,8 +316,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         {
             let store = Store::open(folder.path()).expect("opens");
-            store.enqueue(&entry(1, 5), [1; 32], 300).expect("enqueues");
-            store.enqueue(&entry(2, 6), [2; 32], 300).expect("enqueues");
+            store.enqueue(&entry(1, 5), Some([1; 32]), 300, None).expect("enqueues");
+            store.enqueue(&entry(2, 6), Some([2; 32]), 300, None).expect("enqueues");
         }
         let store = Store::open(folder.path()).expect("opens again");
         assert_eq!(store.queue_entries().expect("reads"), [entry(1, 5), entry(2, 6)]);

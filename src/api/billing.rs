@@ -1,0 +1,70 @@
+//! `/v1/usage` and `/v1/billing`: what was used, the wallet, and paying.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Call, Incoming, Reply, invalid_body};
+use crate::billing::notifications::Signature;
+use crate::service::{Failure, Outcome};
+
+#[derive(Deserialize)]
+struct Recharge {
+    #[serde(default)]
+    amount_paise: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Subscribe {
+    #[serde(default)]
+    plan: Option<Value>,
+}
+
+/// `GET /v1/usage`.
+pub fn usage(call: &Call) -> Outcome<Reply> {
+    let memories = call.service.memories(call.account())?;
+    Reply::ok(&call.service.billing.usage(call.account(), memories)?)
+}
+
+/// `GET /v1/billing`.
+pub fn statement(call: &Call) -> Outcome<Reply> {
+    Reply::ok(&call.service.billing.statement(call.account())?)
+}
+
+/// `POST /v1/billing/recharge`.
+pub fn recharge(call: &Call) -> Outcome<Reply> {
+    let body: Recharge = call.json()?;
+    let amount = body.amount_paise.as_ref().and_then(whole);
+    let amount = amount.ok_or_else(|| invalid_body("amount_paise must be a whole number of paise"))?;
+    let checkout = call.service.billing.recharge(call.account(), call.principal.email(), amount)?;
+    Reply::ok(&json!({"payment_link": checkout.link, "payment_id": checkout.id}))
+}
+
+/// A whole number; one that is out of range is as large as can be.
+fn whole(value: &Value) -> Option<i64> {
+    let number = value.as_number()?;
+    number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)).or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        // Casting saturates.
+        Some(float as i64)
+    })
+}
+
+/// `POST /v1/billing/subscribe`.
+pub fn subscribe(call: &Call) -> Outcome<Reply> {
+    let body: Subscribe = call.json()?;
+    let plan = body.plan.as_ref().and_then(Value::as_str);
+    let plan = plan.ok_or_else(|| Failure::invalid("unknown_plan", "plan must be starter, growth, scale or max"))?;
+    let checkout = call.service.billing.subscribe(call.account(), call.principal.email(), plan)?;
+    Reply::ok(&json!({"payment_link": checkout.link}))
+}
+
+/// `POST /v1/billing/notifications`: from the payment provider, proved by its signature.
+pub fn notification(request: &Incoming) -> Outcome<Reply> {
+    let headers = Signature {
+        id: request.header("webhook-id"),
+        timestamp: request.header("webhook-timestamp"),
+        signature: request.header("webhook-signature"),
+    };
+    let processed = request.service.billing.notification(&headers, &request.body)?;
+    Reply::ok(&json!({"received": true, "processed": processed}))
+}

@@ -1,0 +1,240 @@
+//! What the payment provider tells us, signed as the Standard Webhooks specification has it
+//! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, base64, `v1,` before it.
+
+use aws_lc_rs::hmac;
+use cuebase_storage::Store;
+use cuebase_storage::records::{BillingChange, PaymentRecord};
+use data_encoding::BASE64;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Billing;
+use super::wallet::transaction;
+use crate::config::PLANS;
+use crate::service::{Failure, Outcome};
+
+/// How far a notification's clock may be from ours, seconds.
+const TOLERANCE_SECONDS: i64 = 5 * 60;
+/// The longest id.
+const ID_BYTES_MAX: usize = 256;
+/// Under this name the metadata of a payment or subscription carries the account.
+pub const ACCOUNT: &str = "cuebase_account";
+/// Under this name it carries the amount of a recharge.
+pub const AMOUNT: &str = "cuebase_recharge_paise";
+/// Under this name it carries the plan.
+pub const PLAN: &str = "cuebase_plan";
+
+/// The key that notifications are signed with.
+pub struct WebhookSecret(hmac::Key);
+
+/// A notification's headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signature<'a> {
+    /// `webhook-id`.
+    pub id: &'a str,
+    /// `webhook-timestamp`, epoch seconds.
+    pub timestamp: &'a str,
+    /// `webhook-signature`: one or more, separated by spaces.
+    pub signature: &'a str,
+}
+
+impl WebhookSecret {
+    /// `whsec_` and base64.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let bytes = BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text).as_bytes());
+        let bytes = bytes.map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// One of this data directory's own, for the sandbox.
+    pub(super) fn own(store: &Store) -> anyhow::Result<Self> {
+        let bytes = store.secret("webhook", crate::service::random_secret)?;
+        anyhow::ensure!(!bytes.is_empty(), "no random bytes for the notifications' key");
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// The signature of a body.
+    pub fn sign(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
+        let tag = hmac::sign(&self.0, &signed(id, timestamp, body));
+        format!("v1,{}", BASE64.encode(tag.as_ref()))
+    }
+
+    /// Whether one of the signatures is right and the time is near.
+    pub fn verify(&self, headers: &Signature<'_>, body: &[u8], now: Timestamp) -> bool {
+        let near = headers.timestamp.parse::<i64>().is_ok_and(|at| (now.as_second() - at).abs() <= TOLERANCE_SECONDS);
+        let message = signed(headers.id, headers.timestamp, body);
+        let right = |text: &str| {
+            let tag = text.strip_prefix("v1,").and_then(|text| BASE64.decode(text.as_bytes()).ok());
+            tag.is_some_and(|tag| hmac::verify(&self.0, &message, &tag).is_ok())
+        };
+        let named = (1..=ID_BYTES_MAX).contains(&headers.id.len());
+        near && named && headers.signature.split(' ').any(right)
+    }
+}
+
+fn signed(id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
+    [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat()
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    data: Data,
+}
+
+/// The parts of a payment or a subscription that matter here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Data {
+    payment_id: Option<String>,
+    subscription_id: Option<String>,
+    product_id: Option<String>,
+    total_amount: Option<i64>,
+    metadata: Map<String, Value>,
+}
+
+impl Data {
+    fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).and_then(Value::as_str)
+    }
+}
+
+impl Billing {
+    /// Processes a notification, each id once. False when it was processed before, or is about nothing of ours.
+    pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Outcome<bool> {
+        let now = Timestamp::now();
+        let genuine = self.webhook.as_ref().is_some_and(|secret| secret.verify(headers, body, now));
+        if !genuine {
+            return Err(Failure::Unauthenticated);
+        }
+        let event: Event = serde_json::from_slice(body)
+            .map_err(|error| Failure::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
+        let _held = self.wallets.lock();
+        if self.store.notification_seen(headers.id)? {
+            return Ok(false);
+        }
+        let seen = (headers.id, now.as_millisecond());
+        match event.kind.as_str() {
+            "payment.succeeded" => self.credit(&event.data, seen),
+            "subscription.active" | "subscription.renewed" | "subscription.plan_changed" => {
+                self.change_plan(&event.data, true, seen)
+            }
+            "subscription.cancelled" | "subscription.expired" | "subscription.failed" | "subscription.on_hold" => {
+                self.change_plan(&event.data, false, seen)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// A recharge was paid: the wallet gets it, once a payment.
+    fn credit(&self, data: &Data, seen: (&str, i64)) -> Outcome<bool> {
+        let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(false) };
+        let known = self.store.payment(id)?;
+        // Started here but its reply was lost: the metadata says whose it is.
+        let told = || {
+            let account = data.metadata(ACCOUNT)?.to_owned();
+            let amount_paise = data.metadata(AMOUNT)?.parse().ok()?;
+            Some(PaymentRecord { id: id.to_owned(), account, amount_paise, credited: false })
+        };
+        let Some(mut payment) = known.or_else(told).filter(|payment| !payment.credited && payment.amount_paise > 0)
+        else {
+            return Ok(false);
+        };
+        if data.total_amount.is_some_and(|paid| paid < payment.amount_paise) {
+            tracing::warn!(payment = id, "less was paid than was asked for; nothing is credited");
+            return Ok(false);
+        }
+        payment.credited = true;
+        let mut wallet = self.wallet(&payment.account)?;
+        wallet.balance_paise = wallet.balance_paise.saturating_add(payment.amount_paise);
+        let transactions = [transaction(payment.amount_paise, format!("recharge {id}"))];
+        let change = BillingChange {
+            wallet: Some(&wallet),
+            transactions: &transactions,
+            payment: Some(&payment),
+            notification: Some(seen),
+        };
+        self.store.change_billing(&payment.account, &change)?;
+        Ok(true)
+    }
+
+    /// A subscription began, went on, or ended. What was used so far is debited under the plan that it was used on.
+    fn change_plan(&self, data: &Data, active: bool, seen: (&str, i64)) -> Outcome<bool> {
+        let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
+        let of_product = || self.provider.as_ref()?.plan_of_product(data.product_id.as_deref()?);
+        let plan = of_product().or_else(|| data.metadata(PLAN).map(str::to_owned));
+        let plan = plan.filter(|plan| PLANS.contains(&plan.as_str()));
+        let mut wallet = self.wallet(account)?;
+        let transactions = self.take_owed(&mut wallet)?;
+        if active {
+            let Some(plan) = plan else { return Ok(false) };
+            wallet.plan = Some(plan);
+            wallet.subscription.clone_from(&data.subscription_id);
+        } else if wallet.subscription.is_some() && wallet.subscription == data.subscription_id {
+            wallet.plan = None;
+            wallet.subscription = None;
+        } else {
+            return Ok(false);
+        }
+        let change = BillingChange {
+            wallet: Some(&wallet),
+            transactions: &transactions,
+            payment: None,
+            notification: Some(seen),
+        };
+        self.store.change_billing(account, &change)?;
+        Ok(true)
+    }
+}
+
+impl Billing {
+    /// Signs and processes a notification of the built-in sandbox, over the same path as one from outside.
+    pub(super) fn notify_as_provider(&self, id: &str, body: &Value) -> Outcome<bool> {
+        let secret = self.webhook.as_ref().ok_or(Failure::Unauthenticated)?;
+        let body = body.to_string().into_bytes();
+        let timestamp = Timestamp::now().as_second().to_string();
+        let signature = secret.sign(id, &timestamp, &body);
+        self.notification(&Signature { id, timestamp: &timestamp, signature: &signature }, &body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    #[test]
+    fn the_specifications_own_example_verifies() {
+        let secret = WebhookSecret::parse(SECRET).expect("a secret");
+        let (id, timestamp, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", br#"{"test": 2432232314}"#);
+        let signature = secret.sign(id, timestamp, body);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+        let headers = Signature { id, timestamp, signature: &format!("v2,x {signature}") };
+        let then = Timestamp::from_second(1_614_265_330).expect("a time");
+        assert!(secret.verify(&headers, body, then));
+        assert!(!secret.verify(&headers, b"{}", then));
+        assert!(!secret.verify(&headers, body, Timestamp::from_second(1_614_265_631).expect("a time")));
+        assert!(!secret.verify(&Signature { id: "msg_other", ..headers }, body, then));
+        assert!(!secret.verify(&Signature { signature: "v1,", ..headers }, body, then));
+    }
+
+    proptest! {
+        #[test]
+        fn any_headers_are_verified_or_refused(id in "\\PC{0,20}", timestamp in "\\PC{0,20}", signature in "\\PC{0,60}") {
+            let secret = WebhookSecret::parse(SECRET).expect("a secret");
+            let headers = Signature { id: &id, timestamp: &timestamp, signature: &signature };
+            let genuine = secret.verify(&headers, b"x", Timestamp::now());
+            prop_assert!(!genuine);
+        }
+
+        #[test]
+        fn any_body_is_read_or_refused(body in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = serde_json::from_slice::<Event>(&body);
+        }
+    }
+}

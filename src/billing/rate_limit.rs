@@ -1,0 +1,71 @@
+//! Requests a minute, by account: a bucket that holds a minute's worth and fills evenly.
+
+use std::time::{Duration, Instant};
+
+use moka::sync::Cache;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Accounts remembered, at most; one that is forgotten begins with a full bucket.
+const ACCOUNTS_MAX: u64 = 100_000;
+
+/// The limiter of all accounts.
+pub struct RateLimit {
+    per_minute: u32,
+    buckets: Cache<String, Arc<Mutex<Bucket>>>,
+}
+
+struct Bucket {
+    tokens: f64,
+    filled: Instant,
+}
+
+impl RateLimit {
+    /// So many requests a minute; 0 sets no limit.
+    pub fn new(per_minute: u32) -> Self {
+        Self { per_minute, buckets: Cache::new(ACCOUNTS_MAX) }
+    }
+
+    /// Takes one request; an error is the seconds to wait.
+    pub fn take(&self, account: &str, now: Instant) -> Result<(), u64> {
+        if self.per_minute == 0 {
+            return Ok(());
+        }
+        let full = f64::from(self.per_minute);
+        let bucket = match self.buckets.get(account) {
+            Some(bucket) => bucket,
+            None => {
+                self.buckets.get_with_by_ref(account, || Arc::new(Mutex::new(Bucket { tokens: full, filled: now })))
+            }
+        };
+        let mut bucket = bucket.lock();
+        let passed = now.saturating_duration_since(bucket.filled);
+        bucket.tokens = (bucket.tokens + passed.as_secs_f64() * full / 60.0).min(full);
+        bucket.filled = bucket.filled.max(now);
+        if bucket.tokens >= 1.0 {
+            bucket.tokens -= 1.0;
+            return Ok(());
+        }
+        let wait = Duration::from_secs_f64((1.0 - bucket.tokens) * 60.0 / full);
+        Err(wait.as_secs() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_empties_and_fills_within_a_minute() {
+        let limit = RateLimit::new(60);
+        let start = Instant::now();
+        for _ in 0..60 {
+            assert_eq!(limit.take("a", start), Ok(()));
+        }
+        let wait = limit.take("a", start).expect_err("empty");
+        assert!((1..=60).contains(&wait));
+        assert_eq!(limit.take("b", start), Ok(()), "accounts do not share");
+        assert_eq!(limit.take("a", start + Duration::from_secs(wait)), Ok(()));
+        assert_eq!(RateLimit::new(0).take("a", start), Ok(()));
+    }
+}

@@ -1,0 +1,64 @@
+//! A memory that the caller writes itself, and memories that it wants forgotten.
+
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredSource};
+use jiff::Timestamp;
+
+use super::conversation::Moment;
+use crate::service::Outcome;
+use crate::service::namespace::plan::{Content, Desk, Plan};
+
+/// A memory as the caller wrote it, checked.
+#[derive(Clone, Debug)]
+pub struct DirectWrite {
+    /// Where.
+    pub path: MemoryPath,
+    /// The body, markdown.
+    pub content: String,
+    /// Lowercase, sorted, without repeats.
+    pub tags: Vec<String>,
+    /// When it happened.
+    pub occurred: Option<Moment>,
+    /// What should bring it to mind.
+    pub cues: Vec<String>,
+    /// From when on an incident is no longer retrieved.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Writes the memory, in place of the one that was there; its former text stays in the history.
+pub fn write(desk: &mut Desk<'_>, write: &DirectWrite, now: Timestamp) -> Outcome<Plan> {
+    let path = write.path.as_str();
+    let known = desk.memory(path)?;
+    let subject = format!("{} {path}", if known.is_some() { "Rewrite" } else { "Write" });
+    let known = known.map(|file| file.front).unwrap_or_default();
+    let front = FrontMatter {
+        tags: write.tags.clone(),
+        cues: write.cues.clone(),
+        created_at: known.created_at.or(Some(now)),
+        updated_at: Some(now),
+        occurred_at: Some(write.occurred.map_or(now, |moment| moment.at)),
+        occurred_precision: Some(write.occurred.map_or_else(Default::default, |moment| moment.precision)),
+        occurred_source: Some(write.occurred.map_or(OccurredSource::Written, |_| OccurredSource::User)),
+        expires_at: write.expires_at,
+        other: known.other,
+        ..FrontMatter::default()
+    };
+    // As it would be read back from git, so that the index holds the same now and after a rebuild.
+    let rendered = MemoryFile { front, body: write.content.clone() }.render()?;
+    let file = MemoryFile::parse(rendered.as_bytes())?;
+    Ok(Plan { subject, files: vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))] })
+}
+
+/// Takes memories away; one that was never written is skipped.
+pub fn forget(desk: &mut Desk<'_>, paths: &[String]) -> Outcome<Plan> {
+    let mut there = Vec::new();
+    for path in paths {
+        if desk.contains(path)? {
+            there.push(path.clone());
+        }
+    }
+    let subject = match there.as_slice() {
+        [path] => format!("Forget {path}"),
+        _ => format!("Forget {} memories", there.len()),
+    };
+    Ok(Plan { subject, files: there.into_iter().map(|path| (path, None)).collect() })
+}

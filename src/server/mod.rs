@@ -1,0 +1,142 @@
+//! The HTTP server: listeners, connections, requests, and an orderly stop.
+//!
+//! Async is here and nowhere deeper: a request's body is read ([`body`]), then its handler runs as plain blocking code
+//! ([`requests`]), on tokio's blocking pool or, for retrievals, on the retrieval threads. [`connections`] is what every
+//! listener has in common: how many, how slow, how silent a client may be. [`animals`] and [`sandbox`] are listeners of
+//! their own.
+
+mod animals;
+mod body;
+mod connections;
+mod requests;
+mod sandbox;
+mod stalled;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request};
+use tokio::net::TcpListener;
+use tower::{Layer, ServiceExt};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use self::animals::Animals;
+use self::connections::Connections;
+use self::requests::Api;
+use crate::gateway::Gateway;
+use crate::ingest::worker::Workers;
+use crate::service::Service;
+
+/// A server that listens, ready to be run.
+pub struct Server {
+    listener: TcpListener,
+    pets: Option<TcpListener>,
+    sandbox: Option<TcpListener>,
+    api: Arc<Api>,
+    workers: Workers,
+}
+
+impl Server {
+    /// Binds the addresses and starts the workers.
+    pub async fn bind(service: Arc<Service>) -> anyhow::Result<Self> {
+        let listener = bind(&service.config.listen, "--listen").await?;
+        let pets = match &service.config.pets_listen {
+            Some(address) => Some(bind(address, "--pets-listen").await?),
+            None => None,
+        };
+        let sandbox = match service.billing.sandbox() {
+            Some(sandbox) => {
+                let listener = bind(&service.config.payments.sandbox_listen, "setting payments.sandbox_listen").await?;
+                sandbox.listens_at(format!("http://{}", listener.local_addr()?));
+                Some(listener)
+            }
+            None => None,
+        };
+        let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
+        let api = Arc::new(Api::new(Arc::clone(&service), gateway)?);
+        Ok(Self { listener, pets, sandbox, api, workers: Workers::start(&service)? })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Where the animals API listens, if it does.
+    pub fn pets_address(&self) -> Option<SocketAddr> {
+        self.pets.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    /// The gate, so that a revocation on the command line takes effect here at once.
+    pub fn gateway(&self) -> Arc<Gateway> {
+        Arc::clone(&self.api.gateway)
+    }
+
+    /// Serves until `stop` completes, then drains: open requests finish, workers finish the message at hand, and what
+    /// was buffered is synced.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let Self { listener, pets, sandbox, api, workers } = self;
+        let service = Arc::clone(&api.service);
+        let cors = cors(&service.config.dashboard_origins)?;
+        let settings = &service.config.server;
+        let (halt, halted) = tokio::sync::watch::channel(false);
+        let mut open = tokio::task::JoinSet::new();
+
+        let animals = Animals::new(Arc::clone(&service), Arc::clone(&api.gateway));
+        if let Some(listener) = pets {
+            let connections = Connections::new(settings);
+            let answer = move |request, activity| Arc::clone(&animals).answer(request, activity);
+            open.spawn(connections.serve(listener, halted.clone(), answer));
+        }
+        if let Some(listener) = sandbox {
+            let connections = Connections::new(settings);
+            let service = Arc::clone(&service);
+            let answer = move |request, activity| sandbox::answer(Arc::clone(&service), request, activity);
+            open.spawn(connections.serve(listener, halted.clone(), answer));
+        }
+        let answer = move |request: Request<hyper::body::Incoming>, activity| {
+            let api = Arc::clone(&api);
+            let inner = tower::service_fn(move |request| {
+                let (api, activity) = (Arc::clone(&api), Arc::clone(&activity));
+                async move { Ok::<_, std::convert::Infallible>(api.answer(request, activity).await) }
+            });
+            let layered = cors.layer(inner);
+            async move {
+                match layered.oneshot(request).await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            }
+        };
+        open.spawn(Connections::new(settings).serve(listener, halted, answer));
+
+        stop.await;
+        // Nobody listening to this is nobody left to stop.
+        let _ = halt.send(true);
+        while open.join_next().await.is_some() {}
+        let kept = Arc::clone(&service);
+        tokio::task::spawn_blocking(move || workers.drain()).await?;
+        Ok(kept.store.sync()?)
+    }
+}
+
+async fn bind(address: &str, option: &str) -> anyhow::Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.with_context(|| format!("cannot listen on {address} ({option} takes another address)"))
+}
+
+/// CORS for the dashboard's origins; from any other origin the preflight gets no permission.
+fn cors(origins: &[String]) -> anyhow::Result<CorsLayer> {
+    let origins = origins.iter().map(|origin| {
+        HeaderValue::from_str(origin).with_context(|| format!("setting dashboard.origins: {origin:?} is no origin"))
+    });
+    let origins = origins.collect::<anyhow::Result<Vec<_>>>()?;
+    let methods = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];
+    Ok(CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods(methods)
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE]))
+}

@@ -1,0 +1,167 @@
+//! The path of a request: gateway, router, body, handler, reply.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming as IncomingBody;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, Request, Response};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::body::Budget;
+use super::connections::Activity;
+use crate::api::error::{self, Shape};
+use crate::api::query::QueryString;
+use crate::api::routes::{Access, Body, Handler, Lane, Metering, Route, Router};
+use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Reply, retrieve};
+use crate::billing::meters::Meter;
+use crate::gateway::{Gateway, Principal, Refusal};
+use crate::service::{Failure, Outcome, Service};
+
+/// What answers the API's requests.
+pub(super) struct Api {
+    pub(super) service: Arc<Service>,
+    pub(super) gateway: Arc<Gateway>,
+    router: Router,
+    bodies: Budget,
+    retrieval_threads: rayon::ThreadPool,
+    retrievals: Arc<Semaphore>,
+}
+
+impl Api {
+    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<Self> {
+        let threads = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
+        Ok(Self {
+            router: Router::new()?,
+            bodies: Budget::new(),
+            retrieval_threads: threads,
+            retrievals: Arc::new(Semaphore::new(service.config.retrieval_concurrency)),
+            service,
+            gateway,
+        })
+    }
+
+    /// Answers one request.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        request: Request<IncomingBody>,
+        activity: Arc<Activity>,
+    ) -> Response<Full<Bytes>> {
+        respond(self.reply(request, &activity).await.unwrap_or_else(|refused| refused))
+    }
+
+    async fn reply(self: Arc<Self>, request: Request<IncomingBody>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
+        let (head, body) = request.into_parts();
+        let found = self.router.find(&head.method, head.uri.path());
+        let open = found.as_ref().is_some_and(|(route, _)| route.access == Access::Open);
+        // The gateway stands before the router: without a credential nobody learns which routes there are.
+        let (headers, principal) = match open {
+            true => (head.headers, None),
+            false => {
+                let (headers, principal) = authorize(&self.gateway, head.headers).await?;
+                (headers, Some(principal))
+            }
+        };
+        let Some((route, parameters)) = found else {
+            return Err(error::reply(&error::no_route(), &Shape::Envelope));
+        };
+        let query = QueryString::parse(head.uri.query().unwrap_or_default());
+        let shape = shape(route, &query, principal.as_ref());
+        if let Some(principal) = &principal {
+            let admitted = self.gateway.admit(principal).map_err(error::rate_limited);
+            admitted.and_then(|()| route.access.check(principal)).map_err(|failure| error::reply(&failure, &shape))?;
+        }
+        let limit = if route.body == Body::Media { MEDIA_BYTES_MAX } else { BODY_BYTES_MAX };
+        let body = self.bodies.read(body, limit, self.service.config.server.body_timeout).await?;
+        let _working = activity.work();
+        let request =
+            Incoming { service: Arc::clone(&self.service), parameters, query, headers, body: body.bytes.clone() };
+        let outcome = match (&route.handler, principal) {
+            (Handler::Guarded(handler), Some(principal)) => {
+                let call = Call { request, gateway: Arc::clone(&self.gateway), principal };
+                let handler = *handler;
+                self.run(route, move || metered(route, &call, handler)).await?
+            }
+            (Handler::Open(handler), _) => {
+                let handler = *handler;
+                self.run(route, move || handler(&request)).await?
+            }
+            (Handler::Guarded(_), None) => Err(Failure::internal("a guarded route without a caller")),
+        };
+        drop(body);
+        Ok(outcome.unwrap_or_else(|failure| error::reply(&failure, &shape)))
+    }
+
+    /// Runs a handler where its lane says. A panic is a failure like any other; no free thread is a reply of its own.
+    async fn run(
+        &self,
+        route: &'static Route,
+        work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
+    ) -> Result<Outcome<Reply>, Reply> {
+        let panicked = || Failure::internal(format!("the handler of {} {} panicked", route.method, route.path));
+        if route.lane == Lane::Ordinary {
+            let outcome = tokio::task::spawn_blocking(work).await;
+            return Ok(outcome.unwrap_or_else(|_| Err(panicked())));
+        }
+        let permit = Arc::clone(&self.retrievals).try_acquire_owned().map_err(|_| error::unavailable())?;
+        let (send, receive) = oneshot::channel();
+        self.retrieval_threads.spawn(move || {
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            // Given back by the work itself: a client that left does not make room for one more.
+            drop(permit);
+            // The client may be gone; then nobody waits for the answer.
+            let _ = send.send(caught.ok());
+        });
+        Ok(receive.await.ok().flatten().unwrap_or_else(|| Err(panicked())))
+    }
+}
+
+/// Who calls, with the headers handed back. What the gateway remembers is answered here; the rest reads the store, or
+/// asks an issuer, off the async threads.
+pub(super) async fn authorize(gateway: &Arc<Gateway>, headers: HeaderMap) -> Result<(HeaderMap, Principal), Reply> {
+    if let Some(principal) = gateway.recall(&headers) {
+        return Ok((headers, principal));
+    }
+    let gateway = Arc::clone(gateway);
+    let asked = tokio::task::spawn_blocking(move || (gateway.authorize(&headers), headers)).await;
+    match asked {
+        Ok((Ok(principal), headers)) => Ok((headers, principal)),
+        Ok((Err(refusal), _)) => Err(error::refusal(refusal)),
+        Err(_) => Err(error::refusal(Refusal::Refused)),
+    }
+}
+
+/// Reserves the unit that a call counts as, runs it, and counts it when it was answered.
+fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> Outcome<Reply> {
+    let meter = match route.metering {
+        // Writes are counted with the write itself.
+        Metering::Free | Metering::Write => None,
+        Metering::Read => Some(Meter::Reads),
+        Metering::Search => call.query.get("q").map(|_| Meter::Reads),
+        Metering::Chat => Some(Meter::Chats),
+    };
+    let permit = meter.map(|meter| call.service.billing.reserve(call.account(), meter, || Ok(0))).transpose()?;
+    let reply = handler(call)?;
+    permit.map_or(Ok(()), |permit| permit.charge())?;
+    Ok(reply)
+}
+
+/// How this request's failures look.
+fn shape(route: &Route, query: &QueryString, principal: Option<&Principal>) -> Shape {
+    match route.lane {
+        Lane::Retrieve => Shape::Retrieve { namespace: retrieve::named_namespace(query, principal) },
+        Lane::Ordinary | Lane::Retrieval => Shape::Envelope,
+    }
+}
+
+/// A reply as hyper sends it.
+pub(super) fn respond(reply: Reply) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(reply.body));
+    *response.status_mut() = reply.status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in reply.headers {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}

@@ -1,0 +1,81 @@
+//! What a write makes of a namespace: a plan of files, drawn up under the writer's lock from what is there.
+
+use cuebase_storage::Store;
+use cuebase_storage::git::{Repository, Writer};
+use cuebase_storage::memory_file::{MemoryFile, TermFile};
+use cuebase_storage::records::TermRecord;
+
+use crate::ingest::extract::Draft;
+use crate::ingest::naming::Namer;
+use crate::service::{Failure, Outcome};
+
+/// Files with their new content, or none to take one away. No files, no commit.
+pub struct Plan {
+    /// The commit's first line.
+    pub subject: String,
+    /// By path; no path twice.
+    pub files: Vec<(String, Option<Content>)>,
+}
+
+/// A file's content.
+pub enum Content {
+    /// A memory.
+    Memory(Box<MemoryFile>),
+    /// A term of the vocabulary.
+    Term(TermFile),
+}
+
+impl Content {
+    pub(super) fn render(&self) -> cuebase_storage::Result<String> {
+        match self {
+            Self::Memory(file) => file.render(),
+            Self::Term(file) => file.render(),
+        }
+    }
+}
+
+/// What a plan may look at, as it stands.
+pub struct Desk<'a> {
+    pub(super) account: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) git: &'a mut Writer,
+    pub(super) namer: &'a mut Namer,
+    pub(super) repository: &'a Repository,
+    pub(super) store: &'a Store,
+}
+
+impl Desk<'_> {
+    /// Whether there is a file at a path.
+    pub fn contains(&mut self, path: &str) -> Outcome<bool> {
+        Ok(self.git.contains(path)?)
+    }
+
+    /// The memory at a path, if there is one that can be read.
+    pub fn memory(&mut self, path: &str) -> Outcome<Option<MemoryFile>> {
+        Ok(self.read(path)?.and_then(|bytes| MemoryFile::parse(&bytes).ok()))
+    }
+
+    /// The term file at a path, if there is one that can be read.
+    pub fn term_file(&mut self, path: &str) -> Outcome<Option<TermFile>> {
+        Ok(self.read(path)?.and_then(|bytes| TermFile::parse(&bytes).ok()))
+    }
+
+    /// A new path for each draft.
+    pub fn name(&mut self, drafts: &[Draft]) -> Outcome<Vec<String>> {
+        self.namer.name(drafts, self.git).map_err(Failure::from)
+    }
+
+    /// The terms that have a surface form, given as it is looked up.
+    pub fn terms_of_form(&self, form: &str) -> Outcome<Vec<TermRecord>> {
+        Ok(self.store.terms_of_form(self.account, self.namespace, form)?)
+    }
+
+    fn read(&mut self, path: &str) -> Outcome<Option<Vec<u8>>> {
+        // The writer knows its directories; most new files are told without opening the repository.
+        if !self.git.contains(path)? {
+            return Ok(None);
+        }
+        let Some(head) = self.git.head() else { return Ok(None) };
+        Ok(self.repository.read(head, path)?)
+    }
+}

@@ -1,0 +1,179 @@
+//! Skills: promised paths, and finding them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cuebase_retrieval::{Filter, Record};
+use cuebase_storage::memory_file::{MemoryFile, markdown};
+use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+use super::Service;
+use super::error::{Failure, Outcome};
+use super::namespaces::NamespaceKey;
+use super::retrieval::{Found, Retrieve};
+use crate::ingest::files::Details;
+use crate::ingest::naming::{free_name, slug};
+use crate::ingest::skills::SkillDraft;
+
+/// The topic of a skill that names none.
+const TOPIC: &str = "general";
+
+/// Paths that were promised with a `202` and are not in git yet, each with the skill's name.
+#[derive(Default)]
+pub struct Promises {
+    open: Mutex<HashMap<NamespaceKey, Vec<Promise>>>,
+}
+
+struct Promise {
+    message: Ulid,
+    path: String,
+    name: String,
+}
+
+impl Promises {
+    /// The promises of what is queued.
+    pub fn of(entries: &[QueueEntry]) -> Self {
+        let promises = Self::default();
+        entries.iter().for_each(|entry| promises.note(entry));
+        promises
+    }
+
+    /// Notes what a write promises, before anybody can be done with it.
+    pub fn note(&self, entry: &QueueEntry) {
+        let QueuedWork::Skills { request } = &entry.work else { return };
+        // Written by ourselves; what cannot be read promises nothing.
+        let skills = Vec::<SkillDraft>::deserialize(request).unwrap_or_default();
+        let key = NamespaceKey { account: entry.account.clone(), name: entry.namespace.clone() };
+        let promise = |skill: SkillDraft| Promise { message: entry.id, path: skill.path, name: skill.name };
+        self.open.lock().entry(key).or_default().extend(skills.into_iter().map(promise));
+    }
+
+    /// A message is done with: what it promised is in git, or never will be.
+    pub fn keep(&self, key: &NamespaceKey, message: Ulid) {
+        let mut open = self.open.lock();
+        if let Some(promises) = open.get_mut(key) {
+            promises.retain(|promise| promise.message != message);
+            if promises.is_empty() {
+                open.remove(key);
+            }
+        }
+    }
+
+    /// The name of the skill that a path is promised to, the latest promise.
+    fn at(&self, key: &NamespaceKey, path: &str) -> Option<String> {
+        let open = self.open.lock();
+        let promise = open.get(key)?.iter().rev().find(|promise| promise.path == path)?;
+        Some(promise.name.clone())
+    }
+}
+
+/// Where a skill is to be put.
+pub enum Place {
+    /// At this path, whatever is there.
+    Path(String),
+    /// In this directory below `skills/`, or the one for skills without topic, under a name of its own.
+    Topic(Option<String>),
+}
+
+/// A skill as the API shows it.
+#[derive(Debug, Serialize)]
+pub struct SkillView {
+    path: String,
+    topic: String,
+    name: String,
+    description: String,
+    content: String,
+    tags: Vec<String>,
+    triggers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<Vec<&'static str>>,
+}
+
+impl Service {
+    /// Accepts skills: durable when this returns. The paths are the ones that come to exist, in the order of the skills.
+    pub fn accept_skills(
+        &self,
+        namespace: &NamespaceRecord,
+        mut skills: Vec<(Place, SkillDraft)>,
+        body: &[u8],
+    ) -> Outcome<(Ulid, Vec<String>)> {
+        let key = NamespaceKey { account: namespace.account.clone(), name: namespace.name.clone() };
+        let lease = self.namespaces.lease(&namespace.account, &namespace.name)?;
+        // Held until the promise is made, so that no other one gets the same path.
+        let mut newest = self.ids.lock();
+        let mut taken: HashMap<String, String> = HashMap::new();
+        for (place, skill) in &mut skills {
+            skill.path = match place {
+                Place::Path(path) => path.clone(),
+                Place::Topic(topic) => {
+                    let folder = format!("skills/{}", topic.as_deref().unwrap_or(TOPIC));
+                    let hash = super::fingerprint(&[skill.name.as_bytes()]);
+                    let stem = slug(&skill.name, &format!("skill-{}", data_encoding::HEXLOWER.encode(&hash[..4])));
+                    // A path is free for a skill when nothing is there, or a skill of the same name.
+                    let mut free = |name: &str| -> Outcome<bool> {
+                        let path = format!("{folder}/{name}");
+                        let held = match taken.get(&path).cloned().or_else(|| self.promises.at(&key, &path)) {
+                            Some(held) => Some(held),
+                            None => lease.read_newest(&path)?.map(|file| name_of(&file)),
+                        };
+                        Ok(held.is_none_or(|held| held == skill.name))
+                    };
+                    let name = free_name(&stem, &mut free)?;
+                    format!("{folder}/{name}")
+                }
+            };
+            taken.insert(skill.path.clone(), skill.name.clone());
+        }
+        let skills: Vec<SkillDraft> = skills.into_iter().map(|(_, skill)| skill).collect();
+        let paths = skills.iter().map(|skill| skill.path.clone()).collect();
+        let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Failure::internal)? };
+        let permit = self.permit_write(&namespace.account, &work)?;
+        let id = self.enqueue(&mut newest, namespace, work, Some(body), permit)?;
+        Ok((id, paths))
+    }
+
+    /// The skills that fit a task, best first; without one, every skill, by path.
+    pub fn skills(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Vec<SkillView>> {
+        if request.query.is_some() {
+            let found = self.find(account, namespace, request)?;
+            return Ok(found.hits.iter().map(|hit| skill(&hit.record, Some(hit))).collect());
+        }
+        self.namespaces.existing(account, namespace)?;
+        let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
+        let accepted = |record: &&Arc<Record>| accepts(&request.filter, record);
+        let mut records: Vec<&Arc<Record>> = snapshot.records().filter(accepted).collect();
+        records.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
+        Ok(records.into_iter().take(request.limit).map(|record| skill(record, None)).collect())
+    }
+}
+
+fn accepts(filter: &Filter, record: &Record) -> bool {
+    filter.accepts(&record.memory)
+}
+
+fn name_of(file: &MemoryFile) -> String {
+    file.front.name.clone().unwrap_or_else(|| markdown::title(&file.body))
+}
+
+fn skill(record: &Record, hit: Option<&Found>) -> SkillView {
+    let memory = &record.memory;
+    // Written by ourselves; a record of another shape shows as unknown.
+    let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+    let inner = memory.path.strip_prefix("skills/").unwrap_or(&memory.path);
+    SkillView {
+        path: memory.path.clone(),
+        topic: inner.rsplit_once('/').map(|(topic, _)| topic.to_owned()).unwrap_or_default(),
+        name: details.name.unwrap_or_else(|| markdown::title(&memory.content)),
+        description: details.description.unwrap_or_default(),
+        content: memory.content.clone(),
+        tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
+        triggers: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
+        score: hit.map(|hit| hit.score),
+        matched: hit.map(|hit| hit.matched()),
+    }
+}
