@@ -19,9 +19,15 @@ pub enum Written {
     Instant(Timestamp),
 }
 
-/// Reads a time; none when it is of no known form or out of range.
+/// The years that RFC 3339 can write, less the year 0: from here on.
+const FIRST_SECOND: i64 = -62_135_596_800;
+
+/// Reads a time; none when it is of no known form or not within the years 1 to 9999.
 pub fn parse(text: &str, zone: &TimeZone) -> Option<Written> {
-    let text = text.trim();
+    read(text.trim(), zone).filter(|written| written.moment().is_some_and(|m| m.at.as_second() >= FIRST_SECOND))
+}
+
+fn read(text: &str, zone: &TimeZone) -> Option<Written> {
     if text.len() == 10
         && let Ok(date) = text.parse::<Date>()
     {
@@ -41,7 +47,7 @@ pub fn parse(text: &str, zone: &TimeZone) -> Option<Written> {
 pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<Written> {
     match value {
         serde_json::Value::String(text) => parse(text, zone),
-        serde_json::Value::Number(number) => epoch_seconds(number.as_f64()?).map(Written::Instant),
+        serde_json::Value::Number(number) => parse(&number.to_string(), zone),
         _ => None,
     }
 }
@@ -114,7 +120,8 @@ mod tests {
         assert_eq!(date.moment().expect("in range").at.to_string(), "2026-05-01T12:00:00Z");
         assert_eq!(format_ms(date.since_ms(&tokyo).expect("in range")).as_deref(), Some("2026-04-30T15:00:00Z"));
         assert_eq!(date.until_ms(&tokyo).expect("in range") - date.since_ms(&tokyo).expect("in range"), 86_400_000);
-        for bad in ["", "yesterday", "2026-13-01", "2026-02-30", "nan", "inf", "1e300"] {
+        for bad in ["", "yesterday", "2026-13-01", "2026-02-30", "nan", "inf", "1e300", "-001639-12-24", "-99999999999"]
+        {
             assert_eq!(parse(bad, &tokyo), None, "{bad}");
         }
     }

@@ -17,6 +17,8 @@ mod credentials;
 mod memories;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
+/// The API's document.
+mod openapi;
 /// Queries, filters and listings out.
 mod retrieve;
 /// Rules about the repository itself.

@@ -7,6 +7,22 @@ use super::retrieve;
 use super::{Call, Reply, invalid_body, text};
 use crate::service::{Failure, Outcome};
 
+/// The fields that the body shares with retrieve's query.
+const FIELDS: [&str; 12] = [
+    "q",
+    "tiers",
+    "paths",
+    "tags",
+    "tags_all",
+    "since",
+    "until",
+    "time_field",
+    "timezone",
+    "min_score",
+    "limit",
+    "detail",
+];
+
 /// `POST /v1/answer`.
 pub fn answer(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
@@ -21,7 +37,7 @@ pub fn answer(call: &Call) -> Outcome<Reply> {
 /// The body's fields as retrieve's query would say them, so that one place checks them.
 fn as_query(body: &Map<String, Value>) -> Outcome<QueryString> {
     let mut pairs = Vec::new();
-    for (name, value) in body {
+    for (name, value) in body.iter().filter(|(name, _)| FIELDS.contains(&name.as_str())) {
         let values = match value {
             Value::Array(values) => values.as_slice(),
             other => std::slice::from_ref(other),
@@ -30,7 +46,13 @@ fn as_query(body: &Map<String, Value>) -> Outcome<QueryString> {
             let text = match value {
                 Value::Null => continue,
                 Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
+                // 26.0 is a whole number in JSON.
+                Value::Number(number) => {
+                    match number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15) {
+                        Some(whole) => format!("{whole:.0}"),
+                        None => number.to_string(),
+                    }
+                }
                 Value::Bool(flag) => flag.to_string(),
                 _ => return Err(invalid_body(format!("{name} must be text, a number, or an array of them"))),
             };

@@ -28,7 +28,7 @@ pub fn create(call: &Call) -> Outcome<Reply> {
 pub fn list(call: &Call) -> Outcome<Reply> {
     let namespace = call.read_namespace()?;
     let limit = call.query.capped("limit", LISTED)?;
-    let before = call.query.get("before").map(|id| {
+    let before = call.query.value("before").map(|id| {
         id.parse::<Ulid>()
             .map_err(|_| Failure::invalid("invalid_id", format!("before: {id:?} is no conversation's id")))
     });
@@ -137,7 +137,7 @@ fn readable(call: &Call) -> Outcome<ConversationRecord> {
 
 /// The conversation of the path with its namespace, if the caller may write to it.
 fn changeable(call: &Call) -> Outcome<(ConversationRecord, NamespaceRecord)> {
-    if call.query.get("namespace").is_some() {
+    if call.query.value("namespace").is_some() {
         call.write_namespace()?;
     }
     let record = call.service.conversation(call.account(), call.parameter(0))?;

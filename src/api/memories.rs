@@ -43,10 +43,7 @@ pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
         message(value, &zone).map_err(|reason| invalid_body(format!("messages[{index}]: {reason}")))
     };
     let messages = messages.iter().enumerate().map(read).collect::<Outcome<Vec<Message>>>()?;
-    let occurred_at = match moment_field(body, "occurred_at", &zone)? {
-        Some(moment) => Some(moment),
-        None => moment_field(body, "date", &zone)?,
-    };
+    let occurred_at = occurred(body, &zone)?;
     Ok(Conversation {
         messages,
         session_id: text(body, "session_id")?.map(|id| bounded("session_id", id)).transpose()?,
@@ -94,6 +91,9 @@ pub(super) fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), Str
                 match (kind, part.get("text")) {
                     (Some("text"), Some(Value::String(text))) => texts.push(text.as_str()),
                     (Some("text"), _) => return Err(format!("content[{index}]: a text part needs text")),
+                    (Some("media"), _) if part.get("id").and_then(Value::as_str).is_none() => {
+                        return Err(format!("content[{index}]: a media part needs the id of an upload"));
+                    }
                     (Some(_), _) => references.push(part.clone()),
                     (None, _) => return Err(format!("content[{index}]: a part needs a type")),
                 }
@@ -106,6 +106,12 @@ pub(super) fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), Str
 
 fn moment(value: &Value, zone: &TimeZone) -> Option<Moment> {
     time::parse_json(value, zone)?.moment()
+}
+
+/// `occurred_at`, or `date` as it was called once; both are checked.
+pub(super) fn occurred(body: &Map<String, Value>, zone: &TimeZone) -> Outcome<Option<Moment>> {
+    let date = moment_field(body, "date", zone)?;
+    Ok(moment_field(body, "occurred_at", zone)?.or(date))
 }
 
 /// A field that holds a time, in any of the forms that callers write.

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::memories::moment_field;
+use super::memories::{moment_field, occurred};
 use super::query::zone;
 use super::{Call, Reply, invalid_body, text};
 use crate::ingest::direct::DirectWrite;
@@ -43,7 +43,7 @@ pub fn get(call: &Call) -> Outcome<Reply> {
 /// `POST /v1/memories/{path}`.
 pub fn write(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
-    let wanted = text(&body, "namespace")?.or(call.query.get("namespace"));
+    let wanted = text(&body, "namespace")?.or(call.query.value("namespace"));
     let path = memory_path(call.parameter(0))?;
     let write = direct_write(path, &body)?;
     let namespace = call.writable(wanted)?;
@@ -66,10 +66,7 @@ fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Outcome<DirectWr
         path,
         content: content.to_owned(),
         tags: tags::check("tags", body.get("tags"))?,
-        occurred: match moment_field(body, "occurred_at", &zone)? {
-            Some(moment) => Some(moment),
-            None => moment_field(body, "date", &zone)?,
-        },
+        occurred: occurred(body, &zone)?,
         cues: lines(body, "cues", CUES_MAX, CUE_CHARS_MAX)?,
         expires_at: moment_field(body, "expires_at", &zone)?.map(|moment| moment.at),
     })

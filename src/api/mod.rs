@@ -107,7 +107,7 @@ impl Call {
 
     /// The namespace that a read means: as the query names it, or the caller's own.
     pub fn read_namespace(&self) -> Outcome<String> {
-        self.readable(self.query.get("namespace"))
+        self.readable(self.query.value("namespace"))
     }
 
     /// The namespace of that name, if the caller may read it.
@@ -131,7 +131,7 @@ impl Call {
 
     /// The namespace that a write's query names, or the caller's own.
     pub fn write_namespace(&self) -> Outcome<NamespaceRecord> {
-        self.writable(self.query.get("namespace"))
+        self.writable(self.query.value("namespace"))
     }
 }
 

@@ -38,6 +38,10 @@ impl QueryString {
 
     /// A limit with its default and the most that is given: more than that is cut, not refused.
     pub fn capped(&self, name: &str, (default, most): (usize, usize)) -> Outcome<usize> {
+        // However many digits: more than is given is cut.
+        if self.get(name).is_some_and(|text| text.len() > 18 && text.bytes().all(|byte| byte.is_ascii_digit())) {
+            return Ok(most);
+        }
         Ok(self.number(name, 1..=usize::MAX, "invalid_limit")?.unwrap_or(default).min(most))
     }
 

@@ -27,7 +27,7 @@ pub fn retrieve(call: &Call) -> Outcome<Reply> {
 
 /// The namespace as the caller named it, for error bodies.
 pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> String {
-    query.get("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
+    query.value("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
 }
 
 /// Checks the query string.

@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::memories::moment_field;
+use super::memories::occurred;
 use super::memory::{lines, memory_path};
 use super::vocabulary::millis;
 use super::{Call, Reply, invalid_body, text};
@@ -90,6 +90,7 @@ fn draft(value: &Value) -> Outcome<(Place, SkillDraft)> {
     if triggers.is_empty() {
         triggers = std::iter::once(name.clone()).chain(description.clone()).collect();
     }
+    let topic = text(fields, "topic")?.map(topic).transpose()?.flatten();
     let place = match text(fields, "path")?.filter(|path| !path.is_empty()) {
         Some(path) => {
             let path = memory_path(path)?;
@@ -98,13 +99,10 @@ fn draft(value: &Value) -> Outcome<(Place, SkillDraft)> {
             }
             Place::Path(path.to_string())
         }
-        None => Place::Topic(text(fields, "topic")?.map(topic).transpose()?.flatten()),
+        None => Place::Topic(topic),
     };
     let tags = tags::check("tags", fields.get("tags"))?;
-    let occurred = match moment_field(fields, "date", &TimeZone::UTC)? {
-        Some(moment) => Some(moment),
-        None => moment_field(fields, "occurred_at", &TimeZone::UTC)?,
-    };
+    let occurred = occurred(fields, &TimeZone::UTC)?;
     let content = content.map(str::to_owned);
     let draft = SkillDraft { path: String::new(), name, description, content, tags, triggers, confidence, occurred };
     Ok((place, draft))

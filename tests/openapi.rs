@@ -1,0 +1,93 @@
+//! The API's document against the route table, and against a running server.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use cuebase::api::document::document;
+use cuebase::api::routes::{Access, ROUTES};
+use serde_json::Value;
+
+use crate::support::{Server, fresh, stdout};
+
+/// Requests that are made up for each operation and phase.
+const EXAMPLES: &str = "12";
+
+#[test]
+fn the_document_and_the_route_table_name_the_same_routes() {
+    let document = document().expect("the document is YAML");
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut described = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
+        {
+            described.insert(format!("{} {path}", method.to_uppercase()));
+            let name = format!("{method} {path}");
+            let route = ROUTES.iter().find(|route| {
+                route.method.as_str().eq_ignore_ascii_case(method) && route.path.replace("{*", "{") == *path
+            });
+            let route = route.unwrap_or_else(|| panic!("{name} is described but not served"));
+            let open = operation["security"] == Value::Array(Vec::new());
+            assert_eq!(open, route.access == Access::Open, "{name}: who may call");
+            let statuses = operation["responses"].as_object().expect("responses");
+            assert_eq!(statuses.contains_key("429"), !open, "{name}: limits");
+            assert!(statuses.contains_key("500") || route.path == "/health", "{name}: failures");
+            for parameter in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+                let all = [&item["parameters"], &operation["parameters"]].map(Value::to_string).concat();
+                let shared = if parameter == "mid" { "MessageId" } else { "Id" };
+                let described = [format!("parameters/{shared}\""), format!("\"name\":\"{parameter}\"")];
+                assert!(described.iter().any(|text| all.contains(text)), "{name}: {parameter}");
+            }
+        }
+    }
+    let served = ROUTES.iter().map(|route| format!("{} {}", route.method, route.path.replace("{*", "{")));
+    assert_eq!(described, served.collect::<BTreeSet<String>>());
+}
+
+#[test]
+fn the_command_line_and_the_server_tell_the_same_document() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let printed: Value = serde_json::from_str(&stdout(&data, &["openapi"])).expect("JSON");
+    assert_eq!(printed, server.get("/v1/openapi.json").body);
+    assert_eq!(printed["info"]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn made_up_requests_find_no_failure_and_no_undocumented_answer() {
+    let (folder, data) = fresh();
+    let file = folder.path().join("openapi.json");
+    std::fs::write(&file, document().expect("the document").to_string()).expect("writes");
+    let settings = folder.path().join("cuebase.toml");
+    let sandbox = "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n";
+    std::fs::write(&settings, sandbox).expect("writes");
+    let server = Server::start_with(&data, &["--config", settings.to_str().expect("a path")]);
+    let session = stdout(&data, &["token"]);
+    let configuration = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis.toml");
+    let run = Command::new(schemathesis())
+        .current_dir(folder.path())
+        .arg("--config-file")
+        .arg(configuration)
+        .arg("run")
+        .arg(file)
+        .args(["--url", &server.url, "--header", &format!("Authorization: Bearer {session}")])
+        .args(["--checks", "all", "--exclude-checks", "unsupported_method,ensure_resource_availability"])
+        .args(["--max-examples", EXAMPLES, "--generation-deterministic", "--no-color", "--continue-on-failure"])
+        .env("PYTHONUTF8", "1")
+        .output()
+        .expect("schemathesis runs");
+    let report = String::from_utf8_lossy(&run.stdout);
+    let shown: Vec<String> = report.lines().map(|line| line.chars().take(300).collect()).collect();
+    assert!(run.status.success(), "{}", shown.join("\n"));
+    let log = server.log();
+    assert!(!log.contains("panicked") && !log.contains("internal failure"), "{log:.4000}");
+}
+
+/// Where `scripts/setup-tests.sh` put it.
+fn schemathesis() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").expect("a home directory")).join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
+    let program = cache.join("cuebase/tools/python/bin/schemathesis");
+    assert!(program.exists(), "{} is missing: run sh scripts/setup-tests.sh", program.display());
+    program
+}
