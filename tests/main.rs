@@ -19,7 +19,13 @@ mod memories;
 mod namespaces;
 /// The API's document.
 mod openapi;
+/// Memories by path.
+mod paths;
 /// Queries, filters and listings out.
 mod retrieve;
+/// Skills.
+mod skills;
 /// Rules about the repository itself.
 mod tidy;
+/// The vocabulary.
+mod vocabulary;

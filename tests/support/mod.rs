@@ -1,5 +1,7 @@
 //! A server process for a test.
 
+pub(crate) mod fake;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -137,6 +139,19 @@ impl Server {
     pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let bearer = format!("Bearer {}", self.key);
         self.request(method, path, Some(&bearer), body.map(|body| body.to_string().into_bytes()))
+    }
+
+    /// A request with a bearer credential.
+    pub(crate) fn call_as(&self, token: &str, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let bearer = format!("Bearer {token}");
+        self.request(method, path, Some(&bearer), body.map(|body| body.to_string().into_bytes()))
+    }
+
+    /// Starts with settings of a file beside the data directory.
+    pub(crate) fn start_configured(data: &Path, settings: &str) -> Self {
+        let file = data.with_extension("toml");
+        std::fs::write(&file, settings).expect("writes");
+        Self::start_with(data, &["--config", file.to_str().expect("a path")])
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

@@ -1,0 +1,215 @@
+//! Memories by path, and the views over all of them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, git, wait_for};
+
+#[test]
+fn a_memory_is_written_read_rewritten_and_forgotten_by_its_path() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let path = "/v1/memories/rules/deploy/fridays.md";
+    let first = server.post(
+        path,
+        &json!({
+            "content": "# Deploys\r\n\r\nNever on a Friday.\n\n## Why\n\nNobody is there to mend it.",
+            "tags": ["Ops", "release"], "cues": ["when may I ship?"], "occurred_at": "2026-03-01",
+        }),
+    );
+    assert_eq!((first.status, &first.body["path"]), (201, &json!("rules/deploy/fridays.md")), "{first:?}");
+    assert_eq!(first.body["namespace"], "default");
+    let head = server.get("/v1/namespaces").body["namespaces"][0]["head"].clone();
+    assert_eq!(first.body["commit"], head, "one call is one commit");
+
+    let read = server.get(path);
+    assert_eq!(read.status, 200, "{read:?}");
+    assert_eq!(read.body["content"], "# Deploys\n\nNever on a Friday.\n\n## Why\n\nNobody is there to mend it.\n");
+    assert_eq!(
+        (&read.body["user_tags"], &read.body["sections"]),
+        (&json!(["ops", "release"]), &json!(["Deploys", "Why"]))
+    );
+    assert_eq!(
+        (&read.body["occurred_at"], &read.body["occurred_precision"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!("day"))
+    );
+    for wanted in [format!("{path}?section=Why"), format!("{path}%23Why")] {
+        let section = server.get(&wanted);
+        assert_eq!(section.body["content"], "## Why\n\nNobody is there to mend it.\n", "{wanted}");
+    }
+    // The next read sees it, without waiting.
+    let found = server.retrieve("default", "q=when+may+I+ship&limit=1");
+    assert_eq!(found.hits()[0]["path"], "rules/deploy/fridays.md");
+
+    let second = server.post(path, &json!({"content": "# Deploys\n\nOn Fridays too, with two people.\n"}));
+    assert_eq!(second.status, 200, "{second:?}");
+    let full = server.get(&format!("{path}?detail=full"));
+    assert_eq!(full.body["revisions"].as_array().map(Vec::len), Some(2), "{full:?}");
+    assert!(full.body["last_diff"].as_str().expect("a diff").contains("-Never on a Friday."));
+    assert_eq!(full.body["created_at"], read.body["created_at"]);
+    let commit = first.body["commit"].as_str().expect("a commit");
+    assert_eq!(server.get(&format!("{path}?revision={commit}")).body["content"], read.body["content"]);
+    assert_eq!(git(&server.repository("default"), &["log", "-1", "--format=%s"]), "Rewrite rules/deploy/fridays.md\n");
+
+    let forgotten = server.call("DELETE", path, None);
+    assert_eq!((forgotten.status, &forgotten.body["status"]), (202, &json!("accepted")));
+    wait_for("the memory to be gone", || server.get(path).status == 404);
+    assert!(server.retrieve("default", "tiers=rules").hits().is_empty());
+    assert_eq!(server.get(&format!("{path}?revision={commit}")).status, 200, "its history stays");
+    assert_eq!(server.call("DELETE", "/v1/memories/facts/never/was.md", None).status, 202);
+    server.settle("default");
+    assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
+}
+
+#[test]
+fn bad_paths_and_bodies_change_nothing() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let good = json!({"content": "x"});
+    for path in ["notes/a.md", "facts/a", "facts/..%2Fa.md", "facts/.git/a.md", "facts", "vocab/a.md", "facts/a.md%23x"]
+    {
+        let answer = server.post(&format!("/v1/memories/{path}"), &good);
+        assert_eq!((answer.status, answer.code()), (400, "invalid_path"), "{path}");
+    }
+    for (body, code) in [
+        (json!({}), "invalid_body"),
+        (json!({"content": " "}), "invalid_body"),
+        (json!({"content": 1}), "invalid_body"),
+        (json!({"content": "x", "cues": "y"}), "invalid_body"),
+        (json!({"content": "x", "cues": vec!["y"; 65]}), "invalid_body"),
+        (json!({"content": "x", "tags": ["no!"]}), "invalid_tag"),
+        (json!({"content": "x", "occurred_at": "soon"}), "invalid_time"),
+        (json!({"content": "x", "expires_at": "soon"}), "invalid_time"),
+        (json!({"content": "x", "timezone": "Mars"}), "invalid_timezone"),
+        (json!({"content": "x", "namespace": "NO"}), "invalid_namespace"),
+    ] {
+        let answer = server.post("/v1/memories/facts/a.md", &body);
+        assert_eq!((answer.status, answer.code()), (400, code), "{body}");
+    }
+    let missing = server.post("/v1/memories/facts/a.md", &json!({"content": "x", "namespace": "none"}));
+    assert_eq!((missing.status, missing.code()), (404, "namespace_not_found"));
+    for path in
+        ["facts/a.md", "facts/a.md?revision=abc", "facts/a.md?revision=0000000000000000000000000000000000000000"]
+    {
+        let answer = server.get(&format!("/v1/memories/{path}"));
+        assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
+    }
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["head"], Value::Null);
+}
+
+#[test]
+fn an_expired_incident_is_not_retrieved_but_can_be_read() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for (path, expires) in
+        [("incidents/a.md", "2020-01-01"), ("incidents/b.md", "2999-01-01"), ("facts/c.md", "2020-01-01")]
+    {
+        let body = json!({"content": "# Quokka sighting", "expires_at": expires});
+        assert_eq!(server.post(&format!("/v1/memories/{path}"), &body).status, 201);
+    }
+    let mut found: Vec<Value> =
+        server.retrieve("default", "q=quokka").hits().iter().map(|hit| hit["path"].clone()).collect();
+    found.sort_by_key(Value::to_string);
+    assert_eq!(found, ["facts/c.md", "incidents/b.md"]);
+    assert_eq!(server.get("/v1/memories/incidents/a.md").body["expires_at"], "2020-01-01T12:00:00Z");
+}
+
+#[test]
+fn all_memories_are_seen_as_a_tree_as_topics_and_as_a_graph() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for (path, content) in [
+        ("facts/ann/tea.md", "# Tea\n\nSee [the kettle](kettle.md) and [[rules/house/boil.md]]."),
+        ("facts/ann/kettle.md", "# Kettle"),
+        ("rules/house/boil.md", "# Boil\n\nTwice. See [far](../../skills/far.md)."),
+        ("skills/far.md", "# Far"),
+        ("facts/lone.md", "# Lone"),
+    ] {
+        assert_eq!(server.post(&format!("/v1/memories/{path}"), &json!({"content": content})).status, 201);
+    }
+    let entries = |path: &str| {
+        let answer = server.get(&format!("/v1/tree?path={path}"));
+        let entries = answer.body["entries"].as_array().expect("entries").clone();
+        entries
+            .iter()
+            .map(|e| {
+                format!("{} {} {}", e["kind"].as_str().unwrap_or(""), e["path"].as_str().unwrap_or(""), e["memories"])
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(entries(""), ["directory facts 3", "directory rules 1", "directory skills 1"]);
+    assert_eq!(entries("facts/"), ["directory facts/ann 2", "memory facts/lone.md null"]);
+    assert_eq!(server.get("/v1/tree?path=../etc").code(), "invalid_path");
+
+    let topics = server.get("/v1/topics").body["topics"].as_array().expect("topics").clone();
+    let topics: Vec<String> = topics
+        .iter()
+        .map(|t| {
+            format!("{}/{} {}", t["tier"].as_str().unwrap_or(""), t["topic"].as_str().unwrap_or(""), t["memories"])
+        })
+        .collect();
+    assert_eq!(topics, ["facts/ 1", "facts/ann 2", "rules/house 1", "skills/ 1"]);
+
+    let nodes = |query: &str| {
+        let answer = server.get(&format!("/v1/graph?{query}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let mut nodes: Vec<String> = answer.body["nodes"]
+            .as_array()
+            .expect("nodes")
+            .iter()
+            .map(|n| n["title"].as_str().unwrap_or("").to_owned())
+            .collect();
+        nodes.sort();
+        (nodes, answer.body["edges"].as_array().map_or(0, Vec::len))
+    };
+    let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(nodes("path=facts/ann/kettle.md"), (texts(&["Kettle", "Tea"]), 1));
+    assert_eq!(nodes("path=facts/ann/kettle.md&depth=2"), (texts(&["Boil", "Kettle", "Tea"]), 2));
+    assert_eq!(nodes("path=facts/ann/kettle.md&depth=3"), (texts(&["Boil", "Far", "Kettle", "Tea"]), 3));
+    assert_eq!(nodes(""), (texts(&["Boil", "Far", "Kettle", "Lone", "Tea"]), 3));
+    assert_eq!(nodes("limit=2").0.len(), 2);
+    for (query, status, code) in [
+        ("depth=4", 400, "invalid_depth"),
+        ("limit=0", 400, "invalid_limit"),
+        ("path=x", 400, "invalid_path"),
+        ("path=facts/no.md", 404, "not_found"),
+    ] {
+        let answer = server.get(&format!("/v1/graph?{query}"));
+        assert_eq!((answer.status, answer.code()), (status, code), "{query}");
+    }
+}
+
+#[test]
+fn a_question_is_answered_in_the_memories_own_words_or_not_at_all() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let content = "# Greenhouse\n\nThe greenhouse thermostat is a Brandt 400. It sits by the door.\n\n## Service\n\nThe thermostat battery lasts nine months.\n";
+    assert_eq!(
+        server.post("/v1/memories/facts/greenhouse.md", &json!({"content": content, "tags": ["garden"]})).status,
+        201
+    );
+    let answer = server.post(
+        "/v1/answer",
+        &json!({"q": "How long does the thermostat battery last?", "tags": ["garden"], "limit": 3.0}),
+    );
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.body["answer"].as_str().expect("text").contains("nine months"), "{answer:?}");
+    assert_eq!(answer.body["model"], "extractive");
+    let citation = &answer.body["citations"][0];
+    assert_eq!((&citation["path"], &citation["section"]), (&json!("facts/greenhouse.md"), &json!("Service")));
+    assert!(content.contains(citation["quote"].as_str().expect("a quote")));
+    assert_eq!(answer.body["hits"][0]["path"], "facts/greenhouse.md");
+
+    let none = server.post("/v1/answer", &json!({"q": "zzyzx?"}));
+    assert_eq!((none.status, none.code()), (404, "no_answer"));
+    let filtered = server.post("/v1/answer", &json!({"q": "thermostat battery", "tags": ["other"]}));
+    assert_eq!((filtered.status, filtered.code()), (404, "no_answer"));
+    for (body, code) in [
+        (json!({}), "missing_query"),
+        (json!({"q": "x", "tiers": ["notes"]}), "invalid_tier"),
+        (json!({"q": "x", "limit": 0}), "invalid_limit"),
+        (json!({"q": 5}), "invalid_body"),
+    ] {
+        let answer = server.post("/v1/answer", &body);
+        assert_eq!((answer.status, answer.code()), (400, code), "{body}");
+    }
+}

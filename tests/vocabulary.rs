@@ -1,0 +1,119 @@
+//! Teaching, resolving, listing and forgetting terms, and what retrieval makes of them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, git, wait_for};
+
+fn teach(server: &Server, terms: &Value) {
+    let answer = server.post("/v1/vocab", &json!({"terms": terms}));
+    assert_eq!(
+        (answer.status, &answer.body["status"], &answer.body["namespace"]),
+        (202, &json!("accepted"), &json!("default")),
+        "{answer:?}"
+    );
+}
+
+fn term(server: &Server, word: &str) -> Value {
+    let answer = server.get(&format!("/v1/vocab?word={word}"));
+    assert_eq!((answer.status, &answer.body["word"].is_string()), (200, &true), "{answer:?}");
+    assert_eq!(answer.body.get("term").is_some(), answer.body["found"] == true);
+    answer.body.get("term").map_or(Value::Null, |term| term["term"].clone())
+}
+
+#[test]
+fn a_query_finds_a_term_under_any_of_its_names() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The Kubernetes rollout failed on the second node", "We ordered new chairs"]);
+    server.settle("default");
+    teach(
+        &server,
+        &json!([{"term": "Kubernetes", "aliases": ["k8s", "the big cluster"], "definition": "What the shop runs on."}]),
+    );
+    wait_for("the term to be known", || term(&server, "K8S") == "Kubernetes");
+    for query in ["k8s", "K8s+rollout", "the+BIG++cluster", "k\u{301}8s"] {
+        let answer = server.retrieve("default", &format!("q={query}&limit=3"));
+        assert!(answer.contents()[0].contains("Kubernetes rollout"), "{query}: {answer:?}");
+        assert!(answer.hits()[0]["matched"].as_array().expect("arms").contains(&json!("lexical")), "{query}");
+        assert_eq!(
+            answer.body["defined"],
+            json!([{"term": "Kubernetes", "aliases": ["k8s", "the big cluster"], "definition": "What the shop runs on."}])
+        );
+    }
+    for query in ["k8sx", "chairs", "cluster"] {
+        assert!(server.retrieve("default", &format!("q={query}")).body.get("defined").is_none(), "{query}");
+    }
+    let repository = server.repository("default");
+    assert!(git(&repository, &["show", "HEAD:vocab/kubernetes.md"]).contains("What the shop runs on."));
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], 3, "a term is no memory");
+
+    let forgotten = server.call("DELETE", "/v1/vocab?term=never,Kubernetes", None);
+    assert_eq!(forgotten.status, 202);
+    wait_for("the term to be forgotten", || term(&server, "k8s") == Value::Null);
+    assert!(server.retrieve("default", "q=k8s").body.get("defined").is_none());
+    // The same body again, right after it was forgotten, is not the same write.
+    teach(
+        &server,
+        &json!([{"term": "Kubernetes", "aliases": ["k8s", "the big cluster"], "definition": "What the shop runs on."}]),
+    );
+    wait_for("the term to be known again", || term(&server, "k8s") == "Kubernetes");
+}
+
+#[test]
+fn terms_of_any_script_and_with_one_slug_stay_apart_and_are_rewritten_in_place() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    teach(
+        &server,
+        &json!([{"term": "C", "definition": "one"}, {"term": "C++", "aliases": ["cpp"]}, {"term": "C#"}, {"term": "東京", "aliases": ["Tokyo"]}, {"term": "Résumé"}, {"term": "Resume"}]),
+    );
+    wait_for("the terms", || term(&server, "Resume") == "Resume");
+    for (word, meant) in [
+        ("c", "C"),
+        ("c%2B%2B", "C++"),
+        ("C%23", "C#"),
+        ("TOKYO", "東京"),
+        ("R%C3%A9sum%C3%A9", "Résumé"),
+        ("CPP", "C++"),
+    ] {
+        assert_eq!(term(&server, word), meant, "{word}");
+    }
+    let listed = server.get("/v1/vocab");
+    let paths: Vec<&str> =
+        listed.body["terms"].as_array().expect("terms").iter().filter_map(|term| term["path"].as_str()).collect();
+    assert_eq!(paths.len(), 6, "{paths:?}");
+    assert!(
+        listed.body["millis"].is_u64() && paths.iter().all(|path| path.starts_with("vocab/") && path.ends_with(".md"))
+    );
+    assert_eq!(server.get("/v1/vocab?like=RES").body["terms"].as_array().map(Vec::len), Some(1));
+    assert_eq!(server.get("/v1/vocab?limit=2").body["terms"].as_array().map(Vec::len), Some(2));
+
+    teach(&server, &json!([{"term": "c", "definition": "two", "aliases": ["see"]}]));
+    wait_for("the term to be rewritten", || term(&server, "see") == "c");
+    assert_eq!(server.get("/v1/vocab").body["terms"].as_array().map(Vec::len), Some(6));
+    assert_eq!(server.get("/v1/vocab?word=c").body["term"]["definition"], "two");
+    // An alias that was dropped no longer resolves.
+    teach(&server, &json!([{"term": "c", "definition": "three"}]));
+    wait_for("the alias to be gone", || term(&server, "see") == Value::Null);
+}
+
+#[test]
+fn the_lookup_follows_a_push_and_survives_a_restart() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    teach(&server, &json!([{"term": "SLO"}]));
+    wait_for("the term", || term(&server, "slo") == "SLO");
+    let repository = server.repository("default");
+    git(folder.path(), &["clone", "-q", repository.to_str().expect("a path"), "clone"]);
+    let clone = folder.path().join("clone");
+    std::fs::write(clone.join("vocab/by-hand.md"), "---\naliases: [bh]\n---\n# By Hand\n\nPushed.\n").expect("writes");
+    git(&clone, &["add", "."]);
+    git(&clone, &["-c", "user.name=P", "-c", "user.email=p@example.org", "commit", "-qm", "by hand"]);
+    git(&clone, &["push", "-q"]);
+    server.settle("default");
+    assert_eq!(term(&server, "bh"), "By Hand");
+    server.kill();
+    let server = Server::start(&data);
+    assert_eq!((term(&server, "bh"), term(&server, "slo")), (json!("By Hand"), json!("SLO")));
+    assert_eq!(server.retrieve("default", "q=bh").body["defined"][0]["definition"], "Pushed.");
+}
