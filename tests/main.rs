@@ -9,10 +9,14 @@ mod support;
 
 /// The command line beside a running server and on a stopped one's directory.
 mod command_line;
+/// Managed conversations.
+mod conversations;
 /// Killing the server under load and starting it again.
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// Uploaded files.
+mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
 mod memories;
 /// Namespaces: making, listing, deleting, isolation.
@@ -21,6 +25,8 @@ mod namespaces;
 mod openapi;
 /// Memories by path.
 mod paths;
+/// The animals API.
+mod pets;
 /// Queries, filters and listings out.
 mod retrieve;
 /// Skills.

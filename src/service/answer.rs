@@ -13,9 +13,11 @@ use super::error::{Failure, Outcome};
 use super::retrieval::{Found, HitView, Retrieve};
 
 /// A hit that is less likely than this to answer the question is not quoted.
-const SCORE_MIN: f32 = 0.15;
-/// A sentence that shares no word with the question is quoted from a hit at least this likely.
-const SCORE_WITHOUT_WORDS: f32 = 0.5;
+const SCORE_MIN: f32 = 0.02;
+/// From a hit at least this likely a sentence is quoted whatever its words.
+const SCORE_SURE: f32 = 0.5;
+/// From any other, a sentence must hold this share of the question's telling words.
+const SHARE_MIN: f32 = 0.3;
 /// Hits that are quoted from.
 const HITS_QUOTED: usize = 5;
 /// Sentences in an answer.
@@ -61,10 +63,10 @@ fn quote(hits: &[Found], terms: &[String]) -> Vec<Citation> {
         for (start, sentence) in sentences_of(&memory.content) {
             let words = content_terms(sentence);
             let shared = terms.iter().filter(|term| words.contains(term)).count();
-            if words.is_empty() || (shared == 0 && hit.score < SCORE_WITHOUT_WORDS) {
+            let share = shared as f32 / terms.len().max(1) as f32;
+            if words.is_empty() || (share < SHARE_MIN && hit.score < SCORE_SURE) {
                 continue;
             }
-            let share = shared as f32 / terms.len().max(1) as f32;
             let citation = Citation {
                 path: memory.path.clone(),
                 section: section_at(&memory.content, start),

@@ -1,0 +1,89 @@
+//! The animals API on its own listener.
+
+use std::io::Read;
+
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, stdout, wait_for};
+
+#[test]
+fn animals_live_on_their_own_address_by_account_and_environment() {
+    let (_folder, data) = fresh();
+    // A free port, given back just before it is taken.
+    let address =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let server = Server::start_with(&data, &["--pets-listen", &address]);
+    let base = format!("http://{address}/v1");
+    let call = |method: &str, path: &str, key: Option<&str>, body: Option<&str>| {
+        let method = method.parse().expect("a method");
+        let mut request = Client::new().request(method, format!("{base}{path}"));
+        if let Some(key) = key {
+            request = request.bearer_auth(key);
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_owned());
+        }
+        let mut response = request.send().expect("answers");
+        let mut text = String::new();
+        response.read_to_string(&mut text).expect("text");
+        let headers = response.headers().clone();
+        (response.status().as_u16(), serde_json::from_str::<Value>(&text).unwrap_or_default(), headers)
+    };
+    let live = server.key.as_str();
+    let test = stdout(&data, &["keys", "create", "--env", "test"]);
+    let (status, made, _) =
+        call("POST", "/pets", Some(live), Some(r#"{"name":"Rex","categoryId":7,"status":"available"}"#));
+    assert_eq!((status, &made), (201, &json!({"id": 1, "name": "Rex", "categoryId": 7, "status": "available"})));
+    for n in 2..=25 {
+        let status = if n % 5 == 0 { "sold" } else { "pending" };
+        let body = json!({"name": format!("P{n}"), "categoryId": 1, "status": status}).to_string();
+        assert_eq!(call("POST", "/pets", Some(live), Some(&body)).1["id"], n);
+    }
+    let listed =
+        |query: &str, key: &str| call("GET", &format!("/pets{query}"), Some(key), None).1.as_array().map(Vec::len);
+    assert_eq!(
+        (
+            listed("", live),
+            listed("?limit=100", live),
+            listed("?status=sold", live),
+            listed("?limit=2&status=sold", live)
+        ),
+        (Some(20), Some(25), Some(5), Some(2))
+    );
+    assert_eq!(listed("", &test), Some(0), "staging is apart from production");
+
+    let (status, body, headers) = call("GET", "/pets/1", Some(live), None);
+    assert_eq!((status, &body["name"]), (200, &json!("Rex")));
+    assert_eq!(headers["sunset"], "Thu, 05 Dec 2030 00:00:00 GMT");
+    assert_eq!(headers["link"], "</v1/pets>; rel=\"successor-version\"");
+    assert!(headers.contains_key("deprecation"));
+
+    let session = stdout(&data, &["token"]);
+    let bad: [(&str, &str, Option<&str>, Option<&str>, u16); 16] = [
+        ("GET", "/pets", None, None, 401),
+        ("GET", "/pets", Some("svc_live_x"), None, 401),
+        ("GET", "/pets", Some(&session), None, 401),
+        ("GET", "/pets/99", Some(live), None, 404),
+        ("GET", "/pets/x", Some(live), None, 404),
+        ("GET", "/pets/1", Some(&test), None, 404),
+        ("GET", "/dogs", Some(live), None, 404),
+        ("GET", "/pets?limit=0", Some(live), None, 400),
+        ("GET", "/pets?limit=101", Some(live), None, 400),
+        ("GET", "/pets?limit=x", Some(live), None, 400),
+        ("GET", "/pets?status=lost", Some(live), None, 400),
+        ("POST", "/pets", Some(live), Some("{}"), 400),
+        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":"7"}"#), 400),
+        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":1.5}"#), 400),
+        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":1,"status":"lost"}"#), 400),
+        ("POST", "/pets", Some(live), Some("nonsense"), 400),
+    ];
+    for (method, path, key, body, expected) in bad {
+        let (status, answer, _) = call(method, path, key, body);
+        assert_eq!(status, expected, "{method} {path} {body:?}: {answer}");
+        assert_eq!(answer["status"], expected);
+        assert!(answer["code"].is_string() && answer["message"].is_string());
+    }
+    assert!(server.terminate(), "both listeners end");
+    wait_for("the address to be free", || std::net::TcpListener::bind(&address).is_ok());
+}
