@@ -7,6 +7,8 @@
 /// Starting, stopping and speaking to a server.
 mod support;
 
+/// Metering, plans, wallets, the payment provider.
+mod billing;
 /// The command line beside a running server and on a stopped one's directory.
 mod command_line;
 /// Managed conversations.

@@ -1,0 +1,470 @@
+//! Metering, plans, wallets and paying, with the payment provider's side played by the tests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cuebase::billing::notifications::WebhookSecret;
+use parking_lot::Mutex;
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+use crate::support::fake::{Asked, Told, serve};
+use crate::support::{Answer, Server, fresh, stdout, wait_for};
+
+const SECRET: &str = "whsec_Y3VlYmFzZSB0ZXN0cyBzaWduIHdpdGggdGhpcw==";
+
+/// What the provider's books say: amounts by idempotency key, debits below zero.
+#[derive(Default)]
+struct Books {
+    entries: Mutex<BTreeMap<String, i64>>,
+    asked: Mutex<Vec<(String, Value)>>,
+    customers: AtomicU32,
+    payments: AtomicU32,
+}
+
+impl Books {
+    fn sum(&self) -> i64 {
+        self.entries.lock().values().sum()
+    }
+
+    /// How the documented API answers when nothing goes wrong.
+    fn answer(&self, asked: &Asked) -> Told {
+        assert_eq!(asked.authorization, "Bearer dodo-key");
+        self.asked.lock().push((format!("{} {}", asked.method, asked.path), asked.body.clone()));
+        let body = &asked.body;
+        match (asked.method.as_str(), asked.path.as_str()) {
+            ("POST", "/customers") => {
+                let number = self.customers.fetch_add(1, Ordering::SeqCst);
+                Told::Json(
+                    200,
+                    json!({"customer_id": format!("cus_{number}"), "email": body["email"], "name": body["name"]}),
+                )
+            }
+            ("POST", "/payments") => {
+                let id = format!("pay_{}", self.payments.fetch_add(1, Ordering::SeqCst));
+                Told::Json(
+                    200,
+                    json!({"payment_id": id, "payment_link": format!("https://pay.example/{id}"), "client_secret": "x", "total_amount": body["product_cart"][0]["amount"]}),
+                )
+            }
+            ("POST", "/subscriptions") => Told::Json(
+                200,
+                json!({"subscription_id": "sub_1", "payment_link": "https://pay.example/sub_1", "recurring_pre_tax_amount": 1}),
+            ),
+            ("POST", path) if path.starts_with("/customers/") && path.ends_with("/wallets/ledger-entries") => {
+                let amount = body["amount"].as_i64().expect("a whole amount");
+                let amount = if body["entry_type"] == "debit" { -amount } else { amount };
+                let key = body["idempotency_key"].as_str().expect("a key").to_owned();
+                self.entries.lock().entry(key).or_insert(amount);
+                Told::Json(200, json!({"balance": self.sum(), "currency": body["currency"]}))
+            }
+            _ => Told::Json(404, json!({"code": "NOT_FOUND"})),
+        }
+    }
+}
+
+/// The settings for a provider at an address.
+fn dodo(url: &str) -> String {
+    format!(
+        "[payments]\nprovider = 'dodo'\nurl = '{url}'\napi_key = 'dodo-key'\nwebhook_secret = '{SECRET}'\ntimeout_ms = 1000\n\
+         products = {{ recharge = 'pdt_r', starter = 'pdt_s', growth = 'pdt_g' }}\n[billing]\nrates = {{ writes = 7, reads = 3, chats = 11 }}\n"
+    )
+}
+
+/// Tells the server something as the provider does.
+fn notify(server: &Server, id: &str, body: &Value) -> Answer {
+    notify_signed(server, id, body, |signature| signature)
+}
+
+fn notify_signed(server: &Server, id: &str, body: &Value, alter: impl Fn(String) -> String) -> Answer {
+    let secret = WebhookSecret::parse(SECRET).expect("a secret");
+    let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs().to_string();
+    let body = body.to_string();
+    let signature = alter(secret.sign(id, &at, body.as_bytes()));
+    let request = Client::new().post(format!("{}/v1/billing/notifications", server.url));
+    let request =
+        request.header("webhook-id", id).header("webhook-timestamp", at).header("webhook-signature", signature);
+    let response = request.body(body).send().expect("answers");
+    let status = response.status().as_u16();
+    Answer { status, body: response.json().unwrap_or_default(), retry_after: None }
+}
+
+fn paid(payment: &str, amount: i64) -> Value {
+    json!({"type": "payment.succeeded", "business_id": "b", "timestamp": "2026-01-01T00:00:00Z", "data": {"payment_id": payment, "total_amount": amount, "currency": "INR", "metadata": {}}})
+}
+
+/// The statement's balance and the sums of its transactions, credits and debits apart.
+fn statement(server: &Server) -> (i64, i64, i64) {
+    let answer = server.get("/v1/billing");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let amounts = answer.body["transactions"]
+        .as_array()
+        .expect("transactions")
+        .iter()
+        .map(|t| t["amount_paise"].as_i64().expect("paise"));
+    let (credits, debits): (Vec<i64>, Vec<i64>) = amounts.partition(|amount| *amount > 0);
+    (answer.body["balance_paise"].as_i64().expect("paise"), credits.iter().sum(), debits.iter().sum())
+}
+
+#[test]
+fn usage_counts_what_was_accepted_and_answered() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let used = || server.get("/v1/usage").body["used"].clone();
+    assert_eq!(used(), json!({"writes": 0, "reads": 0, "memories": 0, "chats": 0}));
+    let body = json!({"messages": [{"role": "user", "content": "The archive is in the cellar"}]});
+    for _ in 0..3 {
+        assert_eq!(server.post("/v1/memories", &body).status, 202);
+    }
+    assert_eq!(server.post("/v1/memories", &json!({"messages": []})).status, 400);
+    server.post("/v1/vocab", &json!({"terms": [{"term": "SLO"}]}));
+    server.post("/v1/skills", &json!({"skills": [{"name": "a", "content": "b"}]}));
+    server.post("/v1/memories/facts/a.md", &json!({"content": "x"}));
+    server.call("DELETE", "/v1/memories/facts/a.md", None);
+    server.call("DELETE", "/v1/vocab?term=SLO", None);
+    for path in [
+        "/v1/retrieve?q=cellar",
+        "/v1/retrieve?tiers=facts",
+        "/v1/skills?q=a",
+        "/v1/skills",
+        "/v1/retrieve",
+        "/v1/tree",
+        "/v1/vocab",
+    ] {
+        server.get(path);
+    }
+    server.post("/v1/answer", &json!({"q": "zzyzx"}));
+    let answered = || server.post("/v1/answer", &json!({"q": "where is the archive"})).status == 200;
+    wait_for("an answer", answered);
+    // A repeated body is free, a refused request is, forgetting is, and listing is.
+    wait_for("the level", || used()["memories"] == 2);
+    assert_eq!((&used()["writes"], &used()["reads"], &used()["chats"]), (&json!(4), &json!(3), &json!(1)));
+    let usage = server.get("/v1/usage").body;
+    assert_eq!((&usage["plan"], &usage["exceeded"]), (&json!("payg"), &json!(false)));
+    assert_eq!(usage["period"].as_str().map(str::len), Some(7));
+    server.kill();
+    let server = Server::start(&data);
+    assert_eq!(server.get("/v1/usage").body["used"]["reads"], 3, "counted through a kill");
+}
+
+#[test]
+fn a_plans_limits_are_429_with_the_seconds_until_they_end() {
+    let (_folder, data) = fresh();
+    let settings = "[plans]\npayg = { writes = 2, reads = 1, memories = 1000, chats = 0 }\n";
+    let server = Server::start_configured(&data, settings);
+    let write = |n: u32| {
+        server.post(
+            "/v1/memories",
+            &json!({"messages": [{"role": "user", "content": format!("Fact {n} about harbours")}]}),
+        )
+    };
+    assert_eq!((write(1).status, write(2).status), (202, 202));
+    let refused = |answer: &Answer| {
+        assert_eq!(answer.status, 429, "{answer:?}");
+        let seconds: u64 = answer.retry_after.as_ref().expect("retry-after").parse().expect("seconds");
+        assert!((1..=31 * 24 * 3600).contains(&seconds));
+    };
+    let third = write(3);
+    refused(&third);
+    assert_eq!(third.code(), "quota_exceeded");
+    assert_eq!(server.retrieve("default", "q=harbours").status, 200);
+    let read = server.retrieve("default", "q=harbours");
+    refused(&read);
+    assert_eq!((&read.body["error"], &read.body["namespace"]), (&json!("quota_exceeded"), &json!("default")));
+    let chat = server.post("/v1/answer", &json!({"q": "harbours"}));
+    refused(&chat);
+    assert_eq!(server.call("DELETE", "/v1/memories/facts/a.md", None).status, 202, "forgetting stays possible");
+    assert_eq!(server.get("/v1/usage").body["exceeded"], true);
+    server.kill();
+    let settings = "[plans]\npayg = { writes = 100, reads = 100, memories = 1, chats = 100 }\n";
+    let server = Server::start_configured(&data, settings);
+    wait_for("the memories to be in", || server.get("/v1/usage").body["used"]["memories"] == 2);
+    let full = server.post("/v1/memories/facts/x.md", &json!({"content": "x"}));
+    refused(&full);
+    assert_eq!((full.code(), server.retrieve("default", "q=harbours").status), ("quota_exceeded", 200));
+}
+
+#[test]
+fn too_many_requests_of_one_account_are_rate_limited_and_others_are_not() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[rate_limit]\nrequests_per_minute = 5\n");
+    let answers: Vec<Answer> = (0..6).map(|_| server.get("/v1/usage")).collect();
+    assert!(answers[..5].iter().all(|answer| answer.status == 200));
+    let last = &answers[5];
+    assert_eq!((last.status, last.code()), (429, "rate_limited"));
+    let seconds: u64 = last.retry_after.as_ref().expect("retry-after").parse().expect("seconds");
+    assert!((1..=60).contains(&seconds));
+    assert_eq!(server.retrieve("default", "q=x").body["error"], "rate_limited", "in retrieve's own shape");
+    let other = stdout(&data, &["keys", "create", "--account", "other"]);
+    assert_eq!(server.call_as(&other, "GET", "/v1/usage", None).status, 200);
+}
+
+#[test]
+fn an_empty_wallet_refuses_writes_where_that_is_on_and_never_reads() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(
+        &data,
+        "[billing]\nenforce_balance = true\n[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n",
+    );
+    let body = json!({"messages": [{"role": "user", "content": "x y z"}]});
+    let refused = server.post("/v1/memories", &body);
+    assert_eq!((refused.status, refused.code()), (402, "payment_required"));
+    assert_eq!(server.retrieve("default", "q=x").status, 200);
+    let session = stdout(&data, &["token"]);
+    let link = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000}))).body["payment_link"].clone();
+    Client::new().post(link.as_str().expect("a link")).send().expect("pays");
+    assert_eq!(server.post("/v1/memories", &body).status, 202);
+}
+
+#[test]
+fn without_a_provider_payments_are_not_live() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = stdout(&data, &["token"]);
+    let post = |path: &str, body: Value| server.call_as(&session, "POST", &format!("/v1/billing/{path}"), Some(&body));
+    let cases = [
+        ("recharge", json!({"amount_paise": 50000}), 503, "merchant_not_live"),
+        ("recharge", json!({"amount_paise": 49999}), 400, "below_minimum"),
+        ("recharge", json!({"amount_paise": -1}), 400, "below_minimum"),
+        ("recharge", json!({"amount_paise": 10_000_001}), 400, "above_maximum"),
+        ("recharge", json!({"amount_paise": 10_000_000}), 503, "merchant_not_live"),
+        ("recharge", json!({"amount_paise": "50000"}), 400, "invalid_body"),
+        ("recharge", json!({"amount_paise": 50000.5}), 400, "invalid_body"),
+        ("recharge", json!({}), 400, "invalid_body"),
+        ("subscribe", json!({"plan": "starter"}), 503, "merchant_not_live"),
+        ("subscribe", json!({"plan": "payg"}), 400, "unknown_plan"),
+        ("subscribe", json!({"plan": "gold"}), 400, "unknown_plan"),
+        ("subscribe", json!({}), 400, "unknown_plan"),
+    ];
+    for (path, body, status, code) in cases {
+        let answer = post(path, body.clone());
+        assert_eq!((answer.status, answer.code()), (status, code), "{path} {body}");
+    }
+    for path in ["recharge", "subscribe"] {
+        let answer = server.post(&format!("/v1/billing/{path}"), &json!({"amount_paise": 50000, "plan": "starter"}));
+        assert_eq!((answer.status, answer.code()), (403, "dashboard_only"));
+    }
+    let unsigned = server.request("POST", "/v1/billing/notifications", None, Some(b"{}".to_vec()));
+    assert_eq!((unsigned.status, unsigned.body), (401, json!({"message": "Unauthorized"})));
+    assert_eq!(server.get("/v1/billing").body["ledger"], "local");
+}
+
+#[test]
+fn a_recharge_is_clicked_through_in_the_sandbox() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n");
+    let session = stdout(&data, &["token"]);
+    let started = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 123_456})));
+    assert!(started.status == 200 && started.body["payment_id"].is_string(), "{started:?}");
+    let link = started.body["payment_link"].as_str().expect("a link");
+    let page = Client::new().get(link).send().expect("answers");
+    assert!(page.headers()["content-security-policy"].to_str().expect("text").contains("default-src 'none'"));
+    assert!(page.text().expect("text").contains("1234.56 INR"));
+    assert_eq!(statement(&server).0, 0, "nothing before the click");
+    for _ in 0..2 {
+        assert!(Client::new().post(link).send().expect("answers").text().expect("text").contains("Paid."));
+    }
+    assert_eq!(statement(&server), (123_456, 123_456, 0), "a second click changes nothing");
+    let plan = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "growth"})));
+    assert_eq!(server.get("/v1/usage").body["plan"], "payg", "not at the click");
+    Client::new().post(plan.body["payment_link"].as_str().expect("a link")).send().expect("answers");
+    assert_eq!(server.get("/v1/usage").body["plan"], "growth");
+    assert_eq!(Client::new().get(format!("{}x", link)).send().expect("answers").status(), 404);
+}
+
+#[test]
+fn the_provider_is_spoken_to_as_its_api_is_documented() {
+    let (_folder, data) = fresh();
+    let books = Arc::new(Books::default());
+    let provider = Arc::clone(&books);
+    let server = Server::start_configured(&data, &dodo(&serve(move |asked| provider.answer(asked))));
+    let session = stdout(&data, &["token"]);
+    let started = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 60000})));
+    assert_eq!(started.body, json!({"payment_link": "https://pay.example/pay_0", "payment_id": "pay_0"}));
+    let asked = books.asked.lock().clone();
+    assert_eq!(asked[0].0, "POST /customers");
+    assert!(asked[0].1["email"].as_str().expect("an address").contains('@') && asked[0].1["name"] == "default");
+    let payment = &asked[1].1;
+    assert_eq!(
+        (asked[1].0.as_str(), &payment["customer"], &payment["payment_link"]),
+        ("POST /payments", &json!({"customer_id": "cus_0"}), &json!(true))
+    );
+    assert_eq!(payment["product_cart"], json!([{"product_id": "pdt_r", "quantity": 1, "amount": 60000}]));
+    assert!(payment["billing"]["country"].is_string() && payment["metadata"].is_object());
+
+    // Paid: credited once, however often it is told, under whatever id.
+    assert_eq!(notify(&server, "evt_1", &paid("pay_0", 60000)).body, json!({"received": true, "processed": true}));
+    for id in ["evt_1", "evt_2"] {
+        assert_eq!(notify(&server, id, &paid("pay_0", 60000)).body["processed"], false);
+    }
+    let bad = notify_signed(&server, "evt_3", &paid("pay_0", 60000), |signature| signature.replace("v1,", "v1,A"));
+    assert_eq!((bad.status, bad.body), (401, json!({"message": "Unauthorized"})));
+    assert_eq!(notify(&server, "evt_4", &paid("pay_unknown", 5)).body["processed"], false);
+    assert_eq!(statement(&server), (60000, 60000, 0));
+    assert_eq!(books.sum(), 60000);
+
+    // Used: debited at the rates, and mirrored.
+    server.remember("default", &["The ferry leaves at nine"]);
+    for _ in 0..4 {
+        server.retrieve("default", "q=ferry");
+    }
+    assert_eq!(statement(&server), (60000 - 7 - 12, 60000, -19));
+    assert_eq!(books.sum(), 60000 - 19);
+    assert_eq!(server.get("/v1/billing").body["rates_paise"], json!({"writes": 7, "reads": 3, "chats": 11}));
+    let entry = books.asked.lock().last().expect("an entry").clone();
+    assert_eq!(entry.0, "POST /customers/cus%5F0/wallets/ledger-entries");
+    assert_eq!((&entry.1["entry_type"], &entry.1["currency"]), (&json!("debit"), &json!("INR")));
+
+    // A plan begins when the provider says so, and ends the same way.
+    let plan = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "starter"})));
+    assert_eq!(plan.body, json!({"payment_link": "https://pay.example/sub_1"}));
+    let not_sold = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "max"})));
+    assert_eq!((not_sold.status, not_sold.code()), (400, "unknown_plan"));
+    let metadata =
+        books.asked.lock().iter().find(|(call, _)| call == "POST /subscriptions").expect("asked").1["metadata"].clone();
+    let event = |kind: &str, product: &str| json!({"type": kind, "data": {"subscription_id": "sub_1", "product_id": product, "metadata": metadata}});
+    server.retrieve("default", "q=ferry");
+    assert_eq!(notify(&server, "evt_5", &event("subscription.active", "pdt_g")).body["processed"], true);
+    assert_eq!(server.get("/v1/usage").body["plan"], "growth", "the product decides");
+    server.retrieve("default", "q=ferry");
+    assert_eq!(statement(&server).2, -22, "what was used before was debited, what a plan covers is not");
+    assert_eq!(notify(&server, "evt_6", &event("subscription.cancelled", "pdt_g")).body["processed"], true);
+    assert_eq!(server.get("/v1/usage").body["plan"], "payg");
+}
+
+#[test]
+fn the_providers_failures_lose_nothing_and_double_nothing() {
+    let (_folder, data) = fresh();
+    let books = Arc::new(Books::default());
+    let script: Arc<Mutex<Vec<&str>>> = Arc::default();
+    let (provider, steps) = (Arc::clone(&books), Arc::clone(&script));
+    let url = serve(move |asked| match steps.lock().pop() {
+        None => provider.answer(asked),
+        Some("429") => Told::Later(429, json!({"code": "RATE_LIMITED"})),
+        Some("500") => Told::Json(500, json!({"code": "INTERNAL"})),
+        Some("silence") => Told::Silence,
+        Some("closed") => Told::Nothing,
+        Some("nonsense") => Told::Text(200, "<html>".into()),
+        Some("refused") => Told::Json(422, json!({"code": "INVALID_REQUEST"})),
+        // The entry is made, and its reply lost.
+        Some(_) => {
+            provider.answer(asked);
+            Told::Nothing
+        }
+    });
+    let server = Server::start_configured(&data, &dodo(&url));
+    let session = stdout(&data, &["token"]);
+    let recharge = || server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000})));
+    assert_eq!(recharge().status, 200);
+    assert_eq!(notify(&server, "evt", &paid("pay_0", 50000)).status, 200);
+    let mut expected = 50000;
+    for failures in [
+        &["429"][..],
+        &["500"],
+        &["closed"],
+        &["silence"],
+        &["lost"],
+        &["nonsense"],
+        &["lost", "500"],
+        &["500", "500", "500"],
+        &["lost", "lost", "lost"],
+        &["refused"],
+    ] {
+        server.retrieve("default", "q=x");
+        expected -= 3;
+        script.lock().extend(failures.iter().rev());
+        let (balance, credits, debits) = statement(&server);
+        assert_eq!((balance, credits + debits), (expected, expected), "{failures:?}");
+        script.lock().clear();
+    }
+    assert_eq!(statement(&server).0, expected);
+    assert_eq!(books.sum(), expected, "the mirror agrees in the end");
+
+    script.lock().extend(["500"; 9]);
+    let failed = recharge();
+    assert_eq!((failed.status, failed.code()), (503, "provider_unavailable"));
+    assert!(!failed.body.to_string().contains("INTERNAL") && !server.log().contains("dodo-key"));
+    script.lock().clear();
+    // A payment whose reply was lost is known by what the provider says of it.
+    let metadata =
+        books.asked.lock().iter().find(|(call, _)| call == "POST /payments").expect("asked").1["metadata"].clone();
+    let mut event = paid("pay_77", 50000);
+    event["data"]["metadata"] = metadata;
+    assert_eq!(notify(&server, "evt_77", &event).body["processed"], true);
+    assert_eq!(statement(&server).0, expected + 50000);
+}
+
+/// Kills the server at each moment between using something and knowing that the ledger has heard of it.
+#[test]
+fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
+    let (_folder, data) = fresh();
+    let books = Arc::new(Books::default());
+    // Which moment is next, and the process to be killed there.
+    let moment = Arc::new(Mutex::new((String::new(), 0_u32)));
+    let (provider, next) = (Arc::clone(&books), Arc::clone(&moment));
+    let url = serve(move |asked| {
+        let (at, pid) = next.lock().clone();
+        let entry = asked.path.ends_with("/ledger-entries");
+        let kill = || drop(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status());
+        match at.as_str() {
+            // The debit is written; the ledger has not heard of it.
+            "asked" if entry => {
+                kill();
+                Told::Nothing
+            }
+            // The ledger has it; we have not heard so.
+            "entered" if entry => {
+                provider.answer(asked);
+                kill();
+                Told::Nothing
+            }
+            // We may or may not have heard, and may or may not have noted it.
+            "replied" if entry => {
+                let told = provider.answer(asked);
+                std::thread::spawn(move || {
+                    drop(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status())
+                });
+                told
+            }
+            _ => provider.answer(asked),
+        }
+    });
+    let settings = dodo(&url);
+    let mut server = Server::start_configured(&data, &settings);
+    let session = stdout(&data, &["token"]);
+    let recharge = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000})));
+    assert_eq!(recharge.status, 200);
+    let (mut reads, mut writes, mut credited) = (0, 0, 0);
+    for round in 0..12 {
+        let at = ["used", "asked", "entered", "replied", "paid", "settled"][round % 6];
+        *moment.lock() = (at.to_owned(), server.pid());
+        for _ in 0..=round {
+            assert_eq!(server.retrieve("default", "q=x").status, 200);
+            reads += 1;
+        }
+        server.remember("default", &[&format!("Round {round} of the harbour walk")]);
+        writes += 1;
+        match at {
+            // Counted, not debited.
+            "used" => {}
+            "paid" => {
+                let body = paid(&format!("pay_{round}"), 1000);
+                let mut body = body;
+                body["data"]["metadata"] = json!({"cuebase_account": "default", "cuebase_recharge_paise": "1000"});
+                assert_eq!(notify(&server, &format!("evt_{round}"), &body).body["processed"], true);
+                credited += 1000;
+            }
+            "settled" => drop(statement(&server)),
+            // The request dies with the server.
+            _ => drop(server.try_request("GET", "/v1/billing", Some(&format!("Bearer {}", server.key)), None)),
+        }
+        server.kill();
+        moment.lock().0.clear();
+        server = Server::start_configured(&data, &settings);
+        let (balance, credits, debits) = statement(&server);
+        assert_eq!(debits, -(3 * reads + 7 * writes), "round {round}, killed when {at}: units and debits");
+        assert_eq!((balance, credits), (credited + debits, credited), "round {round}, killed when {at}: wallet");
+        assert_eq!(books.sum(), balance, "round {round}, killed when {at}: mirror");
+    }
+}
