@@ -17,6 +17,12 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// Slow, silent and greedy clients.
+mod hostile;
+/// One namespace's data from another's key, on every route.
+mod isolation;
+/// Dashboard sessions of an external issuer.
+mod issuer;
 /// Uploaded files.
 mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.

@@ -25,8 +25,9 @@ use crate::config::ServerSettings;
 
 /// Headers of one request, at most.
 const HEADERS_MAX: usize = 100;
-/// Bytes of a request's head, at most.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+/// A request's head is refused when it is not whole after so many bytes. What arrives in one piece with the last of them
+/// counts too, so a head of up to twice this may pass.
+const HEAD_BYTES_MAX: usize = 32 << 10;
 /// Open requests get so long to finish when the server stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -1,0 +1,177 @@
+//! Clients that are slow, silent, half gone or greedy, and what the others notice of it.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{Server, fresh, wait_for};
+
+const TIMEOUTS: &str =
+    "[server]\nconnections = 8\nheader_timeout_ms = 300\nbody_timeout_ms = 300\nwrite_timeout_ms = 300\n";
+
+fn impatient(data: &Path) -> Server {
+    Server::start_configured(data, TIMEOUTS)
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("connects");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    stream
+}
+
+/// Sends something raw and reads until the server closes.
+fn exchange(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = connect(server);
+    // The server may refuse before everything is sent.
+    let _ = stream.write_all(bytes);
+    rest(&mut stream)
+}
+
+fn rest(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Another client's request, on a connection of its own.
+fn answer_to_somebody_new(server: &Server) -> u16 {
+    let client = reqwest::blocking::Client::builder().timeout(Duration::from_secs(30)).build().expect("a client");
+    let request = client.get(format!("{}/v1/whoami", server.url)).bearer_auth(&server.key);
+    request.send().expect("answers").status().as_u16()
+}
+
+#[test]
+fn clients_that_say_nothing_or_little_do_not_keep_others_out() {
+    let (_folder, data) = fresh();
+    // Patient, so that only making room can help.
+    let server = Server::start_configured(
+        &data,
+        "[server]\nconnections = 4\nheader_timeout_ms = 600000\nbody_timeout_ms = 600000\n",
+    );
+    let mut held = Vec::new();
+    for number in 0..40 {
+        let mut stream = connect(&server);
+        match number % 3 {
+            0 => {}
+            1 => stream.write_all(b"GET /health HT").expect("sends"),
+            _ => {
+                let head = format!(
+                    "POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 100\r\n\r\n{{",
+                    server.key
+                );
+                stream.write_all(head.as_bytes()).expect("sends");
+            }
+        }
+        held.push(stream);
+    }
+    for _ in 0..10 {
+        assert_eq!(answer_to_somebody_new(&server), 200);
+    }
+    drop(held);
+}
+
+#[test]
+fn a_head_or_a_body_that_does_not_arrive_ends_the_connection() {
+    let (_folder, data) = fresh();
+    let server = impatient(&data);
+    assert!(!exchange(&server, b"GET /health HTTP/1.1\r\nhost:").contains("200 OK"));
+    let head = format!(
+        "POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 100\r\n\r\n{{",
+        server.key
+    );
+    let answer = exchange(&server, head.as_bytes());
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.contains("invalid_body") && answer.contains("in time"),
+        "{answer}"
+    );
+    // A byte at a time is no better than none.
+    let mut stream = connect(&server);
+    let mut sent = 0;
+    wait_for("the drip to be cut off", || {
+        sent += 1;
+        stream.write_all(b"x").is_err() || stream.write_all(b"-").is_err() || sent > 100_000
+    });
+    assert_eq!(answer_to_somebody_new(&server), 200);
+}
+
+#[test]
+fn heads_that_are_too_large_or_no_http_are_refused() {
+    let (_folder, data) = fresh();
+    let server = impatient(&data);
+    let long = format!("GET /health HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n", "a".repeat(200 << 10));
+    // What was not read when the server closes may take the 431 with it.
+    assert!(!exchange(&server, long.as_bytes()).contains("200 OK"), "a long header");
+    let many = format!("GET /health HTTP/1.1\r\nhost: x\r\n{}\r\n", "a: b\r\n".repeat(150));
+    assert!(exchange(&server, many.as_bytes()).starts_with("HTTP/1.1 431"), "many headers");
+    let target = format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "a".repeat(200 << 10));
+    assert!(!exchange(&server, target.as_bytes()).contains("200 OK"), "a long target");
+    for nonsense in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01"[..],
+        b"GET\r\n\r\n",
+        b"GET /health HTTP/9.9\r\n\r\n",
+        b"\r\n\r\n\r\n\0\0\0\0",
+    ] {
+        assert!(!exchange(&server, nonsense).contains("200 OK"));
+    }
+    let lengths = format!(
+        "POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: -5\r\n\r\n",
+        server.key
+    );
+    assert!(exchange(&server, lengths.as_bytes()).starts_with("HTTP/1.1 400"));
+    let both = "POST /v1/memories HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n";
+    assert!(!exchange(&server, both.as_bytes()).contains("202"));
+    assert_eq!(answer_to_somebody_new(&server), 200);
+}
+
+#[test]
+fn a_client_may_pipeline_and_may_close_its_sending_half() {
+    let (_folder, data) = fresh();
+    let server = impatient(&data);
+    let mut stream = connect(&server);
+    let request = format!("GET /v1/whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
+    stream.write_all(request.repeat(5).as_bytes()).expect("sends");
+    stream.shutdown(Shutdown::Write).expect("closes");
+    assert_eq!(rest(&mut stream).matches("HTTP/1.1 200 OK").count(), 5);
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_given_up() {
+    let (_folder, data) = fresh();
+    let server = impatient(&data);
+    let body = serde_json::json!({"content": format!("# Walrus\n\n{}", "walrus ".repeat(140_000))});
+    assert_eq!(server.post("/v1/memories/facts/walrus.md", &body).status, 201);
+    // Far more than the buffers between hold, asked for and never read; as many as there are places.
+    let request =
+        format!("GET /v1/memories/facts/walrus.md HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
+    let mut held: Vec<TcpStream> = Vec::new();
+    for _ in 0..8 {
+        let mut stream = connect(&server);
+        stream.write_all(request.repeat(60).as_bytes()).expect("sends");
+        held.push(stream);
+    }
+    // Places come free because the writes of the others fail in time.
+    assert_eq!(answer_to_somebody_new(&server), 200);
+    drop(held);
+}
+
+#[test]
+fn large_bodies_are_refused_before_they_are_held() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let body = vec![b' '; (8 << 20) + 1];
+    for (method, path) in [
+        ("POST", "/v1/memories"),
+        ("POST", "/v1/memories/facts/a.md"),
+        ("POST", "/v1/vocab"),
+        ("POST", "/v1/skills"),
+        ("POST", "/v1/answer"),
+        ("POST", "/v1/namespaces"),
+        ("POST", "/v1/conversations"),
+    ] {
+        let answer = server.request(method, path, Some(&format!("Bearer {}", server.key)), Some(body.clone()));
+        assert_eq!((answer.status, answer.code()), (413, "payload_too_large"), "{path}");
+    }
+    let open = server.request("POST", "/v1/billing/notifications", None, Some(body));
+    assert_eq!((open.status, open.code()), (413, "payload_too_large"));
+}

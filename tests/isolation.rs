@@ -1,0 +1,154 @@
+//! One namespace's data from another's key, tried from every route.
+
+use cuebase::api::routes::{Access, ROUTES};
+use hyper::Method;
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, stdout};
+
+/// Stands in everything that the owner of `theirs` has.
+const SECRET: &str = "xylophonegarden";
+
+/// What the owner made.
+struct Theirs {
+    conversation: String,
+    message: String,
+    media: String,
+}
+
+fn fill(server: &Server) -> Theirs {
+    server.namespace("theirs");
+    let write = json!({"content": format!("# {SECRET}\n\nThe {SECRET} opens at dawn."), "namespace": "theirs", "tags": [SECRET]});
+    assert_eq!(server.post(&format!("/v1/memories/facts/{SECRET}/a.md"), &write).status, 201);
+    let terms = json!({"namespace": "theirs", "terms": [{"term": SECRET, "definition": SECRET}]});
+    assert_eq!(server.post("/v1/vocab", &terms).status, 202);
+    let skills = json!({"namespace": "theirs", "skills": [{"name": SECRET, "content": SECRET}]});
+    assert_eq!(server.post("/v1/skills", &skills).status, 202);
+    let made = server.post("/v1/conversations", &json!({"namespace": "theirs", "title": SECRET}));
+    let conversation = made.body["id"].as_str().expect("an id").to_owned();
+    let messages = json!({"messages": [{"role": "user", "content": SECRET}]});
+    let added = server.post(&format!("/v1/conversations/{conversation}/messages"), &messages);
+    let message = added.body["ids"][0].as_str().expect("an id").to_owned();
+    let upload = Client::new().post(format!("{}/v1/media?namespace=theirs&filename={SECRET}", server.url));
+    let upload: Value = upload.bearer_auth(&server.key).body(SECRET).send().expect("answers").json().expect("JSON");
+    server.settle("theirs");
+    Theirs { conversation, message, media: upload["id"].as_str().expect("an id").to_owned() }
+}
+
+/// A request for each route that would reach the owner's data, naming its namespace where the route takes one.
+fn request(method: &Method, path: &str, theirs: &Theirs) -> (String, Option<Value>) {
+    let filled = path
+        .replace("{*path}", &format!("facts/{SECRET}/a.md"))
+        .replace("{name}", "theirs")
+        .replace("{key_id}", "0123456789abcdef")
+        .replace("{mid}", &theirs.message)
+        .replace("{id}", if path.contains("media") { &theirs.media } else { &theirs.conversation });
+    let query = match path {
+        "/v1/retrieve" => format!("?q={SECRET}&namespace=theirs&detail=full"),
+        "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
+        "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
+        "/v1/skills" => format!("?q={SECRET}&namespace=theirs"),
+        "/v1/tree" | "/v1/topics" | "/v1/graph" | "/v1/conversations" | "/v1/memories/{*path}" | "/v1/media" => {
+            "?namespace=theirs".to_owned()
+        }
+        _ => String::new(),
+    };
+    let body = (*method == Method::POST || *method == Method::PATCH).then(|| {
+        json!({
+            "namespace": "theirs", "name": "theirs", "q": SECRET, "content": "x", "title": "x", "to": theirs.message,
+            "messages": [{"role": "user", "content": "x"}], "terms": [{"term": "x"}], "skills": [{"name": "x", "content": "x"}],
+        })
+    });
+    (format!("{filled}{query}"), body)
+}
+
+#[test]
+fn a_neighbours_key_reads_and_writes_nothing_on_any_route() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let theirs = fill(&server);
+    server.namespace("mine");
+    let neighbour = stdout(&data, &["keys", "create", "--namespace", "mine"]);
+    let before = server.get("/v1/namespaces").body;
+    let mut tried = 0;
+    for route in ROUTES.iter().filter(|route| route.access != Access::Open) {
+        let (path, body) = request(&route.method, route.path, &theirs);
+        let answer = server.call_as(&neighbour, route.method.as_str(), &path, body.as_ref());
+        assert!(!answer.body.to_string().contains("dawn"), "{} {path}: {answer:?}", route.method);
+        if route.path != "/v1/whoami" && route.path != "/v1/openapi.json" {
+            assert!(
+                !answer.body.to_string().replace(&path, "").contains(SECRET) || answer.status >= 400,
+                "{} {path}: {answer:?}",
+                route.method
+            );
+        }
+        let reads = route.method == Method::GET || route.path == "/v1/answer";
+        let reaches =
+            path.contains("namespace=theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
+        let names = body.as_ref().is_some()
+            && matches!(
+                route.path,
+                "/v1/memories"
+                    | "/v1/answer"
+                    | "/v1/vocab"
+                    | "/v1/skills"
+                    | "/v1/conversations"
+                    | "/v1/memories/{*path}"
+            );
+        if reaches || names {
+            tried += 1;
+            let code =
+                if route.path == "/v1/retrieve" { answer.body["error"].as_str().unwrap_or("") } else { answer.code() };
+            let expected = if reads { (403, "forbidden_namespace") } else { (400, "invalid_namespace") };
+            assert_eq!((answer.status, code), expected, "{} {path}: {answer:?}", route.method);
+        }
+    }
+    assert!(tried >= 25, "only {tried} routes reach a namespace");
+    assert_eq!(server.get("/v1/namespaces").body, before, "nothing was changed");
+    assert_eq!(server.get(&format!("/v1/memories/facts/{SECRET}/a.md?namespace=theirs")).status, 200);
+    let own = server.call_as(&neighbour, "GET", "/v1/namespaces", None);
+    assert!(!own.body.to_string().contains("theirs"));
+}
+
+#[test]
+fn another_accounts_key_finds_nothing_on_any_route() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let theirs = fill(&server);
+    let stranger = stdout(&data, &["keys", "create", "--account", "stranger"]);
+    let session = stdout(&data, &["token", "--account", "stranger"]);
+    let before = server.get("/v1/namespaces").body;
+    for route in ROUTES.iter().filter(|route| route.access != Access::Open) {
+        // The stranger may well make a namespace of that name, of its own.
+        if route.path == "/v1/namespaces" && route.method == Method::POST {
+            continue;
+        }
+        let (path, body) = request(&route.method, route.path, &theirs);
+        for credential in [&stranger, &session] {
+            let answer = server.call_as(credential, route.method.as_str(), &path, body.as_ref());
+            let text = answer.body.to_string();
+            assert!(!text.contains("dawn") && !text.contains("default/"), "{} {path}: {answer:?}", route.method);
+            let reaches =
+                path.contains("theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
+            if reaches {
+                let code = if route.path == "/v1/retrieve" {
+                    answer.body["error"].as_str().unwrap_or("")
+                } else {
+                    answer.code()
+                };
+                let dashboard = answer.status == 403 && code == "dashboard_only";
+                assert!(
+                    dashboard || (answer.status == 404 && ["namespace_not_found", "not_found"].contains(&code)),
+                    "{} {path}: {answer:?}",
+                    route.method
+                );
+            }
+        }
+    }
+    assert_eq!(server.get("/v1/namespaces").body, before, "nothing was changed");
+    // The same name in another account is another namespace.
+    assert_eq!(server.call_as(&stranger, "POST", "/v1/namespaces", Some(&json!({"name": "theirs"}))).status, 201);
+    let found = server.call_as(&stranger, "GET", &format!("/v1/retrieve?q={SECRET}&namespace=theirs"), None);
+    assert_eq!((found.status, found.body.get("hits"), found.body.get("defined")), (200, None, None));
+}
