@@ -270,7 +270,7 @@ fn a_recharge_is_clicked_through_in_the_sandbox() {
     assert_eq!(server.get("/v1/usage").body["plan"], "payg", "not at the click");
     Client::new().post(plan.body["payment_link"].as_str().expect("a link")).send().expect("answers");
     assert_eq!(server.get("/v1/usage").body["plan"], "growth");
-    assert_eq!(Client::new().get(format!("{}x", link)).send().expect("answers").status(), 404);
+    assert_eq!(Client::new().get(format!("{link}x")).send().expect("answers").status(), 404);
 }
 
 #[test]
@@ -395,6 +395,10 @@ fn the_providers_failures_lose_nothing_and_double_nothing() {
     assert_eq!(statement(&server).0, expected + 50000);
 }
 
+fn kill(pid: u32) {
+    let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+}
+
 /// Kills the server at each moment between using something and knowing that the ledger has heard of it.
 #[test]
 fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
@@ -406,25 +410,22 @@ fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
     let url = serve(move |asked| {
         let (at, pid) = next.lock().clone();
         let entry = asked.path.ends_with("/ledger-entries");
-        let kill = || drop(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status());
         match at.as_str() {
             // The debit is written; the ledger has not heard of it.
             "asked" if entry => {
-                kill();
+                kill(pid);
                 Told::Nothing
             }
             // The ledger has it; we have not heard so.
             "entered" if entry => {
                 provider.answer(asked);
-                kill();
+                kill(pid);
                 Told::Nothing
             }
             // We may or may not have heard, and may or may not have noted it.
             "replied" if entry => {
                 let told = provider.answer(asked);
-                std::thread::spawn(move || {
-                    drop(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status())
-                });
+                std::thread::spawn(move || kill(pid));
                 told
             }
             _ => provider.answer(asked),
@@ -449,8 +450,7 @@ fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
             // Counted, not debited.
             "used" => {}
             "paid" => {
-                let body = paid(&format!("pay_{round}"), 1000);
-                let mut body = body;
+                let mut body = paid(&format!("pay_{round}"), 1000);
                 body["data"]["metadata"] = json!({"cuebase_account": "default", "cuebase_recharge_paise": "1000"});
                 assert_eq!(notify(&server, &format!("evt_{round}"), &body).body["processed"], true);
                 credited += 1000;

@@ -39,6 +39,8 @@ mod pets;
 mod retrieve;
 /// Skills.
 mod skills;
+/// The specification's tables, row by row.
+mod specification;
 /// Rules about the repository itself.
 mod tidy;
 /// The vocabulary.

@@ -60,7 +60,7 @@ fn animals_live_on_their_own_address_by_account_and_environment() {
     assert!(headers.contains_key("deprecation"));
 
     let session = stdout(&data, &["token"]);
-    let bad: [(&str, &str, Option<&str>, Option<&str>, u16); 16] = [
+    let bad = [
         ("GET", "/pets", None, None, 401),
         ("GET", "/pets", Some("svc_live_x"), None, 401),
         ("GET", "/pets", Some(&session), None, 401),

@@ -120,7 +120,7 @@ impl Dodo {
     }
 
     /// What a payment and a subscription have in common.
-    fn order(&self, customer: &str, metadata: Value) -> Value {
+    fn order(&self, customer: &str, metadata: &Value) -> Value {
         let mut order = json!({
             "billing": {"country": self.country},
             "customer": {"customer_id": customer},
@@ -155,14 +155,14 @@ impl Provider for Dodo {
     }
 
     fn start_payment(&self, account: &str, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
-        let mut order = self.order(customer, json!({ACCOUNT: account, AMOUNT: amount_paise.to_string()}));
+        let mut order = self.order(customer, &json!({ACCOUNT: account, AMOUNT: amount_paise.to_string()}));
         order["product_cart"] = json!([{"product_id": self.product(RECHARGE)?, "quantity": 1, "amount": amount_paise}]);
         order["billing_currency"] = json!(self.currency);
         self.start("/payments", &order)
     }
 
     fn start_subscription(&self, account: &str, customer: &str, plan: &str) -> Result<Checkout, ProviderError> {
-        let mut order = self.order(customer, json!({ACCOUNT: account, PLAN: plan}));
+        let mut order = self.order(customer, &json!({ACCOUNT: account, PLAN: plan}));
         order["product_id"] = json!(self.product(plan)?);
         order["quantity"] = json!(1);
         self.start("/subscriptions", &order)

@@ -42,8 +42,10 @@ impl Meter {
 /// The meters of all accounts.
 pub struct Meters {
     store: Arc<Store>,
-    counters: Mutex<HashMap<(String, Meter), Arc<Mutex<Counter>>>>,
+    counters: Mutex<HashMap<(String, Meter), Shared>>,
 }
+
+type Shared = Arc<Mutex<Counter>>;
 
 #[derive(Clone)]
 struct Counter {
@@ -55,7 +57,7 @@ struct Counter {
 /// Leave to use one unit.
 pub struct Permit<'a> {
     meters: &'a Meters,
-    counter: Arc<Mutex<Counter>>,
+    counter: Shared,
 }
 
 impl Meters {
@@ -89,7 +91,7 @@ impl Meters {
         Ok(self.counter(account, meter)?.lock().record.total)
     }
 
-    fn counter(&self, account: &str, meter: Meter) -> Outcome<Arc<Mutex<Counter>>> {
+    fn counter(&self, account: &str, meter: Meter) -> Outcome<Shared> {
         let mut counters = self.counters.lock();
         if let Some(counter) = counters.get(&(account.to_owned(), meter)) {
             return Ok(Arc::clone(counter));

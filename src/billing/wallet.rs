@@ -247,6 +247,7 @@ pub(super) fn transaction(amount_paise: i64, note: String) -> TransactionRecord 
     TransactionRecord { id: Ulid::generate(), amount_paise, note, at_ms: Timestamp::now().as_millisecond() }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn unavailable(error: ProviderError) -> Failure {
     tracing::warn!(%error, "a call to the payment provider failed");
     Failure::Unavailable {

@@ -15,7 +15,7 @@ use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Body, Handler, Lane, Metering, Route, Router};
 use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Reply, retrieve};
-use crate::billing::meters::Meter;
+use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::{Failure, Outcome, Service};
 
@@ -143,7 +143,7 @@ fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> 
     };
     let permit = meter.map(|meter| call.service.billing.reserve(call.account(), meter, || Ok(0))).transpose()?;
     let reply = handler(call)?;
-    permit.map_or(Ok(()), |permit| permit.charge())?;
+    permit.map_or(Ok(()), Permit::charge)?;
     Ok(reply)
 }
 

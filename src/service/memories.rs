@@ -134,19 +134,18 @@ impl Service {
         let lease = self.namespaces.lease(account, name)?;
         // Milliseconds are what the API tells; the file says the same.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Failure::internal)?;
-        let mut new = false;
+        // The plan may be drawn up again; the last time counts.
         let known = std::cell::Cell::new(false);
         let commit = lease.write(now, |desk| {
             known.set(desk.contains(write.path.as_str())?);
             direct::write(desk, write, now)
         })?;
-        new |= !known.get();
         permit.charge()?;
         let commit = commit.ok_or_else(|| Failure::internal("a direct write made no commit"))?;
         if let Err(error) = lease.tidy() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
         }
-        Ok(Written { new, commit: commit.to_string() })
+        Ok(Written { new: !known.get(), commit: commit.to_string() })
     }
 
     /// Accepts the wish to forget a memory.

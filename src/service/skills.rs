@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cuebase_retrieval::{Filter, Record};
+use cuebase_retrieval::Record;
 use cuebase_storage::memory_file::{MemoryFile, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
 use parking_lot::Mutex;
@@ -145,15 +145,11 @@ impl Service {
         }
         self.namespaces.existing(account, namespace)?;
         let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-        let accepted = |record: &&Arc<Record>| accepts(&request.filter, record);
+        let accepted = |record: &&Arc<Record>| request.filter.accepts(&record.memory);
         let mut records: Vec<&Arc<Record>> = snapshot.records().filter(accepted).collect();
         records.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
         Ok(records.into_iter().take(request.limit).map(|record| skill(record, None)).collect())
     }
-}
-
-fn accepts(filter: &Filter, record: &Record) -> bool {
-    filter.accepts(&record.memory)
 }
 
 fn name_of(file: &MemoryFile) -> String {
@@ -174,6 +170,6 @@ fn skill(record: &Record, hit: Option<&Found>) -> SkillView {
         tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
         triggers: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
         score: hit.map(|hit| hit.score),
-        matched: hit.map(|hit| hit.matched()),
+        matched: hit.map(Found::matched),
     }
 }

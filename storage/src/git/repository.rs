@@ -115,15 +115,6 @@ impl Repository {
         Ok(Some(blob(&repository, id)?))
     }
 
-    /// Many files as they were at a commit, in the order asked for.
-    pub fn read_all(&self, commit: CommitId, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
-        let repository = self.open()?;
-        let mut trees = Trees::new(&repository);
-        let root = trees.root_of(commit.0)?;
-        let mut read = |path: &&str| trees.file(root, path)?.map(|id| blob(&repository, id)).transpose();
-        paths.iter().map(|path| read(path)).collect()
-    }
-
     /// The files that differ between two commits; from nothing, every file.
     pub fn changes(&self, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
         self.changes_below("", from, to)
