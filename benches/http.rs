@@ -6,12 +6,12 @@
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+mod loopback;
 
-use may_minihttp::{HttpServer, HttpService, Request, Response};
+use std::io;
+use std::time::Instant;
+
+use loopback::{Client, Floor, Server};
 
 const CONVERSATIONS: usize = 200;
 const REQUESTS: usize = 2000;
@@ -117,109 +117,4 @@ fn spread(mut milliseconds: Vec<f64>) -> String {
     milliseconds.sort_by(f64::total_cmp);
     let at = |part: f64| milliseconds[((milliseconds.len() - 1) as f64 * part) as usize];
     format!("p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms", at(0.5), at(0.99), at(1.0))
-}
-
-/// The server under measurement; ended when dropped.
-struct Server {
-    child: Child,
-    address: String,
-    key: String,
-}
-
-impl Server {
-    fn start(folder: &std::path::Path) -> io::Result<Self> {
-        let data = folder.join("data");
-        let binary = env!("CARGO_BIN_EXE_cuebase");
-        let mut command = Command::new(binary);
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(&data)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn()?;
-        let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut address = String::new();
-        for line in BufReader::new(output).lines() {
-            if let Some(url) = line?.strip_prefix("listening on http://") {
-                address = url.to_owned();
-                break;
-            }
-        }
-        let key = Command::new(binary).args(["keys", "create", "--data"]).arg(&data).output()?;
-        Ok(Self { child, address, key: String::from_utf8_lossy(&key.stdout).trim().to_owned() })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// One kept-alive connection that speaks just enough HTTP/1.1.
-struct Client {
-    stream: BufReader<TcpStream>,
-    key: String,
-}
-
-impl Client {
-    fn connect(address: &str, key: &str) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        Ok(Self { stream: BufReader::new(stream), key: key.to_owned() })
-    }
-
-    fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
-        let length = body.len();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n",
-            self.key
-        );
-        self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
-        let (mut status, mut length, mut line) = (0, 0, String::new());
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line)?;
-            let text = line.trim_end().to_ascii_lowercase();
-            if let Some(rest) = text.strip_prefix("http/1.1 ") {
-                status = rest.get(..3).and_then(|code| code.parse().ok()).unwrap_or(0);
-            } else if let Some(value) = text.strip_prefix("content-length:") {
-                length = value.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
-            } else if text.is_empty() {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body)?;
-        Ok((status, body))
-    }
-}
-
-/// A server that answers every request with the same bytes.
-struct Floor {
-    address: String,
-}
-
-#[derive(Clone)]
-struct Canned(&'static [u8]);
-
-impl HttpService for Canned {
-    fn call(&mut self, _request: Request, response: &mut Response) -> io::Result<()> {
-        response.header("content-type: application/json");
-        response.body_mut().extend_from_slice(self.0);
-        Ok(())
-    }
-}
-
-impl Floor {
-    fn start(reply: Vec<u8>) -> io::Result<Self> {
-        // Leaked: it is served until the process ends.
-        let reply: &'static [u8] = reply.leak();
-        let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        // Its handle stops nothing when dropped.
-        let _handle = HttpServer(Canned(reply)).start(free)?;
-        Ok(Self { address: free.to_string() })
-    }
 }
