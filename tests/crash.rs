@@ -85,6 +85,98 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
     }
 }
 
+/// Every other kind of write, in one namespace, so that queued and direct ones meet.
+#[test]
+fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
+    let (_folder, data) = fresh();
+    let kept: Mutex<Vec<(u32, &str, String)>> = Mutex::default();
+    let numbers = AtomicU32::new(0);
+    for round in 0..8 {
+        let server = Server::start(&data);
+        let conversation = server.post("/v1/conversations", &json!({})).body["id"].as_str().expect("an id").to_owned();
+        let done = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for kind in ["memory", "term", "skill", "message"] {
+                let (server, kept, numbers, done, conversation) = (&server, &kept, &numbers, &done, &conversation);
+                scope.spawn(move || {
+                    loop {
+                        let n = numbers.fetch_add(1, Ordering::SeqCst);
+                        let (path, body) = match kind {
+                            "memory" => (format!("/v1/memories/facts/k/{n}.md"), json!({"content": format!("# Note{n}q")})),
+                            "term" => ("/v1/vocab".to_owned(), json!({"terms": [{"term": format!("term{n}q")}]})),
+                            "skill" => ("/v1/skills".to_owned(), json!({"skills": [{"name": format!("Skill {}", n % 5), "content": format!("step{n}q"), "topic": format!("t{n}")}]})),
+                            _ => (format!("/v1/conversations/{conversation}/messages"), json!({"messages": [{"role": "user", "content": format!("The remark{n}q was noted")}]})),
+                        };
+                        let bearer = format!("Bearer {}", server.key);
+                        let answer = server.try_request("POST", &path, Some(&bearer), Some(body.to_string().into_bytes()));
+                        let Ok(answer) = answer else { return };
+                        assert!((200..300).contains(&answer.status), "{answer:?}");
+                        let what = match kind {
+                            "skill" => answer.body["paths"][0].as_str().expect("a path").to_owned(),
+                            "message" => conversation.clone(),
+                            _ => String::new(),
+                        };
+                        kept.lock().expect("no panic").push((n, kind, what));
+                        done.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+            wait_for("writes to be accepted", || done.load(Ordering::SeqCst) >= 5 + round * 3);
+            let pid = server.pid().to_string();
+            assert!(std::process::Command::new("kill").args(["-KILL", &pid]).status().expect("kill runs").success());
+        });
+        server.kill();
+    }
+    let server = Server::start(&data);
+    server.settle("default");
+    let repository = server.repository("default");
+    assert_eq!(git(&repository, &["fsck", "--strict", "--full"]), "");
+    let kept = kept.into_inner().expect("no panic");
+    for (n, kind, what) in &kept {
+        match *kind {
+            "memory" => {
+                assert_eq!(server.get(&format!("/v1/memories/facts/k/{n}.md")).body["content"], format!("# Note{n}q\n"))
+            }
+            "term" => assert_eq!(server.get(&format!("/v1/vocab?word=TERM{n}Q")).body["found"], true, "term {n}"),
+            "skill" => {
+                let skill = server.get(&format!("/v1/memories/{what}"));
+                assert!(
+                    skill.body["content"].as_str().is_some_and(|text| text.contains(&format!("step{n}q"))),
+                    "{skill:?}"
+                );
+            }
+            _ => {
+                let messages = server.get(&format!("/v1/conversations/{what}")).body["messages"].to_string();
+                assert_eq!(messages.matches(&format!("remark{n}q")).count(), 1, "message {n}");
+                let hits = server.retrieve("default", &format!("q=remark{n}q&limit=5")).contents();
+                assert_eq!(
+                    hits.iter().filter(|hit| hit.contains(&format!("remark{n}q"))).count(),
+                    1,
+                    "memory of message {n}"
+                );
+            }
+        }
+    }
+    let log = git(&repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
+    let mut ids: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "a message was committed twice");
+    // What is derived is the same when it is made anew from git.
+    let seen = |server: &Server| {
+        (
+            server.get("/v1/tree?path=facts/k").body["entries"].clone(),
+            server.get("/v1/namespaces").body["namespaces"][0]["head"].clone(),
+        )
+    };
+    let before = seen(&server);
+    server.kill();
+    std::fs::remove_dir_all(data.join("indexes")).expect("removes");
+    let server = Server::start(&data);
+    assert_eq!(seen(&server), before);
+}
+
 #[test]
 fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
     let (_folder, data) = fresh();

@@ -1,4 +1,9 @@
 //! The specification's tables, a row for a row: errors, limits, creation rules, states.
+//!
+//! Rows that need more than a request stand with their subject: the ceiling of retrievals and the one hop of the graph in
+//! `retrieve`, expired incidents in `paths`, animals in `pets`, retries, dead letters and retention in `memories` and
+//! `crash`, order within a namespace in `memories`. The row about missing vectors has no test here: the built-in embedding
+//! does not fail.
 
 use serde_json::{Value, json};
 
@@ -440,6 +445,24 @@ fn every_row_of_the_limits_table_that_shows_over_http() {
         (24, 200, 24, 7)
     );
     assert_eq!(server.retrieve("default", "q=juggling&limit=201").body["error"], "invalid_limit");
+    // Recharge: 50000 to 10000000 paise, both included (payments are not live here, which is told last).
+    let session = stdout(&data, &["token"]);
+    for (amount, code) in [
+        (49_999, "below_minimum"),
+        (50_000, "merchant_not_live"),
+        (10_000_000, "merchant_not_live"),
+        (10_000_001, "above_maximum"),
+    ] {
+        let answer = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": amount})));
+        assert_eq!(answer.code(), code, "{amount}");
+    }
+    // A media address lives for 15 minutes.
+    let upload = reqwest::blocking::Client::new().post(format!("{}/v1/media", server.url)).bearer_auth(&server.key);
+    let upload: Value = upload.body("x").send().expect("answers").json().expect("JSON");
+    let address = server.get(&format!("/v1/media/{}", upload["id"].as_str().expect("an id"))).body;
+    let expires = address["expires_at"].as_str().expect("a time").parse::<jiff::Timestamp>().expect("a time");
+    let lifetime = expires.as_second() - jiff::Timestamp::now().as_second();
+    assert!((890..=900).contains(&lifetime), "{lifetime}");
     // Identical bodies within five minutes are one write.
     let body = json!({"messages": [{"role": "user", "content": "Said twice about unicycles"}]});
     let (first, second) = (server.post("/v1/memories", &body), server.post("/v1/memories", &body));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::memory::accepted;
 use super::query::zone;
-use super::{Call, Reply, invalid_body, text};
+use super::{Call, Reply, entries, invalid_body, text};
 use crate::ingest::conversation::{Conversation, Message, Moment, Role};
 use crate::service::{Failure, Outcome};
 use crate::tags;
@@ -29,14 +29,8 @@ pub fn remember(call: &Call) -> Outcome<Reply> {
 
 /// Checks a request's conversation.
 pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
-    let messages = match body.get("messages") {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(Value::Array(messages)) => messages,
-        Some(_) => return Err(invalid_body("messages must be an array")),
-    };
-    if messages.is_empty() {
-        return Err(Failure::invalid("no_messages", "messages is empty: send at least one"));
-    }
+    // How many is bounded by the body's size alone.
+    let messages = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
     let timezone = text(body, "timezone")?;
     let zone = timezone.map_or(Ok(TimeZone::UTC), zone)?;
     let read = |(index, value): (usize, &Value)| {

@@ -146,6 +146,28 @@ pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Outcome<Option<&'a 
     }
 }
 
+/// The entries of an array that must hold at least one, and at most so many; each fault has a code of its own.
+pub fn entries<'a>(
+    body: &'a Map<String, Value>,
+    name: &str,
+    empty: &'static str,
+    (most, too_many): (usize, &'static str),
+) -> Outcome<&'a [Value]> {
+    let entries = match body.get(name) {
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(entries)) => entries.as_slice(),
+        Some(_) => return Err(invalid_body(format!("{name} must be an array"))),
+    };
+    if entries.is_empty() {
+        return Err(Failure::invalid(empty, format!("{name} is empty: send at least one")));
+    }
+    if entries.len() > most {
+        let message = format!("{} {name}, at most {most} are taken at once", entries.len());
+        return Err(Failure::TooLarge { code: too_many, message });
+    }
+    Ok(entries)
+}
+
 /// A body that breaks a rule.
 pub fn invalid_body(message: impl Into<String>) -> Failure {
     Failure::invalid("invalid_body", message)

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::memories::occurred;
 use super::memory::{lines, memory_path};
 use super::vocabulary::millis;
-use super::{Call, Reply, invalid_body, text};
+use super::{Call, Reply, entries, invalid_body, text};
 use crate::ingest::naming::slug;
 use crate::ingest::skills::SkillDraft;
 use crate::service::retrieval::Retrieve;
@@ -37,18 +37,7 @@ const LISTED: (usize, usize) = (20, 200);
 /// `POST /v1/skills`.
 pub fn store(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
-    let skills = match body.get("skills") {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(Value::Array(skills)) => skills,
-        Some(_) => return Err(invalid_body("skills must be an array")),
-    };
-    if skills.is_empty() {
-        return Err(Failure::invalid("no_skills", "skills is empty: send at least one"));
-    }
-    if skills.len() > SKILLS_MAX {
-        let message = format!("{} skills, at most {SKILLS_MAX} are taken at once", skills.len());
-        return Err(Failure::TooLarge { code: "too_many_skills", message });
-    }
+    let skills = entries(&body, "skills", "no_skills", (SKILLS_MAX, "too_many_skills"))?;
     let drafts = skills.iter().enumerate().map(|(index, value)| draft(value).map_err(|error| at(index, error)));
     let drafts = drafts.collect::<Outcome<Vec<_>>>()?;
     let namespace = call.writable(text(&body, "namespace")?)?;

@@ -6,7 +6,7 @@ use cuebase_storage::records::{QueuedWork, TermRecord};
 use serde_json::{Map, Value, json};
 
 use super::memory::accepted;
-use super::{Call, Reply, invalid_body, text};
+use super::{Call, Reply, entries, text};
 use crate::ingest::vocabulary::TermDraft;
 use crate::service::{Failure, Outcome};
 
@@ -24,18 +24,7 @@ const LISTED: (usize, usize) = (200, 1000);
 /// `POST /v1/vocab`.
 pub fn teach(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
-    let terms = match body.get("terms") {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(Value::Array(terms)) => terms,
-        Some(_) => return Err(invalid_body("terms must be an array")),
-    };
-    if terms.is_empty() {
-        return Err(Failure::invalid("no_terms", "terms is empty: send at least one"));
-    }
-    if terms.len() > TERMS_MAX {
-        let message = format!("{} terms, at most {TERMS_MAX} are taken at once", terms.len());
-        return Err(Failure::TooLarge { code: "too_many_terms", message });
-    }
+    let terms = entries(&body, "terms", "no_terms", (TERMS_MAX, "too_many_terms"))?;
     let drafts = terms.iter().enumerate().map(|(index, value)| {
         draft(value).map_err(|reason| Failure::invalid("invalid_term", format!("terms[{index}]: {reason}")))
     });
