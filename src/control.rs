@@ -135,7 +135,7 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
             Ok(json!(records.iter().map(namespaces::listed).collect::<Vec<_>>()))
         }
         Command::DeleteNamespace { account, name } => {
-            Ok(json!({"name": name, "deleted": service.namespaces.delete(&account, &name)?}))
+            Ok(json!({"name": name, "deleted": service.delete_namespace(&account, &name)?}))
         }
         Command::ListDeadLetters => {
             let letter = |letter: &DeadLetter| {
@@ -153,6 +153,7 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
         }
         Command::RetryDeadLetter { id } => {
             let entry = service.store.revive(message_id(&id)?)?.ok_or_else(|| no_letter(&id))?;
+            service.promises.note(&entry);
             service.queue.add(&entry);
             Ok(json!({"id": id, "retried": true}))
         }

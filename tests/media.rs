@@ -61,6 +61,24 @@ fn a_file_is_kept_and_opened_by_a_signed_address_alone() {
 }
 
 #[test]
+fn a_deleted_namespace_takes_its_files_along() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("gone");
+    let ids = ["gone", "default"].map(|namespace| {
+        let (_, body) = upload(&server, &format!("namespace={namespace}"), "text/plain", vec![1, 2, 3]);
+        body["id"].as_str().expect("an id").to_owned()
+    });
+    let url = server.get(&format!("/v1/media/{}", ids[0])).body["url"].as_str().expect("an address").to_owned();
+    let session = stdout(&data, &["token"]);
+    assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/gone", None).status, 200);
+    assert_eq!(server.get(&format!("/v1/media/{}", ids[0])).status, 404);
+    assert_eq!(open(&url).status(), 403);
+    let files = std::fs::read_dir(data.join("media")).expect("lists").flatten().map(|entry| entry.file_name());
+    assert_eq!(files.collect::<Vec<_>>(), [std::ffi::OsString::from(&ids[1])]);
+}
+
+#[test]
 fn an_image_keeps_its_type_and_sizes_have_their_limits() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -53,7 +53,7 @@ pub fn listed(record: &NamespaceRecord) -> Value {
 /// `DELETE /v1/namespaces/{name}`.
 pub fn delete(call: &Call) -> Outcome<Reply> {
     let name = call.parameter(0);
-    if !call.service.namespaces.delete(&call.principal.account, name)? {
+    if !call.service.delete_namespace(call.account(), name)? {
         return Err(Failure::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))

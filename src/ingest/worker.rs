@@ -23,7 +23,7 @@ const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
 const BACKOFF: Duration = Duration::from_millis(200);
 /// It doubles at most so often.
 const BACKOFF_DOUBLINGS_MAX: u32 = 8;
-/// How often old dead letters and fingerprints are swept out.
+/// How often what is old is swept out, and wallets are settled.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Running workers.
@@ -46,8 +46,8 @@ impl Workers {
         let sweeping = Arc::clone(service);
         threads.push(std::thread::Builder::new().name("sweep".into()).spawn(move || {
             while stopped.recv_timeout(SWEEP_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                if let Err(error) = sweeping.purge() {
-                    tracing::error!(%error, "sweeping out old dead letters failed");
+                if let Err(error) = sweeping.purge().and_then(|_| sweeping.sweep_media()) {
+                    tracing::error!(%error, "sweeping out what is old failed");
                 }
                 sweeping.mirror_all();
             }
@@ -71,8 +71,11 @@ impl Workers {
 fn run(service: &Arc<Service>) {
     while let Some(assignment) = service.queue.next() {
         match service.store.queue_entry(assignment.id) {
-            // Dropped with its namespace meanwhile.
-            Ok(None) => service.queue.finish(&assignment),
+            // Dropped with its namespace, or acknowledged with a later write, meanwhile.
+            Ok(None) => {
+                service.promises.keep(&assignment.key, assignment.id);
+                service.queue.finish(&assignment);
+            }
             Ok(Some(entry)) => work(service, &assignment, entry),
             Err(error) => {
                 tracing::error!(message = %assignment.id, %error, "a queue entry cannot be read");

@@ -106,8 +106,21 @@ impl Service {
         Ok(Some((record, bytes)))
     }
 
-    /// Removes the bytes of files that no record knows: left by a crash, or by a namespace that was deleted.
-    pub(super) fn sweep_media(&self) -> Outcome<()> {
+    /// Removes a namespace for good, with everything in it. False when there is none.
+    pub fn delete_namespace(&self, account: &str, name: &str) -> Outcome<bool> {
+        let files = self.store.media_ids(account, name)?;
+        let deleted = self.namespaces.delete(account, name)?;
+        for id in files.into_iter().filter(|_| deleted) {
+            match fs::remove_file(self.media.path(id)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
+                _ => {}
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Removes the bytes of files that no record knows: left by a crash.
+    pub fn sweep_media(&self) -> Outcome<()> {
         for entry in fs::read_dir(&self.media.folder).map_err(Failure::internal)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let known = match name.parse::<Ulid>() {

@@ -166,7 +166,6 @@ impl Service {
     /// Forgets dead letters and fingerprints that are past their time.
     pub fn purge(&self) -> Outcome<usize> {
         let now_ms = Timestamp::now().as_millisecond();
-        self.sweep_media()?;
         let forgotten = self.store.purge(now_ms - DEAD_LETTERS_MS, now_ms - DEDUPLICATION_MS)?;
         Ok(forgotten + self.store.purge_notifications(now_ms - NOTIFICATIONS_MS)?)
     }

@@ -42,6 +42,14 @@ impl Store {
         self.kv.write(batch, Durability::Synced)
     }
 
+    /// The ids of a namespace's files.
+    pub fn media_ids(&self, account: &str, namespace: &str) -> Result<Vec<Ulid>> {
+        let prefix = prefix(&[account, namespace]);
+        let entries = self.kv.scan(Column::MediaByNamespace, &prefix, None, usize::MAX)?;
+        let id = |key: &[u8]| key.try_into().ok().map(Ulid::from_bytes);
+        Ok(entries.iter().filter_map(|(key, _)| id(&key[prefix.len()..])).collect())
+    }
+
     /// Takes a namespace's files out of the records, in a batch.
     pub(super) fn drop_media(&self, batch: &mut Batch, account: &str, namespace: &str) -> Result<()> {
         let prefix = prefix(&[account, namespace]);
