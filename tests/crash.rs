@@ -135,7 +135,8 @@ fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
     for (n, kind, what) in &kept {
         match *kind {
             "memory" => {
-                assert_eq!(server.get(&format!("/v1/memories/facts/k/{n}.md")).body["content"], format!("# Note{n}q\n"))
+                let read = server.get(&format!("/v1/memories/facts/k/{n}.md"));
+                assert_eq!(read.body["content"], format!("# Note{n}q\n"));
             }
             "term" => assert_eq!(server.get(&format!("/v1/vocab?word=TERM{n}Q")).body["found"], true, "term {n}"),
             "skill" => {

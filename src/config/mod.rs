@@ -2,7 +2,10 @@
 //!
 //! A setting `a.b` is `CUEBASE_A_B` in the environment and `b` under `[a]` in `cuebase.toml`; some are options of the
 //! command line too. The command line wins over the environment, that over the file. Resolved once, here; nothing reads
-//! the environment later.
+//! the environment later. [`settings`] lists them, [`values`] reads what they say.
+
+pub mod settings;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,70 +13,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-/// A setting's definition.
-pub struct Setting {
-    /// Its name, dots between parts.
-    pub key: &'static str,
-    /// What it is when nothing else is said.
-    pub default: &'static str,
-    /// What it means, with its unit.
-    pub help: &'static str,
-    /// Whether its value is shown to nobody.
-    pub secret: bool,
-}
-
-const fn setting(key: &'static str, default: &'static str, help: &'static str) -> Setting {
-    Setting { key, default, help, secret: false }
-}
-
-const fn secret(key: &'static str, help: &'static str) -> Setting {
-    Setting { key, default: "", help, secret: true }
-}
-
-/// Every setting there is.
-pub const SETTINGS: [Setting; 39] = [
-    setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
-    setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
-    setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
-    setting("dashboard.origins", "", "Browser origins that may call the API (CORS), comma-separated."),
-    setting("pets.listen", "off", "Address of the animals API; port 0 takes a free one."),
-    setting("metrics.listen", "off", "Address of the metrics. Not served by this version."),
-    setting("retrieval.concurrency", "20", "Retrievals at once; one more is answered 503."),
-    setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
-    setting("ingestion.workers", "5", "Namespaces written to at once."),
-    setting("ingestion.retries", "3", "Retries of a failed write before it becomes a dead letter."),
-    setting("server.connections", "1024", "Open connections; further ones wait to be accepted."),
-    setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
-    setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),
-    setting("server.body_timeout_ms", "60000", "A request's body must have arrived within this."),
-    setting("server.write_timeout_ms", "30000", "A client that takes nothing for so long is cut off."),
-    setting("rate_limit.requests_per_minute", "600000", "Requests of one account in a minute; 0 sets no limit."),
-    setting("identity.issuer", "", "Issuer of the dashboard's ID tokens, beside the built-in one."),
-    setting("identity.audience", "", "Whom that issuer's tokens are for."),
-    setting("identity.jwks_url", "", "Its keys; by default <issuer>/.well-known/jwks.json."),
-    setting("billing.default_plan", "payg", "The plan of an account without a subscription."),
-    setting("billing.currency", "INR", "The currency whose hundredth part prices are in."),
-    setting("billing.rates", "writes=10,reads=2,chats=50", "Price of one unit on payg, paise."),
-    setting("billing.enforce_balance", "false", "Whether an empty wallet on payg refuses writes with 402."),
-    setting("plans.payg", "writes=1000000000,reads=1000000000,memories=1000000000,chats=1000000000", PLAN_HELP),
-    setting("plans.starter", "writes=100000,reads=1000000,memories=250000,chats=10000", PLAN_HELP),
-    setting("plans.growth", "writes=500000,reads=5000000,memories=1000000,chats=50000", PLAN_HELP),
-    setting("plans.scale", "writes=2000000,reads=20000000,memories=5000000,chats=200000", PLAN_HELP),
-    setting("plans.max", "writes=10000000,reads=100000000,memories=25000000,chats=1000000", PLAN_HELP),
-    setting("payments.provider", "off", "off, dodo, or sandbox: one that takes no money."),
-    setting("payments.url", "https://live.dodopayments.com", "The provider's API."),
-    secret("payments.api_key", "Its API key."),
-    secret("payments.webhook_secret", "What its notifications are signed with (whsec_…)."),
-    setting("payments.products", "", "Its product ids: recharge=…,starter=…,growth=…,scale=…,max=…"),
-    setting("payments.return_url", "", "Where its page sends people afterwards."),
-    setting("payments.country", "IN", "Country of the billing address, two letters."),
-    setting("payments.email_domain", "customers.example.com", "Customers without an address get one here."),
-    setting("payments.timeout_ms", "10000", "How long a call to it may take."),
-    setting("payments.sandbox_listen", "127.0.0.1:8082", "Address of the sandbox's page."),
-    setting("log", "info", "What is logged to stderr: a level, or a tracing filter."),
-];
-
-const PLAN_HELP: &str = "Its monthly limits; memories is a level, not a count.";
+pub use settings::{SETTINGS, environment_name};
+use values::{boolean, figures, list, number, pairs, positive, read_file};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -346,87 +287,6 @@ fn identity(
     let audience = audience.context("setting identity.audience is missing: identity.issuer needs it")?;
     let jwks_url = jwks_url.unwrap_or_else(|| format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/')));
     Ok(Some(IdentitySettings { issuer, audience, jwks_url }))
-}
-
-fn positive(key: &str, text: &str) -> anyhow::Result<usize> {
-    let value: usize = number(key, text)?;
-    ensure!(value > 0, "setting {key} is 0: it must be at least 1");
-    Ok(value)
-}
-
-fn number<T: std::str::FromStr>(key: &str, text: &str) -> anyhow::Result<T> {
-    text.trim().parse().map_err(|_| anyhow::anyhow!("setting {key} is {text:?}: it must be a whole number"))
-}
-
-fn boolean(key: &str, text: &str) -> anyhow::Result<bool> {
-    text.trim().parse().map_err(|_| anyhow::anyhow!("setting {key} is {text:?}: it must be true or false"))
-}
-
-fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-/// `a=x,b=y`.
-fn pairs(key: &str, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
-    let pair = |part: String| {
-        let (name, value) =
-            part.split_once('=').with_context(|| format!("setting {key}: {part:?} is no name=value"))?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    list(text).into_iter().map(pair).collect()
-}
-
-/// `writes=1,reads=2` with every one of the names and no other.
-fn figures(key: &str, text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, u64>> {
-    let given = pairs(key, text)?;
-    for name in given.keys() {
-        ensure!(names.contains(&name.as_str()), "setting {key}: {name:?} is none of {}", names.join(", "));
-    }
-    let figure = |name: &&str| {
-        let value = given.get(*name).with_context(|| format!("setting {key} does not say {name}=…"))?;
-        Ok(((*name).to_owned(), number(&format!("{key}, {name},"), value)?))
-    };
-    names.iter().map(figure).collect()
-}
-
-/// `a.b` as `CUEBASE_A_B`.
-pub fn environment_name(key: &str) -> String {
-    format!("CUEBASE_{}", key.replace('.', "_").to_uppercase())
-}
-
-/// The file's settings, flattened to dotted keys. A key that is none of ours is refused: it is most likely misspelt.
-fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: toml::Table = text.parse().with_context(|| format!("{} is not valid TOML", path.display()))?;
-    let mut found = BTreeMap::new();
-    flatten("", &table, &mut found);
-    for key in found.keys() {
-        if !SETTINGS.iter().any(|setting| setting.key == key) {
-            bail!("{}: there is no setting {key:?}; `cuebase config` lists them", path.display());
-        }
-    }
-    Ok(found)
-}
-
-fn flatten(prefix: &str, table: &toml::Table, found: &mut BTreeMap<String, String>) {
-    for (key, value) in table {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            // A setting that is a table is written on one line elsewhere: a=1,b=2.
-            toml::Value::Table(inner) if SETTINGS.iter().any(|setting| setting.key == key) => {
-                let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let pairs: Vec<String> = inner.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
-                found.insert(key, pairs.join(","));
-            }
-            toml::Value::Table(inner) => flatten(&key, inner, found),
-            toml::Value::String(text) => drop(found.insert(key, text.clone())),
-            toml::Value::Array(values) => {
-                let texts = values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-                found.insert(key, texts.collect::<Vec<_>>().join(","));
-            }
-            other => drop(found.insert(key, other.to_string())),
-        }
-    }
 }
 
 #[cfg(test)]

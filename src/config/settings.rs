@@ -1,0 +1,71 @@
+//! Every setting there is, on one screen.
+
+/// A setting's definition.
+pub struct Setting {
+    /// Its name, dots between parts.
+    pub key: &'static str,
+    /// What it is when nothing else is said.
+    pub default: &'static str,
+    /// What it means, with its unit.
+    pub help: &'static str,
+    /// Whether its value is shown to nobody.
+    pub secret: bool,
+}
+
+const fn setting(key: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { key, default, help, secret: false }
+}
+
+const fn secret(key: &'static str, help: &'static str) -> Setting {
+    Setting { key, default: "", help, secret: true }
+}
+
+/// Every setting there is.
+pub const SETTINGS: [Setting; 39] = [
+    setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
+    setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
+    setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
+    setting("dashboard.origins", "", "Browser origins that may call the API (CORS), comma-separated."),
+    setting("pets.listen", "off", "Address of the animals API; port 0 takes a free one."),
+    setting("metrics.listen", "off", "Address of the metrics. Not served by this version."),
+    setting("retrieval.concurrency", "20", "Retrievals at once; one more is answered 503."),
+    setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
+    setting("ingestion.workers", "5", "Namespaces written to at once."),
+    setting("ingestion.retries", "3", "Retries of a failed write before it becomes a dead letter."),
+    setting("server.connections", "1024", "Open connections; at the cap the longest wait makes room for a new one."),
+    setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
+    setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),
+    setting("server.body_timeout_ms", "60000", "A request's body must have arrived within this."),
+    setting("server.write_timeout_ms", "30000", "A client that takes nothing for so long is cut off."),
+    setting("rate_limit.requests_per_minute", "600000", "Requests of one account in a minute; 0 sets no limit."),
+    setting("identity.issuer", "", "Issuer of the dashboard's ID tokens, beside the built-in one."),
+    setting("identity.audience", "", "Whom that issuer's tokens are for."),
+    setting("identity.jwks_url", "", "Its keys; by default <issuer>/.well-known/jwks.json."),
+    setting("billing.default_plan", "payg", "The plan of an account without a subscription."),
+    setting("billing.currency", "INR", "The currency whose hundredth part prices are in."),
+    setting("billing.rates", "writes=10,reads=2,chats=50", "Price of one unit on payg, paise."),
+    setting("billing.enforce_balance", "false", "Whether an empty wallet on payg refuses writes with 402."),
+    setting("plans.payg", "writes=1000000000,reads=1000000000,memories=1000000000,chats=1000000000", PLAN_HELP),
+    setting("plans.starter", "writes=100000,reads=1000000,memories=250000,chats=10000", PLAN_HELP),
+    setting("plans.growth", "writes=500000,reads=5000000,memories=1000000,chats=50000", PLAN_HELP),
+    setting("plans.scale", "writes=2000000,reads=20000000,memories=5000000,chats=200000", PLAN_HELP),
+    setting("plans.max", "writes=10000000,reads=100000000,memories=25000000,chats=1000000", PLAN_HELP),
+    setting("payments.provider", "off", "off, dodo, or sandbox: one that takes no money."),
+    setting("payments.url", "https://live.dodopayments.com", "The provider's API."),
+    secret("payments.api_key", "Its API key."),
+    secret("payments.webhook_secret", "What its notifications are signed with (whsec_…)."),
+    setting("payments.products", "", "Its product ids: recharge=…,starter=…,growth=…,scale=…,max=…"),
+    setting("payments.return_url", "", "Where its page sends people afterwards."),
+    setting("payments.country", "IN", "Country of the billing address, two letters."),
+    setting("payments.email_domain", "customers.example.com", "Customers without an address get one here."),
+    setting("payments.timeout_ms", "10000", "How long a call to it may take."),
+    setting("payments.sandbox_listen", "127.0.0.1:8082", "Address of the sandbox's page."),
+    setting("log", "info", "What is logged to stderr: a level, or a tracing filter."),
+];
+
+const PLAN_HELP: &str = "Its monthly limits; memories is a level, not a count.";
+
+/// `a.b` as `CUEBASE_A_B`.
+pub fn environment_name(key: &str) -> String {
+    format!("CUEBASE_{}", key.replace('.', "_").to_uppercase())
+}
