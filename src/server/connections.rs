@@ -47,7 +47,17 @@ struct Waiting {
 /// Whether one connection keeps us waiting, or we keep it waiting.
 pub(super) struct Activity {
     waiting: Arc<Waiting>,
-    state: Mutex<(Option<u64>, Option<AbortHandle>)>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The connection's task, once it runs.
+    task: Option<AbortHandle>,
+    /// Its place among those that we wait for.
+    turn: Option<u64>,
+    /// Whether a request of it is being worked on.
+    working: bool,
 }
 
 impl Activity {
@@ -57,26 +67,31 @@ impl Activity {
 
     /// The connection runs as this task; until it has sent a request we wait for it.
     fn runs_as(&self, task: AbortHandle) {
-        self.state.lock().1 = Some(task);
-        self.wait();
+        let mut state = self.state.lock();
+        state.task = Some(task);
+        // It may have been quick.
+        if !state.working {
+            self.wait(&mut state);
+        }
     }
 
     /// From now on we wait for the client.
-    fn wait(&self) {
-        let mut state = self.state.lock();
-        let Some(task) = state.1.clone() else { return };
+    fn wait(&self, state: &mut State) {
+        let Some(task) = state.task.clone() else { return };
         let mut held = self.waiting.held.lock();
         held.0 += 1;
         let turn = held.0;
         held.1.insert(turn, task);
-        if let Some(former) = state.0.replace(turn) {
+        if let Some(former) = state.turn.replace(turn) {
             held.1.remove(&former);
         }
     }
 
     /// The whole request is here: until the guard is dropped the client waits for us.
     pub(super) fn work(self: &Arc<Self>) -> Working {
-        if let Some(turn) = self.state.lock().0.take() {
+        let mut state = self.state.lock();
+        state.working = true;
+        if let Some(turn) = state.turn.take() {
             self.waiting.held.lock().1.remove(&turn);
         }
         Working(Arc::clone(self))
@@ -85,7 +100,7 @@ impl Activity {
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        if let Some(turn) = self.state.get_mut().0.take() {
+        if let Some(turn) = self.state.get_mut().turn.take() {
             self.waiting.held.lock().1.remove(&turn);
         }
     }
@@ -96,7 +111,9 @@ pub(super) struct Working(Arc<Activity>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.0.wait();
+        let mut state = self.0.state.lock();
+        state.working = false;
+        self.0.wait(&mut state);
     }
 }
 
