@@ -87,7 +87,7 @@ fn notify_signed(server: &Server, id: &str, body: &Value, alter: impl Fn(String)
         request.header("webhook-id", id).header("webhook-timestamp", at).header("webhook-signature", signature);
     let response = request.body(body).send().expect("answers");
     let status = response.status().as_u16();
-    Answer { status, body: response.json().unwrap_or_default(), retry_after: None }
+    Answer { status, body: response.json().unwrap_or_default(), retry_after: None, headers: String::new() }
 }
 
 fn paid(payment: &str, amount: i64) -> Value {
@@ -293,6 +293,15 @@ fn the_provider_is_spoken_to_as_its_api_is_documented() {
     assert_eq!(payment["product_cart"], json!([{"product_id": "pdt_r", "quantity": 1, "amount": 60000}]));
     assert!(payment["billing"]["country"].is_string() && payment["metadata"].is_object());
 
+    // Less than was asked for is no payment of it; in another currency the figures cannot be compared.
+    assert_eq!(notify(&server, "evt_less", &paid("pay_0", 59999)).body["processed"], false);
+    assert_eq!(statement(&server).0, 0);
+    let abroad = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 70000})));
+    let mut event = paid(abroad.body["payment_id"].as_str().expect("an id"), 800);
+    event["data"]["currency"] = json!("USD");
+    assert_eq!(notify(&server, "evt_usd", &event).body["processed"], true);
+    assert_eq!((statement(&server).0, books.sum()), (70000, 70000));
+
     // Paid: credited once, however often it is told, under whatever id.
     assert_eq!(notify(&server, "evt_1", &paid("pay_0", 60000)).body, json!({"received": true, "processed": true}));
     for id in ["evt_1", "evt_2"] {
@@ -301,16 +310,16 @@ fn the_provider_is_spoken_to_as_its_api_is_documented() {
     let bad = notify_signed(&server, "evt_3", &paid("pay_0", 60000), |signature| signature.replace("v1,", "v1,A"));
     assert_eq!((bad.status, bad.body), (401, json!({"message": "Unauthorized"})));
     assert_eq!(notify(&server, "evt_4", &paid("pay_unknown", 5)).body["processed"], false);
-    assert_eq!(statement(&server), (60000, 60000, 0));
-    assert_eq!(books.sum(), 60000);
+    assert_eq!(statement(&server), (130_000, 130_000, 0));
+    assert_eq!(books.sum(), 130_000);
 
     // Used: debited at the rates, and mirrored.
     server.remember("default", &["The ferry leaves at nine"]);
     for _ in 0..4 {
         server.retrieve("default", "q=ferry");
     }
-    assert_eq!(statement(&server), (60000 - 7 - 12, 60000, -19));
-    assert_eq!(books.sum(), 60000 - 19);
+    assert_eq!(statement(&server), (130_000 - 7 - 12, 130_000, -19));
+    assert_eq!(books.sum(), 130_000 - 19);
     assert_eq!(server.get("/v1/billing").body["rates_paise"], json!({"writes": 7, "reads": 3, "chats": 11}));
     let entry = books.asked.lock().last().expect("an entry").clone();
     assert_eq!(entry.0, "POST /customers/cus%5F0/wallets/ledger-entries");

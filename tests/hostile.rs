@@ -156,6 +156,40 @@ fn a_client_that_takes_nothing_is_given_up() {
 }
 
 #[test]
+fn bodies_that_are_being_sent_share_one_budget() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 8\nbody_timeout_ms = 600000\n");
+    let upload = |bytes: usize| {
+        let mut stream = connect(&server);
+        let head = format!(
+            "POST /v1/media HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {bytes}\r\n\r\n",
+            server.key
+        );
+        stream.write_all(head.as_bytes()).expect("sends");
+        stream
+    };
+    // All but its last byte: held until it is whole.
+    let mut held = upload(7 << 20);
+    held.write_all(&vec![1; (7 << 20) - 1]).expect("sends");
+    let mut answer = String::new();
+    wait_for("the budget to be spent", || {
+        let mut second = upload(2 << 20);
+        // It may be refused before everything is sent.
+        let _ = second.write_all(&vec![1; 2 << 20]);
+        let mut start = [0; 256];
+        let read = second.read(&mut start).unwrap_or(0);
+        answer = String::from_utf8_lossy(&start[..read]).into_owned();
+        answer.starts_with("HTTP/1.1 503")
+    });
+    assert!(answer.to_ascii_lowercase().contains("retry-after: 1"), "{answer}");
+    assert_eq!(answer_to_somebody_new(&server), 200, "what takes no body is answered");
+    held.write_all(&[1]).expect("sends");
+    let mut start = [0; 64];
+    let read = held.read(&mut start).expect("answers");
+    assert!(start[..read].starts_with(b"HTTP/1.1 201"), "the one that was first is kept");
+}
+
+#[test]
 fn large_bodies_are_refused_before_they_are_held() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -76,6 +76,11 @@ fn a_neighbours_key_reads_and_writes_nothing_on_any_route() {
         let (path, body) = request(&route.method, route.path, &theirs);
         let answer = server.call_as(&neighbour, route.method.as_str(), &path, body.as_ref());
         assert!(!answer.body.to_string().contains("dawn"), "{} {path}: {answer:?}", route.method);
+        assert!(
+            !answer.headers.contains(SECRET) && !answer.headers.contains("theirs"),
+            "{} {path}: {answer:?}",
+            route.method
+        );
         if route.path != "/v1/whoami" && route.path != "/v1/openapi.json" {
             assert!(
                 !answer.body.to_string().replace(&path, "").contains(SECRET) || answer.status >= 400,

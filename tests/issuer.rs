@@ -178,6 +178,38 @@ fn only_genuine_id_tokens_of_the_issuer_are_sessions() {
 }
 
 #[test]
+fn a_session_with_a_known_key_does_not_wait_for_an_issuer_that_hangs() {
+    let (_folder, data) = fresh();
+    let signer = Signer::ec();
+    let keys = json!({"keys": [signer.jwk("e1")]});
+    let fetches = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&fetches);
+    let url = serve(move |_| match counted.fetch_add(1, Ordering::SeqCst) {
+        0 => Told::Json(200, keys.clone()),
+        _ => Told::Silence,
+    });
+    let settings = format!("[identity]\nissuer = 'https://id.example'\naudience = 'dash'\njwks_url = '{url}'\n");
+    let server = Server::start_configured(&data, &settings);
+    let whoami = |token: &str| server.call_as(token, "GET", "/v1/whoami", None).status;
+    assert_eq!(whoami(&signer.token("e1", &claims())), 200);
+    std::thread::scope(|scope| {
+        // An invented key makes us ask the issuer, which says nothing.
+        let invented = scope.spawn(|| {
+            let number = AtomicU32::new(0);
+            wait_for("the issuer to be asked again", || {
+                let id = format!("x{}", number.fetch_add(1, Ordering::SeqCst));
+                assert_eq!(whoami(&signer.token(&id, &claims())), 403);
+                fetches.load(Ordering::SeqCst) > 1
+            });
+        });
+        wait_for("the issuer to be asked again", || fetches.load(Ordering::SeqCst) > 1);
+        // Not remembered, so it is verified afresh, while the other one still waits.
+        assert_eq!(whoami(&signer.token("e1", &with("sub", json!("somebody else")))), 200);
+        assert!(!invented.is_finished(), "the known key waited for the fetch");
+    });
+}
+
+#[test]
 fn an_issuer_that_cannot_be_reached_refuses_only_its_own_sessions() {
     let (_folder, data) = fresh();
     let settings =

@@ -93,6 +93,7 @@ struct Data {
     subscription_id: Option<String>,
     product_id: Option<String>,
     total_amount: Option<i64>,
+    currency: Option<String>,
     metadata: Map<String, Value>,
 }
 
@@ -143,7 +144,9 @@ impl Billing {
         else {
             return Ok(false);
         };
-        if data.total_amount.is_some_and(|paid| paid < payment.amount_paise) {
+        // Charged in another currency, the amount says nothing here; that it was paid is the provider's word either way.
+        let comparable = data.currency.as_ref().is_none_or(|currency| *currency == self.settings.currency);
+        if comparable && data.total_amount.is_some_and(|paid| paid < payment.amount_paise) {
             tracing::warn!(payment = id, "less was paid than was asked for; nothing is credited");
             return Ok(false);
         }

@@ -86,6 +86,8 @@ pub struct ServerSettings {
     pub header_timeout: Duration,
     /// Until a body has arrived.
     pub body_timeout: Duration,
+    /// What all bodies together may take, MiB.
+    pub body_memory_mib: usize,
     /// Until a client takes something of its answer.
     pub write_timeout: Duration,
 }
@@ -220,6 +222,7 @@ impl Config {
                 public_url: optional("server.public_url").map(|url| url.trim_end_matches('/').to_owned()),
                 header_timeout: milliseconds("server.header_timeout_ms")?,
                 body_timeout: milliseconds("server.body_timeout_ms")?,
+                body_memory_mib: positive("server.body_memory_mib", &text("server.body_memory_mib"))?,
                 write_timeout: milliseconds("server.write_timeout_ms")?,
             },
             requests_per_minute: number("rate_limit.requests_per_minute", &text("rate_limit.requests_per_minute"))?,

@@ -1,16 +1,19 @@
 //! Dashboard sessions of an external issuer: ID tokens checked against the keys that it publishes.
 //!
 //! The keys are fetched when they are first needed, kept, and fetched again when they are old or when a token names a
-//! key that is not among them, which is how a rotation shows. A fetch that fails leaves the known keys in force.
+//! key that is not among them, which is how a rotation shows. A fetch that fails leaves the known keys in force, and a
+//! token with a known key never waits for one: an issuer that hangs, or tokens with invented keys, cost nobody else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 
 use super::sessions::{Identity, LEEWAY_SECONDS};
@@ -22,6 +25,8 @@ const KEYS_TIME: Duration = Duration::from_secs(10 * 60);
 const FETCH_INTERVAL: Duration = Duration::from_secs(1);
 /// The issuer has so long to answer.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Tokens that wait for a fetch at a time; each holds a thread.
+const WAITING_MAX: usize = 32;
 /// A key set longer than this is not read.
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 
@@ -29,14 +34,17 @@ const KEYS_BYTES_MAX: u64 = 1 << 20;
 pub struct ExternalIssuer {
     settings: IdentitySettings,
     client: reqwest::blocking::Client,
-    keys: Mutex<Keys>,
+    known: ArcSwap<Keys>,
+    /// Held while the issuer is asked: when it was asked last.
+    asking: Mutex<Option<Instant>>,
+    /// Tokens that wait for an answer.
+    waiting: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Keys {
-    known: Arc<HashMap<String, (Algorithm, DecodingKey)>>,
+    by_id: HashMap<String, (Algorithm, DecodingKey)>,
     fetched: Option<Instant>,
-    tried: Option<Instant>,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +61,7 @@ impl ExternalIssuer {
         let client = reqwest::blocking::Client::builder().timeout(FETCH_TIMEOUT);
         let client = client.redirect(reqwest::redirect::Policy::limited(3)).build();
         let client = client.context("the HTTP client for identity.issuer cannot be made")?;
-        Ok(Self { settings, client, keys: Mutex::default() })
+        Ok(Self { settings, client, known: ArcSwap::default(), asking: Mutex::default(), waiting: AtomicUsize::new(0) })
     }
 
     /// Whom a token stands for, or nothing: bad form, unknown key, bad signature, an algorithm that is not its key's,
@@ -64,7 +72,7 @@ impl ExternalIssuer {
         let key_id = header.kid.filter(|_| asymmetric)?;
         let keys = self.keys_with(&key_id);
         // The key says which algorithm it is for; what the token says must be the same.
-        let (algorithm, key) = keys.get(&key_id).filter(|(algorithm, _)| *algorithm == header.alg)?;
+        let (algorithm, key) = keys.by_id.get(&key_id).filter(|(algorithm, _)| *algorithm == header.alg)?;
         let mut validation = Validation::new(*algorithm);
         validation.set_issuer(&[&self.settings.issuer]);
         validation.set_audience(&[&self.settings.audience]);
@@ -78,23 +86,32 @@ impl ExternalIssuer {
     }
 
     /// The issuer's keys, fetched where the one that is asked for may be new or all of them are old.
-    fn keys_with(&self, key_id: &str) -> Arc<HashMap<String, (Algorithm, DecodingKey)>> {
-        // Held through a fetch: whoever comes meanwhile waits for it rather than ask too.
-        let mut keys = self.keys.lock();
-        let old = keys.fetched.is_none_or(|at| at.elapsed() > KEYS_TIME);
-        let missing = !keys.known.contains_key(key_id);
-        let may_ask = keys.tried.is_none_or(|at| at.elapsed() > FETCH_INTERVAL);
-        if (old || missing) && may_ask {
-            match self.fetch() {
-                Ok(fresh) => {
-                    keys.known = Arc::new(fresh);
-                    keys.fetched = Some(Instant::now());
-                }
-                Err(error) => tracing::warn!(%error, "the keys of identity.issuer cannot be fetched"),
+    fn keys_with(&self, key_id: &str) -> Arc<Keys> {
+        let known = self.known.load_full();
+        let missing = !known.by_id.contains_key(key_id);
+        let old = known.fetched.is_none_or(|at| at.elapsed() > KEYS_TIME);
+        if missing {
+            // Beyond a few, whoever brings an unknown key is refused rather than kept on a thread.
+            if self.waiting.fetch_add(1, Ordering::SeqCst) < WAITING_MAX {
+                self.ask(self.asking.lock());
             }
-            keys.tried = Some(Instant::now());
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        } else if old && let Some(held) = self.asking.try_lock() {
+            self.ask(held);
         }
-        Arc::clone(&keys.known)
+        self.known.load_full()
+    }
+
+    /// Fetches the keys, unless that was tried a moment ago.
+    fn ask(&self, mut asked: MutexGuard<'_, Option<Instant>>) {
+        if asked.is_some_and(|at| at.elapsed() <= FETCH_INTERVAL) {
+            return;
+        }
+        match self.fetch() {
+            Ok(by_id) => self.known.store(Arc::new(Keys { by_id, fetched: Some(Instant::now()) })),
+            Err(error) => tracing::warn!(%error, "the keys of identity.issuer cannot be fetched"),
+        }
+        *asked = Some(Instant::now());
     }
 
     fn fetch(&self) -> anyhow::Result<HashMap<String, (Algorithm, DecodingKey)>> {

@@ -25,8 +25,8 @@ pub(super) struct Animals {
 }
 
 impl Animals {
-    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> Arc<Self> {
-        Arc::new(Self { service, gateway, bodies: Budget::new(), pets: Pets::default() })
+    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>, bodies: Budget) -> Arc<Self> {
+        Arc::new(Self { service, gateway, bodies, pets: Pets::default() })
     }
 
     /// Answers one request.

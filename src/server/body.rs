@@ -13,8 +13,6 @@ use crate::api::{Reply, invalid_body};
 
 /// Of a body that is too large so much more is read before the connection is given up: 64 MiB.
 const DISCARDED_BYTES_MAX: usize = 64 << 20;
-/// Bytes of all bodies that are held at a time: 512 MiB.
-const BUDGET_BYTES: usize = 512 << 20;
 /// The budget is given out in pieces of 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -29,8 +27,10 @@ pub(super) struct Held {
 }
 
 impl Budget {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(BUDGET_BYTES / PIECE_BYTES)))
+    /// A budget of so many MiB.
+    pub(super) fn new(mib: usize) -> Self {
+        let pieces = mib.saturating_mul((1 << 20) / PIECE_BYTES);
+        Self(Arc::new(Semaphore::new(pieces.min(Semaphore::MAX_PERMITS))))
     }
 
     /// A body up to a limit, if it arrives in time; else the reply that says what was wrong.

@@ -24,6 +24,7 @@ use tower::{Layer, ServiceExt};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::animals::Animals;
+use self::body::Budget;
 use self::connections::Connections;
 use self::requests::Api;
 use crate::gateway::Gateway;
@@ -56,7 +57,8 @@ impl Server {
             None => None,
         };
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
-        let api = Arc::new(Api::new(Arc::clone(&service), gateway)?);
+        let api =
+            Arc::new(Api::new(Arc::clone(&service), gateway, Budget::new(service.config.server.body_memory_mib))?);
         Ok(Self { listener, pets, sandbox, api, workers: Workers::start(&service)? })
     }
 
@@ -85,7 +87,7 @@ impl Server {
         let (halt, halted) = tokio::sync::watch::channel(false);
         let mut open = tokio::task::JoinSet::new();
 
-        let animals = Animals::new(Arc::clone(&service), Arc::clone(&api.gateway));
+        let animals = Animals::new(Arc::clone(&service), Arc::clone(&api.gateway), api.bodies.clone());
         if let Some(listener) = pets {
             let connections = Connections::new(settings);
             let answer = move |request, activity| Arc::clone(&animals).answer(request, activity);

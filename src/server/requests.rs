@@ -24,17 +24,17 @@ pub(super) struct Api {
     pub(super) service: Arc<Service>,
     pub(super) gateway: Arc<Gateway>,
     router: Router,
-    bodies: Budget,
+    pub(super) bodies: Budget,
     retrieval_threads: rayon::ThreadPool,
     retrievals: Arc<Semaphore>,
 }
 
 impl Api {
-    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<Self> {
+    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>, bodies: Budget) -> anyhow::Result<Self> {
         let threads = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
         Ok(Self {
             router: Router::new()?,
-            bodies: Budget::new(),
+            bodies,
             retrieval_threads: threads,
             retrievals: Arc::new(Semaphore::new(service.config.retrieval_concurrency)),
             service,

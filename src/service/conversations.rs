@@ -85,7 +85,7 @@ impl Service {
         title: Option<String>,
         branch: Option<&str>,
     ) -> Outcome<ConversationRecord> {
-        self.change(account, id, |record, _| {
+        self.change(account, id, |record| {
             if let Some(branch) = branch {
                 record.branch = find_branch(record, branch)?.name.clone();
             }
@@ -100,7 +100,7 @@ impl Service {
     /// Removes a conversation; the memories made from it stay.
     pub fn delete_conversation(&self, account: &str, id: &str) -> Outcome<()> {
         let record = self.conversation(account, id)?;
-        let _held = self.ids.lock();
+        let _held = self.conversations.lock();
         Ok(self.store.delete_conversation(&record)?)
     }
 
@@ -116,11 +116,13 @@ impl Service {
         let request = serde_json::to_value(ingested).map_err(Failure::internal)?;
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let mut newest = self.ids.lock();
+        let _held = self.conversations.lock();
         let mut record = self.conversation(&namespace.account, &id.to_string())?;
         let name = branch.unwrap_or(&record.branch).to_owned();
         let now_ms = Timestamp::now().as_millisecond();
         let branch = find_branch_mut(&mut record, &name)?;
+        // Held through the write, so that the queue's order is the order of ids.
+        let mut newest = self.ids.lock();
         let mut added = Vec::with_capacity(messages.len());
         for message in messages {
             *newest = super::next_id(*newest, now_ms);
@@ -148,7 +150,7 @@ impl Service {
 
     /// Ends the active branch at a message; what came after stays, on a branch of its own.
     pub fn rewind(&self, account: &str, id: Ulid, to: &str) -> Outcome<ConversationRecord> {
-        self.change(account, id, |record, _| {
+        self.change(account, id, |record| {
             let line = self.branch_messages(record, &record.branch)?;
             let place = line.iter().position(|message| message.id.to_string() == to);
             let place = place.ok_or_else(|| no_message("the active branch holds no message with that id"))?;
@@ -169,7 +171,7 @@ impl Service {
 
     /// Puts other content in place of a message's; every branch that leads through it sees it.
     pub fn edit_in_place(&self, account: &str, id: Ulid, message: &str, content: Value) -> Outcome<MessageRecord> {
-        let (_, mut changed) = self.change(account, id, |record, _| {
+        let (_, mut changed) = self.change(account, id, |record| {
             let mut message = self.message_of(record, message)?;
             message.body.insert("content".into(), content);
             message.edited_at_ms = Some(Timestamp::now().as_millisecond());
@@ -181,13 +183,17 @@ impl Service {
     /// Says a message otherwise: a new branch that forks before it, active from now on. Returns its name.
     pub fn edit_as_branch(&self, account: &str, id: Ulid, message: &str, content: Value) -> Outcome<BranchRecord> {
         let now_ms = Timestamp::now().as_millisecond();
-        let (mut record, _) = self.change(account, id, |record, newest| {
+        let (mut record, _) = self.change(account, id, |record| {
             let old = self.message_of(record, message)?;
             let mut body = old.body;
             body.insert("content".into(), content);
-            *newest = super::next_id(*newest, now_ms);
-            let new =
-                MessageRecord { id: *newest, parent: old.parent, body, created_at_ms: now_ms, edited_at_ms: None };
+            let new = MessageRecord {
+                id: self.fresh_id(),
+                parent: old.parent,
+                body,
+                created_at_ms: now_ms,
+                edited_at_ms: None,
+            };
             let before = self.depth(record, old.parent)?;
             let name = free_branch(record, "edit");
             let branch =
@@ -204,11 +210,11 @@ impl Service {
         &self,
         account: &str,
         id: Ulid,
-        act: impl FnOnce(&mut ConversationRecord, &mut Ulid) -> Outcome<Vec<MessageRecord>>,
+        act: impl FnOnce(&mut ConversationRecord) -> Outcome<Vec<MessageRecord>>,
     ) -> Outcome<(ConversationRecord, Vec<MessageRecord>)> {
-        let mut newest = self.ids.lock();
+        let _held = self.conversations.lock();
         let mut record = self.conversation(account, &id.to_string())?;
-        let messages = act(&mut record, &mut newest)?;
+        let messages = act(&mut record)?;
         record.updated_at_ms = Timestamp::now().as_millisecond();
         self.store.put_conversation(&record, &messages, None)?;
         Ok((record, messages))

@@ -61,6 +61,8 @@ pub struct Service {
     pub(crate) issuer: LocalIssuer,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) media: MediaStore,
+    /// Held around reading and changing a conversation; taken before `ids`.
+    conversations: Mutex<()>,
     /// Held around fingerprint look-up and enqueue; also gives out ids in order.
     ids: Mutex<Ulid>,
 }
@@ -86,6 +88,7 @@ impl Service {
             issuer,
             embedder,
             media,
+            conversations: Mutex::new(()),
             ids: Mutex::new(newest),
             store,
         };

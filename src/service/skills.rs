@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cuebase_retrieval::Record;
-use cuebase_storage::memory_file::{MemoryFile, markdown};
+use cuebase_retrieval::{Memory, Record, Snapshot};
+use cuebase_storage::memory_file::markdown;
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ const TOPIC: &str = "general";
 #[derive(Default)]
 pub struct Promises {
     open: Mutex<HashMap<NamespaceKey, Vec<Promise>>>,
+    /// Held while a request's promises are worked out and made.
+    making: Mutex<()>,
 }
 
 struct Promise {
@@ -62,11 +64,11 @@ impl Promises {
         }
     }
 
-    /// The name of the skill that a path is promised to, the latest promise.
-    fn at(&self, key: &NamespaceKey, path: &str) -> Option<String> {
+    /// The names that paths are promised to; of several promises the latest counts.
+    fn names(&self, key: &NamespaceKey) -> HashMap<String, String> {
         let open = self.open.lock();
-        let promise = open.get(key)?.iter().rev().find(|promise| promise.path == path)?;
-        Some(promise.name.clone())
+        let promises = open.get(key).into_iter().flatten();
+        promises.map(|promise| (promise.path.clone(), promise.name.clone())).collect()
     }
 }
 
@@ -105,8 +107,12 @@ impl Service {
         let key = NamespaceKey { account: namespace.account.clone(), name: namespace.name.clone() };
         let lease = self.namespaces.lease(&namespace.account, &namespace.name)?;
         // Held until the promise is made, so that no other one gets the same path.
-        let mut newest = self.ids.lock();
-        let mut taken: HashMap<String, String> = HashMap::new();
+        let _making = self.promises.making.lock();
+        let promised = self.promises.names(&key);
+        // After the promises were read: what is no longer promised is in the index by now.
+        let snapshot = lease.snapshot();
+        let mut taken: HashMap<String, String> = stored_names(&snapshot);
+        taken.extend(promised);
         for (place, skill) in &mut skills {
             skill.path = match place {
                 Place::Path(path) => path.clone(),
@@ -115,15 +121,10 @@ impl Service {
                     let hash = super::fingerprint(&[skill.name.as_bytes()]);
                     let stem = slug(&skill.name, &format!("skill-{}", data_encoding::HEXLOWER.encode(&hash[..4])));
                     // A path is free for a skill when nothing is there, or a skill of the same name.
-                    let mut free = |name: &str| -> Outcome<bool> {
-                        let path = format!("{folder}/{name}");
-                        let held = match taken.get(&path).cloned().or_else(|| self.promises.at(&key, &path)) {
-                            Some(held) => Some(held),
-                            None => lease.read_newest(&path)?.map(|file| name_of(&file)),
-                        };
-                        Ok(held.is_none_or(|held| held == skill.name))
+                    let free = |name: &str| -> Outcome<bool> {
+                        Ok(taken.get(&format!("{folder}/{name}")).is_none_or(|held| *held == skill.name))
                     };
-                    let name = free_name(&stem, &mut free)?;
+                    let name = free_name(&stem, free)?;
                     format!("{folder}/{name}")
                 }
             };
@@ -133,7 +134,7 @@ impl Service {
         let paths = skills.iter().map(|skill| skill.path.clone()).collect();
         let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Failure::internal)? };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let id = self.enqueue(&mut newest, namespace, work, Some(body), permit)?;
+        let id = self.enqueue(&mut self.ids.lock(), namespace, work, Some(body), permit)?;
         Ok((id, paths))
     }
 
@@ -152,20 +153,31 @@ impl Service {
     }
 }
 
-fn name_of(file: &MemoryFile) -> String {
-    file.front.name.clone().unwrap_or_else(|| markdown::title(&file.body))
+/// The skills that are there: what is at each path below `skills/` is called.
+fn stored_names(snapshot: &Snapshot) -> HashMap<String, String> {
+    let skills = snapshot.records().filter(|record| record.memory.path.starts_with("skills/"));
+    skills.map(|record| (record.memory.path.clone(), name_of(&record.memory, details_of(&record.memory)))).collect()
+}
+
+fn name_of(memory: &Memory, details: Details) -> String {
+    details.name.unwrap_or_else(|| markdown::title(&memory.content))
+}
+
+/// Written by ourselves; a record of another shape shows as unknown.
+fn details_of(memory: &Memory) -> Details {
+    serde_json::from_str(&memory.details).unwrap_or_default()
 }
 
 fn skill(record: &Record, hit: Option<&Found>) -> SkillView {
     let memory = &record.memory;
-    // Written by ourselves; a record of another shape shows as unknown.
-    let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+    let mut details = details_of(memory);
+    let description = details.description.take().unwrap_or_default();
     let inner = memory.path.strip_prefix("skills/").unwrap_or(&memory.path);
     SkillView {
         path: memory.path.clone(),
         topic: inner.rsplit_once('/').map(|(topic, _)| topic.to_owned()).unwrap_or_default(),
-        name: details.name.unwrap_or_else(|| markdown::title(&memory.content)),
-        description: details.description.unwrap_or_default(),
+        name: name_of(memory, details),
+        description,
         content: memory.content.clone(),
         tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
         triggers: memory.cues.iter().map(|cue| cue.text.clone()).collect(),

@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) retry_after: Option<String>,
+    /// Every header as text.
+    pub(crate) headers: String,
 }
 
 impl Answer {
@@ -129,10 +131,11 @@ impl Server {
         }
         let response = request.send()?;
         let retry_after = response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let headers = format!("{:?}", response.headers());
         let status = response.status().as_u16();
         let bytes = response.bytes()?;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Ok(Answer { status, body, retry_after })
+        Ok(Answer { status, body, retry_after, headers })
     }
 
     /// A request as the account's own key.

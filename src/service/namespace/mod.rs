@@ -16,8 +16,8 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use cuebase_retrieval::{Change, Index, Snapshot, Vocabulary};
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
+use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::memory_file::{MemoryFile, MemoryPath};
 use cuebase_storage::records::{NamespaceRecord, TermChange};
 use cuebase_storage::{Error as StorageError, Store};
 use jiff::Timestamp;
@@ -126,13 +126,6 @@ impl Namespace {
     /// The repository, for histories and old revisions.
     pub fn repository(&self) -> &Repository {
         &self.repository
-    }
-
-    /// The memory at a path in git's newest commit.
-    pub fn read_newest(&self, path: &str) -> Outcome<Option<MemoryFile>> {
-        let Some(head) = self.repository.head()? else { return Ok(None) };
-        let bytes = self.repository.read(head, path)?;
-        Ok(bytes.and_then(|bytes| MemoryFile::parse(&bytes).ok()))
     }
 
     /// Waits for the write under way, removes the namespace with the given act, and refuses any later write if that
