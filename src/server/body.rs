@@ -35,8 +35,8 @@ impl Budget {
 
     /// A body up to a limit, if it arrives in time; else the reply that says what was wrong.
     ///
-    /// What is above the limit is read and thrown away, up to a second limit, so that a client that sends first and
-    /// reads later gets to see the refusal instead of a broken pipe.
+    /// What is above the limit, or beyond the budget, is read and thrown away, up to a second limit, so that a client that
+    /// sends first and reads later gets to see the refusal instead of a broken pipe.
     pub(super) async fn read(&self, body: Incoming, limit: usize, within: Duration) -> Result<Held, Reply> {
         match tokio::time::timeout(within, self.collect(body, limit)).await {
             Ok(outcome) => outcome,
@@ -48,31 +48,35 @@ impl Budget {
         let mut kept = BytesMut::new();
         let mut budget: Option<OwnedSemaphorePermit> = None;
         let mut received = 0;
+        let mut spent = false;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| failed("the body could not be read to its end"))?;
             let Some(data) = frame.data_ref() else { continue };
             received += data.len();
-            if received > limit {
+            if received <= limit && !spent {
+                let held = budget.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+                let pieces = received.div_ceil(PIECE_BYTES) - held;
+                match (Arc::clone(&self.0).try_acquire_many_owned(pieces as u32), &mut budget) {
+                    (Ok(more), Some(budget)) => budget.merge(more),
+                    (Ok(more), None) => budget = Some(more),
+                    (Err(_), _) => spent = true,
+                }
+            }
+            if received > limit || spent {
                 // What was kept so far is of no use any more.
                 (kept, budget) = (BytesMut::new(), None);
                 if received > limit + DISCARDED_BYTES_MAX {
                     break;
                 }
-                continue;
+            } else {
+                kept.extend_from_slice(data);
             }
-            let pieces = received.div_ceil(PIECE_BYTES) - budget.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-            if pieces > 0 {
-                let more = Arc::clone(&self.0).try_acquire_many_owned(pieces as u32);
-                let more = more.map_err(|_| error::unavailable())?;
-                match &mut budget {
-                    Some(budget) => budget.merge(more),
-                    None => budget = Some(more),
-                }
-            }
-            kept.extend_from_slice(data);
         }
         if received > limit {
             return Err(error::reply(&error::too_large(limit), &Shape::Envelope));
+        }
+        if spent {
+            return Err(error::unavailable());
         }
         Ok(Held { bytes: kept.freeze(), _budget: budget })
     }
