@@ -22,9 +22,6 @@ pub enum Error {
     /// The files do not agree with each other or with their checksums: rebuild.
     #[error("damaged index: {0}")]
     Damaged(String),
-    /// The text index failed.
-    #[error("text index: {0}")]
-    Lexical(#[from] tantivy::TantivyError),
     /// A vector has another length than the index's rows.
     #[error("a vector has {found} dimensions, the index {expected}")]
     Dimensions {

@@ -1,6 +1,8 @@
 //! Which memories a query may find, as a bitmap that every arm looks into.
 
+use crate::hash::{Kind, hash};
 use crate::index::Table;
+use crate::index::entry::UNKNOWN;
 use crate::memory::{Memory, Millis};
 
 /// Which of a memory's times a range is about.
@@ -70,44 +72,94 @@ impl Filter {
     }
 }
 
-/// One bit a memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One bit a document. Bits beyond the last that was set are clear.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
     words: Vec<u64>,
 }
 
 impl Bitmap {
-    /// All bits clear, room for `len`.
-    pub fn new(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(64)] }
+    /// Sets a bit.
+    pub fn insert(&mut self, index: u32) {
+        let at = index as usize / 64;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        self.words[at] |= 1 << (index % 64);
     }
 
-    /// Sets a bit within the length.
-    pub fn insert(&mut self, index: u32) {
+    /// Clears a bit.
+    pub fn remove(&mut self, index: u32) {
         if let Some(word) = self.words.get_mut(index as usize / 64) {
-            *word |= 1 << (index % 64);
+            *word &= !(1 << (index % 64));
         }
     }
 
-    /// Whether a bit is set; beyond the length none is.
+    /// Whether a bit is set.
     pub fn contains(&self, index: u32) -> bool {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
+
+    /// Clears every bit that is clear in the other one.
+    pub fn intersect(&mut self, other: &Self) {
+        self.words.truncate(other.words.len());
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
+    }
+
+    /// The bits that are set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let bits = |(at, word): (usize, &u64)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+                (bit < 64).then_some(at as u32 * 64 + bit)
+            })
+        };
+        self.words.iter().enumerate().flat_map(bits)
+    }
 }
 
-/// The memories that a filter lets through at a moment; none when that is every memory.
+/// The documents that a filter lets through at a moment; none when that is every current one and none is dead.
 pub(crate) fn allowed(table: &Table, filter: &Filter, now: Millis) -> Option<Bitmap> {
-    if filter.is_empty() && !table.anything_hidden(now) {
-        return None;
+    let hidden = table.anything_hidden(now);
+    if filter.is_empty() && !hidden {
+        return (table.live() < table.len()).then(|| table.alive().clone());
     }
-    let mut bitmap = Bitmap::new(table.len());
-    for (slot, record) in table.iter() {
-        let memory = &record.memory;
-        if memory.hidden_from.is_none_or(|from| now < from) && filter.accepts(memory) {
-            bitmap.insert(slot);
+    let mut bitmap = table.alive().clone();
+    let folders = |folders: &[String]| folders.iter().map(|folder| hash(Kind::Folder, folder)).collect::<Vec<_>>();
+    let tags = |tags: &[String]| tags.iter().map(|tag| hash(Kind::Tag, tag)).collect::<Vec<_>>();
+    for any in [folders(&filter.tiers), folders(&filter.folders), tags(&filter.tags_any)] {
+        if !any.is_empty() {
+            bitmap.intersect(&holding(table, &any));
+        }
+    }
+    for tag in tags(&filter.tags_all) {
+        bitmap.intersect(&holding(table, &[tag]));
+    }
+    if filter.since.is_some() || filter.until.is_some() {
+        let (since, until) = (filter.since.unwrap_or(Millis::MIN), filter.until.unwrap_or(Millis::MAX));
+        for layer in table.layers() {
+            let outside = |time: &Millis| *time == UNKNOWN || *time < since || (filter.until.is_some() && *time >= until);
+            let times = layer.range().zip(layer.times(filter.time_field));
+            times.filter(|(_, time)| outside(time)).for_each(|(document, _)| bitmap.remove(document));
+        }
+    }
+    if hidden {
+        for layer in table.layers() {
+            let hidden = layer.range().zip(layer.hidden_from()).filter(|(_, from)| **from <= now);
+            hidden.for_each(|(document, _)| bitmap.remove(document));
         }
     }
     Some(bitmap)
+}
+
+/// The documents that hold any of these facets.
+fn holding(table: &Table, facets: &[u64]) -> Bitmap {
+    let mut bitmap = Bitmap::default();
+    let postings = facets.iter().flat_map(|facet| table.postings(*facet));
+    postings.for_each(|(_, postings)| postings.documents.iter().for_each(|document| bitmap.insert(*document)));
+    bitmap
 }
 
 #[cfg(test)]
@@ -138,5 +190,19 @@ mod tests {
         assert!(check(Filter { since: Some(100), until: Some(101), ..Filter::default() }));
         assert!(!check(Filter { until: Some(100), ..Filter::default() }));
         assert!(!check(Filter { since: Some(1), time_field: TimeField::Occurred, ..Filter::default() }));
+    }
+
+    #[test]
+    fn bits_are_set_cleared_and_listed() {
+        let mut bitmap = Bitmap::default();
+        [3, 64, 200].into_iter().for_each(|bit| bitmap.insert(bit));
+        bitmap.remove(64);
+        bitmap.remove(9999);
+        assert_eq!(bitmap.iter().collect::<Vec<_>>(), [3, 200]);
+        assert!(bitmap.contains(200) && !bitmap.contains(64) && !bitmap.contains(9999));
+        let mut other = Bitmap::default();
+        other.insert(3);
+        bitmap.intersect(&other);
+        assert_eq!(bitmap.iter().collect::<Vec<_>>(), [3]);
     }
 }

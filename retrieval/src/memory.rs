@@ -62,4 +62,8 @@ pub struct Relation {
 impl Relation {
     /// The memory was said right after the other one.
     pub const FOLLOWS: &'static str = "follows";
+
+    pub(crate) fn is_follows(&self) -> bool {
+        self.kind == Self::FOLLOWS
+    }
 }

@@ -1,30 +1,35 @@
 //! The path of a query through a snapshot.
 //!
 //! Lexical and cue arm side by side, both under the filter's bitmap; the best of each are candidates; the best six of
-//! those are expanded one hop through the graph; every candidate gets its probability, and the best are returned.
+//! those are expanded one hop through the graph; every candidate gets its probability, and the best are read from the
+//! log and returned.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::arms::graph::EXPANDED_HITS;
+use crate::arms::lexical::LexicalScores;
+use crate::arms::soft::SoftMatch;
 use crate::error::Result;
-use crate::filter::{Filter, TimeField, allowed};
-use crate::index::{Record, Snapshot};
-use crate::memory::Millis;
+use crate::filter::{Bitmap, Filter, TimeField, allowed};
+use crate::hash::{Kind, hash};
+use crate::index::{Document, Snapshot};
+use crate::memory::{Memory, Millis};
 use crate::ranking::calibration::probability;
 use crate::ranking::features::{Evidence, Features, Signals};
 use crate::text;
 use crate::vocabulary::Synonyms;
 
 /// So many of each arm's best become candidates.
-const CANDIDATES_PER_ARM: usize = 300;
+const CANDIDATES_PER_ARM: usize = 256;
 /// Cosines below this are chance: such a memory is no candidate of the cue arm.
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.
 const NEIGHBOURS_MAX: usize = 16;
+/// With fewer rows than this, one thread is quicker than two.
+const SIDE_BY_SIDE_ROWS_MIN: usize = 1 << 16;
 
 /// What to look for.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ pub struct Query<'a> {
     pub limit: usize,
     /// The time at which expiry is judged.
     pub now: Millis,
+    /// Whether every cue is compared, instead of the few thousand that a first look finds.
+    pub exact: bool,
 }
 
 /// The memories that a filter selects, newest first.
@@ -71,7 +78,7 @@ pub struct Arms {
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// The memory.
-    pub record: Arc<Record>,
+    pub memory: Memory,
     /// The probability that it answers the query.
     pub score: f32,
     /// What produced it.
@@ -98,120 +105,136 @@ pub struct Outcome {
 impl Snapshot {
     /// Answers a query.
     pub fn search(&self, query: &Query<'_>) -> Result<Outcome> {
-        let bitmap = allowed(&self.table, query.filter, query.now);
-        let slots = self.table.len();
-        let (lexical, cue) = rayon::join(
-            || timed(|| self.lexical.search(query.text, query.synonyms, bitmap.as_ref())),
-            || {
-                timed(|| match query.vector {
-                    Some(vector) => self.cues.search(vector, slots, bitmap.as_ref()),
-                    None => Ok(vec![f32::NAN; slots]),
-                })
-            },
-        );
-        let ((lexical, lexical_time), (cosines, vector_time)) = (lexical?, cue?);
+        let allowed = allowed(&self.table, query.filter, query.now);
+        let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
+        let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
+        let lexical_arm = || {
+            timed(|| {
+                let scores = LexicalScores::of(&self.table, query.text, query.synonyms);
+                let best = scores.best(allowed.as_ref(), CANDIDATES_PER_ARM, by_path);
+                (scores, best)
+            })
+        };
+        let cue_arm = || {
+            timed(|| {
+                let limit = CANDIDATES_PER_ARM;
+                let found = vector.as_ref().map(|vector| {
+                    self.cues.best(vector, allowed.as_ref(), limit, COSINE_MIN, query.exact, by_path)
+                });
+                found.unwrap_or_default()
+            })
+        };
+        let (lexical, cue) = if self.cues.rows() < SIDE_BY_SIDE_ROWS_MIN {
+            (lexical_arm(), cue_arm())
+        } else {
+            rayon::join(lexical_arm, cue_arm)
+        };
+        let (((lexical, lexical_best), lexical_time), (cue_best, vector_time)) = (lexical, cue);
 
         let began = Instant::now();
-        let mut bm25 = vec![0.0; slots];
-        for (slot, score) in &lexical.scores {
-            if let Some(held) = bm25.get_mut(*slot as usize) {
-                *held = *score;
-            }
-        }
-        let lexical_order = best(lexical.scores, CANDIDATES_PER_ARM);
-        let near = cosines.iter().enumerate().filter(|(_, cosine)| **cosine >= COSINE_MIN);
-        let cue_order = best(near.map(|(slot, cosine)| (slot as u32, *cosine)).collect(), CANDIDATES_PER_ARM);
-        let signals = Signals::new(Evidence {
+        let mut seen = HashSet::new();
+        let found = lexical_best.iter().chain(&cue_best).map(|(document, _)| *document);
+        let candidates: Vec<u32> = found.filter(|document| seen.insert(*document)).collect();
+        let query_words = words(query.text);
+        let evidence = Evidence {
             table: &self.table,
             graph: &self.graph,
-            bm25,
-            cosines,
-            ceiling: lexical.ceiling,
-            terms: lexical.terms,
-            lexical_order: &lexical_order,
-            cue_order: &cue_order,
-            query_words: query.text.unicode_words().map(|word| text::fold(word.trim_end_matches("'s"))).collect(),
-        });
-
-        let mut seen = HashSet::new();
-        let candidates = lexical_order.iter().chain(&cue_order).filter(|slot| seen.insert(**slot));
-        let mut ranked: Vec<Candidate<'_>> = candidates.filter_map(|slot| self.candidate(&signals, *slot)).collect();
+            cues: &self.cues,
+            lexical: &lexical,
+            vector: vector.as_ref(),
+            query_words: &query_words,
+            lexical_best: &lexical_best,
+            cue_best: &cue_best,
+        };
+        let soft = SoftMatch::new(&self.table, self.tokens.as_ref(), query.text);
+        let mut signals = Signals::new(evidence, soft, &candidates);
+        let mut ranked: Vec<Candidate<'_>> =
+            candidates.iter().filter_map(|document| self.candidate(&mut signals, *document)).collect();
         ranked.sort_by(Candidate::order);
-        let pulled = self.expand(&ranked, |slot| bitmap.as_ref().is_none_or(|allowed| allowed.contains(slot)));
-        for slot in pulled.keys() {
-            if seen.insert(*slot) {
-                ranked.extend(self.candidate(&signals, *slot));
+        let pulled = self.expand(&ranked, allowed.as_ref());
+        for document in pulled.keys() {
+            if seen.insert(*document) {
+                ranked.extend(self.candidate(&mut signals, *document));
             }
         }
         ranked.sort_by(Candidate::order);
 
-        let hits = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
-        let hits = hits.map(|candidate| {
-            let slot = candidate.slot;
-            let from = pulled.get(&slot);
-            let arms = Arms { lexical: signals.has_lexical(slot), cue: signals.has_cue(slot), graph: from.is_some() };
-            let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.peek(*from));
-            Hit {
-                record: Arc::clone(candidate.record),
+        let best = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
+        let hits = best.map(|candidate| {
+            let number = candidate.number;
+            let from = pulled.get(&number);
+            let arms =
+                Arms { lexical: signals.has_lexical(number), cue: signals.has_cue(number), graph: from.is_some() };
+            let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.document(*from));
+            Ok(Hit {
+                memory: self.memory(candidate.document)?,
                 score: candidate.score,
                 arms,
-                via: via.map(|record| record.memory.path.clone()),
+                via: via.map(|document| self.memory(document)).transpose()?.map(|memory| memory.path),
                 features: candidate.features,
-            }
+            })
         });
-        Ok(Outcome { hits: hits.collect(), vector: vector_time, lexical: lexical_time, graph: began.elapsed() })
+        let hits = hits.collect::<Result<Vec<Hit>>>()?;
+        Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed() })
     }
 
     /// The memories that a filter selects, newest first by its time field; those without that time come last.
-    pub fn list(&self, listing: &Listing<'_>) -> Vec<Arc<Record>> {
-        let bitmap = allowed(&self.table, listing.filter, listing.now);
-        let chosen = self.table.iter().filter(|(slot, _)| bitmap.as_ref().is_none_or(|b| b.contains(*slot)));
-        let mut chosen: Vec<&Arc<Record>> = chosen.map(|(_, record)| record).collect();
-        let time = |record: &Record| listing.filter.time_field.of(&record.memory);
-        chosen.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.memory.path.cmp(&b.memory.path)));
-        chosen.into_iter().take(listing.limit).cloned().collect()
+    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Memory>> {
+        let allowed = allowed(&self.table, listing.filter, listing.now);
+        let chosen = self.table.documents().filter(|(n, _)| allowed.as_ref().is_none_or(|allowed| allowed.contains(*n)));
+        let time = |document: &Document<'_>| document.time(listing.filter.time_field);
+        let mut chosen: Vec<Document<'_>> = chosen.map(|(_, document)| document).collect();
+        chosen.sort_unstable_by_key(|document| (std::cmp::Reverse(time(document)), document.path()));
+        chosen.truncate(listing.limit);
+        let mut memories = chosen.into_iter().map(|document| self.memory(document)).collect::<Result<Vec<Memory>>>()?;
+        let time = |memory: &Memory| listing.filter.time_field.of(memory);
+        memories.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.path.cmp(&b.path)));
+        Ok(memories)
     }
 
-    /// Every memory, in no order that means anything.
-    pub fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
-        self.table.iter().map(|(_, record)| record)
+    /// Every memory, in the order in which they were written.
+    pub fn all(&self) -> impl Iterator<Item = Result<Memory>> {
+        self.table.documents().map(|(_, document)| self.memory(document))
     }
 
     /// The memory at a path and those within `depth` relations of it, in either direction, nearest first, at most
     /// `limit`; nothing when there is no such memory. Looks at every path once.
-    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Vec<Arc<Record>> {
-        let Some((start, _)) = self.table.iter().find(|(_, record)| record.memory.path == path) else {
-            return Vec::new();
-        };
+    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Result<Vec<Memory>> {
+        let path = hash(Kind::Path, path);
+        let start = self.table.documents().find(|(_, document)| document.path() == path);
+        let Some(start) = start.and_then(|(number, _)| self.table.slot_of(number)) else { return Ok(Vec::new()) };
         let mut reached = vec![start];
         let mut seen = HashSet::from([start]);
         let mut ring = 0..1;
         for _ in 0..depth {
             for at in ring.clone() {
                 for edge in self.graph.edges(reached[at]) {
-                    if reached.len() < limit && self.table.peek(edge.to).is_some() && seen.insert(edge.to) {
+                    if reached.len() < limit && self.table.current(edge.to).is_some() && seen.insert(edge.to) {
                         reached.push(edge.to);
                     }
                 }
             }
             ring = ring.end..reached.len();
         }
-        reached.into_iter().filter_map(|slot| self.table.get(slot)).collect()
+        let documents = reached.into_iter().filter_map(|slot| self.table.document(self.table.current(slot)?));
+        documents.map(|document| self.memory(document)).collect()
     }
 
-    fn candidate(&self, signals: &Signals<'_>, slot: u32) -> Option<Candidate<'_>> {
-        let record = self.table.peek(slot)?;
-        let features = signals.of(slot, record);
-        Some(Candidate { slot, record, score: probability(&features), features })
+    fn candidate(&self, signals: &mut Signals<'_>, number: u32) -> Option<Candidate<'_>> {
+        let document = self.table.document(number)?;
+        let features = signals.of(number, document);
+        Some(Candidate { number, document, score: probability(&features), features })
     }
 
     /// The neighbours of the best candidates, each with the candidate that it was first reached from.
-    fn expand(&self, ranked: &[Candidate<'_>], allowed: impl Fn(u32) -> bool) -> HashMap<u32, u32> {
+    fn expand(&self, ranked: &[Candidate<'_>], allowed: Option<&Bitmap>) -> HashMap<u32, u32> {
         let mut pulled = HashMap::new();
         for candidate in ranked.iter().take(EXPANDED_HITS) {
-            for edge in self.graph.edges(candidate.slot).iter().take(NEIGHBOURS_MAX) {
-                if allowed(edge.to) && self.table.peek(edge.to).is_some() {
-                    pulled.entry(edge.to).or_insert(candidate.slot);
+            let Some(slot) = self.table.slot_of(candidate.number) else { continue };
+            for edge in self.graph.edges(slot).iter().take(NEIGHBOURS_MAX) {
+                let neighbour = self.table.current(edge.to);
+                if let Some(neighbour) = neighbour.filter(|n| allowed.is_none_or(|allowed| allowed.contains(*n))) {
+                    pulled.entry(neighbour).or_insert(candidate.number);
                 }
             }
         }
@@ -219,37 +242,32 @@ impl Snapshot {
     }
 }
 
+/// The folded words of a query as hashes, as names are compared.
+fn words(query: &str) -> Vec<u64> {
+    let folded = query.unicode_words().map(text::fold);
+    folded.map(|word| hash(Kind::Name, word.strip_suffix("'s").unwrap_or(&word))).collect()
+}
+
 struct Candidate<'a> {
-    slot: u32,
-    record: &'a Arc<Record>,
+    number: u32,
+    document: Document<'a>,
     score: f32,
     features: Features,
 }
 
 impl Candidate<'_> {
-    /// Best first; among equals the newest, then by path, so that the order never depends on chance.
+    /// Best first; among equals the newest, then by the path's hash, so that the order never depends on chance.
     fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
-        let updated = |candidate: &Self| TimeField::Updated.of(&candidate.record.memory);
+        let updated = |candidate: &Self| candidate.document.time(TimeField::Updated);
         b.score
             .total_cmp(&a.score)
             .then_with(|| updated(b).cmp(&updated(a)))
-            .then_with(|| a.record.memory.path.cmp(&b.record.memory.path))
+            .then_with(|| a.document.path().cmp(&b.document.path()))
     }
 }
 
-/// The slots of the best scores, best first, ties by slot.
-fn best(mut scores: Vec<(u32, f32)>, limit: usize) -> Vec<u32> {
-    let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    if scores.len() > limit {
-        scores.select_nth_unstable_by(limit, order);
-        scores.truncate(limit);
-    }
-    scores.sort_unstable_by(order);
-    scores.into_iter().map(|(slot, _)| slot).collect()
-}
-
-fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let began = Instant::now();
-    let value = work()?;
-    Ok((value, began.elapsed()))
+    let value = work();
+    (value, began.elapsed())
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField};
+use cuebase_retrieval::{
+    Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField, TokenVectors,
+};
 use proptest::prelude::*;
 
 const WORDS: [&str; 6] = ["amber", "birch", "cobalt", "delta", "ember", "fjord"];
@@ -49,8 +52,37 @@ fn memory(at: usize, word: usize, tag: usize, updated: i64, link: usize) -> Memo
     }
 }
 
+/// Word pieces that are the words above, each like itself alone.
+struct Pieces;
+
+impl TokenVectors for Pieces {
+    fn identity(&self) -> &str {
+        "pieces"
+    }
+
+    fn vocabulary(&self) -> usize {
+        WORDS.len()
+    }
+
+    fn tokens(&self, text: &str) -> Vec<u16> {
+        (0..WORDS.len()).filter(|n| text.contains(WORDS[*n])).map(|n| n as u16).collect()
+    }
+
+    fn tells(&self, _: u16) -> bool {
+        true
+    }
+
+    fn cosine(&self, a: u16, b: u16) -> f32 {
+        f32::from(u8::from(a == b))
+    }
+}
+
+fn settings(dimensions: usize, model: &str) -> IndexSettings {
+    IndexSettings { dimensions, model: model.into(), tokens: Arc::new(Pieces) }
+}
+
 fn open(folder: &Path) -> Index {
-    Index::open(folder, IndexSettings { dimensions: DIMENSIONS, model: "test".into() }).expect("opens")
+    Index::open(folder, settings(DIMENSIONS, "test")).expect("opens")
 }
 
 /// The paths that a filter should let through, by looking at every memory.
@@ -70,19 +102,20 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
     for filter in &filters {
         let mut listed: Vec<String> = snapshot
             .list(&Listing { filter, limit: usize::MAX, now: 0 })
+            .expect("lists")
             .into_iter()
-            .map(|record| record.memory.path.clone())
+            .map(|memory| memory.path)
             .collect();
         listed.sort();
         assert_eq!(listed, expected(model, filter));
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);
             let query =
-                Query { text: word, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0 };
+                Query { text: word, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0, exact: false };
             let hits = snapshot.search(&query).expect("searches").hits;
             assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
             assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0));
-            let mut found: Vec<&str> = hits.iter().map(|hit| hit.record.memory.path.as_str()).collect();
+            let mut found: Vec<&str> = hits.iter().map(|hit| hit.memory.path.as_str()).collect();
             let count = found.len();
             found.sort_unstable();
             found.dedup();
@@ -91,9 +124,9 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
             assert!(found.iter().all(|path| allowed.iter().any(|other| other == path)), "{found:?} of {allowed:?}");
             let holding = allowed.iter().filter(|path| model[*path].content.contains(word));
             for path in holding {
-                let hit = hits.iter().find(|hit| hit.record.memory.path == *path);
+                let hit = hits.iter().find(|hit| hit.memory.path == *path);
                 let hit = hit.unwrap_or_else(|| panic!("{path} holds {word} and was not found"));
-                assert!(hit.arms.lexical && hit.arms.cue && hit.record.memory == without_vectors(&model[path]));
+                assert!(hit.arms.lexical && hit.arms.cue && hit.memory == without_vectors(&model[path]));
             }
         }
     }
@@ -149,8 +182,8 @@ fn an_index_of_another_model_is_refused() {
     let folder = tempfile::tempdir().expect("temporary directory");
     open(folder.path()).apply(vec![Change::Put(Box::new(memory(1, 1, 1, 1, 2)))], "one").expect("applies");
     for settings in [
-        IndexSettings { dimensions: DIMENSIONS, model: "other".into() },
-        IndexSettings { dimensions: DIMENSIONS + 1, model: "test".into() },
+        settings(DIMENSIONS, "other"),
+        settings(DIMENSIONS + 1, "test"),
     ] {
         assert!(Index::open(folder.path(), settings).is_err());
     }

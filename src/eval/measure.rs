@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Query, Snapshot};
+use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 
 use super::locomo::Sample;
 use crate::api::memories::conversation;
 use crate::ingest::{extract, files, naming::slug};
-use crate::model::Embedder;
+use crate::model::{Embedder, index_settings};
 
 /// Word budgets within which recall is reported.
 pub const BUDGETS: [usize; 3] = [1000, 2000, 4000];
@@ -94,7 +94,7 @@ pub fn measure(
         if let Some(out) = features.as_deref_mut() {
             for (hit, relevant) in hits.iter().zip(&relevant) {
                 let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
-                let words = hit.record.memory.content.split_whitespace().count();
+                let words = hit.memory.content.split_whitespace().count();
                 let found: Vec<&str> = relevant.iter().map(|found| if *found { "1" } else { "0" }).collect();
                 let (question, found) = (figures.rows.len(), found.join(""));
                 let sessions = sample.sessions.len();
@@ -112,8 +112,7 @@ pub fn features_header() -> String {
 }
 
 fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Result<Index> {
-    let settings = IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned() };
-    let mut index = Index::open(folder, settings)?;
+    let mut index = Index::open(folder, index_settings(embedder)?)?;
     let now = Timestamp::now();
     for (session, body) in sample.sessions.iter().enumerate() {
         let conversation = conversation(body)?;
@@ -139,7 +138,7 @@ fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder) -> anyhow::Resu
     let filter = Filter::default();
     let now = Timestamp::now().as_millisecond();
     let query =
-        Query { text, synonyms: &[], vector: Some(&vector), filter: &filter, min_score: 0.0, limit: HITS_MAX, now };
+        Query { text, synonyms: &[], vector: Some(&vector), filter: &filter, min_score: 0.0, limit: HITS_MAX, now, exact: false };
     Ok(snapshot.search(&query)?.hits)
 }
 
@@ -148,7 +147,7 @@ fn judge(hits: &[Hit], evidence: &[Vec<String>], category: u64) -> (Row, Vec<Vec
     let mut found_at: Vec<Option<(usize, usize)>> = vec![None; evidence.len()];
     let (mut used, mut first, mut relevant) = (0, None, Vec::new());
     for (rank, hit) in (1..).zip(hits) {
-        let content = &hit.record.memory.content;
+        let content = &hit.memory.content;
         used += content.split_whitespace().count();
         let words: HashSet<String> = content_words(content).into_iter().collect();
         let covered = evidence.iter().map(|evidence| {

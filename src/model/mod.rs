@@ -5,7 +5,10 @@
 
 pub mod static_table;
 
-pub use static_table::StaticTable;
+use std::sync::Arc;
+
+use cuebase_retrieval::IndexSettings;
+pub use static_table::{StaticTable, TableError};
 
 /// The dimensions of an embedding as the service speaks of it. A model may fill only a prefix; the rest is zero.
 pub const DIMENSIONS: usize = 1024;
@@ -20,6 +23,12 @@ pub trait Embedder: Send + Sync {
 
     /// The filled dimensions of a text's vector, of unit length; all zero for a text that holds nothing it knows.
     fn embed(&self, text: &str) -> Vec<f32>;
+}
+
+/// What a namespace's index is made for: the model's vectors, and the built-in table to compare words by.
+pub fn index_settings(embedder: &dyn Embedder) -> Result<IndexSettings, TableError> {
+    let tokens = Arc::new(StaticTable::built_in()?);
+    Ok(IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned(), tokens })
 }
 
 impl<T: Embedder + ?Sized> Embedder for &T {

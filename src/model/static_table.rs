@@ -10,6 +10,10 @@
 //! ```
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cuebase_retrieval::{TokenVectors, is_stop_word};
+use simsimd::SpatialSimilarity;
 
 use tokenizers::TokenizerImpl;
 use tokenizers::models::wordpiece::WordPiece;
@@ -40,7 +44,9 @@ pub struct StaticTable {
     dimensions: usize,
     tokenizer: WordPieceTokenizer,
     scales: &'static [u8],
-    values: &'static [u8],
+    values: &'static [i8],
+    /// The bits of each token's length before scaling, worked out when first asked for; zero until then.
+    lengths: Vec<AtomicU32>,
 }
 
 /// Why a table cannot be used.
@@ -70,7 +76,11 @@ impl StaticTable {
         let scales_at = (start + vocabulary_bytes).next_multiple_of(ALIGNMENT);
         let scales = file.get(scales_at..scales_at + tokens * 4).ok_or_else(short)?;
         let values_at = (scales_at + tokens * 4).next_multiple_of(ALIGNMENT);
-        let values = file.get(values_at..values_at + tokens * dimensions).ok_or_else(short)?;
+        let values = bytemuck::cast_slice(file.get(values_at..values_at + tokens * dimensions).ok_or_else(short)?);
+        if tokens > usize::from(u16::MAX) {
+            return Err(TableError("more tokens than 16 bits can number".into()));
+        }
+        let lengths = (0..tokens).map(|_| AtomicU32::new(0)).collect();
 
         let ids: ahash::AHashMap<String, u32> =
             vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
@@ -80,16 +90,38 @@ impl StaticTable {
         tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
         // Another table is another model, whatever it is called.
         let identity = format!("static-table:{dimensions}:{:016x}", fingerprint(file));
-        Ok(Self { identity, dimensions, tokenizer, scales, values })
+        Ok(Self { identity, dimensions, tokenizer, scales, values, lengths })
+    }
+
+    fn row(&self, token: usize) -> &'static [i8] {
+        self.values.get(token * self.dimensions..(token + 1) * self.dimensions).unwrap_or_default()
+    }
+
+    fn ids(&self, text: &str) -> Vec<u32> {
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        // The tokenizer fails on nothing that is text; a text it cannot read has no tokens.
+        self.tokenizer.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec()).unwrap_or_default()
+    }
+
+    /// The length of a token's integers.
+    fn length(&self, token: u16) -> f32 {
+        let Some(known) = self.lengths.get(usize::from(token)) else { return 0.0 };
+        let bits = known.load(Ordering::Relaxed);
+        if bits != 0 {
+            return f32::from_bits(bits);
+        }
+        let row = self.row(usize::from(token));
+        let length = i8::dot(row, row).unwrap_or(0.0).sqrt() as f32;
+        known.store(length.to_bits(), Ordering::Relaxed);
+        length
     }
 
     fn add(&self, token: u32, sum: &mut [f32]) {
         let token = token as usize;
         let scale = self.scales.get(token * 4..token * 4 + 4).and_then(|b| b.try_into().ok()).map(f32::from_le_bytes);
-        let row = self.values.get(token * self.dimensions..(token + 1) * self.dimensions);
-        if let (Some(scale), Some(row)) = (scale, row) {
-            for (total, value) in sum.iter_mut().zip(row) {
-                *total += f32::from(i8::from_le_bytes([*value])) * scale;
+        if let Some(scale) = scale {
+            for (total, value) in sum.iter_mut().zip(self.row(token)) {
+                *total += f32::from(*value) * scale;
             }
         }
     }
@@ -106,16 +138,39 @@ impl Embedder for StaticTable {
 
     fn embed(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
-        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-        // The tokenizer fails on nothing that is text; a text it cannot read has no direction.
-        if let Ok(encoding) = self.tokenizer.encode_fast(text, false) {
-            encoding.get_ids().iter().for_each(|token| self.add(*token, &mut sum));
-        }
+        self.ids(text).into_iter().for_each(|token| self.add(token, &mut sum));
         let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
         if norm > 0.0 {
             sum.iter_mut().for_each(|v| *v /= norm);
         }
         sum
+    }
+}
+
+impl TokenVectors for StaticTable {
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn vocabulary(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn tokens(&self, text: &str) -> Vec<u16> {
+        // No table holds more than 16 bits can number.
+        self.ids(text).into_iter().filter_map(|token| u16::try_from(token).ok()).collect()
+    }
+
+    fn tells(&self, token: u16) -> bool {
+        let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
+        text.chars().any(char::is_alphanumeric) && !is_stop_word(&text)
+    }
+
+    fn cosine(&self, a: u16, b: u16) -> f32 {
+        let lengths = self.length(a) * self.length(b);
+        // The kernel sums integers, so every processor's gives the same.
+        let dot = i8::dot(self.row(usize::from(a)), self.row(usize::from(b))).unwrap_or(0.0) as f32;
+        if lengths > 0.0 { dot / lengths } else { 0.0 }
     }
 }
 
@@ -144,6 +199,16 @@ mod tests {
             cosine("When is the wedding?", "They got married in June")
                 > cosine("When is the wedding?", "Rust compiles slowly")
         );
+    }
+
+    #[test]
+    fn tokens_are_compared_by_their_vectors() {
+        let table = StaticTable::built_in().expect("the table is whole");
+        let token = |word: &str| table.tokens(word)[0];
+        assert!((table.cosine(token("dog"), token("dog")) - 1.0).abs() < 1e-5);
+        assert!(table.cosine(token("dog"), token("puppy")) > table.cosine(token("dog"), token("tax")) + 0.2);
+        assert!(table.tells(token("dog")) && !table.tells(token("the")) && !table.tells(token("?")));
+        assert_eq!(table.cosine(u16::MAX, token("dog")), 0.0);
     }
 
     #[test]

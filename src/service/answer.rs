@@ -59,7 +59,7 @@ impl Service {
 fn quote(hits: &[Found], terms: &[String]) -> Vec<Citation> {
     let mut sentences = Vec::new();
     for hit in hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_QUOTED) {
-        let memory = &hit.record.memory;
+        let memory = &hit.memory;
         for (start, sentence) in sentences_of(&memory.content) {
             let words = content_terms(sentence);
             let shared = terms.iter().filter(|term| words.contains(term)).count();

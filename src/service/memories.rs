@@ -1,9 +1,8 @@
 //! Memories by path: reading one, writing one, and looking at all of them as a tree, as topics, as a graph.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
-use cuebase_retrieval::{Memory, Record};
+use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
 use cuebase_storage::records::{NamespaceRecord, QueuedWork};
@@ -157,15 +156,14 @@ impl Service {
     pub fn tree(&self, account: &str, namespace: &str, folder: &str) -> Outcome<Vec<TreeEntry>> {
         let mut folders: BTreeMap<String, Tally> = BTreeMap::new();
         let mut entries = Vec::new();
-        for record in self.records(account, namespace)? {
-            let memory = &record.memory;
+        for memory in self.all_memories(account, namespace)? {
             let below = match folder {
                 "" => Some(memory.path.as_str()),
                 folder => memory.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
             };
             let Some(below) = below else { continue };
             match below.split_once('/') {
-                Some((name, _)) => folders.entry(join(folder, name)).or_default().add(memory),
+                Some((name, _)) => folders.entry(join(folder, name)).or_default().add(&memory),
                 None => entries.push(TreeEntry {
                     path: memory.path.clone(),
                     kind: "memory",
@@ -187,10 +185,10 @@ impl Service {
     /// Every topic, by tier and name.
     pub fn topics(&self, account: &str, namespace: &str) -> Outcome<Vec<Topic>> {
         let mut topics: BTreeMap<(String, String), Tally> = BTreeMap::new();
-        for record in self.records(account, namespace)? {
-            let (tier, rest) = record.memory.path.split_once('/').unwrap_or_default();
+        for memory in self.all_memories(account, namespace)? {
+            let (tier, rest) = memory.path.split_once('/').unwrap_or_default();
             let topic = rest.split_once('/').map_or("", |(topic, _)| topic);
-            topics.entry((tier.to_owned(), topic.to_owned())).or_default().add(&record.memory);
+            topics.entry((tier.to_owned(), topic.to_owned())).or_default().add(&memory);
         }
         let view = |((tier, topic), tally): ((String, String), Tally)| Topic {
             tier,
@@ -209,27 +207,27 @@ impl Service {
         around: Option<(&MemoryPath, usize)>,
         limit: usize,
     ) -> Outcome<GraphView> {
-        let records = match around {
+        let memories = match around {
             Some((path, depth)) => {
                 self.namespaces.existing(account, namespace)?;
                 let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-                let near = snapshot.neighbourhood(path.as_str(), depth, limit);
+                let near = snapshot.neighbourhood(path.as_str(), depth, limit)?;
                 if near.is_empty() {
                     return Err(Failure::not_found("not_found", format!("there is no memory at {path}")));
                 }
                 near
             }
             None => {
-                let mut records = self.records(account, namespace)?;
-                records.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
-                records.truncate(limit);
-                records
+                let mut memories = self.all_memories(account, namespace)?;
+                memories.sort_by(|a, b| a.path.cmp(&b.path));
+                memories.truncate(limit);
+                memories
             }
         };
-        let shown: HashSet<&str> = records.iter().map(|record| record.memory.path.as_str()).collect();
-        let edges = records.iter().flat_map(|record| {
-            let from = &record.memory.path;
-            let inside = record.memory.relations.iter().filter(|relation| shown.contains(relation.path.as_str()));
+        let shown: HashSet<&str> = memories.iter().map(|memory| memory.path.as_str()).collect();
+        let edges = memories.iter().flat_map(|memory| {
+            let from = &memory.path;
+            let inside = memory.relations.iter().filter(|relation| shown.contains(relation.path.as_str()));
             inside.map(move |relation| Edge {
                 from: from.clone(),
                 to: relation.path.clone(),
@@ -237,18 +235,18 @@ impl Service {
                 snippet: relation.snippet.clone(),
             })
         });
-        let node = |record: &Arc<Record>| Node {
-            path: record.memory.path.clone(),
-            title: markdown::title(&record.memory.content),
-            tier: record.memory.path.split('/').next().unwrap_or_default().to_owned(),
+        let node = |memory: &Memory| Node {
+            path: memory.path.clone(),
+            title: markdown::title(&memory.content),
+            tier: memory.path.split('/').next().unwrap_or_default().to_owned(),
         };
-        Ok(GraphView { edges: edges.collect(), nodes: records.iter().map(node).collect() })
+        Ok(GraphView { edges: edges.collect(), nodes: memories.iter().map(node).collect() })
     }
 
-    fn records(&self, account: &str, namespace: &str) -> Outcome<Vec<Arc<Record>>> {
+    fn all_memories(&self, account: &str, namespace: &str) -> Outcome<Vec<Memory>> {
         self.namespaces.existing(account, namespace)?;
         let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-        Ok(snapshot.records().cloned().collect())
+        Ok(snapshot.all().collect::<Result<Vec<Memory>, _>>()?)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Answering a retrieve: a validated request in, hits with everything they carry out.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Arms, Filter, Hit, Listing, Memory, Mention, Query, Record, Synonyms, Term, Vocabulary, content_terms,
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Synonyms, Term, Vocabulary, content_terms,
 };
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
@@ -82,7 +81,7 @@ pub struct Findings {
 /// A memory that was found.
 pub struct Found {
     /// The memory.
-    pub record: Arc<Record>,
+    pub memory: Memory,
     /// The probability that it answers the query; 1 in a listing.
     pub score: f32,
     /// What produced it; nothing in a listing.
@@ -180,8 +179,8 @@ impl Service {
         let Some(text) = &request.query else {
             let listing = Listing { filter: &request.filter, limit: request.limit, now };
             // Everything that is listed scores 1, so a floor never hides it.
-            let found = |record| Found { record, score: 1.0, arms: Arms::default(), via: None };
-            findings.hits = snapshot.list(&listing).into_iter().map(found).collect();
+            let found = |memory| Found { memory, score: 1.0, arms: Arms::default(), via: None };
+            findings.hits = snapshot.list(&listing)?.into_iter().map(found).collect();
             return Ok(findings);
         };
         let vocabulary = findings.lease.vocabulary();
@@ -199,12 +198,13 @@ impl Service {
             min_score: request.min_score,
             limit: request.limit,
             now,
+            exact: false,
         };
         let outcome = snapshot.search(&query)?;
         findings.vector = outcome.vector + embedding;
         findings.lexical = outcome.lexical;
         findings.graph = outcome.graph;
-        let found = |Hit { record, score, arms, via, .. }| Found { record, score, arms, via };
+        let found = |Hit { memory, score, arms, via, .. }| Found { memory, score, arms, via };
         findings.hits = outcome.hits.into_iter().map(found).collect();
         findings.terms = content_terms(text);
         for other in synonyms.iter().flat_map(|synonyms| &synonyms.forms) {
@@ -243,7 +243,7 @@ fn defined(vocabulary: &Vocabulary, mentions: &[Mention]) -> Vec<Definition> {
 impl Findings {
     /// The hits as the API shows them, with their histories where those were asked for.
     pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
-        let paths: Vec<&str> = self.hits.iter().map(|hit| hit.record.memory.path.as_str()).collect();
+        let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
         let mut histories = if full {
             histories(&self.lease, self.head.as_deref(), &paths)?.into_iter()
         } else {
@@ -255,11 +255,11 @@ impl Findings {
 
 impl HitView {
     fn of(found: &Found, terms: &[String], history: Option<History>) -> Self {
-        let sections = matching_sections(&found.record.memory.content, terms);
+        let sections = matching_sections(&found.memory.content, terms);
         Self {
             matched: found.matched(),
             via: found.via.clone(),
-            ..Self::plain(&found.record.memory, found.score, sections, history)
+            ..Self::plain(&found.memory, found.score, sections, history)
         }
     }
 

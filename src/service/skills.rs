@@ -1,9 +1,8 @@
 //! Skills: promised paths, and finding them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use cuebase_retrieval::{Memory, Record, Snapshot};
+use cuebase_retrieval::{Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
 use parking_lot::Mutex;
@@ -111,7 +110,7 @@ impl Service {
         let promised = self.promises.names(&key);
         // After the promises were read: what is no longer promised is in the index by now.
         let snapshot = lease.snapshot();
-        let mut taken: HashMap<String, String> = stored_names(&snapshot);
+        let mut taken: HashMap<String, String> = stored_names(&snapshot)?;
         taken.extend(promised);
         for (place, skill) in &mut skills {
             skill.path = match place {
@@ -142,21 +141,27 @@ impl Service {
     pub fn skills(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Vec<SkillView>> {
         if request.query.is_some() {
             let found = self.find(account, namespace, request)?;
-            return Ok(found.hits.iter().map(|hit| skill(&hit.record, Some(hit))).collect());
+            return Ok(found.hits.iter().map(|hit| skill(&hit.memory, Some(hit))).collect());
         }
         self.namespaces.existing(account, namespace)?;
         let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-        let accepted = |record: &&Arc<Record>| request.filter.accepts(&record.memory);
-        let mut records: Vec<&Arc<Record>> = snapshot.records().filter(accepted).collect();
-        records.sort_by(|a, b| a.memory.path.cmp(&b.memory.path));
-        Ok(records.into_iter().take(request.limit).map(|record| skill(record, None)).collect())
+        let mut skills = snapshot.all().collect::<Result<Vec<Memory>, _>>()?;
+        skills.retain(|memory| request.filter.accepts(memory));
+        skills.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(skills.iter().take(request.limit).map(|memory| skill(memory, None)).collect())
     }
 }
 
 /// The skills that are there: what is at each path below `skills/` is called.
-fn stored_names(snapshot: &Snapshot) -> HashMap<String, String> {
-    let skills = snapshot.records().filter(|record| record.memory.path.starts_with("skills/"));
-    skills.map(|record| (record.memory.path.clone(), name_of(&record.memory, details_of(&record.memory)))).collect()
+fn stored_names(snapshot: &Snapshot) -> Outcome<HashMap<String, String>> {
+    let mut names = HashMap::new();
+    for memory in snapshot.all() {
+        let memory = memory?;
+        if memory.path.starts_with("skills/") {
+            names.insert(memory.path.clone(), name_of(&memory, details_of(&memory)));
+        }
+    }
+    Ok(names)
 }
 
 fn name_of(memory: &Memory, details: Details) -> String {
@@ -168,8 +173,7 @@ fn details_of(memory: &Memory) -> Details {
     serde_json::from_str(&memory.details).unwrap_or_default()
 }
 
-fn skill(record: &Record, hit: Option<&Found>) -> SkillView {
-    let memory = &record.memory;
+fn skill(memory: &Memory, hit: Option<&Found>) -> SkillView {
     let mut details = details_of(memory);
     let description = details.description.take().unwrap_or_default();
     let inner = memory.path.strip_prefix("skills/").unwrap_or(&memory.path);

@@ -1,34 +1,48 @@
-//! The cue arm: the nearest cues by cosine, an exact scan over rows of 8-bit integers.
+//! The cue arm: the nearest cues by cosine.
 //!
-//! A row is a cue's unit vector scaled so that its largest component is 127, with the scale beside it: dot products of
-//! integers times two scales are cosines to about three digits, at a quarter of the bytes of float. A memory's score is
-//! the best of its cues'. Several cues of one memory and cues of forgotten ones are told apart by `owners`.
+//! A row is a cue's unit vector, [turned](super::sketch::turned) and scaled so that its largest component is 127, with
+//! the scale beside it: dot products of integers times two scales are cosines to about three digits, at a quarter of
+//! the bytes of float. A memory's score is the best of its cues'.
+//!
+//! Up to [`EXACT_ROWS`] rows are all compared. Beyond that the rows' sketches are, and only the few thousand rows whose
+//! sketches are nearest are compared in full.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use simsimd::SpatialSimilarity;
 
+use super::lexical::Best;
+use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
 
 /// Rows of one block; a full block is never copied again.
-pub(crate) const BLOCK_ROWS: usize = 1024;
-/// The owner of a row whose memory was forgotten or rewritten.
-const NOBODY: u32 = u32::MAX;
+const BLOCK_ROWS: usize = 1024;
+/// So many rows are compared without a look at their sketches.
+const EXACT_ROWS: usize = 16 << 10;
+/// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
+const RESCORED_MIN: usize = 4096;
+const RESCORED_SHARE: usize = 128;
 /// Below this many blocks one thread is quicker than several.
-const PARALLEL_BLOCKS_MIN: usize = 16;
+const PARALLEL_BLOCKS_MIN: usize = 128;
+/// Blocks that a thread scans at a time: their sketches fit its cache.
+const BLOCKS_AT_ONCE: usize = 16;
+/// The difference that stands for a row that is not allowed.
+const NOT_ALLOWED: u16 = u16::MAX;
 
 /// A quantised vector.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    pub(crate) values: Vec<i8>,
-    pub(crate) scale: f32,
+    values: Vec<i8>,
+    scale: f32,
 }
 
 impl Row {
     /// Quantises a vector of unit length. A vector that holds no finite direction becomes a row of zeros.
     pub(crate) fn new(vector: &[f32]) -> Self {
+        let vector = sketch::turned(vector);
         let largest = vector.iter().fold(0f32, |largest, v| largest.max(v.abs()));
         if !largest.is_finite() || largest == 0.0 {
             return Self { values: vec![0; vector.len()], scale: 0.0 };
@@ -41,7 +55,7 @@ impl Row {
 
     /// How many bytes a row of so many dimensions takes on disk.
     pub(crate) fn bytes(dimensions: usize) -> usize {
-        dimensions + size_of::<f32>()
+        dimensions.next_power_of_two() + size_of::<f32>()
     }
 
     /// The values as two's complement, then the scale as f32 little-endian.
@@ -49,99 +63,175 @@ impl Row {
         let values = self.values.iter().map(|value| value.to_le_bytes()[0]);
         values.chain(self.scale.to_le_bytes()).collect()
     }
-
-    /// Reads what [`Row::to_bytes`] wrote.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
-        let (values, scale) = bytes.split_at(bytes.len().saturating_sub(size_of::<f32>()));
-        let scale = scale.try_into().map_or(0.0, f32::from_le_bytes);
-        Self { values: values.iter().map(|byte| i8::from_le_bytes([*byte])).collect(), scale }
-    }
 }
 
 #[derive(Clone, Default)]
 struct Block {
     values: Vec<i8>,
     scales: Vec<f32>,
+    sketches: Vec<u64>,
+    /// The document of each row, ascending.
     owners: Vec<u32>,
 }
 
-/// All rows of a namespace. Cloning shares the blocks; a change copies only the blocks that it touches.
+/// All rows of a namespace, in the order of their documents. Cloning shares the blocks.
 #[derive(Clone)]
 pub(crate) struct CueTable {
     dimensions: usize,
+    /// Values of a row: the next power of two.
+    width: usize,
     rows: usize,
     blocks: Vec<Arc<Block>>,
 }
 
 impl CueTable {
     pub(crate) fn new(dimensions: usize) -> Self {
-        Self { dimensions, rows: 0, blocks: Vec::new() }
+        Self { dimensions, width: dimensions.next_power_of_two(), rows: 0, blocks: Vec::new() }
     }
 
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends a row for a memory and returns its number.
-    pub(crate) fn push(&mut self, row: &Row, owner: Option<u32>) -> Result<usize> {
-        if row.values.len() != self.dimensions {
-            return Err(Error::Dimensions { found: row.values.len(), expected: self.dimensions });
-        }
-        if self.rows.is_multiple_of(BLOCK_ROWS) {
-            self.blocks.push(Arc::default());
-        }
-        if let Some(block) = self.blocks.last_mut() {
+    /// Appends the rows that stand in `bytes` one after the other, each with its document.
+    pub(crate) fn extend(&mut self, bytes: &[u8], owners: &[u32]) {
+        let mut rows = bytes.chunks_exact(Row::bytes(self.dimensions)).zip(owners);
+        let free = self.blocks.len() * BLOCK_ROWS - self.rows;
+        let first: Vec<_> = rows.by_ref().take(free).collect();
+        if let Some(block) = self.blocks.last_mut().filter(|_| !first.is_empty()) {
             let block = Arc::make_mut(block);
-            block.values.extend_from_slice(&row.values);
-            block.scales.push(row.scale);
-            block.owners.push(owner.unwrap_or(NOBODY));
+            first.into_iter().for_each(|(row, owner)| block.push(row, *owner, self.width));
         }
-        self.rows += 1;
-        Ok(self.rows - 1)
-    }
-
-    /// Says whose row it is; nobody's when its memory is gone.
-    pub(crate) fn assign(&mut self, row: usize, owner: Option<u32>) {
-        if let Some(block) = self.blocks.get_mut(row / BLOCK_ROWS)
-            && let Some(slot) = Arc::make_mut(block).owners.get_mut(row % BLOCK_ROWS)
-        {
-            *slot = owner.unwrap_or(NOBODY);
-        }
-    }
-
-    /// The best cosine of every memory's cues, indexed by slot; NaN where a memory has no row or is not allowed.
-    pub(crate) fn search(&self, query: &[f32], memories: usize, allowed: Option<&Bitmap>) -> Result<Vec<f32>> {
-        if query.len() != self.dimensions {
-            return Err(Error::Dimensions { found: query.len(), expected: self.dimensions });
-        }
-        let query = Row::new(query);
-        let scan = |block: &Arc<Block>| block.scan(&query, self.dimensions, allowed);
-        let scored: Vec<Vec<(u32, f32)>> = if self.blocks.len() < PARALLEL_BLOCKS_MIN {
-            self.blocks.iter().map(scan).collect()
-        } else {
-            self.blocks.par_iter().map(scan).collect()
+        let rest: Vec<_> = rows.collect();
+        let block = |rows: &[(&[u8], &u32)]| {
+            let mut block = Block::default();
+            rows.iter().for_each(|(row, owner)| block.push(row, **owner, self.width));
+            Arc::new(block)
         };
-        let mut best = vec![f32::NAN; memories];
-        for (owner, cosine) in scored.into_iter().flatten() {
-            if let Some(held) = best.get_mut(owner as usize) {
-                *held = held.max(cosine);
-            }
+        self.blocks.par_extend(rest.par_chunks(BLOCK_ROWS).map(block));
+        self.rows += owners.len();
+    }
+
+    /// A query's vector as a row.
+    pub(crate) fn query(&self, vector: &[f32]) -> Result<Row> {
+        if vector.len() != self.dimensions {
+            return Err(Error::Dimensions { found: vector.len(), expected: self.dimensions });
         }
-        Ok(best)
+        Ok(Row::new(vector))
+    }
+
+    /// The best cosine among some rows; none where there are none.
+    pub(crate) fn cosine(&self, query: &Row, rows: Range<usize>) -> Option<f32> {
+        let cosines = rows.filter_map(|row| {
+            let block = self.blocks.get(row / BLOCK_ROWS)?;
+            Some(block.cosine(row % BLOCK_ROWS, query, self.width))
+        });
+        cosines.reduce(f32::max)
+    }
+
+    /// The memories with the nearest cues that the filter lets through, best first, above a least cosine; `order`
+    /// settles ties. `exact` compares every row in full.
+    pub(crate) fn best(
+        &self,
+        query: &Row,
+        allowed: Option<&Bitmap>,
+        limit: usize,
+        least: f32,
+        exact: bool,
+        order: impl Fn(u32) -> u64,
+    ) -> Vec<(u32, f32)> {
+        let rows = if exact || self.rows <= EXACT_ROWS { None } else { Some(self.near(query, allowed)) };
+        let mut best = Best::new(limit, order);
+        best.floor = least;
+        let mut memory: Option<(u32, f32)> = None;
+        let mut take = |at: usize, row: usize| {
+            let block = &self.blocks[at];
+            let owner = block.owners[row];
+            if allowed.is_some_and(|allowed| !allowed.contains(owner)) {
+                return;
+            }
+            let cosine = block.cosine(row, query, self.width);
+            memory = match memory {
+                // A document's rows stand one after the other.
+                Some((same, held)) if same == owner => Some((owner, held.max(cosine))),
+                before => {
+                    before.filter(|(_, held)| *held > best.floor).into_iter().for_each(|(d, c)| best.push(d, c));
+                    Some((owner, cosine))
+                }
+            };
+        };
+        match rows {
+            Some(rows) => rows.into_iter().for_each(|row| take(row / BLOCK_ROWS, row % BLOCK_ROWS)),
+            None => self.blocks.iter().enumerate().for_each(|(at, block)| {
+                (0..block.owners.len()).for_each(|row| take(at, row));
+            }),
+        }
+        if let Some((document, cosine)) = memory.filter(|(_, held)| *held > best.floor) {
+            best.push(document, cosine);
+        }
+        best.finish()
+    }
+
+    /// The rows whose sketches are nearest to the query's, ascending.
+    fn near(&self, query: &Row, allowed: Option<&Bitmap>) -> Vec<usize> {
+        let wanted: Vec<u64> = sketch::signs(&query.values).collect();
+        let scan = |blocks: &[Arc<Block>]| {
+            let mut differences = Vec::with_capacity(blocks.len() * BLOCK_ROWS);
+            let mut histogram = vec![0u32; self.width + 1];
+            for block in blocks {
+                let from = differences.len();
+                sketch::differences(&block.sketches, &wanted, &mut differences);
+                let own = &mut differences[from..];
+                if let Some(allowed) = allowed {
+                    let owners = block.owners.iter();
+                    let out = own.iter_mut().zip(owners).filter(|(_, owner)| !allowed.contains(**owner));
+                    out.for_each(|(difference, _)| *difference = NOT_ALLOWED);
+                }
+                for difference in own.iter() {
+                    if let Some(count) = histogram.get_mut(usize::from(*difference)) {
+                        *count += 1;
+                    }
+                }
+            }
+            (differences, histogram)
+        };
+        let parts: Vec<(Vec<u16>, Vec<u32>)> = if self.blocks.len() < PARALLEL_BLOCKS_MIN {
+            self.blocks.chunks(BLOCKS_AT_ONCE).map(scan).collect()
+        } else {
+            self.blocks.par_chunks(BLOCKS_AT_ONCE).map(scan).collect()
+        };
+        let target = RESCORED_MIN.max(self.rows / RESCORED_SHARE) as u32;
+        let mut counted = 0;
+        let within = (0..=self.width).find(|difference| {
+            counted += parts.iter().map(|(_, histogram)| histogram[*difference]).sum::<u32>();
+            counted >= target
+        });
+        let within = within.unwrap_or(self.width) as u16;
+        let mut near = Vec::with_capacity(counted as usize);
+        for (part, (differences, _)) in parts.iter().enumerate() {
+            let first = part * BLOCKS_AT_ONCE * BLOCK_ROWS;
+            let rows = differences.iter().enumerate().filter(|(_, difference)| **difference <= within);
+            near.extend(rows.map(|(row, _)| first + row));
+        }
+        near
     }
 }
 
 impl Block {
-    fn scan(&self, query: &Row, dimensions: usize, allowed: Option<&Bitmap>) -> Vec<(u32, f32)> {
-        let mut found = Vec::with_capacity(self.owners.len());
-        for ((values, scale), owner) in self.values.chunks_exact(dimensions).zip(&self.scales).zip(&self.owners) {
-            if *owner == NOBODY || allowed.is_some_and(|allowed| !allowed.contains(*owner)) {
-                continue;
-            }
-            let dot = i8::dot(values, &query.values).unwrap_or(0.0) as f32;
-            found.push((*owner, dot * scale * query.scale));
-        }
-        found
+    fn push(&mut self, row: &[u8], owner: u32, width: usize) {
+        let (values, scale) = row.split_at(width);
+        let from = self.values.len();
+        self.values.extend(values.iter().map(|byte| i8::from_le_bytes([*byte])));
+        self.scales.push(scale.try_into().map_or(0.0, f32::from_le_bytes));
+        self.sketches.extend(sketch::signs(&self.values[from..]));
+        self.owners.push(owner);
+    }
+
+    fn cosine(&self, row: usize, query: &Row, width: usize) -> f32 {
+        let values = &self.values[row * width..(row + 1) * width];
+        // The kernel sums integers, so every processor's gives the same.
+        let dot = i8::dot(values, &query.values).unwrap_or(0.0) as f32;
+        dot * self.scales[row] * query.scale
     }
 }
 
@@ -155,16 +245,56 @@ mod tests {
         values.iter().map(|v| v / norm).collect()
     }
 
+    fn table(rows: &[Vec<f32>], owners: &[u32]) -> CueTable {
+        let mut table = CueTable::new(rows[0].len());
+        // In two goes, so that a block that is not full is filled up.
+        let (first, rest) = rows.split_at(rows.len() / 3);
+        for (rows, owners) in [(first, &owners[..first.len()]), (rest, &owners[first.len()..])] {
+            let bytes: Vec<u8> = rows.iter().flat_map(|row| Row::new(row).to_bytes()).collect();
+            table.extend(&bytes, owners);
+        }
+        table
+    }
+
     #[test]
-    fn a_memory_scores_by_its_best_cue_and_a_forgotten_one_not_at_all() {
-        let mut table = CueTable::new(4);
-        table.push(&Row::new(&[1.0, 0.0, 0.0, 0.0]), Some(0)).expect("fits");
-        table.push(&Row::new(&[0.0, 1.0, 0.0, 0.0]), Some(0)).expect("fits");
-        let gone = table.push(&Row::new(&[0.0, 1.0, 0.0, 0.0]), Some(1)).expect("fits");
-        table.assign(gone, None);
-        let scores = table.search(&[0.0, 1.0, 0.0, 0.0], 2, None).expect("searches");
-        assert!((scores[0] - 1.0).abs() < 0.01 && scores[1].is_nan(), "{scores:?}");
-        assert!(table.search(&[1.0], 2, None).is_err());
+    fn a_memory_scores_by_its_best_cue_and_what_is_not_allowed_not_at_all() {
+        let rows = [vec![1.0, 0.0, 0.0, 0.0], vec![0.0, 1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0, 0.0]];
+        let table = table(&rows, &[0, 0, 1]);
+        let query = table.query(&[0.0, 1.0, 0.0, 0.0]).expect("fits");
+        let mut allowed = Bitmap::default();
+        allowed.insert(0);
+        let found = table.best(&query, Some(&allowed), 9, 0.1, false, u64::from);
+        assert!(found.len() == 1 && found[0].0 == 0 && (found[0].1 - 1.0).abs() < 0.01, "{found:?}");
+        assert_eq!(table.best(&query, None, 9, 0.1, false, u64::from).len(), 2);
+        assert!(table.query(&[1.0]).is_err());
+    }
+
+    #[test]
+    fn sketches_find_what_comparing_every_row_finds() {
+        // Clusters of near vectors, so that there is something to confuse.
+        let mut state = 7u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % 2000) as f32 / 1000.0 - 1.0
+        };
+        let centres: Vec<Vec<f32>> = (0..50).map(|_| (0..128).map(|_| random()).collect()).collect();
+        let near = |n: usize, random: &mut dyn FnMut() -> f32| {
+            unit(&centres[n % 50].iter().map(|value| value + 1.2 * random()).collect::<Vec<_>>())
+        };
+        let rows: Vec<Vec<f32>> = (0..30_000).map(|n| near(n, &mut random)).collect();
+        let table = table(&rows, &(0..30_000).collect::<Vec<_>>());
+        let (mut found, mut wanted) = (0, 0);
+        for n in 0..20 {
+            let query = table.query(&near(n, &mut random)).expect("fits");
+            let search = |exact| table.best(&query, None, 24, 0.0, exact, u64::from);
+            let exact = search(true);
+            let fast = search(false);
+            wanted += exact.len();
+            found += exact.iter().filter(|hit| fast.contains(hit)).count();
+        }
+        assert!(found * 100 >= wanted * 99, "{found} of {wanted}");
     }
 
     proptest! {
@@ -174,9 +304,8 @@ mod tests {
         ) {
             let (a, b) = (unit(&a), unit(&b));
             let exact: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            let mut table = CueTable::new(64);
-            table.push(&Row::new(&a), Some(0)).expect("fits");
-            let found = table.search(&b, 1, None).expect("searches")[0];
+            let table = table(std::slice::from_ref(&a), &[0]);
+            let found = table.cosine(&table.query(&b).expect("fits"), 0..1).expect("is there");
             prop_assert!((found - exact).abs() < 0.02, "{} against {}", found, exact);
         }
     }

@@ -1,11 +1,9 @@
 //! The graph arm: one hop along relations from the best of the other arms' hits.
 
-use std::sync::Arc;
+use crate::index::Blocks;
 
 /// So many of the best hits are expanded.
 pub(crate) const EXPANDED_HITS: usize = 6;
-/// Slots of one block of adjacency.
-const BLOCK_SLOTS: usize = 1024;
 
 /// What an edge means, seen from where it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,61 +27,76 @@ impl EdgeKind {
 }
 
 /// An edge to a neighbour's slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
-    pub(crate) to: u32,
     pub(crate) kind: EdgeKind,
+    /// The neighbour's path: edges stand in this order, so that it does not depend on what was written first.
+    path: u64,
+    pub(crate) to: u32,
     /// Whether the relation is written in this memory, or in the neighbour.
     own: bool,
 }
 
-/// Who is linked with whom, both ways. Cloning shares; a change copies the blocks that it touches.
+/// One end of a relation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// The path's slot.
+    pub(crate) slot: u32,
+    /// Its hash.
+    pub(crate) path: u64,
+}
+
+/// Who is linked with whom, both ways, by slot. Cloning shares; a change copies the blocks that it touches.
 #[derive(Clone, Default)]
 pub(crate) struct Graph {
-    blocks: Vec<Arc<Vec<Vec<Edge>>>>,
+    edges: Blocks<Vec<Edge>>,
 }
 
 impl Graph {
     /// The edges at a slot.
     pub(crate) fn edges(&self, slot: u32) -> &[Edge] {
-        let slot = slot as usize;
-        let block = self.blocks.get(slot / BLOCK_SLOTS);
-        block.and_then(|block| block.get(slot % BLOCK_SLOTS)).map_or(&[], Vec::as_slice)
+        self.edges.get(slot as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The neighbour of a kind, if there is one.
+    /// The first neighbour of a kind, if there is one.
     pub(crate) fn neighbour(&self, slot: u32, kind: EdgeKind) -> Option<u32> {
-        self.edges(slot).iter().find(|edge| edge.kind == kind).map(|edge| edge.to)
+        let edges = self.edges(slot);
+        let at = edges.partition_point(|edge| edge.kind < kind);
+        edges.get(at).filter(|edge| edge.kind == kind).map(|edge| edge.to)
     }
 
     /// Adds a relation of one memory, seen from both ends.
-    pub(crate) fn link(&mut self, from: u32, to: u32, kind: EdgeKind) {
-        if from != to {
-            self.at(from).push(Edge { to, kind, own: true });
-            self.at(to).push(Edge { to: from, kind: kind.reversed(), own: false });
+    pub(crate) fn link(&mut self, from: End, to: End, kind: EdgeKind) {
+        if from.slot != to.slot {
+            self.insert(from.slot, Edge { kind, path: to.path, to: to.slot, own: true });
+            self.insert(to.slot, Edge { kind: kind.reversed(), path: from.path, to: from.slot, own: false });
         }
     }
 
     /// Takes the relations of one memory away; what its neighbours say of it stays.
     pub(crate) fn unlink(&mut self, from: u32) {
-        let mut removed = Vec::new();
-        self.at(from).retain(|edge| {
-            if edge.own {
-                removed.push(*edge);
-            }
-            !edge.own
-        });
-        for edge in removed {
-            self.at(edge.to).retain(|back| back.own || back.to != from);
+        let own: Vec<Edge> = self.edges(from).iter().copied().filter(|edge| edge.own).collect();
+        self.change(from, |edges| edges.retain(|edge| !edge.own));
+        for edge in own {
+            self.change(edge.to, |edges| edges.retain(|back| back.own || back.to != from));
         }
     }
 
-    fn at(&mut self, slot: u32) -> &mut Vec<Edge> {
+    fn insert(&mut self, slot: u32, edge: Edge) {
+        self.change(slot, |edges| {
+            let at = edges.partition_point(|other| *other < edge);
+            edges.insert(at, edge);
+        });
+    }
+
+    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Vec<Edge>)) {
         let slot = slot as usize;
-        while self.blocks.len() <= slot / BLOCK_SLOTS {
-            self.blocks.push(Arc::new(vec![Vec::new(); BLOCK_SLOTS]));
+        while self.edges.len() <= slot {
+            self.edges.push(Vec::new());
         }
-        &mut Arc::make_mut(&mut self.blocks[slot / BLOCK_SLOTS])[slot % BLOCK_SLOTS]
+        if let Some(edges) = self.edges.get_mut(slot) {
+            change(edges);
+        }
     }
 }
 
@@ -94,9 +107,10 @@ mod tests {
     #[test]
     fn a_relation_is_seen_from_both_ends_and_goes_with_its_owner() {
         let mut graph = Graph::default();
-        graph.link(2000, 1, EdgeKind::Previous);
-        graph.link(1, 2000, EdgeKind::Other);
-        graph.link(5, 5, EdgeKind::Other);
+        let end = |slot: u32| End { slot, path: u64::from(slot) };
+        graph.link(end(2000), end(1), EdgeKind::Previous);
+        graph.link(end(1), end(2000), EdgeKind::Other);
+        graph.link(end(5), end(5), EdgeKind::Other);
         assert_eq!(graph.neighbour(1, EdgeKind::Next), Some(2000));
         assert_eq!(graph.edges(2000).len(), 2);
         assert!(graph.edges(5).is_empty());

@@ -1,265 +1,303 @@
-//! The lexical arm: BM25 over tantivy.
+//! The lexical arm: BM25, a term at a time.
 //!
-//! Two fields: `text` is the memory's content and speaker; `cues` the texts that should bring it to mind beyond that.
-//! Scores are BM25 with tantivy's constants (k1 = 1.2, b = 0.75; Robertson and Zaragoza, 2009).
+//! Every posting of the query's terms is added to a score for each document, so that the score of any document is known
+//! afterwards, not of the best alone: ranking asks for those of a candidate's neighbours. Postings are read in order and
+//! scores fit the cache, so that this takes less than looking for documents to leave out.
+//!
+//! The scores are BM25's (k1 = 1.2, b = 0.75; Robertson and Zaragoza, 2009) over the memories that are current. A
+//! document's terms are added in one order, whatever the order in which memories were written, so that the sums are the
+//! same to the last bit after a rebuild.
 
-use std::path::Path;
+use std::cell::RefCell;
 
-use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::Column;
-use tantivy::directory::MmapDirectory;
-use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
-use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::{DocId, Index, IndexReader, IndexWriter, ReloadPolicy, Score, Searcher, SegmentOrdinal, SegmentReader};
-use tantivy::{TantivyDocument, Term};
-
-use crate::error::{Error, Result};
 use crate::filter::Bitmap;
-use crate::memory::Memory;
+use crate::hash::{Kind, hash};
+use crate::index::Table;
 use crate::text;
 use crate::vocabulary::Synonyms;
 
-/// Memory that the text index's writer may fill before it writes a segment: tantivy's minimum.
-const WRITER_BYTES: usize = 15_000_000;
-/// How much a match in a cue counts against one in the text. The cues repeat much of the text, so this mostly lifts
-/// what only they hold: the question that a memory answers.
-const CUES_BOOST: f32 = 0.35;
-/// BM25's k1 + 1: the most that one term occurrence saturates to, in units of its idf.
-const SATURATION: f32 = 2.2;
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// A query is asked by its rarest terms, at most so many: one bit each in a mask.
+const TERMS_MAX: usize = 64;
 
-const ANALYZER: &str = "cuebase";
-
-#[derive(Clone, Copy)]
-struct Fields {
-    slot: Field,
-    text: Field,
-    cues: Field,
-}
-
-/// The text index of one namespace, open for writing.
-pub(crate) struct LexicalIndex {
-    index: Index,
-    reader: IndexReader,
-    writer: Option<IndexWriter>,
-    fields: Fields,
-}
-
-/// The text index as of one commit.
-#[derive(Clone)]
-pub(crate) struct LexicalSnapshot {
-    searcher: Searcher,
-    fields: Fields,
-}
-
-/// What the lexical arm found.
+/// What the lexical arm knows after it has run.
 #[derive(Default)]
-pub(crate) struct LexicalMatches {
-    /// Every matching memory with its BM25 score, in no order.
-    pub(crate) scores: Vec<(u32, f32)>,
-    /// What a memory holding every term of the query, saturated, would score.
+pub(crate) struct LexicalScores {
+    /// By document; zero where nothing matches.
+    scores: Vec<f32>,
+    /// By document, one bit for each of `weights`.
+    matched: Vec<u64>,
+    /// The weight (idf) of each part of the query that the namespace knows, in the order of the bits.
+    weights: Vec<f32>,
+    /// What a memory holding every part of the query, saturated, would score.
     pub(crate) ceiling: f32,
-    /// How many distinct terms the query has that the index knows.
-    pub(crate) terms: usize,
+    /// The weight of the parts that no memory holds, against that of all.
+    pub(crate) unknown: f32,
 }
 
-impl LexicalIndex {
-    /// Opens the index in `folder`, creating it where it is empty.
-    pub(crate) fn open(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let mut schema = Schema::builder();
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(ANALYZER)
-            .set_index_option(IndexRecordOption::WithFreqs)
-            .set_fieldnorms(true);
-        let words = TextOptions::default().set_indexing_options(indexing);
-        let fields = Fields {
-            slot: schema.add_u64_field("slot", FAST | INDEXED),
-            text: schema.add_text_field("text", words.clone()),
-            cues: schema.add_text_field("cues", words),
-        };
-        let directory = MmapDirectory::open(folder).map_err(tantivy::TantivyError::from)?;
-        let index = Index::open_or_create(directory, schema.build())?;
-        index.tokenizers().register(ANALYZER, text::analyzer());
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, reader, writer: None, fields })
-    }
+thread_local! {
+    /// Arrays of the last query on this thread, so that large ones are not made for each.
+    static SPARE: RefCell<(Vec<f32>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
 
-    /// The payload of the last commit; none before the first.
-    pub(crate) fn payload(&self) -> Result<Option<String>> {
-        Ok(self.index.load_metas()?.payload)
-    }
-
-    /// Replaces the text at a slot; none forgets it. Takes effect with [`LexicalIndex::commit`].
-    pub(crate) fn put(&mut self, slot: u32, memory: Option<&Memory>) -> Result<()> {
-        let fields = self.fields;
-        let writer = self.writer()?;
-        writer.delete_term(Term::from_field_u64(fields.slot, u64::from(slot)));
-        if let Some(memory) = memory {
-            let mut document = TantivyDocument::new();
-            document.add_u64(fields.slot, u64::from(slot));
-            document.add_text(fields.text, &memory.content);
-            if let Some(speaker) = &memory.speaker {
-                document.add_text(fields.text, speaker);
-            }
-            for cue in &memory.cues {
-                document.add_text(fields.cues, &cue.text);
-            }
-            writer.add_document(document)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the changes visible to the next snapshot, with a payload that says what state they are.
-    pub(crate) fn commit(&mut self, payload: &str) -> Result<()> {
-        let mut commit = self.writer()?.prepare_commit()?;
-        commit.set_payload(payload);
-        commit.commit()?;
-        self.reader.reload()?;
-        Ok(())
-    }
-
-    /// The index as of the last commit.
-    pub(crate) fn snapshot(&self) -> LexicalSnapshot {
-        LexicalSnapshot { searcher: self.reader.searcher(), fields: self.fields }
-    }
-
-    /// The writer, made when it is first needed: a namespace that is only read has no writer's threads.
-    fn writer(&mut self) -> Result<&mut IndexWriter> {
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => self.index.writer_with_num_threads(1, WRITER_BYTES)?,
-        };
-        Ok(self.writer.insert(writer))
+impl Drop for LexicalScores {
+    fn drop(&mut self) {
+        let arrays = (std::mem::take(&mut self.scores), std::mem::take(&mut self.matched));
+        // Not at the end of a thread, when there is nobody to keep them for.
+        let _ = SPARE.try_with(|spare| spare.replace(arrays));
     }
 }
 
-impl LexicalSnapshot {
-    /// Every allowed memory that holds a term of the query, or of another way of writing a part of it.
-    pub(crate) fn search(
-        &self,
-        query: &str,
-        synonyms: &[Synonyms],
-        allowed: Option<&Bitmap>,
-    ) -> Result<LexicalMatches> {
-        let mut clauses: Vec<Clause> = Vec::new();
-        let mut matches = LexicalMatches::default();
-        let mut rest = String::new();
-        let mut at = 0;
-        for part in synonyms {
-            rest.push_str(query.get(at..part.range.start).unwrap_or_default());
-            rest.push(' ');
-            at = part.range.end;
-            let written = query.get(part.range.clone()).unwrap_or_default();
-            let mut ways: Vec<Box<dyn Query>> = Vec::new();
-            let mut known = Known::default();
-            for form in std::iter::once(written).chain(part.forms.iter().map(String::as_str)) {
-                let (way, found) = self.any_of(form)?;
-                if !way.is_empty() {
-                    ways.push(Box::new(BooleanQuery::new(way)));
-                }
-                // Any one way counts as the whole, so the part can reach what its best way can.
-                known = Known { ceiling: known.ceiling.max(found.ceiling), terms: known.terms.max(found.terms.min(1)) };
-            }
-            matches.add(known);
-            if !ways.is_empty() {
-                clauses.push((Occur::Should, Box::new(DisjunctionMaxQuery::new(ways))));
+/// A part of the query: any one of its ways of writing counts as the whole.
+struct Part {
+    ways: Vec<Vec<u64>>,
+}
+
+impl LexicalScores {
+    /// Scores every memory that holds a term of the query, or of another way of writing a part of it.
+    pub(crate) fn of(table: &Table, query: &str, synonyms: &[Synonyms]) -> Self {
+        let mut known = Vec::new();
+        let (mut known_weight, mut unknown_weight, mut ceiling) = (0.0, 0.0, 0.0);
+        let memories = table.live() as f32;
+        for part in parts(query, synonyms) {
+            let ways: Vec<Vec<(u64, f32)>> = part.ways.iter().map(|way| weighed(table, way)).collect();
+            // Any one way counts as the whole, so the part weighs what its best way does.
+            let weight = ways.iter().map(|way| way.iter().map(|(_, weight)| weight).sum::<f32>()).fold(0.0, f32::max);
+            if weight > 0.0 {
+                known_weight += weight;
+                ceiling += weight * (K1 + 1.0);
+                known.push((weight, ways));
+            } else {
+                unknown_weight += idf(memories, 0.0);
             }
         }
-        rest.push_str(query.get(at..).unwrap_or_default());
-        let (way, known) = self.any_of(&rest)?;
-        matches.add(known);
-        clauses.extend(way);
-        if !clauses.is_empty() {
-            let collector = EveryMatch { allowed: allowed.cloned() };
-            matches.scores = self.searcher.search(&BooleanQuery::new(clauses), &collector)?;
+        // The heaviest first; the hashes settle ties, and the order in which every document's score is summed.
+        known.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| first_term(&a.1).cmp(&first_term(&b.1))));
+        known.truncate(TERMS_MAX);
+
+        let (mut scores, mut matched) = SPARE.take();
+        for_documents(&mut scores, table.len());
+        for_documents(&mut matched, table.len());
+        let mean = table.mean_length();
+        for (bit, (_, ways)) in known.iter().enumerate() {
+            match ways.as_slice() {
+                [way] if way.len() == 1 => add_term(table, way[0], mean, &mut scores, &mut matched, 1 << bit),
+                ways => add_best_way(table, ways, mean, &mut scores, &mut matched, 1 << bit),
+            }
         }
-        Ok(matches)
+        let all = known_weight + unknown_weight;
+        Self {
+            scores,
+            matched,
+            weights: known.iter().map(|(weight, _)| *weight).collect(),
+            ceiling,
+            unknown: if all > 0.0 { unknown_weight / all } else { 0.0 },
+        }
     }
 
-    /// Clauses for any of a text's terms, the more the better.
-    fn any_of(&self, text: &str) -> Result<(Vec<Clause>, Known)> {
-        let mut terms = text::content_terms(text);
-        terms.sort();
+    /// The BM25 score of a document.
+    pub(crate) fn score(&self, document: u32) -> f32 {
+        self.scores.get(document as usize).copied().unwrap_or_default()
+    }
+
+    /// Which parts of the query a document holds.
+    pub(crate) fn matched(&self, document: u32) -> u64 {
+        self.matched.get(document as usize).copied().unwrap_or_default()
+    }
+
+    /// How many parts of the query some memory holds.
+    pub(crate) fn parts(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weight of some parts against the weight of all, from 0 to 1. Parts that no memory holds count in full.
+    pub(crate) fn coverage(&self, mut parts: u64) -> f32 {
+        let all: f32 = self.weights.iter().sum();
+        let mut held = 0.0;
+        while parts != 0 {
+            held += self.weights.get(parts.trailing_zeros() as usize).copied().unwrap_or_default();
+            parts &= parts - 1;
+        }
+        if all > 0.0 { held / all } else { 0.0 }
+    }
+
+    /// The best documents that the filter lets through, best first; `order` settles ties.
+    pub(crate) fn best(&self, allowed: Option<&Bitmap>, limit: usize, order: impl Fn(u32) -> u64) -> Vec<(u32, f32)> {
+        let mut best = Best::new(limit, order);
+        for (document, score) in self.scores.iter().enumerate() {
+            if *score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document as u32)) {
+                best.push(document as u32, *score);
+            }
+        }
+        best.finish()
+    }
+}
+
+/// Sets an array to zeros, one a document.
+fn for_documents<T: Clone + Default>(array: &mut Vec<T>, documents: usize) {
+    array.clear();
+    array.resize(documents, T::default());
+}
+
+/// The parts of a query: every term for itself, and what has synonyms as one part with several ways.
+fn parts(query: &str, synonyms: &[Synonyms]) -> Vec<Part> {
+    let terms = |text: &str| {
+        let mut terms = Vec::new();
+        text::for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
+        terms.sort_unstable();
         terms.dedup();
-        let mut clauses: Vec<Clause> = Vec::new();
-        let mut known = Known::default();
-        let memories = self.searcher.num_docs() as f32;
-        for term in terms {
-            let in_text = Term::from_field_text(self.fields.text, &term);
-            let in_cues = Term::from_field_text(self.fields.cues, &term);
-            let frequency = self.searcher.doc_freq(&in_text)?;
-            if frequency > 0 {
-                known.ceiling += idf(memories, frequency as f32) * SATURATION;
-                known.terms += 1;
-            }
-            clauses.push((Occur::Should, Box::new(TermQuery::new(in_text, IndexRecordOption::WithFreqs))));
-            let in_cues = Box::new(TermQuery::new(in_cues, IndexRecordOption::WithFreqs));
-            clauses.push((Occur::Should, Box::new(BoostQuery::new(in_cues, CUES_BOOST))));
-        }
-        Ok((clauses, known))
+        terms
+    };
+    let mut parts = Vec::new();
+    let mut rest = String::new();
+    let mut at = 0;
+    for part in synonyms {
+        rest.push_str(query.get(at..part.range.start).unwrap_or_default());
+        rest.push(' ');
+        at = part.range.end;
+        let written = query.get(part.range.clone()).unwrap_or_default();
+        let ways = std::iter::once(written).chain(part.forms.iter().map(String::as_str)).map(terms);
+        parts.push(Part { ways: ways.filter(|way| !way.is_empty()).collect() });
     }
+    rest.push_str(query.get(at..).unwrap_or_default());
+    parts.extend(terms(&rest).into_iter().map(|term| Part { ways: vec![vec![term]] }));
+    parts
 }
 
-type Clause = (Occur, Box<dyn Query>);
-
-/// What the index knows of a part of the query.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    ceiling: f32,
-    terms: usize,
+/// The terms of a way that some memory holds, with their weights.
+fn weighed(table: &Table, way: &[u64]) -> Vec<(u64, f32)> {
+    let memories = table.live() as f32;
+    let weight = |term: &u64| match table.frequency(*term) {
+        0 => None,
+        frequency => Some((*term, idf(memories, frequency as f32))),
+    };
+    way.iter().filter_map(weight).collect()
 }
 
-impl LexicalMatches {
-    fn add(&mut self, known: Known) {
-        self.ceiling += known.ceiling;
-        self.terms += known.terms;
-    }
+fn first_term(ways: &[Vec<(u64, f32)>]) -> Option<u64> {
+    ways.iter().flatten().map(|(term, _)| *term).next()
 }
 
-fn idf(documents: f32, frequency: f32) -> f32 {
+/// The inverse document frequency, never negative.
+pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
     (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-/// Collects (slot, score) of every match that the bitmap lets through.
-struct EveryMatch {
-    allowed: Option<Bitmap>,
+fn add_term(
+    table: &Table,
+    (term, weight): (u64, f32),
+    mean: f32,
+    scores: &mut [f32],
+    matched: &mut [u64],
+    bit: u64,
+) {
+    for_each_score(table, (term, weight), mean, |document, score| {
+        let document = document as usize;
+        if let (Some(total), Some(mask)) = (scores.get_mut(document), matched.get_mut(document)) {
+            *total += score;
+            *mask |= bit;
+        }
+    });
 }
 
-struct SegmentMatches {
-    slots: Column<u64>,
-    allowed: Option<Bitmap>,
-    found: Vec<(u32, f32)>,
+/// Adds the best of several ways of writing one part of the query.
+fn add_best_way(
+    table: &Table,
+    ways: &[Vec<(u64, f32)>],
+    mean: f32,
+    scores: &mut [f32],
+    matched: &mut [u64],
+    bit: u64,
+) {
+    let mut best = vec![0f32; table.len()];
+    let mut one = vec![0f32; table.len()];
+    for way in ways {
+        one.fill(0.0);
+        for term in way {
+            for_each_score(table, *term, mean, |document, score| one[document as usize] += score);
+        }
+        best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
+    }
+    for ((total, mask), best) in scores.iter_mut().zip(matched).zip(best) {
+        if best > 0.0 {
+            *total += best;
+            *mask |= bit;
+        }
+    }
 }
 
-impl Collector for EveryMatch {
-    type Fruit = Vec<(u32, f32)>;
-    type Child = SegmentMatches;
-
-    fn for_segment(&self, _: SegmentOrdinal, segment: &SegmentReader) -> tantivy::Result<SegmentMatches> {
-        let slots = segment.fast_fields().u64("slot")?;
-        Ok(SegmentMatches { slots, allowed: self.allowed.clone(), found: Vec::new() })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    fn merge_fruits(&self, parts: Vec<Vec<(u32, f32)>>) -> tantivy::Result<Vec<(u32, f32)>> {
-        Ok(parts.concat())
+fn for_each_score(table: &Table, (term, weight): (u64, f32), mean: f32, mut take: impl FnMut(u32, f32)) {
+    for (layer, postings) in table.postings(term) {
+        let (first, lengths) = (layer.first(), layer.lengths());
+        for (document, count) in postings.documents.iter().zip(postings.counts) {
+            let length = lengths[(document - first) as usize] as f32;
+            let count = f32::from(*count);
+            take(*document, weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean)));
+        }
     }
 }
 
-impl SegmentCollector for SegmentMatches {
-    type Fruit = Vec<(u32, f32)>;
+/// Keeps the best of many scores.
+pub(crate) struct Best<F> {
+    kept: Vec<(u32, f32)>,
+    limit: usize,
+    /// What does not exceed this is not among the best.
+    pub(crate) floor: f32,
+    order: F,
+}
 
-    fn collect(&mut self, document: DocId, score: Score) {
-        let Some(slot) = self.slots.first(document).and_then(|slot| u32::try_from(slot).ok()) else { return };
-        if self.allowed.as_ref().is_none_or(|allowed| allowed.contains(slot)) {
-            self.found.push((slot, score));
+impl<F: Fn(u32) -> u64> Best<F> {
+    pub(crate) fn new(limit: usize, order: F) -> Self {
+        Self { kept: Vec::new(), limit, floor: 0.0, order }
+    }
+
+    pub(crate) fn push(&mut self, document: u32, score: f32) {
+        self.kept.push((document, score));
+        if self.kept.len() >= 4 * self.limit.max(1) {
+            self.shrink();
+            // A score that equals the last may still win by its order.
+            self.floor = self.kept.last().map_or(self.floor, |last| last.1.next_down()).max(self.floor);
         }
     }
 
-    fn harvest(self) -> Vec<(u32, f32)> {
-        self.found
+    fn shrink(&mut self) {
+        let compare = |a: &(u32, f32), b: &(u32, f32)| {
+            b.1.total_cmp(&a.1).then_with(|| (self.order)(a.0).cmp(&(self.order)(b.0)))
+        };
+        if self.kept.len() > self.limit {
+            self.kept.select_nth_unstable_by(self.limit, compare);
+            self.kept.truncate(self.limit);
+        }
+        self.kept.sort_unstable_by(compare);
+    }
+
+    /// The best, best first.
+    pub(crate) fn finish(mut self) -> Vec<(u32, f32)> {
+        self.shrink();
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_best_are_kept_whatever_the_order(scores in proptest::collection::vec(0u8..8, 0..200), limit in 1usize..9) {
+            let mut best = Best::new(limit, |document| u64::from(document ^ 5));
+            let mut all: Vec<(u32, f32)> = (0..).zip(scores.iter().map(|score| f32::from(*score))).collect();
+            for (document, score) in &all {
+                if *score > best.floor {
+                    best.push(*document, *score);
+                }
+            }
+            all.retain(|(_, score)| *score > 0.0);
+            all.sort_by(|a, b| b.1.total_cmp(&a.1).then((a.0 ^ 5).cmp(&(b.0 ^ 5))));
+            all.truncate(limit);
+            prop_assert_eq!(best.finish(), all);
+        }
     }
 }

@@ -1,120 +1,148 @@
 //! Files that only grow: appended in memory, flushed once a change, cut back at open to what is known to be whole.
 //!
-//! `memories.log` is a run of frames: length u32, CRC-32 of the payload u32 (both little-endian), payload (postcard of
-//! [`LogRecord`]). Nothing here is synced: the index is derived, and a loss of power costs a rebuild.
+//! `memories.log` is a run of frames: bytes of the entry u32, bytes of the memory u32, CRC-32 of both u32 (all
+//! little-endian), the entry and the memory (postcard; no memory when a path was forgotten). `vectors.log` is rows.
+//! Nothing here is synced: the index is derived, and a loss of power costs a rebuild.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
+use super::entry::Entry;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
-const FRAME_HEADER_BYTES: usize = 8;
-
-/// One change as it is logged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct LogRecord {
-    /// Where the memory stands in the tables.
-    pub(super) slot: u32,
-    /// How many of the rows that follow in `vectors.log` are its own.
-    pub(super) rows: u32,
-    /// CRC-32 of those rows' bytes.
-    pub(super) rows_checksum: u32,
-    /// The memory; none when it was forgotten.
-    pub(super) memory: Option<Memory>,
-}
+const FRAME_HEADER_BYTES: usize = 12;
+/// Bytes read at a time where a checksum is all that is wanted.
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// An append-only file.
-pub(super) struct AppendLog {
-    path: PathBuf,
-    file: File,
-    written: usize,
+pub(crate) struct AppendLog {
+    file: LogFile,
+    written: u64,
     pending: Vec<u8>,
+}
+
+/// The part of the file that was flushed, for readers.
+#[derive(Clone)]
+pub(crate) struct LogFile {
+    path: Arc<PathBuf>,
+    file: Arc<File>,
 }
 
 impl AppendLog {
     /// Opens the file and cuts it back to `bytes`; one that is shorter is damaged.
-    pub(super) fn open(path: &Path, bytes: usize) -> Result<Self> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(Error::io("open", path))?;
+    pub(crate) fn open(path: &Path, bytes: u64) -> Result<Self> {
+        let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).to_owned();
+        let file = options.open(path).map_err(Error::io("open", path))?;
         let found = file.metadata().map_err(Error::io("read", path))?.len();
-        if found < bytes as u64 {
+        if found < bytes {
             return Err(Error::Damaged(format!("{} has {found} bytes, {bytes} were written", path.display())));
         }
-        file.set_len(bytes as u64).map_err(Error::io("truncate", path))?;
-        file.seek(SeekFrom::End(0)).map_err(Error::io("seek in", path))?;
-        Ok(Self { path: path.to_path_buf(), file, written: bytes, pending: Vec::new() })
+        file.set_len(bytes).map_err(Error::io("truncate", path))?;
+        let file = LogFile { path: Arc::new(path.to_path_buf()), file: Arc::new(file) };
+        Ok(Self { file, written: bytes, pending: Vec::new() })
     }
 
     /// The file's length once flushed.
-    pub(super) fn bytes(&self) -> usize {
-        self.written + self.pending.len()
+    pub(crate) fn bytes(&self) -> u64 {
+        self.written + self.pending.len() as u64
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
     }
 
-    pub(super) fn append_record(&mut self, record: &LogRecord) -> Result<()> {
-        let payload = postcard::to_stdvec(record).map_err(|e| Error::Damaged(format!("record to be written: {e}")))?;
-        let length = u32::try_from(payload.len()).map_err(|_| Error::Damaged("a memory above 4 GiB".into()))?;
-        self.append(&length.to_le_bytes());
-        self.append(&crc32fast::hash(&payload).to_le_bytes());
-        self.append(&payload);
-        Ok(())
-    }
-
     /// Hands everything appended to the system.
-    pub(super) fn flush(&mut self) -> Result<()> {
-        self.file.write_all(&self.pending).map_err(Error::io("append to", &self.path))?;
-        self.written += self.pending.len();
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.file.file.write_all_at(&self.pending, self.written).map_err(Error::io("append to", &self.file.path))?;
+        self.written += self.pending.len() as u64;
         self.pending.clear();
         Ok(())
     }
 
-    /// The whole file.
-    pub(super) fn read_all(&mut self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(self.written);
-        self.file.seek(SeekFrom::Start(0)).map_err(Error::io("seek in", &self.path))?;
-        self.file.read_to_end(&mut bytes).map_err(Error::io("read", &self.path))?;
-        Ok(bytes)
-    }
-
-    /// Every record, checked.
-    pub(super) fn read_records(&mut self) -> Result<Vec<LogRecord>> {
-        let bytes = self.read_all()?;
-        let mut records = Vec::new();
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            let (record, after) = record(rest).ok_or_else(|| {
-                Error::Damaged(format!("{} at byte {}", self.path.display(), bytes.len() - rest.len()))
-            })?;
-            records.push(record);
-            rest = after;
-        }
-        Ok(records)
+    /// The file for readers.
+    pub(crate) fn file(&self) -> &LogFile {
+        &self.file
     }
 }
 
-/// The record at the start of the bytes, and what follows it; none when it is not whole.
-fn record(bytes: &[u8]) -> Option<(LogRecord, &[u8])> {
-    let (header, rest) = bytes.split_at_checked(FRAME_HEADER_BYTES)?;
-    let (length, checksum) = header.split_at_checked(4)?;
-    let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
-    let checksum = u32::from_le_bytes(checksum.try_into().ok()?);
-    let (payload, rest) = rest.split_at_checked(length)?;
-    if crc32fast::hash(payload) != checksum {
-        return None;
+impl LogFile {
+    /// The bytes of a range.
+    pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        self.file.read_exact_at(&mut bytes, range.start).map_err(Error::io("read", &self.path))?;
+        Ok(bytes)
     }
-    Some((postcard::from_bytes(payload).ok()?, rest))
+
+    /// The checksum of a range.
+    pub(crate) fn checksum(&self, range: Range<u64>) -> Result<u32> {
+        let mut hasher = crc32fast::Hasher::new();
+        let mut buffer = vec![0; CHUNK_BYTES.min((range.end - range.start) as usize)];
+        let mut at = range.start;
+        while at < range.end {
+            let bytes = buffer.len().min((range.end - at) as usize);
+            self.file.read_exact_at(&mut buffer[..bytes], at).map_err(Error::io("read", &self.path))?;
+            hasher.update(&buffer[..bytes]);
+            at += bytes as u64;
+        }
+        Ok(hasher.finalize())
+    }
+
+    /// The memory whose frame stands at a range.
+    pub(crate) fn memory(&self, range: Range<u64>) -> Result<Memory> {
+        let bytes = self.read(range.clone())?;
+        let memory = Frame::read(&bytes).and_then(|(frame, _)| frame.memory());
+        memory.ok_or_else(|| Error::Damaged(format!("{} at byte {}", self.path.display(), range.start)))
+    }
+}
+
+/// A frame of `memories.log`.
+pub(crate) struct Frame<'a> {
+    entry: &'a [u8],
+    memory: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// The bytes of a frame.
+    pub(crate) fn write(entry: &Entry, memory: Option<&Memory>) -> Result<Vec<u8>> {
+        let written = |bytes: postcard::Result<Vec<u8>>| bytes.map_err(|e| Error::Damaged(format!("to be written: {e}")));
+        let entry = written(postcard::to_stdvec(entry))?;
+        let memory = written(memory.map_or(Ok(Vec::new()), postcard::to_stdvec))?;
+        let length = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| Error::Damaged("a memory above 4 GiB".into()));
+        let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + entry.len() + memory.len());
+        frame.extend_from_slice(&length(&entry)?.to_le_bytes());
+        frame.extend_from_slice(&length(&memory)?.to_le_bytes());
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(&entry);
+        frame.extend_from_slice(&memory);
+        let checksum = crc32fast::hash(&frame[FRAME_HEADER_BYTES..]);
+        frame[8..FRAME_HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        Ok(frame)
+    }
+
+    /// The frame at the start of the bytes, and what follows it; none when it is not whole.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (header, rest) = bytes.split_at_checked(FRAME_HEADER_BYTES)?;
+        let (numbers, _) = header.as_chunks::<4>();
+        let [entry, memory, checksum] = [numbers[0], numbers[1], numbers[2]].map(u32::from_le_bytes);
+        let (payload, rest) = rest.split_at_checked((entry as usize).checked_add(memory as usize)?)?;
+        if crc32fast::hash(payload) != checksum {
+            return None;
+        }
+        let (entry, memory) = payload.split_at(entry as usize);
+        Some((Self { entry, memory }, rest))
+    }
+
+    pub(crate) fn entry(&self) -> Option<Entry> {
+        postcard::from_bytes(self.entry).ok()
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        postcard::from_bytes(self.memory).ok()
+    }
 }
 
 #[cfg(test)]
@@ -122,29 +150,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_read_back_a_tail_is_cut_and_damage_is_seen() {
+    fn frames_are_read_back_a_tail_is_cut_and_damage_is_seen() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let path = folder.path().join("memories.log");
-        let make = |slot| LogRecord {
-            slot,
-            rows: 2,
-            rows_checksum: 7,
-            memory: (slot > 0).then(|| Memory { path: "p".into(), ..Memory::default() }),
-        };
+        let entry = |path: &str| Entry::forgotten(path);
+        let memory = Memory { path: "p".into(), content: "said".into(), ..Memory::default() };
         let mut log = AppendLog::open(&path, 0).expect("opens");
-        log.append_record(&make(0)).expect("appends");
-        log.append_record(&make(1)).expect("appends");
+        log.append(&Frame::write(&entry("a"), None).expect("writes"));
+        let begin = log.bytes();
+        log.append(&Frame::write(&entry("p"), Some(&memory)).expect("writes"));
+        let end = log.bytes();
         log.flush().expect("flushes");
-        let whole = log.bytes();
         log.append(b"torn");
         log.flush().expect("flushes");
 
-        let mut again = AppendLog::open(&path, whole).expect("opens");
-        assert_eq!(again.read_records().expect("reads"), [make(0), make(1)]);
-        assert!(AppendLog::open(&path, whole + 1).is_err());
-        let mut bytes = std::fs::read(&path).expect("reads");
-        bytes[whole - 1] ^= 1;
+        let again = AppendLog::open(&path, end).expect("opens");
+        assert_eq!(again.file().memory(begin..end).expect("reads"), memory);
+        let bytes = again.file().read(0..end).expect("reads");
+        assert_eq!(again.file().checksum(0..end).expect("reads"), crc32fast::hash(&bytes));
+        let (first, rest) = Frame::read(&bytes).expect("whole");
+        assert_eq!((first.entry(), rest.len() as u64), (Some(entry("a")), end - begin));
+        assert!(first.memory().is_none() && Frame::read(&rest[..rest.len() - 1]).is_none());
+        assert!(AppendLog::open(&path, end + 1).is_err());
+        let mut bytes = bytes;
+        bytes[end as usize - 1] ^= 1;
         std::fs::write(&path, bytes).expect("writes");
-        assert!(AppendLog::open(&path, whole).expect("opens").read_records().is_err());
+        assert!(AppendLog::open(&path, end).expect("opens").file().memory(begin..end).is_err());
     }
 }

@@ -3,44 +3,59 @@
 //! On disk an index is a folder:
 //!
 //! ```text
-//! memories.log   frames of records, appended (see `log`)
-//! vectors.log    rows of 8-bit integers, appended: dimensions bytes, then the scale as f32 little-endian
-//! lexical/       tantivy; the payload of its last commit is the index's state
+//! memories.log           frames of entries and memories, appended (see `log`)
+//! vectors.log            rows of 8-bit integers, appended: the values, then the scale as f32 little-endian
+//! layer-<first>-<count>  documents in columns and their inverted index (see `layer`), so that opening is quick
+//! state                  which head the index stands for, and how much of the two logs belongs to it
 //! ```
 //!
-//! The state says which head the index stands for and how many bytes and rows of the two logs belong to it. Tantivy's
-//! commit is the one point at which a change becomes real: bytes past the state's lengths are cut off at the next open.
-//! All of it is derived from git; whatever does not fit together is [`Error::Damaged`](crate::Error::Damaged), and the remedy is to start anew.
+//! Replacing `state` is the one point at which a change becomes real: bytes past its lengths are cut off at the next
+//! open. Nothing is synced, since all of it is derived from git: every byte is under a checksum, and whatever does not
+//! fit together is [`Error::Damaged`](crate::Error::Damaged), for which the remedy is to start anew.
+//!
+//! In memory an index is [`Table`], the cues' vectors and the graph. The memories themselves stay in the log and are
+//! read from it for the hits that are returned.
 
+mod blocks;
+pub(crate) mod entry;
+mod layer;
 mod log;
+mod state;
 mod table;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-pub use table::Record;
+pub(crate) use blocks::Blocks;
+pub(crate) use layer::Document;
 pub(crate) use table::Table;
 
-use self::log::{AppendLog, LogRecord};
+use self::entry::Entry;
+use self::layer::{Extent, Layer, PERSISTED_MIN};
+use self::log::{AppendLog, Frame, LogFile};
+use self::state::State;
 use crate::arms::cue::{CueTable, Row};
-use crate::arms::graph::{EdgeKind, Graph};
-use crate::arms::lexical::{LexicalIndex, LexicalSnapshot};
+use crate::arms::graph::{EdgeKind, End, Graph};
 use crate::error::{Error, Result};
-use crate::memory::{Memory, Relation};
+use crate::hash::{Kind, hash};
+use crate::memory::Memory;
+use crate::tokens::TokenVectors;
 
-/// The format of the folder; another one is rebuilt.
-const FORMAT: usize = 1;
-
-/// What an index is made for; another setting means another index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What an index is made for; other settings mean another index.
+#[derive(Clone)]
 pub struct IndexSettings {
     /// The length of every vector.
     pub dimensions: usize,
     /// The identity of the model that makes them.
     pub model: String,
+    /// What words are compared by.
+    pub tokens: Arc<dyn TokenVectors>,
 }
+
+/// So many changes make one layer; more of them make several.
+const LAYER_CHANGES_MAX: usize = 1 << 14;
 
 /// A change to a namespace.
 #[derive(Clone, Debug)]
@@ -51,25 +66,14 @@ pub enum Change {
     Forget(String),
 }
 
-/// What tantivy's commit carries: one line, the numbers first, the model's identity last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
-    format: usize,
-    dimensions: usize,
-    log_bytes: usize,
-    rows: usize,
-    head: String,
-    model: String,
-}
-
 /// A namespace's index, open for changes. One writer at a time; readers hold snapshots.
 pub struct Index {
     settings: IndexSettings,
+    folder: PathBuf,
     log: AppendLog,
     vectors: AppendLog,
-    lexical: LexicalIndex,
-    slots: HashMap<String, u32>,
-    sessions: HashMap<String, u32>,
+    /// The slot of every path seen, be it as a link's target.
+    slots: HashMap<u64, u32, ahash::RandomState>,
     head: Option<String>,
     table: Table,
     cues: CueTable,
@@ -82,7 +86,8 @@ pub struct Snapshot {
     pub(crate) table: Table,
     pub(crate) cues: CueTable,
     pub(crate) graph: Graph,
-    pub(crate) lexical: LexicalSnapshot,
+    pub(crate) tokens: Arc<dyn TokenVectors>,
+    log: LogFile,
     head: Option<String>,
 }
 
@@ -93,39 +98,34 @@ impl Index {
     /// folder, open again and apply every memory.
     pub fn open(folder: &Path, settings: IndexSettings) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let lexical = LexicalIndex::open(&folder.join("lexical"))?;
-        let state = lexical.payload()?.map(|text| State::parse(&text)).transpose()?;
-        if let Some(state) = &state {
-            let expected = (FORMAT, settings.model.as_str(), settings.dimensions);
-            if (state.format, state.model.as_str(), state.dimensions) != expected {
-                return Err(Error::Damaged("made by another model or format".into()));
-            }
+        let state = State::read(folder)?;
+        if state.as_ref().is_some_and(|state| !state.is_made_for(&settings)) {
+            return Err(Error::Damaged("made by another model or format".into()));
         }
-        let row_bytes = Row::bytes(settings.dimensions);
-        let (log_bytes, rows) = state.as_ref().map_or((0, 0), |state| (state.log_bytes, state.rows));
+        let (log_bytes, vector_bytes) = state.as_ref().map_or((0, 0), |state| (state.log_bytes, state.vector_bytes));
         let log = AppendLog::open(&folder.join("memories.log"), log_bytes)?;
-        let vectors = AppendLog::open(&folder.join("vectors.log"), rows * row_bytes)?;
+        let vectors = AppendLog::open(&folder.join("vectors.log"), vector_bytes)?;
         let snapshot = Snapshot {
             table: Table::default(),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
-            lexical: lexical.snapshot(),
+            tokens: Arc::clone(&settings.tokens),
+            log: log.file().clone(),
             head: None,
         };
         let mut index = Self {
+            folder: folder.to_path_buf(),
             log,
             vectors,
-            lexical,
-            slots: HashMap::new(),
-            sessions: HashMap::new(),
+            slots: HashMap::default(),
             head: state.map(|state| state.head),
-            table: Table::default(),
+            table: Table::new(settings.tokens.vocabulary()),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
             published: Arc::new(ArcSwap::from_pointee(snapshot)),
             settings,
         };
-        index.load(row_bytes)?;
+        index.load()?;
         index.publish();
         Ok(index)
     }
@@ -155,50 +155,59 @@ impl Index {
     ///
     /// After an error the index is to be thrown away and opened again.
     pub fn apply(&mut self, changes: Vec<Change>, head: &str) -> Result<()> {
-        for change in changes {
-            let (slot, memory) = match change {
-                Change::Put(memory) => (self.slot(&memory.path), Some(memory)),
-                Change::Forget(path) => match self.slots.get(&path) {
-                    Some(slot) => (*slot, None),
-                    None => continue,
-                },
-            };
-            let mut rows = Vec::new();
-            let mut checksum = crc32fast::Hasher::new();
-            for vector in memory.iter().flat_map(|memory| &memory.cues).filter_map(|cue| cue.vector.as_ref()) {
-                if vector.len() != self.settings.dimensions {
-                    return Err(Error::Dimensions { found: vector.len(), expected: self.settings.dimensions });
-                }
-                let row = Row::new(vector);
-                let bytes = row.to_bytes();
-                checksum.update(&bytes);
-                self.vectors.append(&bytes);
-                rows.push(row);
-            }
-            let record = LogRecord {
-                slot,
-                rows: rows.len() as u32,
-                rows_checksum: checksum.finalize(),
-                memory: memory.map(|m| *m),
-            };
-            self.log.append_record(&record)?;
-            self.lexical.put(slot, record.memory.as_ref())?;
-            self.take_in(record, rows.into_iter())?;
+        let mut changes = changes.into_iter().peekable();
+        while changes.peek().is_some() {
+            self.append(changes.by_ref().take(LAYER_CHANGES_MAX))?;
         }
-        self.log.flush()?;
-        self.vectors.flush()?;
-        let state = State {
-            format: FORMAT,
-            model: self.settings.model.clone(),
-            dimensions: self.settings.dimensions,
-            head: head.to_owned(),
-            log_bytes: self.log.bytes(),
-            rows: self.cues.rows(),
-        };
-        self.lexical.commit(&state.text())?;
+        self.table.refresh_sample();
+        let state = State::new(&self.settings, head, self.log.bytes(), self.vectors.bytes());
+        state.write(&self.folder)?;
         self.head = Some(head.to_owned());
         self.publish();
         Ok(())
+    }
+
+    /// Writes changes to both logs and takes them in as one layer.
+    fn append(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
+        let (mut entries, mut frames) = (Vec::new(), vec![self.log.bytes()]);
+        let mut log = Extent::at(self.log.bytes());
+        let mut vectors = Extent::at(self.vectors.bytes());
+        let mut rows = Vec::new();
+        for change in changes {
+            let (entry, memory) = match change {
+                Change::Put(memory) => (Entry::of(&memory, self.settings.tokens.as_ref()), Some(*memory)),
+                Change::Forget(path) if self.slots.contains_key(&hash(Kind::Path, &path)) => {
+                    (Entry::forgotten(&path), None)
+                }
+                Change::Forget(_) => continue,
+            };
+            for vector in memory.iter().flat_map(|memory| &memory.cues).filter_map(|cue| cue.vector.as_ref()) {
+                if vector.len() != self.settings.dimensions {
+                    let expected = self.settings.dimensions;
+                    return Err(Error::Dimensions { found: vector.len(), expected });
+                }
+                rows.extend(Row::new(vector).to_bytes());
+            }
+            let frame = Frame::write(&entry, memory.as_ref())?;
+            log.extend(&frame);
+            self.log.append(&frame);
+            entries.push(entry);
+            frames.push(self.log.bytes());
+        }
+        vectors.extend(&rows);
+        self.vectors.append(&rows);
+        self.log.flush()?;
+        self.vectors.flush()?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let layer = Layer::new(self.table.len() as u32, &entries, frames, self.cues.rows() as u32, log, vectors);
+        self.cues.extend(&rows, &layer.owners());
+        let newest = self.table.push_layer(layer);
+        for number in self.table.len() as u32..newest.range().end {
+            self.take_in(newest.document(number))?;
+        }
+        if newest.len() >= PERSISTED_MIN { newest.persist(&self.folder) } else { Ok(()) }
     }
 
     fn publish(&self) {
@@ -206,74 +215,92 @@ impl Index {
             table: self.table.clone(),
             cues: self.cues.clone(),
             graph: self.graph.clone(),
-            lexical: self.lexical.snapshot(),
+            tokens: Arc::clone(&self.settings.tokens),
+            log: self.log.file().clone(),
             head: self.head.clone(),
         }));
     }
 
-    /// Reads both logs back into memory.
-    fn load(&mut self, row_bytes: usize) -> Result<()> {
-        let vectors = self.vectors.read_all()?;
-        let mut rest = vectors.as_slice();
-        let records = self.log.read_records()?;
-        for record in records {
-            let path = record.memory.as_ref().map(|memory| memory.path.clone());
-            // Slots of links to memories that did not exist yet are given out in the same order as the first time.
-            if let Some(path) = path {
-                let slot = self.slot(&path);
-                if slot != record.slot {
-                    return Err(Error::Damaged(format!("{path} is at slot {slot}, recorded at {}", record.slot)));
-                }
-            }
-            let own = rest.split_at_checked(record.rows as usize * row_bytes);
-            let (own, after) = own.ok_or_else(|| Error::Damaged("fewer vectors than the memories say".into()))?;
-            if crc32fast::hash(own) != record.rows_checksum {
-                return Err(Error::Damaged("a vector's checksum does not match".into()));
-            }
+    /// Reads back what the state says is there: layers from their files as far as they go, the rest from the log.
+    fn load(&mut self) -> Result<()> {
+        let (log, vectors) = (self.log.file().clone(), self.vectors.file().clone());
+        let (log_bytes, vector_bytes) = (self.log.bytes(), self.vectors.bytes());
+        let fits = |layer: &Layer| -> Result<bool> {
+            let known = layer.log().range.end <= log_bytes && layer.vectors().range.end <= vector_bytes;
+            Ok(known && log.checksum(layer.log().range.clone())? == layer.log().checksum)
+        };
+        let mut layers = Layer::read_all(&self.folder, fits)?;
+        let (mut log_from, mut rows_from, mut documents, mut row) = (0, 0, 0, 0);
+        if let Some(last) = layers.last() {
+            (log_from, rows_from) = (last.log().range.end, last.vectors().range.end);
+            (documents, row) = (last.range().end, last.rows_end());
+        }
+        let tail = log.read(log_from..log_bytes)?;
+        let mut rest = tail.as_slice();
+        let (mut entries, mut frames) = (Vec::new(), vec![log_from]);
+        while !rest.is_empty() {
+            let at = log_bytes - rest.len() as u64;
+            let damaged = || Error::Damaged(format!("memories.log at byte {at}"));
+            let (frame, after) = Frame::read(rest).ok_or_else(damaged)?;
+            entries.push(frame.entry().ok_or_else(damaged)?);
+            frames.push(log_bytes - after.len() as u64);
             rest = after;
-            self.take_in(record, own.chunks_exact(row_bytes).map(Row::from_bytes))?;
         }
-        if !rest.is_empty() {
-            return Err(Error::Damaged("more vectors than the memories say".into()));
+        let rows_tail = vectors.read(rows_from..vector_bytes)?;
+        let expected: usize = entries.iter().map(|entry| entry.rows as usize).sum();
+        if rows_tail.len() != expected * Row::bytes(self.settings.dimensions) {
+            return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
+        if !entries.is_empty() {
+            let extent = |from: u64, bytes: &[u8]| {
+                let mut extent = Extent::at(from);
+                extent.extend(bytes);
+                extent
+            };
+            let (log, vectors) = (extent(log_from, &tail), extent(rows_from, &rows_tail));
+            layers.push(Layer::new(documents, &entries, frames, row, log, vectors));
+        }
+        for layer in layers {
+            let extent = layer.vectors();
+            let rows = vectors.read(extent.range.clone())?;
+            if crc32fast::hash(&rows) != extent.checksum {
+                return Err(Error::Damaged("vectors.log does not match its checksum".into()));
+            }
+            self.cues.extend(&rows, &layer.owners());
+            let layer = Arc::new(layer);
+            self.table.restore_layer(Arc::clone(&layer));
+            for number in layer.range() {
+                self.take_in(layer.document(number))?;
+            }
+        }
+        self.table.refresh_sample();
         Ok(())
     }
 
-    /// Puts one record into the tables in memory.
-    fn take_in(&mut self, record: LogRecord, rows: impl Iterator<Item = Row>) -> Result<()> {
-        let slot = record.slot;
-        if let Some(old) = self.table.get(slot) {
-            old.rows.clone().for_each(|row| self.cues.assign(row, None));
+    /// Takes a document of the newest layer into everything that goes by paths.
+    fn take_in(&mut self, document: Document<'_>) -> Result<()> {
+        let path = document.path();
+        let slot = self.slot(path);
+        if let Some(before) = self.table.add(slot, document) {
             self.graph.unlink(slot);
+            let frame = self.table.document(before).map(Document::frame).unwrap_or_default();
+            let bytes = self.log.file().read(frame)?;
+            let entry = Frame::read(&bytes).and_then(|(frame, _)| frame.entry());
+            let body = entry.and_then(|entry| entry.body);
+            self.table.forget(&body.ok_or_else(|| Error::Damaged("a former version cannot be read".into()))?);
         }
-        let first = self.cues.rows();
-        for row in rows {
-            self.cues.push(&row, Some(slot))?;
+        for link in document.links() {
+            // The lowest bit marks the memory that this one follows.
+            let kind = if link & 1 == 1 { EdgeKind::Previous } else { EdgeKind::Other };
+            let to = End { slot: self.slot(link & !1), path: link & !1 };
+            self.graph.link(End { slot, path }, to, kind);
         }
-        let rows = first..self.cues.rows();
-        let Some(memory) = record.memory else {
-            self.table.set(slot, None);
-            return Ok(());
-        };
-        for relation in &memory.relations {
-            let kind = if relation.kind == Relation::FOLLOWS { EdgeKind::Previous } else { EdgeKind::Other };
-            let to = self.slot(&relation.path);
-            self.graph.link(slot, to, kind);
-        }
-        let next = self.sessions.len() as u32;
-        let session = memory.session.as_ref().map(|name| *self.sessions.entry(name.clone()).or_insert(next));
-        self.table.set(slot, Some(Arc::new(Record::new(memory, session, rows))));
         Ok(())
     }
 
     /// The slot of a path, given out when the path is first seen, be it as a link's target.
-    fn slot(&mut self, path: &str) -> u32 {
-        if let Some(slot) = self.slots.get(path) {
-            return *slot;
-        }
-        let slot = self.slots.len() as u32;
-        self.slots.insert(path.to_owned(), slot);
-        slot
+    fn slot(&mut self, path: u64) -> u32 {
+        *self.slots.entry(path).or_insert_with(|| self.table.add_slot())
     }
 }
 
@@ -287,38 +314,9 @@ impl Snapshot {
     pub fn memories(&self) -> usize {
         self.table.live()
     }
-}
 
-impl State {
-    fn text(&self) -> String {
-        let Self { format, dimensions, log_bytes, rows, head, model } = self;
-        format!("{format} {dimensions} {log_bytes} {rows} {head} {model}")
-    }
-
-    fn parse(text: &str) -> Result<Self> {
-        let mut fields = text.splitn(6, ' ');
-        let mut next = || fields.next().ok_or_else(|| Error::Damaged("the state is cut short".into()));
-        let number = |text: &str| text.parse::<usize>().map_err(|e| Error::Damaged(format!("state: {e}")));
-        Ok(Self {
-            format: number(next()?)?,
-            dimensions: number(next()?)?,
-            log_bytes: number(next()?)?,
-            rows: number(next()?)?,
-            head: next()?.to_owned(),
-            model: next()?.to_owned(),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_state_is_read_back() {
-        let state =
-            State { format: 1, dimensions: 256, log_bytes: 9, rows: 3, head: "abc".into(), model: "a b 1".into() };
-        assert_eq!(State::parse(&state.text()).expect("parses"), state);
-        assert!(State::parse("1 2 x").is_err());
+    /// The memory of a document, read from the log.
+    pub(crate) fn memory(&self, document: Document<'_>) -> Result<Memory> {
+        self.log.memory(document.frame())
     }
 }

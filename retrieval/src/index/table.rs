@@ -1,94 +1,206 @@
-//! The memories of a namespace by slot, in blocks that snapshots share.
+//! The memories of a namespace: layers of documents, which of them are current, and counts over those that are.
 
-use std::ops::Range;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::memory::{Memory, Millis};
-use crate::text;
+use super::blocks::Blocks;
+use super::entry::{Body, NEVER};
+use super::layer::{Document, Layer, Postings};
+use crate::filter::Bitmap;
+use crate::memory::Millis;
 
-/// Slots of one block; a change copies the pointers of one block at most.
-const BLOCK_SLOTS: usize = 1024;
+/// A layer does not grow past so many documents, so that a merge never holds a write up for long.
+const LAYER_DOCUMENTS_MAX: usize = 1 << 16;
+/// About so many memories stand for all of them where a spread is asked for.
+const SAMPLE: usize = 512;
+/// No document.
+const NONE: u32 = u32::MAX;
 
-/// A memory in the index with what is derived from it.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The memory; its cues carry no vectors.
-    pub memory: Memory,
-    /// Its conversation's number in this index.
-    pub(crate) session: Option<u32>,
-    /// Its rows in the cue table.
-    pub(crate) rows: Range<usize>,
-    /// The speaker's and the entities' words, folded, sorted.
-    pub(crate) names: Vec<String>,
-    /// How many words the content has.
-    pub(crate) words: u32,
-    /// Whether the content asks something.
-    pub(crate) question: bool,
-}
-
-impl Record {
-    pub(crate) fn new(mut memory: Memory, session: Option<u32>, rows: Range<usize>) -> Self {
-        memory.cues.iter_mut().for_each(|cue| cue.vector = None);
-        let names = memory.speaker.iter().chain(&memory.entities);
-        let mut names: Vec<String> = names.flat_map(|name| name.split_whitespace()).map(text::fold).collect();
-        names.sort();
-        names.dedup();
-        let words = memory.content.split_whitespace().count() as u32;
-        let question = memory.content.contains('?');
-        Self { memory, session, rows, names, words, question }
-    }
-}
-
-/// Records by slot. Cloning shares the blocks.
+/// What a namespace holds. Cloning shares nearly everything.
+///
+/// A *slot* is a path's number, given out once; a *document* is one version of the memory at a path.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
-    blocks: Vec<Arc<Vec<Option<Arc<Record>>>>>,
+    layers: Vec<Arc<Layer>>,
+    /// The slot of each document.
+    slots: Blocks<u32>,
+    /// The current document of each slot.
+    current: Blocks<u32>,
+    alive: Arc<Bitmap>,
     live: usize,
-    /// The earliest time at which some memory is hidden.
-    hidden_from: Option<Millis>,
+    /// The sum of the live documents' lengths in terms.
+    terms: u64,
+    /// For each term, how many of its postings are of documents that are no longer current.
+    dead: Arc<HashMap<u64, u32>>,
+    /// For each token, how many live documents hold it.
+    tokens: Arc<Vec<u32>>,
+    /// Documents that were picked for the sample, some perhaps no longer current, and the mask that picked them.
+    sample: Arc<Vec<u32>>,
+    sample_mask: u64,
+    hidden_from: Millis,
 }
 
 impl Table {
-    /// One past the highest slot that may be in use.
-    pub(crate) fn len(&self) -> usize {
-        self.blocks.len() * BLOCK_SLOTS
+    /// An empty table for a vocabulary of so many tokens.
+    pub(crate) fn new(vocabulary: usize) -> Self {
+        Self { tokens: Arc::new(vec![0; vocabulary]), hidden_from: NEVER, ..Self::default() }
     }
 
-    /// How many slots hold a memory.
+    /// One past the highest document number.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many memories there are.
     pub(crate) fn live(&self) -> usize {
         self.live
     }
 
     /// Whether any memory is hidden by then.
     pub(crate) fn anything_hidden(&self, now: Millis) -> bool {
-        self.hidden_from.is_some_and(|from| from <= now)
+        self.hidden_from <= now
     }
 
-    pub(crate) fn get(&self, slot: u32) -> Option<Arc<Record>> {
-        self.peek(slot).cloned()
+    /// Which documents are current.
+    pub(crate) fn alive(&self) -> &Bitmap {
+        &self.alive
     }
 
-    pub(crate) fn peek(&self, slot: u32) -> Option<&Arc<Record>> {
-        let slot = slot as usize;
-        self.blocks.get(slot / BLOCK_SLOTS)?.get(slot % BLOCK_SLOTS)?.as_ref()
+    pub(crate) fn layers(&self) -> &[Arc<Layer>] {
+        &self.layers
     }
 
-    pub(crate) fn set(&mut self, slot: u32, record: Option<Arc<Record>>) {
-        let slot = slot as usize;
-        while self.blocks.len() <= slot / BLOCK_SLOTS {
-            self.blocks.push(Arc::new(vec![None; BLOCK_SLOTS]));
+    /// A document of any layer.
+    pub(crate) fn document(&self, document: u32) -> Option<Document<'_>> {
+        let at = self.layers.partition_point(|layer| layer.range().end <= document);
+        self.layers.get(at).map(|layer| layer.document(document))
+    }
+
+    pub(crate) fn slot_of(&self, document: u32) -> Option<u32> {
+        self.slots.get(document as usize).copied()
+    }
+
+    /// The current document of a slot, if its path holds a memory.
+    pub(crate) fn current(&self, slot: u32) -> Option<u32> {
+        self.current.get(slot as usize).copied().filter(|document| *document != NONE)
+    }
+
+    /// Every current document, ascending.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Document<'_>)> {
+        let all = self.layers.iter().flat_map(|layer| layer.range().map(move |n| (n, layer.document(n))));
+        all.filter(|(number, _)| self.alive.contains(*number))
+    }
+
+    /// The postings of a term in every layer that has it.
+    pub(crate) fn postings(&self, term: u64) -> impl Iterator<Item = (&Layer, Postings<'_>)> {
+        let found = self.layers.iter().map(move |layer| (&**layer, layer.postings(term)));
+        found.filter(|(_, postings)| !postings.documents.is_empty())
+    }
+
+    /// How many memories hold a term.
+    pub(crate) fn frequency(&self, term: u64) -> u32 {
+        let all: usize = self.postings(term).map(|(_, postings)| postings.documents.len()).sum();
+        (all as u32).saturating_sub(self.dead.get(&term).copied().unwrap_or_default())
+    }
+
+    /// How many memories hold a token.
+    pub(crate) fn token_frequency(&self, token: u16) -> u32 {
+        self.tokens.get(usize::from(token)).copied().unwrap_or_default()
+    }
+
+    /// The mean length of a memory in terms; never zero.
+    pub(crate) fn mean_length(&self) -> f32 {
+        (self.terms as f64 / self.live.max(1) as f64).max(1.0) as f32
+    }
+
+    /// Current documents that stand for all: the same paths whatever the order in which they were written.
+    pub(crate) fn sample(&self) -> impl Iterator<Item = u32> {
+        self.sample.iter().copied().filter(|document| self.alive.contains(*document))
+    }
+
+    /// Gives out the next slot.
+    pub(crate) fn add_slot(&mut self) -> u32 {
+        self.current.push(NONE);
+        self.current.len() as u32 - 1
+    }
+
+    /// Takes in a new document's columns, apart from its layer. The one that was current for its slot is returned and
+    /// no longer is; its numbers are to be taken out with [`Table::forget`].
+    pub(crate) fn add(&mut self, slot: u32, document: Document<'_>) -> Option<u32> {
+        let number = self.slots.len() as u32;
+        self.slots.push(slot);
+        let before = self.current(slot);
+        if let Some(before) = before {
+            Arc::make_mut(&mut self.alive).remove(before);
+            self.live -= 1;
         }
-        if let Some(from) = record.as_ref().and_then(|record| record.memory.hidden_from) {
-            self.hidden_from = Some(self.hidden_from.map_or(from, |earliest| earliest.min(from)));
+        if let Some(current) = self.current.get_mut(slot as usize) {
+            *current = if document.forgotten() { NONE } else { number };
         }
-        let held = &mut Arc::make_mut(&mut self.blocks[slot / BLOCK_SLOTS])[slot % BLOCK_SLOTS];
-        self.live = self.live + usize::from(record.is_some()) - usize::from(held.is_some());
-        *held = record;
+        if !document.forgotten() {
+            Arc::make_mut(&mut self.alive).insert(number);
+            self.live += 1;
+            self.terms += u64::from(document.length());
+            self.hidden_from = self.hidden_from.min(document.hidden_from());
+            let tokens = Arc::make_mut(&mut self.tokens);
+            for token in document.tokens() {
+                if let Some(count) = tokens.get_mut(usize::from(*token)) {
+                    *count += 1;
+                }
+            }
+            if self.is_sampled(document.path()) {
+                Arc::make_mut(&mut self.sample).push(number);
+            }
+        }
+        before
     }
 
-    /// Every memory with its slot, in slot order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Arc<Record>)> {
-        let slots = self.blocks.iter().flat_map(|block| block.iter());
-        slots.enumerate().filter_map(|(slot, record)| Some((slot as u32, record.as_ref()?)))
+    /// Takes a document that is no longer current out of the counts.
+    pub(crate) fn forget(&mut self, body: &Body) {
+        self.terms -= u64::from(body.length);
+        let tokens = Arc::make_mut(&mut self.tokens);
+        for token in &body.tokens {
+            if let Some(count) = tokens.get_mut(usize::from(*token)) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        let dead = Arc::make_mut(&mut self.dead);
+        body.terms.iter().for_each(|(term, _)| *dead.entry(*term).or_default() += 1);
+    }
+
+    /// Takes in the layer of the newest documents and returns what became of it. Layers double in size from the newest
+    /// to the oldest, up to a limit, so there are never many of them.
+    pub(crate) fn push_layer(&mut self, layer: Layer) -> Arc<Layer> {
+        let mut newest = layer;
+        while let Some(before) = self.layers.last() {
+            if before.len() > 2 * newest.len() || before.len() + newest.len() > LAYER_DOCUMENTS_MAX {
+                break;
+            }
+            newest = before.merge(&newest);
+            self.layers.pop();
+        }
+        let newest = Arc::new(newest);
+        self.layers.push(Arc::clone(&newest));
+        newest
+    }
+
+    /// Takes in a layer as it was read from its file.
+    pub(crate) fn restore_layer(&mut self, layer: Arc<Layer>) {
+        self.layers.push(layer);
+    }
+
+    /// Picks the sample anew when the number of memories has left the range that the present one is for.
+    pub(crate) fn refresh_sample(&mut self) {
+        let mask = (self.live / SAMPLE).next_power_of_two().max(1) as u64 - 1;
+        if mask != self.sample_mask || self.sample.len() > 8 * SAMPLE {
+            self.sample_mask = mask;
+            let picked = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
+            self.sample = Arc::new(picked.map(|(number, _)| number).collect());
+        }
+    }
+
+    fn is_sampled(&self, path: u64) -> bool {
+        // The lowest bit of a hash is a mark.
+        (path >> 1) & self.sample_mask == 0
     }
 }

@@ -1,59 +1,83 @@
 /// The intercept of the fit.
-const INTERCEPT: f32 = -9.274;
+const INTERCEPT: f32 = -3.0;
 /// One coefficient a feature, in the order of their names.
-const COEFFICIENTS: [f32; 27] = [
+const COEFFICIENTS: [f32; 39] = [
     // bm25_of_ceiling
-    -0.2457,
+    0.0,
     // bm25_of_best
-    1.3011,
+    1.0,
     // cosine
-    2.0891,
+    0.0,
     // cosine_of_best
-    1.2922,
+    1.0,
     // cosine_standardised
-    1.1296,
+    0.0,
     // agreement
-    -0.5835,
+    0.0,
     // previous_bm25
-    0.7785,
+    0.0,
     // previous_cosine
-    0.6251,
+    0.0,
     // next_bm25
-    0.5054,
+    0.0,
     // next_cosine
-    0.6338,
+    0.0,
     // second_previous_bm25
-    0.6411,
+    0.0,
     // second_previous_cosine
-    0.6187,
+    0.0,
     // second_next_bm25
-    -0.2095,
+    0.0,
     // second_next_cosine
-    0.0199,
+    0.0,
     // session_bm25
-    1.1200,
+    0.0,
     // session_cosine
-    -0.1983,
+    0.0,
     // speaker_named
-    0.8431,
+    0.0,
     // other_speaker_named
-    -1.4698,
+    0.0,
     // entity_named
-    0.0724,
+    0.0,
     // length
-    5.1392,
+    0.0,
     // asks
-    -0.5133,
+    0.0,
     // previous_asks
-    0.2952,
+    0.0,
     // query_terms
-    -2.5013,
+    0.0,
     // lexical_rank
-    2.3152,
+    0.0,
     // cue_rank
-    1.3337,
+    0.0,
+    // coverage
+    0.0,
+    // coverage_with_previous
+    0.0,
+    // coverage_with_neighbours
+    0.0,
+    // coverage_of_session
+    0.0,
+    // rarest_term
+    0.0,
+    // soft_match
+    1.0,
+    // soft_match_squared
+    0.0,
+    // soft_match_of_best
+    0.0,
+    // previous_soft_match
+    0.0,
+    // next_soft_match
+    0.0,
     // query_best_bm25_of_ceiling
-    0.0310,
+    0.0,
     // query_best_cosine
-    -2.5843,
+    0.0,
+    // query_best_soft_match
+    0.0,
+    // query_unknown
+    0.0,
 ];

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Index, IndexSettings, Memory, Term, Vocabulary};
+use cuebase_retrieval::{Change, Index, Memory, Term, Vocabulary};
 use cuebase_storage::Store;
 use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
@@ -15,7 +15,7 @@ use ulid::Ulid;
 use super::MESSAGE_TRAILER;
 use crate::ingest::files;
 use crate::ingest::vocabulary::term_record;
-use crate::model::Embedder;
+use crate::model::{Embedder, index_settings};
 use crate::service::{Failure, Outcome};
 
 /// The messages of commits after the recorded head: in git, but not acknowledged.
@@ -38,7 +38,7 @@ pub(super) fn open_index(
     head: Option<CommitId>,
     embedder: &dyn Embedder,
 ) -> Outcome<Index> {
-    let settings = IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned() };
+    let settings = index_settings(embedder).map_err(Failure::internal)?;
     let opened = Index::open(folder, settings.clone()).map_err(Failure::from).and_then(|mut index| {
         if let Some(head) = head {
             catch_up(&mut index, repository, head, embedder)?;

@@ -1,0 +1,61 @@
+//! A growing array that snapshots share: blocks behind pointers, copied only when they are changed while shared.
+
+use std::sync::Arc;
+
+/// Elements of one block.
+const BLOCK: usize = 1024;
+
+/// An array whose clone costs one pointer for a thousand elements.
+#[derive(Clone)]
+pub(crate) struct Blocks<T> {
+    blocks: Vec<Arc<Vec<T>>>,
+    len: usize,
+}
+
+impl<T> Default for Blocks<T> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), len: 0 }
+    }
+}
+
+impl<T: Clone> Blocks<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
+        self.blocks.get(index / BLOCK)?.get(index % BLOCK)
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        if self.len.is_multiple_of(BLOCK) {
+            self.blocks.push(Arc::new(Vec::with_capacity(BLOCK)));
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            Arc::make_mut(block).push(value);
+            self.len += 1;
+        }
+    }
+
+    /// The element to be changed; its block is copied when a snapshot holds it.
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let block = self.blocks.get_mut(index / BLOCK)?;
+        Arc::make_mut(block).get_mut(index % BLOCK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_never_changes() {
+        let mut blocks = Blocks::default();
+        (0..3000).for_each(|n| blocks.push(n));
+        let before = blocks.clone();
+        *blocks.get_mut(2047).expect("is there") = -1;
+        blocks.push(3000);
+        assert_eq!((before.len(), before.get(2047), before.get(3000)), (3000, Some(&2047), None));
+        assert_eq!((blocks.len(), blocks.get(2047), blocks.get(3000)), (3001, Some(&-1), Some(&3000)));
+    }
+}
