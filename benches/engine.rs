@@ -7,8 +7,8 @@
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use cuebase::ingest::extract;
-use cuebase::model::{Embedder, StaticTable};
-use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Memory, Query};
+use cuebase::model::{Embedder, StaticTable, index_settings};
+use cuebase_retrieval::{Change, Cue, Filter, Index, Memory, Query};
 
 const MEMORIES: usize = 10_000;
 const SUBJECTS: [&str; 8] = ["garden", "violin", "harbour", "recipe", "marathon", "printer", "passport", "telescope"];
@@ -36,8 +36,8 @@ impl Random {
     }
 }
 
-fn filled(folder: &std::path::Path, table: &StaticTable) -> Index {
-    let settings = IndexSettings { dimensions: table.filled_dimensions(), model: table.identity().to_owned() };
+fn filled(folder: &std::path::Path, table: &'static StaticTable) -> Index {
+    let settings = index_settings(table).expect("the table is whole");
     let mut index = Index::open(folder, settings).expect("opens");
     let mut random = Random(7);
     let mut changes = Vec::with_capacity(MEMORIES);
@@ -75,7 +75,16 @@ fn engine(criterion: &mut Criterion) {
     let mut random = Random(99);
     let search = |filter: &Filter, text: &str| {
         let vector = table.embed(text);
-        let query = Query { text, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 24, now: 0 };
+        let query = Query {
+            text,
+            synonyms: &[],
+            vector: Some(&vector),
+            filter,
+            min_score: 0.0,
+            limit: 24,
+            now: 0,
+            exact: false,
+        };
         snapshot.search(&query).expect("searches").hits.len()
     };
     let everything = Filter::default();

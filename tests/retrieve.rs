@@ -196,7 +196,7 @@ fn a_restart_and_a_lost_index_change_no_answer() {
     assert!(server.terminate());
 
     // Damage in the middle of a file is noticed and mended too.
-    for file in ["memories.log", "vectors.log", "lexical/meta.json"] {
+    for file in ["memories.log", "vectors.log", "state"] {
         let file = data.join("indexes/default/default").join(file);
         let mut bytes = std::fs::read(&file).expect("reads");
         let middle = bytes.len() / 2;

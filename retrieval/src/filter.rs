@@ -140,7 +140,8 @@ pub(crate) fn allowed(table: &Table, filter: &Filter, now: Millis) -> Option<Bit
     if filter.since.is_some() || filter.until.is_some() {
         let (since, until) = (filter.since.unwrap_or(Millis::MIN), filter.until.unwrap_or(Millis::MAX));
         for layer in table.layers() {
-            let outside = |time: &Millis| *time == UNKNOWN || *time < since || (filter.until.is_some() && *time >= until);
+            let outside =
+                |time: &Millis| *time == UNKNOWN || *time < since || (filter.until.is_some() && *time >= until);
             let times = layer.range().zip(layer.times(filter.time_field));
             times.filter(|(_, time)| outside(time)).for_each(|(document, _)| bitmap.remove(document));
         }

@@ -118,9 +118,9 @@ impl Snapshot {
         let cue_arm = || {
             timed(|| {
                 let limit = CANDIDATES_PER_ARM;
-                let found = vector.as_ref().map(|vector| {
-                    self.cues.best(vector, allowed.as_ref(), limit, COSINE_MIN, query.exact, by_path)
-                });
+                let found = vector
+                    .as_ref()
+                    .map(|vector| self.cues.best(vector, allowed.as_ref(), limit, COSINE_MIN, query.exact, by_path));
                 found.unwrap_or_default()
             })
         };
@@ -181,7 +181,8 @@ impl Snapshot {
     /// The memories that a filter selects, newest first by its time field; those without that time come last.
     pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Memory>> {
         let allowed = allowed(&self.table, listing.filter, listing.now);
-        let chosen = self.table.documents().filter(|(n, _)| allowed.as_ref().is_none_or(|allowed| allowed.contains(*n)));
+        let chosen =
+            self.table.documents().filter(|(n, _)| allowed.as_ref().is_none_or(|allowed| allowed.contains(*n)));
         let time = |document: &Document<'_>| document.time(listing.filter.time_field);
         let mut chosen: Vec<Document<'_>> = chosen.map(|(_, document)| document).collect();
         chosen.sort_unstable_by_key(|document| (std::cmp::Reverse(time(document)), document.path()));

@@ -97,7 +97,8 @@ impl Tokenizer for Words {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
         let words = text.unicode_word_indices().filter(|(_, word)| word.len() <= TERM_BYTES_MAX);
-        let words = words.map(|(start, word)| (start, word.len(), fold(word))).filter(|(_, _, word)| !is_stop_word(word));
+        let words =
+            words.map(|(start, word)| (start, word.len(), fold(word))).filter(|(_, _, word)| !is_stop_word(word));
         let token = |(position, (start, length, word)): (usize, (usize, usize, String))| {
             let word = word.strip_suffix("'s").map(str::to_owned).unwrap_or(word);
             let base = BASES.get(word.as_str());

@@ -110,8 +110,16 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
         assert_eq!(listed, expected(model, filter));
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);
-            let query =
-                Query { text: word, synonyms: &[], vector: Some(&vector), filter, min_score: 0.0, limit: 200, now: 0, exact: false };
+            let query = Query {
+                text: word,
+                synonyms: &[],
+                vector: Some(&vector),
+                filter,
+                min_score: 0.0,
+                limit: 200,
+                now: 0,
+                exact: false,
+            };
             let hits = snapshot.search(&query).expect("searches").hits;
             assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
             assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0));
@@ -181,10 +189,7 @@ proptest! {
 fn an_index_of_another_model_is_refused() {
     let folder = tempfile::tempdir().expect("temporary directory");
     open(folder.path()).apply(vec![Change::Put(Box::new(memory(1, 1, 1, 1, 2)))], "one").expect("applies");
-    for settings in [
-        settings(DIMENSIONS, "other"),
-        settings(DIMENSIONS + 1, "test"),
-    ] {
+    for settings in [settings(DIMENSIONS, "other"), settings(DIMENSIONS + 1, "test")] {
         assert!(Index::open(folder.path(), settings).is_err());
     }
 }

@@ -137,8 +137,16 @@ fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder) -> anyhow::Resu
     let vector = embedder.embed(text);
     let filter = Filter::default();
     let now = Timestamp::now().as_millisecond();
-    let query =
-        Query { text, synonyms: &[], vector: Some(&vector), filter: &filter, min_score: 0.0, limit: HITS_MAX, now, exact: false };
+    let query = Query {
+        text,
+        synonyms: &[],
+        vector: Some(&vector),
+        filter: &filter,
+        min_score: 0.0,
+        limit: HITS_MAX,
+        now,
+        exact: false,
+    };
     Ok(snapshot.search(&query)?.hits)
 }
 

@@ -184,14 +184,7 @@ pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
     (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-fn add_term(
-    table: &Table,
-    (term, weight): (u64, f32),
-    mean: f32,
-    scores: &mut [f32],
-    matched: &mut [u64],
-    bit: u64,
-) {
+fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, scores: &mut [f32], matched: &mut [u64], bit: u64) {
     for_each_score(table, (term, weight), mean, |document, score| {
         let document = document as usize;
         if let (Some(total), Some(mask)) = (scores.get_mut(document), matched.get_mut(document)) {
@@ -202,14 +195,7 @@ fn add_term(
 }
 
 /// Adds the best of several ways of writing one part of the query.
-fn add_best_way(
-    table: &Table,
-    ways: &[Vec<(u64, f32)>],
-    mean: f32,
-    scores: &mut [f32],
-    matched: &mut [u64],
-    bit: u64,
-) {
+fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, scores: &mut [f32], matched: &mut [u64], bit: u64) {
     let mut best = vec![0f32; table.len()];
     let mut one = vec![0f32; table.len()];
     for way in ways {

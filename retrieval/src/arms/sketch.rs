@@ -32,7 +32,8 @@ pub(crate) fn turned(vector: &[f32]) -> Vec<f32> {
 
 /// The signs of a row's values, 64 in a word.
 pub(crate) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
-    let word = |values: &[i8]| values.iter().enumerate().fold(0, |word, (bit, value)| word | u64::from(*value < 0) << bit);
+    let word =
+        |values: &[i8]| values.iter().enumerate().fold(0, |word, (bit, value)| word | u64::from(*value < 0) << bit);
     values.chunks(64).map(word)
 }
 

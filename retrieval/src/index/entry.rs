@@ -21,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) path: u64,
     /// How many vectors it has.
     pub(crate) rows: u32,
+    /// CRC-32 of those vectors' rows.
+    pub(crate) rows_checksum: u32,
     /// The memory; none when it was forgotten.
     pub(crate) body: Option<Body>,
 }
@@ -57,7 +59,7 @@ pub(crate) struct Body {
 impl Entry {
     /// A path that was forgotten.
     pub(crate) fn forgotten(path: &str) -> Self {
-        Self { path: hash(Kind::Path, path), rows: 0, body: None }
+        Self { path: hash(Kind::Path, path), rows: 0, rows_checksum: 0, body: None }
     }
 
     /// A memory as it is written.
@@ -92,7 +94,7 @@ impl Entry {
             links: memory.relations.iter().map(link).collect(),
         };
         let rows = memory.cues.iter().filter(|cue| cue.vector.is_some()).count() as u32;
-        Self { path: hash(Kind::Path, &memory.path), rows, body: Some(body) }
+        Self { path: hash(Kind::Path, &memory.path), rows, rows_checksum: 0, body: Some(body) }
     }
 }
 

@@ -386,24 +386,24 @@ impl Layer {
         ] {
             out.0.extend_from_slice(&number.to_le_bytes());
         }
-        out.array(&self.path, |v| v.to_le_bytes());
-        out.array(&self.session, |v| v.to_le_bytes());
-        self.times.iter().for_each(|column| out.array(column, |v| v.to_le_bytes()));
-        out.array(&self.hidden_from, |v| v.to_le_bytes());
-        out.array(&self.frames, |v| v.to_le_bytes());
-        out.array(&self.rows, |v| v.to_le_bytes());
-        out.array(&self.words, |v| v.to_le_bytes());
-        out.array(&self.length, |v| v.to_le_bytes());
+        out.array(&self.path, u64::to_le_bytes);
+        out.array(&self.session, u64::to_le_bytes);
+        self.times.iter().for_each(|column| out.array(column, i64::to_le_bytes));
+        out.array(&self.hidden_from, i64::to_le_bytes);
+        out.array(&self.frames, u64::to_le_bytes);
+        out.array(&self.rows, u32::to_le_bytes);
+        out.array(&self.words, u32::to_le_bytes);
+        out.array(&self.length, u32::to_le_bytes);
         out.array(&self.flags, |v| [v]);
         for lists in [&self.speaker, &self.entities, &self.links] {
-            out.array(&lists.starts, |v| v.to_le_bytes());
-            out.array(&lists.values, |v| v.to_le_bytes());
+            out.array(&lists.starts, u32::to_le_bytes);
+            out.array(&lists.values, u64::to_le_bytes);
         }
-        out.array(&self.tokens.starts, |v| v.to_le_bytes());
-        out.array(&self.tokens.values, |v| v.to_le_bytes());
-        out.array(&self.inverted.terms, |v| v.to_le_bytes());
-        out.array(&self.inverted.starts, |v| v.to_le_bytes());
-        out.array(&self.inverted.documents, |v| v.to_le_bytes());
+        out.array(&self.tokens.starts, u32::to_le_bytes);
+        out.array(&self.tokens.values, u16::to_le_bytes);
+        out.array(&self.inverted.terms, u64::to_le_bytes);
+        out.array(&self.inverted.starts, u32::to_le_bytes);
+        out.array(&self.inverted.documents, u32::to_le_bytes);
         out.array(&self.inverted.counts, |v| [v]);
         let checksum = crc32fast::hash(&out.0[HEADER_BYTES..]);
         out.0[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&checksum.to_le_bytes());
@@ -432,11 +432,7 @@ impl Layer {
             vectors: extent(&mut from)?,
             path: from.array(u64::from_le_bytes)?,
             session: from.array(u64::from_le_bytes)?,
-            times: [
-                from.array(i64::from_le_bytes)?,
-                from.array(i64::from_le_bytes)?,
-                from.array(i64::from_le_bytes)?,
-            ],
+            times: [from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?],
             hidden_from: from.array(i64::from_le_bytes)?,
             frames: from.array(u64::from_le_bytes)?,
             rows: from.array(u32::from_le_bytes)?,
@@ -582,7 +578,12 @@ mod tests {
 
     fn entry(path: u64, term: u64) -> Entry {
         let terms = vec![(2, 1), (term, 3)];
-        Entry { path, rows: 2, body: Some(Body { terms, length: 4, tokens: vec![1, 5], ..Body::default() }) }
+        Entry {
+            path,
+            rows: 2,
+            rows_checksum: 0,
+            body: Some(Body { terms, length: 4, tokens: vec![1, 5], ..Body::default() }),
+        }
     }
 
     fn layer(first: u32, entries: &[Entry]) -> Layer {
@@ -595,7 +596,8 @@ mod tests {
 
     #[test]
     fn merged_layers_are_what_one_layer_of_all_would_have_been() {
-        let entries = [entry(10, 4), entry(12, 6), Entry { path: 10, rows: 0, body: None }, entry(14, 4)];
+        let entries =
+            [entry(10, 4), entry(12, 6), Entry { path: 10, rows: 0, rows_checksum: 0, body: None }, entry(14, 4)];
         let merged = layer(0, &entries[..1]).merge(&layer(1, &entries[1..2]));
         let merged = merged.merge(&{
             let mut rest = layer(2, &entries[2..]);

@@ -108,10 +108,12 @@ pub(crate) struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// The bytes of a frame.
     pub(crate) fn write(entry: &Entry, memory: Option<&Memory>) -> Result<Vec<u8>> {
-        let written = |bytes: postcard::Result<Vec<u8>>| bytes.map_err(|e| Error::Damaged(format!("to be written: {e}")));
+        let written =
+            |bytes: postcard::Result<Vec<u8>>| bytes.map_err(|e| Error::Damaged(format!("to be written: {e}")));
         let entry = written(postcard::to_stdvec(entry))?;
         let memory = written(memory.map_or(Ok(Vec::new()), postcard::to_stdvec))?;
-        let length = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| Error::Damaged("a memory above 4 GiB".into()));
+        let length =
+            |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| Error::Damaged("a memory above 4 GiB".into()));
         let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + entry.len() + memory.len());
         frame.extend_from_slice(&length(&entry)?.to_le_bytes());
         frame.extend_from_slice(&length(&memory)?.to_le_bytes());

@@ -23,7 +23,7 @@ mod log;
 mod state;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +39,6 @@ use self::state::State;
 use crate::arms::cue::{CueTable, Row};
 use crate::arms::graph::{EdgeKind, End, Graph};
 use crate::error::{Error, Result};
-use crate::hash::{Kind, hash};
 use crate::memory::Memory;
 use crate::tokens::TokenVectors;
 
@@ -173,14 +172,17 @@ impl Index {
         let mut log = Extent::at(self.log.bytes());
         let mut vectors = Extent::at(self.vectors.bytes());
         let mut rows = Vec::new();
+        let mut written = HashSet::new();
         for change in changes {
-            let (entry, memory) = match change {
+            let (mut entry, memory) = match change {
                 Change::Put(memory) => (Entry::of(&memory, self.settings.tokens.as_ref()), Some(*memory)),
-                Change::Forget(path) if self.slots.contains_key(&hash(Kind::Path, &path)) => {
-                    (Entry::forgotten(&path), None)
-                }
-                Change::Forget(_) => continue,
+                Change::Forget(path) => (Entry::forgotten(&path), None),
             };
+            if memory.is_none() && !self.slots.contains_key(&entry.path) && !written.contains(&entry.path) {
+                continue;
+            }
+            written.insert(entry.path);
+            let first = rows.len();
             for vector in memory.iter().flat_map(|memory| &memory.cues).filter_map(|cue| cue.vector.as_ref()) {
                 if vector.len() != self.settings.dimensions {
                     let expected = self.settings.dimensions;
@@ -188,6 +190,7 @@ impl Index {
                 }
                 rows.extend(Row::new(vector).to_bytes());
             }
+            entry.rows_checksum = crc32fast::hash(&rows[first..]);
             let frame = Frame::write(&entry, memory.as_ref())?;
             log.extend(&frame);
             self.log.append(&frame);
@@ -250,6 +253,14 @@ impl Index {
         let expected: usize = entries.iter().map(|entry| entry.rows as usize).sum();
         if rows_tail.len() != expected * Row::bytes(self.settings.dimensions) {
             return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
+        }
+        let mut rows = rows_tail.as_slice();
+        for entry in &entries {
+            let (own, after) = rows.split_at(entry.rows as usize * Row::bytes(self.settings.dimensions));
+            if crc32fast::hash(own) != entry.rows_checksum {
+                return Err(Error::Damaged("a vector's checksum does not match".into()));
+            }
+            rows = after;
         }
         if !entries.is_empty() {
             let extent = |from: u64, bytes: &[u8]| {

@@ -228,9 +228,10 @@ impl<'a> Signals<'a> {
         let own = lexical.matched(document);
         let with_previous = own | matched(previous);
         let of_session = self.sessions.get(&held.session()).map_or(own, |session| session.matched | own);
-        let (session_bm25, session_cosine) = self.sessions.get(&held.session()).map_or((0.0, 0.0), |session| {
-            (mean_of_best(&session.bm25), mean_of_best(&session.cosines))
-        });
+        let (session_bm25, session_cosine) = self
+            .sessions
+            .get(&held.session())
+            .map_or((0.0, 0.0), |session| (mean_of_best(&session.bm25), mean_of_best(&session.cosines)));
         let speaker_named = self.names(held.speaker());
         let entity_named = held.entities().iter().any(|word| self.from.query_words.contains(word));
         let previous_asks = previous.and_then(|n| self.from.table.document(n)).is_some_and(Document::asks);
