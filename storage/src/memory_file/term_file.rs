@@ -93,7 +93,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_back(
             term in "[^\\p{C}\\s]{1,10}( [^\\p{C}\\s]{1,10})?",
-            aliases in proptest::collection::vec("\\PC{1,20}", 0..4),
+            aliases in proptest::collection::vec("[^\\p{C}\\s]{1,10}( [^\\p{C}\\s]{1,10})?", 0..4),
             definition in "[^\r\u{feff}]{0,100}",
         ) {
             let file = TermFile { term, aliases, definition: definition.trim().into(), other: Map::new() };
