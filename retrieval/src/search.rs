@@ -146,7 +146,7 @@ impl Snapshot {
             lexical_best: &lexical_best,
             cue_best: &cue_best,
         };
-        let soft = SoftMatch::new(&self.table, self.tokens.as_ref(), query.text);
+        let soft = SoftMatch::new(&self.table, self.tokens, query.text);
         let mut signals = Signals::new(evidence, soft, &candidates);
         let mut ranked: Vec<Candidate<'_>> =
             candidates.iter().filter_map(|document| self.candidate(&mut signals, *document)).collect();

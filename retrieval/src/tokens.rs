@@ -17,25 +17,3 @@ pub trait TokenVectors: Send + Sync {
     /// The cosine of two tokens' vectors.
     fn cosine(&self, a: u16, b: u16) -> f32;
 }
-
-impl<T: TokenVectors + ?Sized> TokenVectors for &T {
-    fn identity(&self) -> &str {
-        (**self).identity()
-    }
-
-    fn vocabulary(&self) -> usize {
-        (**self).vocabulary()
-    }
-
-    fn tokens(&self, text: &str) -> Vec<u16> {
-        (**self).tokens(text)
-    }
-
-    fn tells(&self, token: u16) -> bool {
-        (**self).tells(token)
-    }
-
-    fn cosine(&self, a: u16, b: u16) -> f32 {
-        (**self).cosine(a, b)
-    }
-}

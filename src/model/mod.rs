@@ -5,8 +5,6 @@
 
 pub mod static_table;
 
-use std::sync::Arc;
-
 use cuebase_retrieval::IndexSettings;
 pub use static_table::{StaticTable, TableError};
 
@@ -27,7 +25,7 @@ pub trait Embedder: Send + Sync {
 
 /// What a namespace's index is made for: the model's vectors, and the built-in table to compare words by.
 pub fn index_settings(embedder: &dyn Embedder) -> Result<IndexSettings, TableError> {
-    let tokens = Arc::new(StaticTable::built_in()?);
+    let tokens = StaticTable::built_in()?;
     Ok(IndexSettings { dimensions: embedder.filled_dimensions(), model: embedder.identity().to_owned(), tokens })
 }
 

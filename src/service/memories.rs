@@ -210,8 +210,8 @@ impl Service {
         let memories = match around {
             Some((path, depth)) => {
                 self.namespaces.existing(account, namespace)?;
-                let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-                let near = snapshot.neighbourhood(path.as_str(), depth, limit)?;
+                let lease = self.namespaces.lease(account, namespace)?;
+                let near = lease.read(|snapshot| snapshot.neighbourhood(path.as_str(), depth, limit))?;
                 if near.is_empty() {
                     return Err(Failure::not_found("not_found", format!("there is no memory at {path}")));
                 }
@@ -245,8 +245,7 @@ impl Service {
 
     fn all_memories(&self, account: &str, namespace: &str) -> Outcome<Vec<Memory>> {
         self.namespaces.existing(account, namespace)?;
-        let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-        Ok(snapshot.all().collect::<Result<Vec<Memory>, _>>()?)
+        self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Arms, Filter, Hit, Listing, Memory, Mention, Query, Synonyms, Term, Vocabulary, content_terms,
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, content_terms,
 };
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
@@ -164,10 +164,9 @@ impl Service {
     pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
         self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
-        let snapshot = lease.snapshot();
         let now = Timestamp::now().as_millisecond();
         let mut findings = Findings {
-            head: snapshot.head().map(str::to_owned),
+            head: None,
             hits: Vec::new(),
             terms: Vec::new(),
             defined: Vec::new(),
@@ -176,11 +175,14 @@ impl Service {
             graph: Duration::ZERO,
             lease,
         };
+        let head = |snapshot: &Snapshot| snapshot.head().map(str::to_owned);
         let Some(text) = &request.query else {
             let listing = Listing { filter: &request.filter, limit: request.limit, now };
             // Everything that is listed scores 1, so a floor never hides it.
             let found = |memory| Found { memory, score: 1.0, arms: Arms::default(), via: None };
-            findings.hits = snapshot.list(&listing)?.into_iter().map(found).collect();
+            let (head, listed) = findings.lease.read(|snapshot| Ok((head(snapshot), snapshot.list(&listing)?)))?;
+            findings.head = head;
+            findings.hits = listed.into_iter().map(found).collect();
             return Ok(findings);
         };
         let vocabulary = findings.lease.vocabulary();
@@ -200,7 +202,8 @@ impl Service {
             now,
             exact: false,
         };
-        let outcome = snapshot.search(&query)?;
+        let (head, outcome) = findings.lease.read(|snapshot| Ok((head(snapshot), snapshot.search(&query)?)))?;
+        findings.head = head;
         findings.vector = outcome.vector + embedding;
         findings.lexical = outcome.lexical;
         findings.graph = outcome.graph;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cuebase_retrieval::{Memory, Snapshot};
+use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
 use parking_lot::Mutex;
@@ -109,8 +109,7 @@ impl Service {
         let _making = self.promises.making.lock();
         let promised = self.promises.names(&key);
         // After the promises were read: what is no longer promised is in the index by now.
-        let snapshot = lease.snapshot();
-        let mut taken: HashMap<String, String> = stored_names(&snapshot)?;
+        let mut taken = lease.read(stored_names)?;
         taken.extend(promised);
         for (place, skill) in &mut skills {
             skill.path = match place {
@@ -144,8 +143,8 @@ impl Service {
             return Ok(found.hits.iter().map(|hit| skill(&hit.memory, Some(hit))).collect());
         }
         self.namespaces.existing(account, namespace)?;
-        let snapshot = self.namespaces.lease(account, namespace)?.snapshot();
-        let mut skills = snapshot.all().collect::<Result<Vec<Memory>, _>>()?;
+        let lease = self.namespaces.lease(account, namespace)?;
+        let mut skills: Vec<Memory> = lease.read(|snapshot| snapshot.all().collect())?;
         skills.retain(|memory| request.filter.accepts(memory));
         skills.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(skills.iter().take(request.limit).map(|memory| skill(memory, None)).collect())
@@ -153,7 +152,7 @@ impl Service {
 }
 
 /// The skills that are there: what is at each path below `skills/` is called.
-fn stored_names(snapshot: &Snapshot) -> Outcome<HashMap<String, String>> {
+fn stored_names(snapshot: &Snapshot) -> Result<HashMap<String, String>, IndexError> {
     let mut names = HashMap::new();
     for memory in snapshot.all() {
         let memory = memory?;

@@ -30,6 +30,8 @@ pub(crate) struct LexicalScores {
     matched: Vec<u64>,
     /// The weight (idf) of each part of the query that the namespace knows, in the order of the bits.
     weights: Vec<f32>,
+    /// Their sum.
+    weight: f32,
     /// What a memory holding every part of the query, saturated, would score.
     pub(crate) ceiling: f32,
     /// The weight of the parts that no memory holds, against that of all.
@@ -87,10 +89,12 @@ impl LexicalScores {
             }
         }
         let all = known_weight + unknown_weight;
+        let weights: Vec<f32> = known.iter().map(|(weight, _)| *weight).collect();
         Self {
             scores,
             matched,
-            weights: known.iter().map(|(weight, _)| *weight).collect(),
+            weight: weights.iter().sum(),
+            weights,
             ceiling,
             unknown: if all > 0.0 { unknown_weight / all } else { 0.0 },
         }
@@ -111,15 +115,14 @@ impl LexicalScores {
         self.weights.len()
     }
 
-    /// The weight of some parts against the weight of all, from 0 to 1. Parts that no memory holds count in full.
+    /// The weight of some parts against the weight of all that some memory holds, from 0 to 1.
     pub(crate) fn coverage(&self, mut parts: u64) -> f32 {
-        let all: f32 = self.weights.iter().sum();
         let mut held = 0.0;
         while parts != 0 {
             held += self.weights.get(parts.trailing_zeros() as usize).copied().unwrap_or_default();
             parts &= parts - 1;
         }
-        if all > 0.0 { held / all } else { 0.0 }
+        if self.weight > 0.0 { held / self.weight } else { 0.0 }
     }
 
     /// The best documents that the filter lets through, best first; `order` settles ties.

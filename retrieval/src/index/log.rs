@@ -15,8 +15,33 @@ use crate::error::{Error, Result};
 use crate::memory::Memory;
 
 const FRAME_HEADER_BYTES: usize = 12;
-/// Bytes read at a time where a checksum is all that is wanted.
-const CHUNK_BYTES: usize = 1 << 20;
+
+/// Bytes of a log, and what they must add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) range: Range<u64>,
+    pub(crate) checksum: u32,
+}
+
+impl Extent {
+    /// No bytes yet, from an offset on.
+    pub(crate) fn at(offset: u64) -> Self {
+        Self { range: offset..offset, checksum: 0 }
+    }
+
+    /// Takes in so many bytes that follow, of a checksum.
+    pub(crate) fn append(&mut self, bytes: u64, checksum: u32) {
+        *self = self.and(&Self { range: self.range.end..self.range.end + bytes, checksum });
+    }
+
+    /// This extent and the one that follows it, as one.
+    pub(crate) fn and(&self, next: &Self) -> Self {
+        let mut hasher = crc32fast::Hasher::new_with_initial_len(self.checksum, self.range.end - self.range.start);
+        let other = crc32fast::Hasher::new_with_initial_len(next.checksum, next.range.end - next.range.start);
+        hasher.combine(&other);
+        Self { range: self.range.start..next.range.end, checksum: hasher.finalize() }
+    }
+}
 
 /// An append-only file.
 pub(crate) struct AppendLog {
@@ -75,20 +100,6 @@ impl LogFile {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         self.file.read_exact_at(&mut bytes, range.start).map_err(Error::io("read", &self.path))?;
         Ok(bytes)
-    }
-
-    /// The checksum of a range.
-    pub(crate) fn checksum(&self, range: Range<u64>) -> Result<u32> {
-        let mut hasher = crc32fast::Hasher::new();
-        let mut buffer = vec![0; CHUNK_BYTES.min((range.end - range.start) as usize)];
-        let mut at = range.start;
-        while at < range.end {
-            let bytes = buffer.len().min((range.end - at) as usize);
-            self.file.read_exact_at(&mut buffer[..bytes], at).map_err(Error::io("read", &self.path))?;
-            hasher.update(&buffer[..bytes]);
-            at += bytes as u64;
-        }
-        Ok(hasher.finalize())
     }
 
     /// The memory whose frame stands at a range.
@@ -169,7 +180,6 @@ mod tests {
         let again = AppendLog::open(&path, end).expect("opens");
         assert_eq!(again.file().memory(begin..end).expect("reads"), memory);
         let bytes = again.file().read(0..end).expect("reads");
-        assert_eq!(again.file().checksum(0..end).expect("reads"), crc32fast::hash(&bytes));
         let (first, rest) = Frame::read(&bytes).expect("whole");
         assert_eq!((first.entry(), rest.len() as u64), (Some(entry("a")), end - begin));
         assert!(first.memory().is_none() && Frame::read(&rest[..rest.len() - 1]).is_none());

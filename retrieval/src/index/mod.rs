@@ -33,7 +33,7 @@ pub(crate) use layer::Document;
 pub(crate) use table::Table;
 
 use self::entry::Entry;
-use self::layer::{Extent, Layer, PERSISTED_MIN};
+use self::layer::{Layer, PERSISTED_MIN};
 use self::log::{AppendLog, Frame, LogFile};
 use self::state::State;
 use crate::arms::cue::{CueTable, Row};
@@ -50,7 +50,7 @@ pub struct IndexSettings {
     /// The identity of the model that makes them.
     pub model: String,
     /// What words are compared by.
-    pub tokens: Arc<dyn TokenVectors>,
+    pub tokens: &'static dyn TokenVectors,
 }
 
 /// So many changes make one layer; more of them make several.
@@ -85,7 +85,7 @@ pub struct Snapshot {
     pub(crate) table: Table,
     pub(crate) cues: CueTable,
     pub(crate) graph: Graph,
-    pub(crate) tokens: Arc<dyn TokenVectors>,
+    pub(crate) tokens: &'static dyn TokenVectors,
     log: LogFile,
     head: Option<String>,
 }
@@ -101,14 +101,18 @@ impl Index {
         if state.as_ref().is_some_and(|state| !state.is_made_for(&settings)) {
             return Err(Error::Damaged("made by another model or format".into()));
         }
+        let log = folder.join("memories.log");
+        if state.is_none() && log.metadata().is_ok_and(|found| found.len() > 0) {
+            return Err(Error::Damaged("a log without a state that says what it is worth".into()));
+        }
         let (log_bytes, vector_bytes) = state.as_ref().map_or((0, 0), |state| (state.log_bytes, state.vector_bytes));
-        let log = AppendLog::open(&folder.join("memories.log"), log_bytes)?;
+        let log = AppendLog::open(&log, log_bytes)?;
         let vectors = AppendLog::open(&folder.join("vectors.log"), vector_bytes)?;
         let snapshot = Snapshot {
             table: Table::default(),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
-            tokens: Arc::clone(&settings.tokens),
+            tokens: settings.tokens,
             log: log.file().clone(),
             head: None,
         };
@@ -169,13 +173,11 @@ impl Index {
     /// Writes changes to both logs and takes them in as one layer.
     fn append(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
         let (mut entries, mut frames) = (Vec::new(), vec![self.log.bytes()]);
-        let mut log = Extent::at(self.log.bytes());
-        let mut vectors = Extent::at(self.vectors.bytes());
         let mut rows = Vec::new();
         let mut written = HashSet::new();
         for change in changes {
             let (mut entry, memory) = match change {
-                Change::Put(memory) => (Entry::of(&memory, self.settings.tokens.as_ref()), Some(*memory)),
+                Change::Put(memory) => (Entry::of(&memory, self.settings.tokens), Some(*memory)),
                 Change::Forget(path) => (Entry::forgotten(&path), None),
             };
             if memory.is_none() && !self.slots.contains_key(&entry.path) && !written.contains(&entry.path) {
@@ -192,19 +194,18 @@ impl Index {
             }
             entry.rows_checksum = crc32fast::hash(&rows[first..]);
             let frame = Frame::write(&entry, memory.as_ref())?;
-            log.extend(&frame);
             self.log.append(&frame);
             entries.push(entry);
             frames.push(self.log.bytes());
         }
-        vectors.extend(&rows);
         self.vectors.append(&rows);
         self.log.flush()?;
         self.vectors.flush()?;
         if entries.is_empty() {
             return Ok(());
         }
-        let layer = Layer::new(self.table.len() as u32, &entries, frames, self.cues.rows() as u32, log, vectors);
+        let row_bytes = Row::bytes(self.settings.dimensions);
+        let layer = Layer::new(self.table.len() as u32, &entries, frames, self.cues.rows() as u32, row_bytes);
         self.cues.extend(&rows, &layer.owners());
         let newest = self.table.push_layer(layer);
         for number in self.table.len() as u32..newest.range().end {
@@ -218,27 +219,24 @@ impl Index {
             table: self.table.clone(),
             cues: self.cues.clone(),
             graph: self.graph.clone(),
-            tokens: Arc::clone(&self.settings.tokens),
+            tokens: self.settings.tokens,
             log: self.log.file().clone(),
             head: self.head.clone(),
         }));
     }
 
     /// Reads back what the state says is there: layers from their files as far as they go, the rest from the log.
+    ///
+    /// Frames of layers that have a file are not looked at: their checksums are checked when they are read.
     fn load(&mut self) -> Result<()> {
-        let (log, vectors) = (self.log.file().clone(), self.vectors.file().clone());
         let (log_bytes, vector_bytes) = (self.log.bytes(), self.vectors.bytes());
-        let fits = |layer: &Layer| -> Result<bool> {
-            let known = layer.log().range.end <= log_bytes && layer.vectors().range.end <= vector_bytes;
-            Ok(known && log.checksum(layer.log().range.clone())? == layer.log().checksum)
-        };
-        let mut layers = Layer::read_all(&self.folder, fits)?;
-        let (mut log_from, mut rows_from, mut documents, mut row) = (0, 0, 0, 0);
+        let known = |layer: &Layer| layer.log_end() <= log_bytes && layer.vectors().range.end <= vector_bytes;
+        let mut layers = Layer::read_all(&self.folder, known)?;
+        let (mut log_from, mut document, mut row) = (0, 0, 0);
         if let Some(last) = layers.last() {
-            (log_from, rows_from) = (last.log().range.end, last.vectors().range.end);
-            (documents, row) = (last.range().end, last.rows_end());
+            (log_from, document, row) = (last.log_end(), last.range().end, last.rows_end());
         }
-        let tail = log.read(log_from..log_bytes)?;
+        let tail = self.log.file().read(log_from..log_bytes)?;
         let mut rest = tail.as_slice();
         let (mut entries, mut frames) = (Vec::new(), vec![log_from]);
         while !rest.is_empty() {
@@ -249,31 +247,15 @@ impl Index {
             frames.push(log_bytes - after.len() as u64);
             rest = after;
         }
-        let rows_tail = vectors.read(rows_from..vector_bytes)?;
-        let expected: usize = entries.iter().map(|entry| entry.rows as usize).sum();
-        if rows_tail.len() != expected * Row::bytes(self.settings.dimensions) {
-            return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
-        }
-        let mut rows = rows_tail.as_slice();
-        for entry in &entries {
-            let (own, after) = rows.split_at(entry.rows as usize * Row::bytes(self.settings.dimensions));
-            if crc32fast::hash(own) != entry.rows_checksum {
-                return Err(Error::Damaged("a vector's checksum does not match".into()));
-            }
-            rows = after;
-        }
         if !entries.is_empty() {
-            let extent = |from: u64, bytes: &[u8]| {
-                let mut extent = Extent::at(from);
-                extent.extend(bytes);
-                extent
-            };
-            let (log, vectors) = (extent(log_from, &tail), extent(rows_from, &rows_tail));
-            layers.push(Layer::new(documents, &entries, frames, row, log, vectors));
+            layers.push(Layer::new(document, &entries, frames, row, Row::bytes(self.settings.dimensions)));
+        }
+        if layers.last().map_or(0, |last| last.vectors().range.end) != vector_bytes {
+            return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
         for layer in layers {
             let extent = layer.vectors();
-            let rows = vectors.read(extent.range.clone())?;
+            let rows = self.vectors.file().read(extent.range.clone())?;
             if crc32fast::hash(&rows) != extent.checksum {
                 return Err(Error::Damaged("vectors.log does not match its checksum".into()));
             }

@@ -39,7 +39,7 @@ pub(super) fn open_index(
     embedder: &dyn Embedder,
 ) -> Outcome<Index> {
     let settings = index_settings(embedder).map_err(Failure::internal)?;
-    let opened = Index::open(folder, settings.clone()).map_err(Failure::from).and_then(|mut index| {
+    let opened = Index::open(folder, settings).map_err(Failure::from).and_then(|mut index| {
         if let Some(head) = head {
             catch_up(&mut index, repository, head, embedder)?;
         }
@@ -50,16 +50,26 @@ pub(super) fn open_index(
         other => {
             let reason = other.err().map_or_else(|| "the repository is empty".to_owned(), |error| error.to_string());
             tracing::warn!(index = %folder.display(), %reason, "making the index anew from git");
-            if folder.exists() {
-                std::fs::remove_dir_all(folder).map_err(Failure::internal)?;
-            }
-            let mut index = Index::open(folder, settings)?;
-            if let Some(head) = head {
-                catch_up(&mut index, repository, head, embedder)?;
-            }
-            Ok(index)
+            rebuilt_index(folder, repository, head, embedder)
         }
     }
+}
+
+/// Makes an index anew from git as of the head.
+pub(super) fn rebuilt_index(
+    folder: &Path,
+    repository: &Repository,
+    head: Option<CommitId>,
+    embedder: &dyn Embedder,
+) -> Outcome<Index> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(Failure::internal)?;
+    }
+    let mut index = Index::open(folder, index_settings(embedder).map_err(Failure::internal)?)?;
+    if let Some(head) = head {
+        catch_up(&mut index, repository, head, embedder)?;
+    }
+    Ok(index)
 }
 
 /// Applies what changed between the index's head and a commit.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use cuebase_retrieval::{Change, Index, Snapshot, Vocabulary};
+use cuebase_retrieval::{Change, Error as IndexError, Index, Snapshot, Vocabulary};
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
@@ -121,6 +121,33 @@ impl Namespace {
     /// The newest state that can be retrieved from.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// Reads from the newest snapshot. Where that shows the index to be damaged, it is made anew from git and read again.
+    pub fn read<T>(&self, read: impl Fn(&Snapshot) -> Result<T, IndexError>) -> Outcome<T> {
+        let snapshot = self.snapshot();
+        match read(&snapshot) {
+            Err(IndexError::Damaged(reason)) => {
+                tracing::warn!(account = %self.account, namespace = %self.name, %reason, "the index is damaged");
+                self.rebuild(&snapshot)?;
+                Ok(read(&self.snapshot())?)
+            }
+            read => Ok(read?),
+        }
+    }
+
+    /// Makes the index anew from git, unless that was done since a snapshot was taken.
+    fn rebuild(&self, damaged: &Arc<Snapshot>) -> Outcome<()> {
+        let mut inner = self.inner.lock();
+        if self.retired.load(Ordering::SeqCst) || !Arc::ptr_eq(damaged, &self.snapshot()) {
+            return Ok(());
+        }
+        let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
+        inner.doubtful = true;
+        inner.index = follow::rebuilt_index(&self.index_folder, &self.repository, head, self.embedder.as_ref())?;
+        inner.index.publish_to(Arc::clone(&self.snapshot));
+        inner.doubtful = false;
+        Ok(())
     }
 
     /// The repository, for histories and old revisions.

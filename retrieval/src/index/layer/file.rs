@@ -1,0 +1,208 @@
+//! A layer's file, so that opening an index does not work through the log again.
+//!
+//! It is a function of the two logs alone:
+//!
+//! ```text
+//! "CBLAYER2" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
+//! ```
+
+use std::path::Path;
+
+use super::Layer;
+use super::inverted::Inverted;
+use super::lists::Lists;
+use crate::error::{Error, Result};
+use crate::index::log::Extent;
+
+const MAGIC: &[u8; 8] = b"CBLAYER2";
+/// Bytes before the checksummed part.
+const HEADER_BYTES: usize = 16;
+
+impl Layer {
+    /// Writes its file and removes those of the layers that it was merged from.
+    pub(crate) fn persist(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(self.file_name());
+        let new = folder.join("layer.new");
+        std::fs::write(&new, self.to_bytes()).map_err(Error::io("write", &new))?;
+        std::fs::rename(&new, &path).map_err(Error::io("replace", &path))?;
+        let inside = |(first, count): &(u32, usize)| {
+            (*first, *count) != (self.first, self.len())
+                && *first >= self.first
+                && *first as usize + count <= self.range().end as usize
+        };
+        for (first, count) in files(folder)?.into_iter().filter(inside) {
+            let old = folder.join(file_name(first, count));
+            std::fs::remove_file(&old).map_err(Error::io("remove", &old))?;
+        }
+        Ok(())
+    }
+
+    /// The layers in a folder's files that follow one another from the first document on and that `fits` approves of,
+    /// the longest where there is a choice. Any other file is removed: it can be made again.
+    pub(crate) fn read_all(folder: &Path, fits: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
+        let mut layers: Vec<Self> = Vec::new();
+        let mut found = files(folder)?;
+        found.sort_by_key(|(first, count)| (*first, std::cmp::Reverse(*count)));
+        for (first, count) in found {
+            let path = folder.join(file_name(first, count));
+            if layers.last().map_or(0, |last| last.range().end) == first {
+                let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+                match Self::from_bytes(&bytes) {
+                    Ok(layer) if (layer.first, layer.len()) == (first, count) && fits(&layer) => {
+                        layers.push(layer);
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        Ok(layers)
+    }
+
+    fn file_name(&self) -> String {
+        file_name(self.first, self.len())
+    }
+
+    /// The file's bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer(Vec::with_capacity(HEADER_BYTES + self.inverted.documents.len() * 6 + self.len() * 200));
+        out.0.extend_from_slice(MAGIC);
+        out.0.extend_from_slice(&[0; HEADER_BYTES - MAGIC.len()]);
+        for number in
+            [u64::from(self.first), self.vectors.range.start, self.vectors.range.end, u64::from(self.vectors.checksum)]
+        {
+            out.0.extend_from_slice(&number.to_le_bytes());
+        }
+        out.array(&self.path, u64::to_le_bytes);
+        out.array(&self.session, u64::to_le_bytes);
+        self.times.iter().for_each(|column| out.array(column, i64::to_le_bytes));
+        out.array(&self.hidden_from, i64::to_le_bytes);
+        out.array(&self.frames, u64::to_le_bytes);
+        out.array(&self.rows, u32::to_le_bytes);
+        out.array(&self.words, u32::to_le_bytes);
+        out.array(&self.length, u32::to_le_bytes);
+        out.array(&self.flags, |v| [v]);
+        for lists in [&self.speaker, &self.entities, &self.links] {
+            out.array(&lists.starts, u32::to_le_bytes);
+            out.array(&lists.values, u64::to_le_bytes);
+        }
+        out.array(&self.tokens.starts, u32::to_le_bytes);
+        out.array(&self.tokens.values, u16::to_le_bytes);
+        out.array(&self.inverted.terms, u64::to_le_bytes);
+        out.array(&self.inverted.starts, u32::to_le_bytes);
+        out.array(&self.inverted.documents, u32::to_le_bytes);
+        out.array(&self.inverted.counts, |v| [v]);
+        let checksum = crc32fast::hash(&out.0[HEADER_BYTES..]);
+        out.0[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&checksum.to_le_bytes());
+        out.0
+    }
+
+    /// Reads what [`Layer::to_bytes`] wrote. A file whose checksum fits was written by this code.
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let damaged = || Error::Damaged("a layer's file is not whole".into());
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let (checksum, rest) = rest.split_at_checked(HEADER_BYTES - MAGIC.len()).ok_or_else(damaged)?;
+        if crc32fast::hash(rest).to_le_bytes() != checksum[..4] {
+            return Err(damaged());
+        }
+        let mut from = Reader(rest);
+        let lists = |from: &mut Reader<'_>| -> Result<Lists<u64>> {
+            Ok(Lists { starts: from.array(u32::from_le_bytes)?, values: from.array(u64::from_le_bytes)? })
+        };
+        let first = from.number()? as u32;
+        let extent = |from: &mut Reader<'_>| -> Result<Extent> {
+            Ok(Extent { range: from.number()?..from.number()?, checksum: from.number()? as u32 })
+        };
+        Ok(Self {
+            first,
+            vectors: extent(&mut from)?,
+            path: from.array(u64::from_le_bytes)?,
+            session: from.array(u64::from_le_bytes)?,
+            times: [from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?],
+            hidden_from: from.array(i64::from_le_bytes)?,
+            frames: from.array(u64::from_le_bytes)?,
+            rows: from.array(u32::from_le_bytes)?,
+            words: from.array(u32::from_le_bytes)?,
+            length: from.array(u32::from_le_bytes)?,
+            flags: from.array(|[byte]| byte)?,
+            speaker: lists(&mut from)?,
+            entities: lists(&mut from)?,
+            links: lists(&mut from)?,
+            tokens: Lists { starts: from.array(u32::from_le_bytes)?, values: from.array(u16::from_le_bytes)? },
+            inverted: Inverted {
+                terms: from.array(u64::from_le_bytes)?,
+                starts: from.array(u32::from_le_bytes)?,
+                documents: from.array(u32::from_le_bytes)?,
+                counts: from.array(|[byte]| byte)?,
+            },
+        })
+    }
+}
+
+fn file_name(first: u32, count: usize) -> String {
+    format!("layer-{first}-{count}")
+}
+
+/// First document and count of every layer's file in a folder.
+fn files(folder: &Path) -> Result<Vec<(u32, usize)>> {
+    let mut files = Vec::new();
+    for file in std::fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let name = file.map_err(Error::io("list", folder))?.file_name();
+        let numbers = name.to_str().and_then(|name| name.strip_prefix("layer-")?.split_once('-'));
+        let numbers = numbers.and_then(|(first, count)| Some((first.parse().ok()?, count.parse().ok()?)));
+        files.extend(numbers);
+    }
+    Ok(files)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn array<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        self.0.extend_from_slice(&((values.len() * N) as u64).to_le_bytes());
+        self.0.extend(values.iter().flat_map(|value| bytes(*value)));
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take(&mut self, bytes: usize) -> Result<&[u8]> {
+        let short = || Error::Damaged("a layer's file is cut short".into());
+        let (taken, rest) = self.0.split_at_checked(bytes).ok_or_else(short)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<u64> {
+        let mut number = [0; 8];
+        number.copy_from_slice(self.take(8)?);
+        Ok(u64::from_le_bytes(number))
+    }
+
+    fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
+        let bytes = self.number()? as usize;
+        let (elements, _) = self.take(bytes)?.as_chunks::<N>();
+        Ok(elements.iter().map(|element| value(*element)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::layer::tests::two;
+
+    #[test]
+    fn a_file_is_read_back_and_a_flipped_bit_is_seen() {
+        let layer = two();
+        let mut bytes = layer.to_bytes();
+        assert_eq!(Layer::from_bytes(&bytes).expect("reads"), layer);
+        for at in [0, 9, 40, bytes.len() - 1] {
+            bytes[at] ^= 4;
+            assert!(Layer::from_bytes(&bytes).is_err(), "{at}");
+            bytes[at] ^= 4;
+        }
+        assert!(Layer::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+    }
+}
