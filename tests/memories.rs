@@ -36,7 +36,11 @@ fn a_conversation_goes_in_and_the_right_memory_comes_out() {
     assert!(hit["created_at"].is_string() && hit["updated_at"].is_string() && hit["expires_at"].is_null());
     assert!((0.0..=1.0).contains(&hit["score"].as_f64().expect("a score")));
     assert!(hit["cues"].as_array().expect("cues").contains(&json!("Where did you spend the holidays?")));
-    assert_eq!(hit["sources"], json!([{"session_id": "s1", "message": 1}]));
+    assert!(
+        hit["content"].as_str().expect("content").ends_with("\n\n> Ann: Where did you spend the holidays?\n"),
+        "a question stands with its answer: {hit}"
+    );
+    assert_eq!(hit["sources"], json!([{"session_id": "s1", "message": 0}, {"session_id": "s1", "message": 1}]));
     assert_eq!(hit["revisions"].as_array().expect("revisions").len(), 1);
     assert!(hit["last_diff"].as_str().expect("a diff").contains("+# Bo: We hiked"));
     assert!(hit["relations"].is_array() && hit["path"].as_str().expect("a path").ends_with(".md"));

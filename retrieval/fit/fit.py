@@ -8,6 +8,7 @@
 Logistic regression with a ridge on standardised features, by Newton's method. The figures printed are cross-validated:
 each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them. Beside the whole
 conversations the file holds parts of them as small namespaces; they take part in the fit and are judged apart.
+Questions without an answer (found is "-") take part with a weight of their own and are judged by their best score.
 """
 import argparse
 import sys
@@ -66,6 +67,10 @@ def calibration_error(scores, y):
 
 def judge(scores, kept, questions, words, found, y):
     """The figures of `cuebase eval` over the kept candidates in the file."""
+    refused = np.array([f == "-" for f in found])
+    unanswered = best_scores(scores, questions, kept & refused)
+    kept = kept & ~refused
+    answered = best_scores(scores, questions, kept)
     scores, questions, words, y = scores[kept], questions[kept], words[kept], y[kept]
     found = [found[i] for i in np.flatnonzero(kept)]
     out = {"recall@24": [], "mrr": [], **{f"recall@{b}w": [] for b in BUDGETS}}
@@ -91,14 +96,22 @@ def judge(scores, kept, questions, words, found, y):
     figures = {k: float(np.mean(v)) for k, v in out.items()}
     figures["auc"] = auc(scores[top], y[top])
     figures["ece"] = calibration_error(scores[top], y[top])
+    figures["best, answered"], figures["best, unanswered"] = answered, unanswered
     return figures
 
 
-def cross_validated(x, y, samples, ridge):
+def best_scores(scores, questions, kept):
+    """The mean of the questions' best scores."""
+    best = np.zeros(questions.max() + 1)
+    np.maximum.at(best, questions[kept], scores[kept])
+    return float(best[np.unique(questions[kept])].mean()) if kept.any() else float("nan")
+
+
+def cross_validated(x, y, samples, ridge, weight):
     scores = np.zeros(len(y))
     for sample in np.unique(samples):
         held = samples == sample
-        c, b = fit(x[~held], y[~held], ridge)
+        c, b = fit(x[~held], y[~held], ridge, weight[~held])
         scores[held] = 1 / (1 + np.exp(-(x[held] @ c + b)))
     return scores
 
@@ -112,10 +125,12 @@ def main():
     parser.add_argument("features")
     parser.add_argument("--out")
     parser.add_argument("--ridge", type=float, default=100.0)
+    parser.add_argument("--unanswered", type=float, default=0.2, help="what a question without an answer weighs")
     parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
     a = parser.parse_args()
     names, samples, sessions, questions, words, found, x, y = read(a.features)
     print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
+    weight = np.where([f == "-" for f in found], a.unanswered, 1.0)
     sizes = {"one session": sessions == 1, "up to four": (sessions > 1) & (sessions <= 4), "whole": sessions > 4}
 
     def report(label, scores):
@@ -123,12 +138,12 @@ def main():
             if kept.any():
                 show(f"{label}, {size}", judge(scores, kept, questions, words, found, y))
 
-    report("cross-validated", cross_validated(x, y, samples, a.ridge))
+    report("cross-validated", cross_validated(x, y, samples, a.ridge, weight))
     if a.ablate:
         for n, name in enumerate(names):
             kept = [i for i in range(len(names)) if i != n]
-            report("without " + name, cross_validated(x[:, kept], y, samples, a.ridge))
-    c, b = fit(x, y, a.ridge)
+            report("without " + name, cross_validated(x[:, kept], y, samples, a.ridge, weight))
+    c, b = fit(x, y, a.ridge, weight)
     report("fitted on all", 1 / (1 + np.exp(-(x @ c + b))))
     if a.out:
         with open(a.out, "w") as f:

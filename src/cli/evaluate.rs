@@ -51,9 +51,7 @@ pub(super) fn evaluate(options: &Options) -> anyhow::Result<()> {
     progress.finish_and_clear();
     if let Some(out) = &mut features {
         // Small namespaces too, so that the fit does not learn the size of large ones. Not part of the report.
-        let mut apart = measure::Figures { rows: Vec::new(), ..measure::Figures::default() };
-        std::mem::swap(&mut apart.rows, &mut figures.rows);
-        let reported = apart.rows.len();
+        let mut apart = figures.continued();
         for (number, window) in
             samples.iter().flat_map(|sample| WINDOWS.map(|w| sample.windows(w))).flatten().enumerate()
         {
@@ -62,8 +60,6 @@ pub(super) fn evaluate(options: &Options) -> anyhow::Result<()> {
             let _ = std::fs::remove_dir_all(&folder);
             measured.with_context(|| format!("a part of conversation {}", window.id))?;
         }
-        apart.rows.truncate(reported);
-        figures.rows = apart.rows;
     }
     if let Some(mut file) = features {
         file.flush()?;

@@ -18,7 +18,12 @@ pub struct Sample {
     pub turns: HashMap<String, String>,
     /// What is asked.
     pub questions: Vec<Question>,
+    /// Questions about what was said elsewhere, so that nothing here answers them.
+    pub astray: Vec<Question>,
 }
+
+/// Of so many questions about something else, one is put to a conversation.
+const ASTRAY_SHARE: usize = 4;
 
 /// A question.
 #[derive(Clone)]
@@ -45,11 +50,15 @@ impl Sample {
             let answerable = |question: &&Question| {
                 question.category != 5 && !question.evidence.is_empty() && question.evidence.iter().all(inside)
             };
+            let elsewhere = |question: &&Question| {
+                question.category != 5 && !question.evidence.is_empty() && !question.evidence.iter().any(inside)
+            };
             windows.push(Self {
                 id: self.id.clone(),
                 sessions: part.to_vec(),
                 turns: self.turns.clone(),
                 questions: self.questions.iter().filter(answerable).cloned().collect(),
+                astray: self.questions.iter().filter(elsewhere).step_by(ASTRAY_SHARE).cloned().collect(),
             });
         }
         windows
@@ -60,7 +69,18 @@ impl Sample {
 pub fn read(path: &Path) -> anyhow::Result<Vec<Sample>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let samples: Vec<Value> = serde_json::from_str(&text).context("the file is no JSON array of conversations")?;
-    samples.iter().enumerate().map(|(n, value)| sample(value).with_context(|| format!("conversation {n}"))).collect()
+    let samples = samples.iter().enumerate();
+    let samples = samples.map(|(n, value)| sample(value).with_context(|| format!("conversation {n}")));
+    let mut samples = samples.collect::<anyhow::Result<Vec<Sample>>>()?;
+    // Each conversation is also asked what the next one answers.
+    for n in 0..samples.len() {
+        let next = (n + 1) % samples.len();
+        if next != n {
+            let answerable = samples[next].questions.iter().filter(|question| question.category != 5);
+            samples[n].astray = answerable.step_by(ASTRAY_SHARE).cloned().collect();
+        }
+    }
+    Ok(samples)
 }
 
 fn sample(value: &Value) -> anyhow::Result<Sample> {
@@ -95,7 +115,7 @@ fn sample(value: &Value) -> anyhow::Result<Sample> {
         category: question["category"].as_u64().unwrap_or_default(),
         evidence: evidence(&question["evidence"], &turns),
     });
-    Ok(Sample { id, sessions, questions: questions.collect(), turns })
+    Ok(Sample { id, sessions, questions: questions.collect(), turns, astray: Vec::new() })
 }
 
 /// Turn ids like `D3:14`, also where several stand in one text; ids of no turn are left out.

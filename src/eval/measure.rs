@@ -21,6 +21,8 @@ const LIMIT: usize = 24;
 const HITS_MAX: usize = 200;
 /// A turn counts as found when this part of its content words stands in one hit.
 const THRESHOLD: f64 = 0.8;
+/// What stands for the evidence found where there is none to find, in the features file.
+const REFUSED: &str = "-";
 /// Bins of the calibration error.
 const BINS: usize = 10;
 
@@ -50,8 +52,14 @@ pub struct Figures {
     pub rows: Vec<Row>,
     /// Score and relevance of every hit within the default limit.
     pub scored: Vec<(f32, bool)>,
-    /// The best score of every question that has no answer in the conversation.
+    /// The best score of every question that has an answer.
+    pub answerable: Vec<f32>,
+    /// Of every question of category 5: about this conversation, with a premise that does not hold.
     pub unanswerable: Vec<f32>,
+    /// Of every question about something else.
+    pub astray: Vec<f32>,
+    /// Questions whose candidates' features were written.
+    numbered: usize,
 }
 
 /// The lowercase words of a text that are no stop words.
@@ -76,6 +84,9 @@ pub fn measure(
         let hits = ask(&snapshot, &question.text, embedder)?;
         if question.category == 5 {
             figures.unanswerable.extend(hits.first().map(|hit| hit.score));
+            if let Some(out) = features.as_deref_mut() {
+                write_features(out, sample, figures.next_number(), &hits, |_| REFUSED.to_owned())?;
+            }
             continue;
         }
         let evidence: Vec<Vec<String>> = question
@@ -88,20 +99,39 @@ pub fn measure(
             continue;
         }
         let (row, relevant) = judge(&hits, &evidence, question.category);
+        figures.answerable.extend(hits.first().map(|hit| hit.score));
         for (hit, relevant) in hits.iter().zip(&relevant).take(LIMIT) {
             figures.scored.push((hit.score, relevant.iter().any(|found| *found)));
         }
         if let Some(out) = features.as_deref_mut() {
-            for (hit, relevant) in hits.iter().zip(&relevant) {
-                let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
-                let words = hit.memory.content.split_whitespace().count();
-                let found: Vec<&str> = relevant.iter().map(|found| if *found { "1" } else { "0" }).collect();
-                let (question, found) = (figures.rows.len(), found.join(""));
-                let sessions = sample.sessions.len();
-                writeln!(out, "{}\t{sessions}\t{question}\t{words}\t{found}\t{}", sample.id, values.join("\t"))?;
-            }
+            let found = |n: usize| relevant[n].iter().map(|found| if *found { "1" } else { "0" }).collect();
+            write_features(out, sample, figures.next_number(), &hits, found)?;
         }
         figures.rows.push(row);
+    }
+    for question in &sample.astray {
+        let hits = ask(&snapshot, &question.text, embedder)?;
+        figures.astray.extend(hits.first().map(|hit| hit.score));
+        if let Some(out) = features.as_deref_mut() {
+            write_features(out, sample, figures.next_number(), &hits, |_| REFUSED.to_owned())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a line for every candidate of a question; `found` says which evidence each holds.
+fn write_features(
+    out: &mut dyn Write,
+    sample: &Sample,
+    question: usize,
+    hits: &[Hit],
+    found: impl Fn(usize) -> String,
+) -> std::io::Result<()> {
+    let (id, sessions) = (&sample.id, sample.sessions.len());
+    for (n, hit) in hits.iter().enumerate() {
+        let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
+        let words = hit.memory.content.split_whitespace().count();
+        writeln!(out, "{id}\t{sessions}\t{question}\t{words}\t{}\t{}", found(n), values.join("\t"))?;
     }
     Ok(())
 }
@@ -207,9 +237,25 @@ impl Figures {
             let sum: f64 = rows.iter().map(|row| row.within_words[1]).sum();
             report.push((format!("recall@2000w, category {category}"), sum / rows.len().max(1) as f64));
         }
-        let unanswerable = self.unanswerable.iter().map(|score| f64::from(*score)).sum::<f64>();
-        report.push(("best score without an answer".to_owned(), unanswerable / self.unanswerable.len().max(1) as f64));
+        for (name, scores) in [
+            ("best score, answerable", &self.answerable),
+            ("best score, category 5", &self.unanswerable),
+            ("best score, about something else", &self.astray),
+        ] {
+            let sum: f64 = scores.iter().map(|score| f64::from(*score)).sum();
+            report.push((name.to_owned(), sum / scores.len().max(1) as f64));
+        }
         report
+    }
+
+    /// Empty figures that go on numbering questions where these stopped.
+    pub fn continued(&self) -> Self {
+        Self { numbered: self.numbered, ..Self::default() }
+    }
+
+    fn next_number(&mut self) -> usize {
+        self.numbered += 1;
+        self.numbered
     }
 }
 

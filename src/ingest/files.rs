@@ -61,7 +61,11 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         occurred_at: Some(draft.occurred.at),
         occurred_precision: Some(draft.occurred.precision),
         occurred_source: Some(draft.occurred_source),
-        sources: vec![Source { session_id: conversation.session_id.clone(), message: draft.message as u64 }],
+        sources: draft
+            .messages
+            .iter()
+            .map(|message| Source { session_id: conversation.session_id.clone(), message: *message as u64 })
+            .collect(),
         relations: draft.links.iter().filter_map(relation).collect(),
         ..FrontMatter::default()
     };

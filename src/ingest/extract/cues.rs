@@ -1,7 +1,6 @@
 //! The cues of a statement: what should bring it to mind.
 
-use super::small_talk::is_filler;
-use super::statements::{last_question, sentences};
+use super::statements::{last_question, sentences, telling_words};
 
 /// Sentences that get a cue of their own, at most.
 const SENTENCES_MAX: usize = 4;
@@ -33,12 +32,6 @@ pub fn of_markdown(body: &str) -> Vec<String> {
     cues.retain(|cue| !cue.is_empty());
     cues.dedup();
     cues
-}
-
-fn telling_words(sentence: &str) -> usize {
-    let folded = cuebase_retrieval::fold(sentence);
-    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    words.filter(|word| word.chars().count() > 2 && !is_filler(word)).count()
 }
 
 fn flat(text: &str) -> String {

@@ -1,5 +1,7 @@
 //! What is not worth a memory: greetings, thanks, reactions.
 
+use super::statements::telling_words;
+
 /// Words that carry no news on their own, folded.
 const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening thanks thank thx cheers welcome please \
     sorry ok okay sure yes yeah yep yup nope nah wow whoa oh ah aw aww haha hahaha lol omg hmm hm um uh well so cool nice \
@@ -19,9 +21,7 @@ pub fn is_small_talk(statement: &str, answers: bool) -> bool {
     if statement.chars().any(|c| c.is_ascii_digit()) || statement.contains("```") {
         return false;
     }
-    let folded = cuebase_retrieval::fold(statement);
-    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let telling = words.filter(|word| word.chars().count() > 2 && !is_filler(word)).count();
+    let telling = telling_words(statement);
     // Scripts without spaces come as one long word; a sentence of them is never courtesy by this measure.
     let dense = statement.chars().filter(|c| !c.is_ascii()).count() > 12;
     !dense && telling < if answers { 1 } else { 2 }

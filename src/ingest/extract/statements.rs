@@ -2,12 +2,16 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::small_talk::is_filler;
+
 /// A turn of up to so many words stays whole.
 const WHOLE_WORDS_MAX: usize = 110;
 /// A long turn is cut into statements of about so many words, at sentence ends.
 const STATEMENT_WORDS: usize = 70;
 /// A procedure stays whole up to so many words.
 const PROCEDURE_WORDS_MAX: usize = 400;
+/// A turn only asks when it holds at most so many telling words beside its questions.
+const BESIDE_WORDS_MAX: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
@@ -54,6 +58,20 @@ pub fn sentences(text: &str) -> Vec<&str> {
 pub fn last_question(text: &str) -> Option<String> {
     let asks = |sentence: &&&str| sentence.ends_with('?') && words(sentence) >= 3;
     sentences(text).iter().rev().find(asks).map(|sentence| (*sentence).to_owned())
+}
+
+/// Whether a text asks and says next to nothing else.
+pub fn only_asks(text: &str) -> bool {
+    let (asking, beside): (Vec<&str>, Vec<&str>) = sentences(text).into_iter().partition(|s| s.ends_with('?'));
+    let telling: usize = beside.into_iter().map(telling_words).sum();
+    asking.into_iter().any(|sentence| words(sentence) >= 3) && telling <= BESIDE_WORDS_MAX
+}
+
+/// The words of a text that carry a subject.
+pub fn telling_words(text: &str) -> usize {
+    let folded = cuebase_retrieval::fold(text);
+    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.filter(|word| word.chars().count() > 2 && !is_filler(word)).count()
 }
 
 /// The body of a memory: the speaker and the lead sentence as its title, the rest below.
@@ -131,6 +149,16 @@ mod tests {
     fn steps_are_seen() {
         assert!(is_procedure("To deploy:\n1. build\n2. push\n3. restart"));
         assert!(!is_procedure("In 2023. I moved.\n"));
+    }
+
+    #[test]
+    fn a_turn_that_only_asks_is_told_from_one_that_tells() {
+        for asks in ["What did you paint last week?", "Wow, great! Where is the harbour fair held?"] {
+            assert!(only_asks(asks), "{asks}");
+        }
+        for tells in ["Really?", "I sold my old boat to Ann. What about yours?", "We paint every week.", ""] {
+            assert!(!only_asks(tells), "{tells}");
+        }
     }
 
     #[test]
