@@ -12,8 +12,11 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
     pub(crate) key: String,
+    #[allow(dead_code, reason = "not every bench starts its server again")]
+    pub(crate) folder: std::path::PathBuf,
 }
 
+#[allow(dead_code, reason = "each bench uses what it measures with")]
 impl Server {
     pub(crate) fn start(folder: &std::path::Path) -> io::Result<Self> {
         let data = folder.join("data");
@@ -34,7 +37,22 @@ impl Server {
             }
         }
         let key = Command::new(binary).args(["keys", "create", "--data"]).arg(&data).output()?;
-        Ok(Self { child, address, key: String::from_utf8_lossy(&key.stdout).trim().to_owned() })
+        let key = String::from_utf8_lossy(&key.stdout).trim().to_owned();
+        Ok(Self { child, address, key, folder: folder.to_path_buf() })
+    }
+
+    /// Resident memory in MiB, as Linux tells; not a number elsewhere.
+    pub(crate) fn resident_mib(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        kib.map_or(f64::NAN, |kib| kib / 1024.0)
+    }
+
+    /// Ends the server as an operator would, and waits for it.
+    pub(crate) fn terminate(mut self) {
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
     }
 }
 

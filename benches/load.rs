@@ -1,0 +1,283 @@
+//! A real server under load over HTTP: ingestion, freshness, direct writes, retrievals with 1 and 20 clients with and
+//! without a filter, a cold start, memory. Beside it the floor of a server that only answers (may_minihttp, the same
+//! client, the same bytes).
+//!
+//! ```sh
+//! cargo bench --bench load                            # 10,000 messages
+//! cargo bench --bench load -- --messages 100000       # more
+//! cargo bench --bench load -- --messages 100000 --data FOLDER   # kept, and used again when it is there
+//! ```
+//!
+//! Absolute times depend on the machine; quote the ratio to the floor of the same run.
+
+#![allow(clippy::print_stdout, reason = "a bench prints its figures")]
+
+mod corpus;
+mod loopback;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Parser;
+use corpus::Corpus;
+use loopback::{Client, Floor, Server};
+use serde_json::{Value, json};
+
+/// Messages of a conversation, as the corpus is sent.
+const CONVERSATION: usize = 20;
+/// Retrievals of each measurement.
+const REQUESTS: usize = 4000;
+/// Writes whose way to a retrieval is timed.
+const WRITES: usize = 50;
+/// One conversation in so many has the tag that the filter asks for.
+const TAGGED: usize = 100;
+
+/// Puts a real server under load and prints what it took.
+#[derive(Parser)]
+struct Options {
+    /// Messages to ingest before anything is asked
+    #[arg(long, default_value_t = 10_000)]
+    messages: usize,
+    /// A data folder to keep and to use again
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Given by cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+    /// Given by `cargo test --benches`: nothing is measured then
+    #[arg(long, hide = true)]
+    test: bool,
+}
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    if options.test {
+        return Ok(());
+    }
+    let temporary = tempfile::tempdir()?;
+    let folder = options.data.as_deref().unwrap_or(temporary.path());
+    std::fs::create_dir_all(folder)?;
+    let began = Instant::now();
+    let mut server = Server::start(folder)?;
+    println!("start to listening: {:.0} ms; resident {:.0} MiB", ms(began), server.resident_mib());
+    if !folder.join("filled").exists() {
+        fill(&server, options.messages)?;
+        std::fs::write(folder.join("filled"), "")?;
+        server = server.restart()?;
+    }
+    cold(&server)?;
+    let mut client = Client::connect(&server.address, &server.key)?;
+    println!("202 to retrievable, three messages: {}", Spread::of(freshness(&mut client)?));
+    println!("direct write, call to visible: {}", Spread::of(direct_writes(&mut client)?));
+
+    let reply = client.send("GET", &query(&mut Corpus::new(1), ""), "")?.1;
+    let floor = Floor::start(reply)?;
+    for (what, filter) in [("retrieve", ""), ("retrieve through a filter of 1 %", "&tags=rare")] {
+        for clients in [1, 20] {
+            let asked = Load { address: &server.address, key: &server.key, clients, filter };
+            println!("{what}, {clients} clients: {}", asked.run()?);
+        }
+    }
+    for clients in [1, 20] {
+        let asked = Load { address: &floor.address, key: "none", clients, filter: "" };
+        println!("floor of the same bytes, {clients} clients: {}", asked.run()?);
+    }
+    writes_beside_reads(&server)?;
+    println!("resident {:.0} MiB", server.resident_mib());
+    Ok(())
+}
+
+/// Sends the corpus and waits until the last of it can be retrieved.
+fn fill(server: &Server, messages: usize) -> io::Result<()> {
+    let mut client = Client::connect(&server.address, &server.key)?;
+    client.send("POST", "/v1/namespaces", "{\"name\":\"bench\"}")?;
+    let mut corpus = Corpus::new(7);
+    let conversations = messages.div_ceil(CONVERSATION);
+    // Ten parts, so that one can see whether the last is as quick as the first.
+    let part = conversations.div_ceil(10).max(1);
+    let whole = Instant::now();
+    let mut began = Instant::now();
+    for n in 0..conversations {
+        let said = corpus.conversation(CONVERSATION);
+        let last = (n + 1) % part == 0 || n + 1 == conversations;
+        let mut turns: Vec<Value> =
+            said.into_iter().map(|(name, text)| json!({"role": "user", "name": name, "content": text})).collect();
+        if last {
+            turns.push(json!({"role": "user", "content": format!("The last crate is marked zz{n}qk on its side.")}));
+        }
+        let tags = if n % TAGGED == 0 { json!(["rare"]) } else { json!([]) };
+        let body = json!({"namespace": "bench", "session_id": format!("s{n}"), "tags": tags, "messages": turns});
+        let (status, reply) = client.send("POST", "/v1/memories", &body.to_string())?;
+        assert_eq!(status, 202, "{}", String::from_utf8_lossy(&reply));
+        if last {
+            let token = format!("zz{n}qk");
+            while !contains(&mut client, &format!("/v1/retrieve?namespace=bench&limit=3&q={token}"), &token)? {
+                // Asking all the time would be a load of its own.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            let count = (n % part + 1) * CONVERSATION;
+            println!("ingested {count} messages: {:.0} a second", count as f64 / began.elapsed().as_secs_f64());
+            began = Instant::now();
+        }
+    }
+    println!("ingestion as a whole: {:.0} messages a second", messages as f64 / whole.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The first answer of a server that was just started.
+fn cold(server: &Server) -> io::Result<()> {
+    let mut client = Client::connect(&server.address, &server.key)?;
+    let began = Instant::now();
+    let (_, reply) = client.send("GET", &query(&mut Corpus::new(3), ""), "")?;
+    let answer: Value = serde_json::from_slice(&reply).unwrap_or_default();
+    let state = if answer["cold_start"] == true { "cold" } else { "warm" };
+    println!("open and first answer ({state}): {:.0} ms; resident {:.0} MiB", ms(began), server.resident_mib());
+    Ok(())
+}
+
+/// Milliseconds from the `202` until a retrieval returns the new memory, asking again and again.
+fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
+    let mut times = Vec::new();
+    for n in 0..WRITES {
+        let token = marker(n);
+        let body = json!({"namespace": "bench", "messages": [
+            {"role": "user", "content": format!("Where is the {token} kept?")},
+            {"role": "assistant", "content": format!("The {token} is kept in the museum cellar.")},
+            {"role": "user", "content": "I moved it there last Friday with Tom."}]});
+        let (status, reply) = client.send("POST", "/v1/memories", &body.to_string())?;
+        assert_eq!(status, 202, "{}", String::from_utf8_lossy(&reply));
+        let began = Instant::now();
+        while !contains(client, &format!("/v1/retrieve?namespace=bench&limit=5&q={token}"), &token)? {}
+        times.push(ms(began));
+    }
+    Ok(times)
+}
+
+/// Milliseconds that a write by path takes until a retrieval returns it.
+fn direct_writes(client: &mut Client) -> io::Result<Vec<f64>> {
+    let mut times = Vec::new();
+    for n in 0..WRITES {
+        let token = marker(n);
+        let body = json!({"namespace": "bench", "content": format!("# The {token}\n\nIt stands on the shelf.\n")});
+        let began = Instant::now();
+        let (status, reply) = client.send("POST", &format!("/v1/memories/facts/bench/{token}.md"), &body.to_string())?;
+        assert!(matches!(status, 200 | 201), "{}", String::from_utf8_lossy(&reply));
+        assert!(contains(client, &format!("/v1/retrieve?namespace=bench&limit=5&q={token}"), &token)?);
+        times.push(ms(began));
+    }
+    Ok(times)
+}
+
+/// How soon a write is seen while 20 clients read.
+fn writes_beside_reads(server: &Server) -> io::Result<()> {
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let times = std::thread::scope(|scope| {
+        for reader in 0..20 {
+            let done = &done;
+            scope.spawn(move || -> io::Result<()> {
+                let mut client = Client::connect(&server.address, &server.key)?;
+                let mut corpus = Corpus::new(1000 + reader);
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    client.send("GET", &query(&mut corpus, ""), "")?;
+                }
+                Ok(())
+            });
+        }
+        let times = Client::connect(&server.address, &server.key).and_then(|mut client| freshness(&mut client));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        times
+    });
+    println!("202 to retrievable while 20 clients read: {}", Spread::of(times?));
+    Ok(())
+}
+
+/// Retrievals split over clients.
+struct Load<'a> {
+    address: &'a str,
+    key: &'a str,
+    clients: usize,
+    filter: &'a str,
+}
+
+impl Load<'_> {
+    fn run(&self) -> io::Result<String> {
+        let began = Instant::now();
+        let results: Vec<io::Result<(Vec<f64>, usize)>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.clients).map(|client| scope.spawn(move || self.client(client))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let seconds = began.elapsed().as_secs_f64();
+        let (mut times, mut errors) = (Vec::new(), 0);
+        for result in results {
+            let (own, failed) = result?;
+            times.extend(own);
+            errors += failed;
+        }
+        Ok(format!("{:.0} a second, {}, {errors} errors", times.len() as f64 / seconds, Spread::of(times)))
+    }
+
+    fn client(&self, number: usize) -> io::Result<(Vec<f64>, usize)> {
+        let mut connection = Client::connect(self.address, self.key)?;
+        let mut corpus = Corpus::new(100 + number as u64);
+        let (mut times, mut errors) = (Vec::new(), 0);
+        for _ in 0..REQUESTS / self.clients {
+            let path = query(&mut corpus, self.filter);
+            let began = Instant::now();
+            let (status, _) = connection.send("GET", &path, "")?;
+            times.push(ms(began));
+            errors += usize::from(status != 200);
+        }
+        Ok((times, errors))
+    }
+}
+
+fn query(corpus: &mut Corpus, filter: &str) -> String {
+    let question = corpus.question().replace(' ', "+").replace('?', "%3F");
+    format!("/v1/retrieve?namespace=bench{filter}&q={question}")
+}
+
+fn contains(client: &mut Client, path: &str, token: &str) -> io::Result<bool> {
+    let (_, reply) = client.send("GET", path, "")?;
+    Ok(String::from_utf8_lossy(&reply).contains(token))
+}
+
+/// A word that nothing else holds, also when a kept folder is measured again.
+fn marker(n: usize) -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("xy{}n{n}", now.as_nanos() % 1_000_000_007)
+}
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1000.0
+}
+
+/// Percentiles of milliseconds.
+struct Spread(Vec<f64>);
+
+impl Spread {
+    fn of(mut milliseconds: Vec<f64>) -> Self {
+        milliseconds.sort_by(f64::total_cmp);
+        Self(milliseconds)
+    }
+
+    fn at(&self, part: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        self.0.get((last as f64 * part) as usize).copied().unwrap_or(f64::NAN)
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms", self.at(0.5), self.at(0.99), self.at(0.999))
+    }
+}
+
+impl Server {
+    /// Ends the server and starts it on the same folder.
+    fn restart(self) -> io::Result<Self> {
+        let folder: PathBuf = self.folder.clone();
+        self.terminate();
+        Self::start(Path::new(&folder))
+    }
+}
