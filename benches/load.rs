@@ -161,7 +161,8 @@ fn direct_writes(client: &mut Client) -> io::Result<Vec<f64>> {
         let token = marker(n);
         let body = json!({"namespace": "bench", "content": format!("# The {token}\n\nIt stands on the shelf.\n")});
         let began = Instant::now();
-        let (status, reply) = client.send("POST", &format!("/v1/memories/facts/bench/{token}.md"), &body.to_string())?;
+        let (status, reply) =
+            client.send("POST", &format!("/v1/memories/facts/bench/{token}.md"), &body.to_string())?;
         assert!(matches!(status, 200 | 201), "{}", String::from_utf8_lossy(&reply));
         assert!(contains(client, &format!("/v1/retrieve?namespace=bench&limit=5&q={token}"), &token)?);
         times.push(ms(began));

@@ -5,30 +5,102 @@
 
 /// Subjects: things, then what is done with them.
 const TOPICS: [(&str, &str); 24] = [
-    ("sail mast harbour tide anchor regatta hull compass buoy rope keel galley lighthouse ferry", "sailed moored steered repaired varnished"),
-    ("violin bow concert rehearsal sonata quartet string encore rosin score conductor audience duet cello", "practised performed tuned recorded rehearsed"),
-    ("dough oven sourdough flour crust recipe yeast bakery loaf butter pastry cinnamon kitchen whisk", "baked kneaded tasted burned mixed"),
-    ("marathon sprint trainer knee finish coach stretch track mile pace blister medal hill sweat", "ran finished trained limped raced"),
-    ("tomato seedling greenhouse compost pruning orchard weed shovel tulip fertiliser hedge bean slug lawn", "planted watered harvested trimmed dug"),
-    ("server deployment database outage latency backup release bug container cluster log migration cache index", "deployed restarted debugged upgraded reverted"),
-    ("passport visa airport hostel luggage itinerary train museum souvenir border ticket embassy island hike", "booked packed visited missed explored"),
-    ("puppy leash vet kennel bark treat shelter collar walk vaccine fur whistle basket tail", "adopted walked groomed trained fed"),
-    ("canvas brush easel watercolour gallery portrait charcoal sketch palette frame sunset mural clay glaze", "painted sketched exhibited framed sold"),
-    ("mortgage budget savings invoice tax pension loan receipt insurance salary deposit rent refund audit", "paid saved transferred filed negotiated"),
-    ("telescope nebula eclipse comet planet lens tripod galaxy meteor observatory moon orbit aurora filter", "observed photographed tracked measured aligned"),
-    ("novel chapter publisher library poem editor draft bookshop plot essay character author manuscript review", "read wrote finished borrowed edited"),
-    ("guitar amplifier chord drummer festival stage lyrics album vinyl studio bassist tour microphone melody", "played composed joined mixed toured"),
-    ("therapy anxiety sleep meditation counsellor journal panic habit breathing retreat diagnosis support mood rest", "talked noticed cried rested tried"),
-    ("bicycle chain saddle brake helmet gear puncture trail pedal wheel mechanic bell pump basket", "cycled fixed oiled crashed bought"),
-    ("wedding bride bouquet invitation venue toast ring cake guest dance vow photographer aunt cousin", "married invited danced celebrated planned"),
-    ("hospital surgeon allergy prescription x-ray nurse fever bandage appointment clinic vaccine pharmacy wrist cough", "recovered examined prescribed scheduled fainted"),
-    ("chess opening gambit tournament rook clock opponent puzzle endgame club rating bishop draw trophy", "won lost studied resigned castled"),
-    ("camera shutter tripod darkroom exposure landscape wildlife album flash negative model lightroom heron fog", "photographed developed printed cropped captured"),
-    ("school teacher exam homework classroom semester scholarship lecture thesis campus tutor grade diploma seminar", "passed failed studied taught graduated"),
-    ("apartment landlord lease neighbour plumber boiler balcony elevator paint carpet attic basement key window", "moved rented painted repaired cleaned"),
-    ("robot sensor battery circuit motor solder drone code printer firmware wire antenna chip prototype", "built soldered programmed tested broke"),
-    ("coffee espresso roaster grinder bean filter mug barista aroma milk kettle cup cafe tasting", "brewed ordered roasted spilled tasted"),
-    ("election council petition volunteer charity fundraiser donation protest mayor meeting vote campaign shelter speech", "organised donated voted marched collected"),
+    (
+        "sail mast harbour tide anchor regatta hull compass buoy rope keel galley lighthouse ferry",
+        "sailed moored steered repaired varnished",
+    ),
+    (
+        "violin bow concert rehearsal sonata quartet string encore rosin score conductor audience duet cello",
+        "practised performed tuned recorded rehearsed",
+    ),
+    (
+        "dough oven sourdough flour crust recipe yeast bakery loaf butter pastry cinnamon kitchen whisk",
+        "baked kneaded tasted burned mixed",
+    ),
+    (
+        "marathon sprint trainer knee finish coach stretch track mile pace blister medal hill sweat",
+        "ran finished trained limped raced",
+    ),
+    (
+        "tomato seedling greenhouse compost pruning orchard weed shovel tulip fertiliser hedge bean slug lawn",
+        "planted watered harvested trimmed dug",
+    ),
+    (
+        "server deployment database outage latency backup release bug container cluster log migration cache index",
+        "deployed restarted debugged upgraded reverted",
+    ),
+    (
+        "passport visa airport hostel luggage itinerary train museum souvenir border ticket embassy island hike",
+        "booked packed visited missed explored",
+    ),
+    (
+        "puppy leash vet kennel bark treat shelter collar walk vaccine fur whistle basket tail",
+        "adopted walked groomed trained fed",
+    ),
+    (
+        "canvas brush easel watercolour gallery portrait charcoal sketch palette frame sunset mural clay glaze",
+        "painted sketched exhibited framed sold",
+    ),
+    (
+        "mortgage budget savings invoice tax pension loan receipt insurance salary deposit rent refund audit",
+        "paid saved transferred filed negotiated",
+    ),
+    (
+        "telescope nebula eclipse comet planet lens tripod galaxy meteor observatory moon orbit aurora filter",
+        "observed photographed tracked measured aligned",
+    ),
+    (
+        "novel chapter publisher library poem editor draft bookshop plot essay character author manuscript review",
+        "read wrote finished borrowed edited",
+    ),
+    (
+        "guitar amplifier chord drummer festival stage lyrics album vinyl studio bassist tour microphone melody",
+        "played composed joined mixed toured",
+    ),
+    (
+        "therapy anxiety sleep meditation counsellor journal panic habit breathing retreat diagnosis support mood rest",
+        "talked noticed cried rested tried",
+    ),
+    (
+        "bicycle chain saddle brake helmet gear puncture trail pedal wheel mechanic bell pump basket",
+        "cycled fixed oiled crashed bought",
+    ),
+    (
+        "wedding bride bouquet invitation venue toast ring cake guest dance vow photographer aunt cousin",
+        "married invited danced celebrated planned",
+    ),
+    (
+        "hospital surgeon allergy prescription x-ray nurse fever bandage appointment clinic vaccine pharmacy wrist cough",
+        "recovered examined prescribed scheduled fainted",
+    ),
+    (
+        "chess opening gambit tournament rook clock opponent puzzle endgame club rating bishop draw trophy",
+        "won lost studied resigned castled",
+    ),
+    (
+        "camera shutter tripod darkroom exposure landscape wildlife album flash negative model lightroom heron fog",
+        "photographed developed printed cropped captured",
+    ),
+    (
+        "school teacher exam homework classroom semester scholarship lecture thesis campus tutor grade diploma seminar",
+        "passed failed studied taught graduated",
+    ),
+    (
+        "apartment landlord lease neighbour plumber boiler balcony elevator paint carpet attic basement key window",
+        "moved rented painted repaired cleaned",
+    ),
+    (
+        "robot sensor battery circuit motor solder drone code printer firmware wire antenna chip prototype",
+        "built soldered programmed tested broke",
+    ),
+    (
+        "coffee espresso roaster grinder bean filter mug barista aroma milk kettle cup cafe tasting",
+        "brewed ordered roasted spilled tasted",
+    ),
+    (
+        "election council petition volunteer charity fundraiser donation protest mayor meeting vote campaign shelter speech",
+        "organised donated voted marched collected",
+    ),
 ];
 const PEOPLE: &str = "Amara Bastian Chiara Dmitri Elif Farid Greta Hiro Ines Jonas Katja Liam Mei Nadia Olek Priya Quentin \
     Rosa Samir Tove Umar Vera Wanda Xavier Yusuf Zofia Anton Bea Cyril Dora Emil Freya";

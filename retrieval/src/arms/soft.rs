@@ -4,28 +4,30 @@
 //! (Khattab and Zaharia, 2020) over vectors that know no context. It sees that "puppy" answers "dog" where the terms
 //! share nothing and the sum of all words hides it.
 
-use std::collections::HashMap;
-
 use super::lexical::idf;
-use crate::index::Table;
+use crate::index::{Document, Table};
 use crate::tokens::TokenVectors;
 
 /// A query is matched by its rarest pieces, at most so many.
 const TOKENS_MAX: usize = 24;
+/// Cosines stand in rows of a multiple of so many, so that they are compared several at a time.
+const LANES: usize = 8;
+/// A piece that was not met yet.
+const UNMET: u16 = u16::MAX;
 
 /// A query's pieces, with their cosines to the pieces met so far.
 pub(crate) struct SoftMatch<'a> {
-    table: &'a Table,
     vectors: &'a dyn TokenVectors,
     /// The query's pieces with their share of the weight.
     query: Vec<(u16, f32)>,
-    /// For each piece met, where its cosines begin: one for each of the query's pieces.
-    met: HashMap<u16, u32, ahash::RandomState>,
-    cosines: Vec<f32>,
+    /// For each piece of the vocabulary, the number of its row in `cosines`.
+    met: Vec<u16>,
+    /// A row for each piece met: its cosines to the query's pieces, then zeros.
+    cosines: Vec<[f32; LANES]>,
 }
 
 impl<'a> SoftMatch<'a> {
-    pub(crate) fn new(table: &'a Table, vectors: &'a dyn TokenVectors, query: &str) -> Self {
+    pub(crate) fn new(table: &Table, vectors: &'a dyn TokenVectors, query: &str) -> Self {
         let mut tokens = vectors.tokens(query);
         tokens.retain(|token| vectors.tells(*token));
         tokens.sort_unstable();
@@ -37,24 +39,25 @@ impl<'a> SoftMatch<'a> {
         query.truncate(TOKENS_MAX);
         let all: f32 = query.iter().map(|(_, weight)| weight).sum();
         query.iter_mut().for_each(|(_, weight)| *weight /= all);
-        Self { table, vectors, query, met: HashMap::default(), cosines: Vec::new() }
+        Self { vectors, query, met: vec![UNMET; vectors.vocabulary()], cosines: Vec::new() }
     }
 
     /// The weighted mean of the best cosines of a document's pieces, and that of their squares, from 0 to 1.
-    pub(crate) fn of(&mut self, document: u32) -> (f32, f32) {
-        let mut best = [0f32; TOKENS_MAX];
-        let width = self.query.len();
-        let Some(held) = self.table.document(document) else { return (0.0, 0.0) };
-        for token in held.tokens() {
-            let from = match self.met.get(token) {
-                Some(from) => *from as usize,
-                None => self.meet(*token),
+    pub(crate) fn of(&mut self, document: Document<'_>) -> (f32, f32) {
+        let mut best = [[0f32; LANES]; TOKENS_MAX / LANES];
+        let lanes = self.query.len().div_ceil(LANES);
+        for token in document.tokens() {
+            let row = match self.met.get(usize::from(*token)) {
+                Some(&UNMET) => self.meet(*token),
+                Some(row) => usize::from(*row),
+                None => continue,
             };
-            let cosines = &self.cosines[from..from + width];
-            best.iter_mut().zip(cosines).for_each(|(best, cosine)| *best = best.max(*cosine));
+            for (best, cosines) in best.iter_mut().zip(&self.cosines[row * lanes..(row + 1) * lanes]) {
+                best.iter_mut().zip(cosines).for_each(|(best, cosine)| *best = best.max(*cosine));
+            }
         }
         let (mut mean, mut squares) = (0.0, 0.0);
-        for ((_, weight), cosine) in self.query.iter().zip(best) {
+        for ((_, weight), cosine) in self.query.iter().zip(best.as_flattened()) {
             mean += weight * cosine;
             squares += weight * cosine * cosine;
         }
@@ -62,9 +65,17 @@ impl<'a> SoftMatch<'a> {
     }
 
     fn meet(&mut self, token: u16) -> usize {
-        let from = self.cosines.len();
-        self.cosines.extend(self.query.iter().map(|(wanted, _)| self.vectors.cosine(*wanted, token).min(1.0)));
-        self.met.insert(token, from as u32);
-        from
+        let lanes = self.query.len().div_ceil(LANES);
+        let row = self.cosines.len() / lanes.max(1);
+        for wanted in self.query.chunks(LANES) {
+            let mut cosines = [0.0; LANES];
+            let pairs = cosines.iter_mut().zip(wanted);
+            pairs.for_each(|(cosine, (wanted, _))| *cosine = self.vectors.cosine(*wanted, token).min(1.0));
+            self.cosines.push(cosines);
+        }
+        if let Some(met) = self.met.get_mut(usize::from(token)) {
+            *met = row as u16;
+        }
+        row
     }
 }

@@ -12,7 +12,7 @@ use crate::memory::Millis;
 /// A layer does not grow past so many documents, so that a merge never holds a write up for long.
 const LAYER_DOCUMENTS_MAX: usize = 1 << 16;
 /// About so many memories stand for all of them where a spread is asked for.
-const SAMPLE: usize = 512;
+const SAMPLE: usize = 256;
 /// No document.
 const NONE: u32 = u32::MAX;
 

@@ -1,83 +1,75 @@
 /// The intercept of the fit.
-const INTERCEPT: f32 = -9.78;
+const INTERCEPT: f32 = -9.782;
 /// One coefficient a feature, in the order of their names.
-const COEFFICIENTS: [f32; 39] = [
+const COEFFICIENTS: [f32; 35] = [
     // bm25_of_ceiling
-    -1.8991,
+    -1.8656,
     // bm25_of_best
-    0.0652,
+    0.0918,
     // cosine
-    1.9108,
+    1.9423,
     // cosine_of_best
-    0.5349,
+    0.5692,
     // cosine_standardised
-    0.5933,
+    0.5489,
     // agreement
-    0.1300,
+    0.1169,
     // previous_bm25
-    0.5952,
+    0.7138,
     // previous_cosine
-    1.5443,
+    1.5640,
     // next_bm25
-    -0.0219,
+    -0.0809,
     // next_cosine
-    0.7538,
-    // second_previous_bm25
-    0.7047,
-    // second_previous_cosine
-    -0.1514,
-    // second_next_bm25
-    -0.3512,
-    // second_next_cosine
-    0.3730,
+    0.8151,
     // session_bm25
-    -0.0121,
+    0.1251,
     // session_cosine
-    0.2501,
+    0.3384,
     // speaker_named
-    1.0370,
+    1.0423,
     // other_speaker_named
-    -1.4328,
+    -1.4458,
     // entity_named
-    0.1007,
+    0.0830,
     // length
-    2.4024,
+    2.2779,
     // asks
-    -0.2168,
+    -0.2529,
     // previous_asks
-    0.2336,
+    0.2602,
     // query_terms
-    -0.1161,
+    -0.0931,
     // lexical_rank
-    1.5164,
+    1.4779,
     // cue_rank
-    0.7078,
+    0.6754,
     // coverage
-    -0.2762,
+    -0.3013,
     // coverage_with_previous
-    0.6122,
+    0.6128,
     // coverage_with_neighbours
-    0.9093,
+    0.8930,
     // coverage_of_session
-    0.9359,
+    0.9569,
     // rarest_term
-    0.2460,
+    0.2455,
     // soft_match
-    3.4407,
+    3.4874,
     // soft_match_squared
-    -0.2336,
+    -0.2807,
     // soft_match_of_best
-    1.0059,
+    1.0137,
     // previous_soft_match
-    -1.1576,
+    -1.1308,
     // next_soft_match
-    -0.1508,
+    -0.2015,
     // query_best_bm25_of_ceiling
-    -1.3232,
+    -1.2893,
     // query_best_cosine
-    -1.5226,
+    -1.5187,
     // query_best_soft_match
-    -0.2772,
+    -0.2664,
     // query_unknown
-    -0.4707,
+    -0.4601,
 ];

@@ -4,15 +4,16 @@
 //! namespace, so that it means the same in a namespace of fifty memories and in one of a hundred thousand.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use crate::arms::cue::{CueTable, Row};
+use crate::arms::cue::{CueTable, PREFETCHED, Row};
 use crate::arms::graph::{EdgeKind, Graph};
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
 use crate::index::{Document, Table};
 
 /// The features' names, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 39] = [
+pub const FEATURE_NAMES: [&str; 35] = [
     "bm25_of_ceiling",
     "bm25_of_best",
     "cosine",
@@ -23,10 +24,6 @@ pub const FEATURE_NAMES: [&str; 39] = [
     "previous_cosine",
     "next_bm25",
     "next_cosine",
-    "second_previous_bm25",
-    "second_previous_cosine",
-    "second_next_bm25",
-    "second_next_cosine",
     "session_bm25",
     "session_cosine",
     "speaker_named",
@@ -87,64 +84,76 @@ pub(crate) struct Signals<'a> {
     mean_cosine: f32,
     deviation_cosine: f32,
     lexical_ranks: HashMap<u32, usize, ahash::RandomState>,
-    cue_ranks: HashMap<u32, usize, ahash::RandomState>,
-    /// Best cosines of documents asked for so far.
-    cosines: HashMap<u32, Option<f32>, ahash::RandomState>,
-    softs: HashMap<u32, (f32, f32), ahash::RandomState>,
+    /// Place and cosine of the cue arm's best.
+    cue_ranks: HashMap<u32, (usize, f32), ahash::RandomState>,
+    /// Where each document looked at so far stands in `seen`.
+    places: HashMap<u32, usize, ahash::RandomState>,
+    seen: Vec<Seen>,
     sessions: HashMap<u64, Session, ahash::RandomState>,
     anybody_named: bool,
+}
+
+/// What the arms say about one memory.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    bm25_of_best: f32,
+    cosine: f32,
+    cosine_standardised: f32,
+    soft: f32,
+    soft_squared: f32,
+    /// Which of the query's parts it holds.
+    matched: u64,
+    asks: bool,
 }
 
 /// What the candidates of one conversation say about it.
 #[derive(Default)]
 struct Session {
-    bm25: Vec<f32>,
-    cosines: Vec<f32>,
+    bm25: MeanOfBest,
+    cosine: MeanOfBest,
     matched: u64,
-}
-
-/// A memory's place in its conversation.
-#[derive(Clone, Copy, Default)]
-struct Neighbours {
-    previous: Option<u32>,
-    next: Option<u32>,
-    second_previous: Option<u32>,
-    second_next: Option<u32>,
 }
 
 impl<'a> Signals<'a> {
     /// Looks at the candidates as a whole: their sessions, whom the query names, the best of each kind.
     pub(crate) fn new(from: Evidence<'a>, soft: SoftMatch<'a>, candidates: &[u32]) -> Self {
-        let ranks = |best: &[(u32, f32)]| best.iter().enumerate().map(|(rank, (n, _))| (*n, rank)).collect();
+        let lexical_best = from.lexical_best.iter().enumerate();
+        let cue_best = from.cue_best.iter().enumerate();
         let mut signals = Self {
-            lexical_ranks: ranks(from.lexical_best),
-            cue_ranks: ranks(from.cue_best),
+            lexical_ranks: lexical_best.map(|(rank, (document, _))| (*document, rank)).collect(),
+            cue_ranks: cue_best.map(|(rank, (document, cosine))| (*document, (rank, *cosine))).collect(),
             best_bm25: from.lexical_best.first().map_or(0.0, |best| best.1),
             best_cosine: from.cue_best.first().map_or(0.0, |best| best.1),
             best_soft: 0.0,
             mean_cosine: 0.0,
             deviation_cosine: 1.0,
-            cosines: from.cue_best.iter().map(|(document, cosine)| (*document, Some(*cosine))).collect(),
-            softs: HashMap::default(),
+            places: HashMap::default(),
+            seen: Vec::new(),
             sessions: HashMap::default(),
             anybody_named: false,
             from,
             soft,
         };
-        let sample: Vec<u32> = signals.from.table.sample().collect();
-        let mut sampled: Vec<f32> = sample.into_iter().filter_map(|document| signals.cosine(document)).collect();
-        (signals.mean_cosine, signals.deviation_cosine) = spread(&mut sampled);
+        let table = signals.from.table;
+        let sample = signals.cosines(&table.sample().collect::<Vec<u32>>());
+        (signals.mean_cosine, signals.deviation_cosine) =
+            spread(&mut sample.into_iter().flatten().collect::<Vec<f32>>());
+        let beside = |document: &u32| [EdgeKind::Previous, EdgeKind::Next].map(|kind| signals.beside(*document, kind));
+        let mut around: Vec<u32> =
+            candidates.iter().flat_map(beside).flatten().chain(candidates.iter().copied()).collect();
+        around.sort_unstable();
+        around.dedup();
+        signals.see_all(&around);
         for document in candidates {
-            signals.best_soft = signals.best_soft.max(signals.soft(*document).0);
-            let Some(held) = signals.from.table.document(*document) else { continue };
+            let Some(held) = table.document(*document) else { continue };
+            let seen = signals.see(*document);
+            signals.best_soft = signals.best_soft.max(seen.soft);
             signals.anybody_named |= signals.names(held.speaker());
-            let (bm25, cosine) = (signals.bm25_of_best(*document), signals.standardised(*document));
-            let matched = signals.from.lexical.matched(*document);
             if held.session() != 0 {
                 let session = signals.sessions.entry(held.session()).or_default();
-                session.bm25.push(bm25);
-                session.cosines.push(cosine);
-                session.matched |= matched;
+                session.bm25.push(seen.bm25_of_best);
+                session.cosine.push(seen.cosine_standardised);
+                session.matched |= seen.matched;
             }
         }
         signals
@@ -163,116 +172,108 @@ impl<'a> Signals<'a> {
         !name.is_empty() && name.iter().all(|word| self.from.query_words.contains(word))
     }
 
-    fn bm25_of_best(&self, document: u32) -> f32 {
-        if self.best_bm25 > 0.0 { self.from.lexical.score(document) / self.best_bm25 } else { 0.0 }
-    }
-
-    fn cosine(&mut self, document: u32) -> Option<f32> {
-        if let Some(known) = self.cosines.get(&document) {
-            return *known;
-        }
-        let held = self.from.table.document(document)?;
-        let cosine = self.from.vector.and_then(|vector| self.from.cues.cosine(vector, held.rows()));
-        self.cosines.insert(document, cosine);
-        cosine
-    }
-
-    fn standardised(&mut self, document: u32) -> f32 {
-        let deviations = self.cosine(document).map_or(0.0, |c| (c - self.mean_cosine) / self.deviation_cosine);
-        deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX
-    }
-
-    fn soft(&mut self, document: u32) -> (f32, f32) {
-        if let Some(known) = self.softs.get(&document) {
-            return *known;
-        }
-        let soft = self.soft.of(document);
-        self.softs.insert(document, soft);
-        soft
-    }
-
-    fn neighbours(&self, document: u32) -> Neighbours {
-        let beside = |document: Option<u32>, kind| {
-            let slot = self.from.table.slot_of(document?)?;
-            self.from.table.current(self.from.graph.neighbour(slot, kind)?)
+    /// The cosines of documents, those of one place after the other.
+    fn cosines(&self, documents: &[u32]) -> Vec<Option<f32>> {
+        let rows = |document: &u32| match self.cue_ranks.get(document) {
+            Some(_) => 0..0,
+            None => self.from.table.document(*document).map_or(0..0, Document::rows),
         };
-        let previous = beside(Some(document), EdgeKind::Previous);
-        let next = beside(Some(document), EdgeKind::Next);
-        Neighbours {
-            previous,
-            next,
-            second_previous: beside(previous, EdgeKind::Previous),
-            second_next: beside(next, EdgeKind::Next),
+        let rows: Vec<Range<usize>> = documents.iter().map(rows).collect();
+        let cosine = |(n, document): (usize, &u32)| {
+            let ahead = rows.get(n + PREFETCHED / 2).cloned().unwrap_or_default();
+            ahead.for_each(|row| self.from.cues.prefetch(row));
+            let known = self.cue_ranks.get(document).map(|(_, cosine)| *cosine);
+            known.or_else(|| self.from.cues.cosine(self.from.vector?, rows[n].clone()))
+        };
+        documents.iter().enumerate().map(cosine).collect()
+    }
+
+    /// Works out what the arms say about documents.
+    fn see_all(&mut self, documents: &[u32]) {
+        for (document, cosine) in documents.iter().zip(self.cosines(documents)) {
+            let Some(held) = self.from.table.document(*document) else { continue };
+            let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
+            let (soft, soft_squared) = self.soft.of(held);
+            let bm25 = self.from.lexical.score(*document);
+            self.places.insert(*document, self.seen.len());
+            self.seen.push(Seen {
+                bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
+                cosine: cosine.unwrap_or(0.0),
+                cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
+                soft,
+                soft_squared,
+                matched: self.from.lexical.matched(*document),
+                asks: held.asks(),
+            });
         }
+    }
+
+    /// What the arms say about a document.
+    fn see(&mut self, document: u32) -> Seen {
+        if !self.places.contains_key(&document) {
+            self.see_all(&[document]);
+        }
+        self.places.get(&document).map_or_else(Seen::default, |place| self.seen[*place])
+    }
+
+    /// The memory said right before or right after another.
+    fn beside(&self, document: u32, kind: EdgeKind) -> Option<u32> {
+        let slot = self.from.table.slot_of(document)?;
+        self.from.table.current(self.from.graph.neighbour(slot, kind)?)
+    }
+
+    fn see_beside(&mut self, document: u32, kind: EdgeKind) -> Seen {
+        self.beside(document, kind).map_or_else(Seen::default, |document| self.see(document))
     }
 
     /// The features of one memory.
     pub(crate) fn of(&mut self, document: u32, held: Document<'_>) -> Features {
         let lexical = self.from.lexical;
-        let bm25_of_best = self.bm25_of_best(document);
-        let cosine = self.cosine(document).unwrap_or(0.0);
-        let cosine_of_best = if self.best_cosine > 0.0 { cosine / self.best_cosine } else { 0.0 };
-        let Neighbours { previous, next, second_previous, second_next } = self.neighbours(document);
-        let mut near = |document: Option<u32>| match document {
-            Some(document) => (self.bm25_of_best(document), self.standardised(document)),
-            None => (0.0, 0.0),
-        };
-        let (previous_bm25, previous_cosine) = near(previous);
-        let (next_bm25, next_cosine) = near(next);
-        let (second_previous_bm25, second_previous_cosine) = near(second_previous);
-        let (second_next_bm25, second_next_cosine) = near(second_next);
-        let mut soft = |document: Option<u32>| document.map_or(0.0, |document| self.soft(document).0);
-        let (previous_soft, next_soft) = (soft(previous), soft(next));
-        let (soft, soft_squared) = self.soft(document);
-        let matched = |document: Option<u32>| document.map_or(0, |document| lexical.matched(document));
-        let own = lexical.matched(document);
-        let with_previous = own | matched(previous);
-        let of_session = self.sessions.get(&held.session()).map_or(own, |session| session.matched | own);
-        let (session_bm25, session_cosine) = self
-            .sessions
-            .get(&held.session())
-            .map_or((0.0, 0.0), |session| (mean_of_best(&session.bm25), mean_of_best(&session.cosines)));
+        let own = self.see(document);
+        let previous = self.see_beside(document, EdgeKind::Previous);
+        let next = self.see_beside(document, EdgeKind::Next);
+        let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
+        let with_previous = own.matched | previous.matched;
+        let session = self.sessions.get(&held.session());
+        let of_session = session.map_or(own.matched, |session| session.matched | own.matched);
+        let (session_bm25, session_cosine) =
+            session.map_or((0.0, 0.0), |session| (session.bm25.mean(), session.cosine.mean()));
         let speaker_named = self.names(held.speaker());
         let entity_named = held.entities().iter().any(|word| self.from.query_words.contains(word));
-        let previous_asks = previous.and_then(|n| self.from.table.document(n)).is_some_and(Document::asks);
-        let rank = |rank: Option<&usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + *rank as f32));
+        let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f32));
         let of_ceiling = |bm25: f32| if lexical.ceiling > 0.0 { (bm25 / lexical.ceiling).min(1.5) } else { 0.0 };
         [
             of_ceiling(lexical.score(document)),
-            bm25_of_best,
-            cosine,
+            own.bm25_of_best,
+            own.cosine,
             cosine_of_best,
-            self.standardised(document),
-            bm25_of_best * cosine_of_best,
-            previous_bm25,
-            previous_cosine,
-            next_bm25,
-            next_cosine,
-            second_previous_bm25,
-            second_previous_cosine,
-            second_next_bm25,
-            second_next_cosine,
+            own.cosine_standardised,
+            own.bm25_of_best * cosine_of_best,
+            previous.bm25_of_best,
+            previous.cosine_standardised,
+            next.bm25_of_best,
+            next.cosine_standardised,
             session_bm25,
             session_cosine,
             truth(speaker_named),
             truth(!speaker_named && self.anybody_named),
             truth(entity_named),
             (1.0 + held.words() as f32).ln() / 5.0,
-            truth(held.asks()),
-            truth(previous_asks),
+            truth(own.asks),
+            truth(previous.asks),
             (1.0 + lexical.parts() as f32).ln() / 3.0,
-            rank(self.lexical_ranks.get(&document)),
-            rank(self.cue_ranks.get(&document)),
-            lexical.coverage(own),
+            rank(self.lexical_ranks.get(&document).copied()),
+            rank(self.cue_ranks.get(&document).map(|(rank, _)| *rank)),
+            lexical.coverage(own.matched),
             lexical.coverage(with_previous),
-            lexical.coverage(with_previous | matched(next)),
+            lexical.coverage(with_previous | next.matched),
             lexical.coverage(of_session),
-            truth(own & 1 == 1),
-            soft,
-            soft_squared,
-            if self.best_soft > 0.0 { soft / self.best_soft } else { 0.0 },
-            previous_soft,
-            next_soft,
+            truth(own.matched & 1 == 1),
+            own.soft,
+            own.soft_squared,
+            if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
+            previous.soft,
+            next.soft,
             of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,
@@ -285,11 +286,27 @@ fn truth(value: bool) -> f32 {
     f32::from(u8::from(value))
 }
 
-fn mean_of_best(values: &[f32]) -> f32 {
-    let mut values = values.to_vec();
-    values.sort_by(|a, b| b.total_cmp(a));
-    values.truncate(SESSION_BEST);
-    values.iter().sum::<f32>() / SESSION_BEST as f32
+/// The mean of the largest values; those that are missing count as zero.
+#[derive(Default)]
+struct MeanOfBest {
+    /// Largest first; the first `held` are there.
+    best: [f32; SESSION_BEST],
+    held: usize,
+}
+
+impl MeanOfBest {
+    fn push(&mut self, value: f32) {
+        let at = self.best[..self.held].partition_point(|better| *better >= value);
+        if at < SESSION_BEST {
+            self.held = (self.held + 1).min(SESSION_BEST);
+            self.best[at..self.held].rotate_right(1);
+            self.best[at] = value;
+        }
+    }
+
+    fn mean(&self) -> f32 {
+        self.best.iter().sum::<f32>() / SESSION_BEST as f32
+    }
 }
 
 /// Mean and standard deviation, the same whatever the order; the deviation is never zero.
@@ -307,6 +324,18 @@ fn spread(values: &mut [f32]) -> (f32, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_best_of_a_session_are_kept_whatever_the_order() {
+        for values in [[0.5, -1.0, 0.25, 2.0, 0.0], [2.0, 0.5, 0.25, 0.0, -1.0], [-1.0, 0.0, 0.25, 0.5, 2.0]] {
+            let mut best = MeanOfBest::default();
+            values.into_iter().for_each(|value| best.push(value));
+            assert_eq!(best.best, [2.0, 0.5, 0.25]);
+        }
+        let mut few = MeanOfBest::default();
+        few.push(-0.6);
+        assert!((few.mean() + 0.2).abs() < 1e-6);
+    }
 
     #[test]
     fn the_spread_does_not_depend_on_the_order() {

@@ -1,5 +1,8 @@
 //! What is not worth a memory: greetings, thanks, reactions.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::statements::telling_words;
 
 /// Words that carry no news on their own, folded.
@@ -13,7 +16,8 @@ const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening
 
 /// Whether a folded word is filler.
 pub fn is_filler(word: &str) -> bool {
-    FILLER.split(' ').any(|filler| filler == word)
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILLER.split(' ').collect());
+    WORDS.contains(word)
 }
 
 /// Whether a statement says nothing beyond courtesy. An answer to a question says something even in one word.
