@@ -100,6 +100,11 @@ impl Bitmap {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
+    /// How many bits are set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Clears every bit that is clear in the other one.
     pub fn intersect(&mut self, other: &Self) {
         self.words.truncate(other.words.len());
@@ -199,7 +204,7 @@ mod tests {
         [3, 64, 200].into_iter().for_each(|bit| bitmap.insert(bit));
         bitmap.remove(64);
         bitmap.remove(9999);
-        assert_eq!(bitmap.iter().collect::<Vec<_>>(), [3, 200]);
+        assert_eq!((bitmap.iter().collect::<Vec<_>>(), bitmap.count()), (vec![3, 200], 2));
         assert!(bitmap.contains(200) && !bitmap.contains(64) && !bitmap.contains(9999));
         let mut other = Bitmap::default();
         other.insert(3);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::arms::cue::{At, Look};
 use crate::arms::graph::EXPANDED_HITS;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
@@ -120,11 +121,9 @@ impl Snapshot {
         };
         let cue_arm = || {
             timed(|| {
-                let limit = CANDIDATES_PER_ARM;
-                let found = vector
-                    .as_ref()
-                    .map(|vector| self.cues.best(vector, allowed.as_ref(), limit, COSINE_MIN, query.exact, by_path));
-                found.unwrap_or_default()
+                let look = self.look(allowed.as_ref(), query.exact);
+                let best = |vector| self.cues.best(vector, &look, CANDIDATES_PER_ARM, COSINE_MIN, by_path);
+                vector.as_ref().map(best).unwrap_or_default()
             })
         };
         let (lexical, cue) = if self.cues.rows() < SIDE_BY_SIDE_ROWS_MIN {
@@ -181,6 +180,20 @@ impl Snapshot {
         });
         let hits = hits.collect::<Result<Vec<Hit>>>()?;
         Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed(), whole: start.elapsed() })
+    }
+
+    /// Which rows the cue arm compares.
+    fn look<'a>(&self, allowed: Option<&'a Bitmap>, exact: bool) -> Look<'a> {
+        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest };
+        // Where a filter lets few through, looking at those is quicker than looking for the nearest.
+        let few = allowed.filter(|allowed| look.is_few(allowed.count()));
+        if exact {
+            look.at = At::All;
+        } else if let Some(few) = few {
+            let documents = few.iter().filter_map(|number| self.table.document(number));
+            look.at = At::Rows(documents.flat_map(Document::rows).collect());
+        }
+        look
     }
 
     /// The memories that a filter selects, newest first by its time field; those without that time come last.

@@ -1,13 +1,16 @@
 //! Words: the one way in which memories and queries become terms.
 //!
 //! Words by Unicode's segmentation (UAX #29), lowercase, without accents, without English stop words, irregular forms as
-//! their base form, stemmed as English. Scripts without spaces come out a character or a syllable at a time, which still
-//! matches.
+//! their base form, stemmed as English. Where a script writes no spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
+//! words are found in ICU's dictionaries; a word of several Chinese characters is also each of them, since how a text was
+//! cut depends on what stood beside it.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use icu_segmenter::options::WordBreakInvariantOptions;
+use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
@@ -54,8 +57,48 @@ pub fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let decomposed = word.nfd().filter(|c| !unicode_normalization::char::is_combining_mark(*c));
+    let decomposed = word.nfd().filter(|c| !is_accent(*c));
     decomposed.flat_map(char::to_lowercase).map(folded).collect()
+}
+
+/// Whether a character only modifies the letter before it: an accent or a vowel point, not a vowel sign of its own.
+fn is_accent(c: char) -> bool {
+    // Combining classes: the fixed positions of Hebrew and Arabic, and whatever is attached, above or below.
+    matches!(unicode_normalization::char::canonical_combining_class(c), 10..=36 | 200..=240)
+}
+
+/// Whether a script has words that only a dictionary tells apart.
+fn needs_dictionary(c: char) -> bool {
+    is_han(c)
+        || matches!(c,
+            // Thai, Lao; Burmese; Khmer; kana.
+            '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}')
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The words of a text, each with where it begins.
+fn words(text: &str) -> Vec<(usize, &str)> {
+    static SEGMENTER: LazyLock<WordSegmenterBorrowed<'static>> =
+        LazyLock::new(|| WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()));
+    if !text.chars().any(needs_dictionary) {
+        return text.unicode_word_indices().collect();
+    }
+    let (mut words, mut from) = (Vec::new(), 0);
+    for (to, kind) in SEGMENTER.segment_str(text).iter_with_word_type() {
+        let word = &text[from..to];
+        if kind.is_word_like() {
+            words.push((from, word));
+            if word.chars().nth(1).is_some() {
+                let characters = word.char_indices().filter(|(_, c)| is_han(*c));
+                words.extend(characters.map(|(at, c)| (from + at, &word[at..at + c.len_utf8()])));
+            }
+        }
+        from = to;
+    }
+    words
 }
 
 /// Whether a folded word carries grammar and no subject.
@@ -96,7 +139,7 @@ impl Tokenizer for Words {
     type TokenStream<'a> = WordStream;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
-        let words = text.unicode_word_indices().filter(|(_, word)| word.len() <= TERM_BYTES_MAX);
+        let words = words(text).into_iter().filter(|(_, word)| word.len() <= TERM_BYTES_MAX);
         let words =
             words.map(|(start, word)| (start, word.len(), fold(word))).filter(|(_, _, word)| !is_stop_word(word));
         let token = |(position, (start, length, word)): (usize, (usize, usize, String))| {
@@ -137,9 +180,26 @@ mod tests {
     #[test]
     fn words_are_folded_stemmed_and_stripped_of_stop_words() {
         assert_eq!(content_terms("The Cafés were running, Ann's dogs!"), ["cafe", "run", "ann", "dog"]);
-        assert_eq!(content_terms("日本語 ok"), ["日", "本", "語", "ok"]);
+        assert_eq!(content_terms("日本語 ok"), ["日本語", "日", "本", "語", "ok"]);
         assert_eq!(content_terms("She bought; they went"), content_terms("buy go"));
         assert!(content_terms("the of and").is_empty());
         assert!(content_terms(&"x".repeat(100)).is_empty());
+    }
+
+    #[test]
+    fn words_are_found_where_no_spaces_are_written() {
+        // "I like studying Chinese", "the cat drinks milk", "Grandmother lives in Kyoto".
+        assert!(content_terms("我喜欢学习中文").contains(&"学习".to_owned()));
+        assert_eq!(content_terms("แมวดื่มนม"), ["แมว", "ดื่ม", "นม"]);
+        assert!(content_terms("祖母は京都に住んでいます").contains(&"京都".to_owned()));
+        assert!(content_terms("sim 学校 42").ends_with(&["42".to_owned()]));
+    }
+
+    #[test]
+    fn vowel_signs_stay_and_accents_go() {
+        assert_eq!(content_terms("किताब कताब").len(), 2);
+        assert_ne!(fold("किताब"), fold("कताब"), "vowel signs tell Hindi words apart");
+        assert_eq!(fold("كِتَاب"), fold("كتاب"), "vowel points do not tell Arabic words apart");
+        assert_eq!(fold("Éclair"), "eclair");
     }
 }

@@ -4,8 +4,8 @@
 //! the scale beside it: dot products of integers times two scales are cosines to about three digits, at a quarter of
 //! the bytes of float. A memory's score is the best of its cues'.
 //!
-//! Up to [`EXACT_ROWS`] rows are all compared. Beyond that the rows' sketches are, and only the few thousand rows whose
-//! sketches are nearest are compared in full.
+//! Up to [`EXACT_ROWS`] rows are all compared, and so are the rows that a filter leaves when they are few. Beyond that
+//! sketches are compared, and only the few thousand rows whose sketches are nearest are compared in full.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
 const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
+/// A filter that leaves at most one row in so many is cheaper to follow than the sketches.
+const FEW_SHARE: usize = 16;
 /// Below this many blocks one thread is quicker than several.
 const PARALLEL_BLOCKS_MIN: usize = 128;
 /// Blocks that a thread scans at a time: their sketches fit its cache.
@@ -76,6 +78,33 @@ struct Block {
     sketches: Vec<u64>,
     /// The document of each row, ascending.
     owners: Vec<u32>,
+}
+
+/// Which rows a query is compared with.
+pub(crate) struct Look<'a> {
+    /// The documents that may be found; none for all.
+    pub(crate) allowed: Option<&'a Bitmap>,
+    /// How many rows the namespace's memories have. Not the table's, which keeps those of former versions too: what is
+    /// found must not depend on them.
+    pub(crate) live_rows: usize,
+    pub(crate) at: At,
+}
+
+/// How the rows are chosen that are compared in full.
+pub(crate) enum At {
+    /// Every row.
+    All,
+    /// Those whose sketches are nearest.
+    Nearest,
+    /// These, ascending: all that are allowed.
+    Rows(Vec<usize>),
+}
+
+impl Look<'_> {
+    /// Whether so many rows are few enough to be compared one by one.
+    pub(crate) fn is_few(&self, rows: usize) -> bool {
+        rows <= RESCORED_MIN.max(self.live_rows / FEW_SHARE)
+    }
 }
 
 /// All rows of a namespace, in the order of their documents. Cloning shares the blocks.
@@ -142,17 +171,22 @@ impl CueTable {
     }
 
     /// The memories with the nearest cues that the filter lets through, best first, above a least cosine; `order`
-    /// settles ties. `exact` compares every row in full.
+    /// settles ties.
     pub(crate) fn best(
         &self,
         query: &Row,
-        allowed: Option<&Bitmap>,
+        look: &Look<'_>,
         limit: usize,
         least: f32,
-        exact: bool,
         order: impl Fn(u32) -> u64,
     ) -> Vec<(u32, f32)> {
-        let rows = if exact || self.rows <= EXACT_ROWS { None } else { Some(self.near(query, allowed)) };
+        let allowed = look.allowed;
+        let rows = match &look.at {
+            At::Rows(rows) => Some(rows.clone()),
+            At::All => None,
+            At::Nearest if look.live_rows <= EXACT_ROWS => None,
+            At::Nearest => Some(self.near(query, look)),
+        };
         let mut best = Best::new(limit, order);
         best.floor = least;
         let mut memory: Option<(u32, f32)> = None;
@@ -188,7 +222,8 @@ impl CueTable {
     }
 
     /// The rows whose sketches are nearest to the query's, ascending.
-    fn near(&self, query: &Row, allowed: Option<&Bitmap>) -> Vec<usize> {
+    fn near(&self, query: &Row, look: &Look<'_>) -> Vec<usize> {
+        let allowed = look.allowed;
         let wanted: Vec<u64> = sketch::signs(&query.values).collect();
         let scan = |blocks: &[Arc<Block>]| {
             let mut differences = Vec::with_capacity(blocks.len() * BLOCK_ROWS);
@@ -215,7 +250,7 @@ impl CueTable {
         } else {
             self.blocks.par_chunks(BLOCKS_AT_ONCE).map(scan).collect()
         };
-        let target = RESCORED_MIN.max(self.rows / RESCORED_SHARE) as u32;
+        let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE) as u32;
         let mut counted = 0;
         let within = (0..=self.width).find(|difference| {
             counted += parts.iter().map(|(_, histogram)| histogram[*difference]).sum::<u32>();
@@ -291,9 +326,10 @@ mod tests {
         let query = table.query(&[0.0, 1.0, 0.0, 0.0]).expect("fits");
         let mut allowed = Bitmap::default();
         allowed.insert(0);
-        let found = table.best(&query, Some(&allowed), 9, 0.1, false, u64::from);
+        let look = |allowed| Look { allowed, live_rows: 3, at: At::Nearest };
+        let found = table.best(&query, &look(Some(&allowed)), 9, 0.1, u64::from);
         assert!(found.len() == 1 && found[0].0 == 0 && (found[0].1 - 1.0).abs() < 0.01, "{found:?}");
-        assert_eq!(table.best(&query, None, 9, 0.1, false, u64::from).len(), 2);
+        assert_eq!(table.best(&query, &look(None), 9, 0.1, u64::from).len(), 2);
         assert!(table.query(&[1.0]).is_err());
     }
 
@@ -316,9 +352,10 @@ mod tests {
         let (mut found, mut wanted) = (0, 0);
         for n in 0..20 {
             let query = table.query(&near(n, &mut random)).expect("fits");
-            let search = |exact| table.best(&query, None, 24, 0.0, exact, u64::from);
-            let exact = search(true);
-            let fast = search(false);
+            let search = |at| table.best(&query, &Look { allowed: None, live_rows: 30_000, at }, 24, 0.0, u64::from);
+            let exact = search(At::All);
+            let fast = search(At::Nearest);
+            assert_eq!(search(At::Rows((0..30_000).collect())), exact);
             wanted += exact.len();
             found += exact.iter().filter(|hit| fast.contains(hit)).count();
         }

@@ -19,7 +19,7 @@ use crate::vocabulary::Synonyms;
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// A query is asked by its rarest terms, at most so many: one bit each in a mask.
-const TERMS_MAX: usize = 64;
+const TERMS_MAX: usize = 32;
 
 /// What the lexical arm knows after it has run.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(crate) struct LexicalScores {
     /// By document; zero where nothing matches.
     scores: Vec<f32>,
     /// By document, one bit for each of `weights`.
-    matched: Vec<u64>,
+    matched: Vec<u32>,
     /// The weight (idf) of each part of the query that the namespace knows, in the order of the bits.
     weights: Vec<f32>,
     /// Their sum.
@@ -40,7 +40,7 @@ pub(crate) struct LexicalScores {
 
 thread_local! {
     /// Arrays of the last query on this thread, so that large ones are not made for each.
-    static SPARE: RefCell<(Vec<f32>, Vec<u64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static SPARE: RefCell<(Vec<f32>, Vec<u32>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 impl Drop for LexicalScores {
@@ -106,7 +106,7 @@ impl LexicalScores {
     }
 
     /// Which parts of the query a document holds.
-    pub(crate) fn matched(&self, document: u32) -> u64 {
+    pub(crate) fn matched(&self, document: u32) -> u32 {
         self.matched.get(document as usize).copied().unwrap_or_default()
     }
 
@@ -116,7 +116,7 @@ impl LexicalScores {
     }
 
     /// The weight of some parts against the weight of all that some memory holds, from 0 to 1.
-    pub(crate) fn coverage(&self, mut parts: u64) -> f32 {
+    pub(crate) fn coverage(&self, mut parts: u32) -> f32 {
         let mut held = 0.0;
         while parts != 0 {
             held += self.weights.get(parts.trailing_zeros() as usize).copied().unwrap_or_default();
@@ -187,7 +187,7 @@ pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
     (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, scores: &mut [f32], matched: &mut [u64], bit: u64) {
+fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, scores: &mut [f32], matched: &mut [u32], bit: u32) {
     for_each_score(table, (term, weight), mean, |document, score| {
         let document = document as usize;
         if let (Some(total), Some(mask)) = (scores.get_mut(document), matched.get_mut(document)) {
@@ -198,7 +198,7 @@ fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, scores: &mut [
 }
 
 /// Adds the best of several ways of writing one part of the query.
-fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, scores: &mut [f32], matched: &mut [u64], bit: u64) {
+fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, scores: &mut [f32], matched: &mut [u32], bit: u32) {
     let mut best = vec![0f32; table.len()];
     let mut one = vec![0f32; table.len()];
     for way in ways {

@@ -28,6 +28,8 @@ pub(crate) struct Table {
     current: Blocks<u32>,
     alive: Arc<Bitmap>,
     live: usize,
+    /// How many rows the live documents have.
+    live_rows: usize,
     /// The sum of the live documents' lengths in terms.
     terms: u64,
     /// For each term, how many of its postings are of documents that are no longer current.
@@ -54,6 +56,11 @@ impl Table {
     /// How many memories there are.
     pub(crate) fn live(&self) -> usize {
         self.live
+    }
+
+    /// How many rows in the cue table their cues have.
+    pub(crate) fn live_rows(&self) -> usize {
+        self.live_rows
     }
 
     /// Whether any memory is hidden by then.
@@ -133,6 +140,7 @@ impl Table {
         if let Some(before) = before {
             Arc::make_mut(&mut self.alive).remove(before);
             self.live -= 1;
+            self.live_rows -= self.document(before).map_or(0, |before| before.rows().len());
         }
         if let Some(current) = self.current.get_mut(slot as usize) {
             *current = if document.forgotten() { NONE } else { number };
@@ -140,6 +148,7 @@ impl Table {
         if !document.forgotten() {
             Arc::make_mut(&mut self.alive).insert(number);
             self.live += 1;
+            self.live_rows += document.rows().len();
             self.terms += u64::from(document.length());
             self.hidden_from = self.hidden_from.min(document.hidden_from());
             let tokens = Arc::make_mut(&mut self.tokens);

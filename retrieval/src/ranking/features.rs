@@ -102,7 +102,7 @@ struct Seen {
     soft: f32,
     soft_squared: f32,
     /// Which of the query's parts it holds.
-    matched: u64,
+    matched: u32,
     asks: bool,
 }
 
@@ -111,7 +111,7 @@ struct Seen {
 struct Session {
     bm25: MeanOfBest,
     cosine: MeanOfBest,
-    matched: u64,
+    matched: u32,
 }
 
 impl<'a> Signals<'a> {

@@ -1,0 +1,368 @@
+//! The engine against a slow and obvious one: every feature of every hit, worked out by looking at every memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cuebase_retrieval::{
+    Change, Cue, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors, content_terms,
+};
+use proptest::prelude::*;
+
+const WORDS: [&str; 10] =
+    ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
+const NAMES: [&str; 3] = ["Anna", "Boris", "Chloe"];
+const DIMENSIONS: usize = 16;
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// Cosines of 8-bit rows differ from exact ones by less.
+const COSINE_TOLERANCE: f64 = 0.02;
+
+/// Word pieces that are the words above; each is somewhat like the next.
+struct Pieces;
+
+impl TokenVectors for Pieces {
+    fn identity(&self) -> &str {
+        "reference"
+    }
+
+    fn vocabulary(&self) -> usize {
+        WORDS.len()
+    }
+
+    fn tokens(&self, text: &str) -> Vec<u16> {
+        (0..WORDS.len()).filter(|n| text.contains(WORDS[*n])).map(|n| n as u16).collect()
+    }
+
+    fn tells(&self, _: u16) -> bool {
+        true
+    }
+
+    fn cosine(&self, a: u16, b: u16) -> f32 {
+        match a.abs_diff(b) {
+            0 => 1.0,
+            1 => 0.5,
+            _ => 0.0,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Said {
+    words: Vec<usize>,
+    speaker: usize,
+    entity: Option<usize>,
+    asks: bool,
+    session: usize,
+    tag: bool,
+    vector: Vec<f32>,
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let words = proptest::collection::vec(0..WORDS.len(), 1..9);
+    let vector = proptest::collection::vec(-1f32..1.0, DIMENSIONS);
+    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), any::<bool>(), 0..4usize, any::<bool>(), vector)
+        .prop_map(|(words, speaker, entity, asks, session, tag, vector)| Said {
+            words,
+            speaker,
+            entity,
+            asks,
+            session,
+            tag,
+            vector,
+        })
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-6);
+    vector.iter().map(|v| v / length).collect()
+}
+
+/// Memories of a few conversations; each follows the one before it in its conversation.
+fn memories(said: &[Said]) -> Vec<Memory> {
+    let mut last: BTreeMap<usize, String> = BTreeMap::new();
+    let memory = |(n, said): (usize, &Said)| {
+        let words: Vec<&str> = said.words.iter().map(|word| WORDS[*word]).collect();
+        let path = format!("facts/m{n}.md");
+        let relation = |path| Relation { path, kind: Relation::FOLLOWS.into(), snippet: String::new() };
+        let before = last.insert(said.session, path.clone());
+        Memory {
+            path,
+            content: format!("{}{}", words.join(" "), if said.asks { "?" } else { "." }),
+            cues: vec![Cue { text: words[0].into(), vector: Some(unit(&said.vector)) }],
+            speaker: Some(NAMES[said.speaker].into()),
+            entities: said.entity.map(|name| NAMES[name].into()).into_iter().collect(),
+            session: Some(format!("s{}", said.session)),
+            user_tags: if said.tag { vec!["tag".into()] } else { Vec::new() },
+            relations: before.map(relation).into_iter().collect(),
+            ..Memory::default()
+        }
+    };
+    said.iter().enumerate().map(memory).collect()
+}
+
+/// What the arms say of one memory.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    bm25: f64,
+    cosine: f64,
+    standardised: f64,
+    soft: f64,
+    soft_squared: f64,
+    asks: bool,
+}
+
+/// Everything about a query, by looking at everything.
+struct Reference<'a> {
+    memories: &'a [Memory],
+    seen: Vec<Seen>,
+    held: Vec<BTreeSet<String>>,
+    /// The query's known terms with their weights.
+    weights: BTreeMap<String, f64>,
+    ceiling: f64,
+    unknown: f64,
+    /// Which memories the arms find.
+    lexical: Vec<usize>,
+    cue: Vec<usize>,
+}
+
+fn idf(memories: usize, frequency: usize) -> f64 {
+    (1.0 + (memories as f64 - frequency as f64 + 0.5) / (frequency as f64 + 0.5)).ln()
+}
+
+fn counts(memory: &Memory) -> BTreeMap<String, f64> {
+    let mut counts = BTreeMap::new();
+    for term in content_terms(&format!("{} {}", memory.content, memory.speaker.as_deref().unwrap_or_default())) {
+        *counts.entry(term).or_insert(0.0) += 1.0;
+    }
+    for term in memory.cues.iter().flat_map(|cue| content_terms(&cue.text)) {
+        counts.entry(term).or_insert(1.0);
+    }
+    counts
+}
+
+impl<'a> Reference<'a> {
+    fn new(memories: &'a [Memory], text: &str, vector: &[f32], filter: &Filter) -> Self {
+        let counted: Vec<BTreeMap<String, f64>> = memories.iter().map(counts).collect();
+        let lengths: Vec<f64> = counted.iter().map(|counts| counts.values().sum()).collect();
+        let mean = (lengths.iter().sum::<f64>() / memories.len() as f64).max(1.0);
+        let terms: BTreeSet<String> = content_terms(text).into_iter().collect();
+        let frequency = |term: &String| counted.iter().filter(|counts| counts.contains_key(term)).count();
+        let (known, unknown): (Vec<&String>, Vec<&String>) = terms.iter().partition(|term| frequency(term) > 0);
+        let weights: BTreeMap<String, f64> =
+            known.iter().map(|term| ((*term).clone(), idf(memories.len(), frequency(term)))).collect();
+        let all: f64 = weights.values().sum();
+        let missing = unknown.len() as f64 * idf(memories.len(), 0);
+
+        let pieces: Vec<u16> = Pieces.tokens(text);
+        let holds = |memory: &Memory, piece: u16| Pieces.tokens(&memory.content).contains(&piece);
+        let piece_weights: Vec<f64> = pieces
+            .iter()
+            .map(|piece| idf(memories.len(), memories.iter().filter(|memory| holds(memory, *piece)).count()))
+            .collect();
+        let mut seen: Vec<Seen> = memories
+            .iter()
+            .zip(&counted)
+            .zip(&lengths)
+            .map(|((memory, counts), length)| {
+                let term = |(term, weight): (&String, &f64)| {
+                    let count = counts.get(term).copied().unwrap_or_default();
+                    weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean))
+                };
+                let best = |piece: &u16| {
+                    let cosines = Pieces.tokens(&memory.content).into_iter().map(|other| Pieces.cosine(*piece, other));
+                    f64::from(cosines.fold(0.0, f32::max))
+                };
+                let soft = |power: i32| {
+                    let whole: f64 = piece_weights.iter().sum();
+                    pieces.iter().zip(&piece_weights).map(|(piece, w)| w / whole * best(piece).powi(power)).sum()
+                };
+                let cue = memory.cues[0].vector.as_ref().expect("each has one");
+                Seen {
+                    bm25: weights.iter().map(term).sum(),
+                    cosine: cue.iter().zip(vector).map(|(a, b)| f64::from(a * b)).sum(),
+                    standardised: 0.0,
+                    soft: soft(1),
+                    soft_squared: soft(2),
+                    asks: memory.content.contains('?'),
+                }
+            })
+            .collect();
+        let average = seen.iter().map(|seen| seen.cosine).sum::<f64>() / seen.len() as f64;
+        let variance = seen.iter().map(|seen| (seen.cosine - average).powi(2)).sum::<f64>() / seen.len() as f64;
+        let deviation = variance.max(1e-6).sqrt();
+        seen.iter_mut()
+            .for_each(|seen| seen.standardised = ((seen.cosine - average) / deviation).clamp(-6.0, 6.0) / 6.0);
+        let found = |by: &dyn Fn(&Seen) -> bool| -> Vec<usize> {
+            (0..memories.len()).filter(|n| filter.accepts(&memories[*n]) && by(&seen[*n])).collect()
+        };
+        let held =
+            counted.into_iter().map(|counts| counts.into_keys().filter(|term| weights.contains_key(term)).collect());
+        Self {
+            memories,
+            held: held.collect(),
+            lexical: found(&|seen| seen.bm25 > 0.0),
+            cue: found(&|seen| seen.cosine > 0.12),
+            seen,
+            ceiling: all * (K1 + 1.0),
+            unknown: if all + missing > 0.0 { missing / (all + missing) } else { 0.0 },
+            weights,
+        }
+    }
+
+    fn candidates(&self) -> BTreeSet<usize> {
+        self.lexical.iter().chain(&self.cue).copied().collect()
+    }
+
+    fn best(&self, of: &[usize], value: impl Fn(&Seen) -> f64) -> f64 {
+        of.iter().map(|n| value(&self.seen[*n])).fold(0.0, f64::max)
+    }
+
+    fn beside(&self, n: usize) -> (Option<usize>, Option<usize>) {
+        let follows = |a: &Memory, b: &Memory| a.relations.iter().any(|relation| relation.path == b.path);
+        let place = |found: &dyn Fn(&Memory) -> bool| self.memories.iter().position(found);
+        (place(&|other| follows(&self.memories[n], other)), place(&|other| follows(other, &self.memories[n])))
+    }
+
+    fn coverage(&self, of: &[Option<usize>]) -> f64 {
+        let terms: BTreeSet<&String> = of.iter().flatten().flat_map(|n| &self.held[*n]).collect();
+        let all: f64 = self.weights.values().sum();
+        if all > 0.0 { terms.into_iter().map(|term| self.weights[term]).sum::<f64>() / all } else { 0.0 }
+    }
+
+    /// The features that do not depend on how ties are settled.
+    fn features(&self, n: usize, query: &str) -> BTreeMap<&'static str, f64> {
+        let own = self.seen[n];
+        let (previous, next) = self.beside(n);
+        let [before, after] = [previous, next].map(|n| n.map_or_else(Seen::default, |n| self.seen[n]));
+        let candidates: Vec<usize> = self.candidates().into_iter().collect();
+        let (best_bm25, best_cosine) =
+            (self.best(&self.lexical, |seen| seen.bm25), self.best(&self.cue, |seen| seen.cosine));
+        let best_soft = self.best(&candidates, |seen| seen.soft);
+        let of = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let of_best = |seen: Seen| of(seen.bm25, best_bm25);
+        let of_ceiling = |bm25: f64| of(bm25, self.ceiling).min(1.5);
+        let memory = &self.memories[n];
+        let session: Vec<usize> =
+            candidates.iter().copied().filter(|other| self.memories[*other].session == memory.session).collect();
+        let mean_of_best = |value: &dyn Fn(Seen) -> f64| {
+            let mut values: Vec<f64> = session.iter().map(|n| value(self.seen[*n])).collect();
+            values.sort_by(|a, b| b.total_cmp(a));
+            values.iter().take(3).sum::<f64>() / 3.0
+        };
+        let named = |name: Option<&String>| name.is_some_and(|name| query.contains(name.as_str()));
+        let anybody = candidates.iter().any(|n| named(self.memories[*n].speaker.as_ref()));
+        let speaker = named(memory.speaker.as_ref());
+        let entities = memory.entities.iter().filter(|entity| Some(*entity) != memory.speaker.as_ref());
+        let truth = |value: bool| f64::from(u8::from(value));
+        let of_session: Vec<Option<usize>> = session.iter().copied().chain([n]).map(Some).collect();
+        BTreeMap::from([
+            ("bm25_of_ceiling", of_ceiling(own.bm25)),
+            ("bm25_of_best", of_best(own)),
+            ("cosine", own.cosine),
+            ("cosine_of_best", of(own.cosine, best_cosine)),
+            ("cosine_standardised", own.standardised),
+            ("agreement", of_best(own) * of(own.cosine, best_cosine)),
+            ("previous_bm25", of_best(before)),
+            ("previous_cosine", before.standardised),
+            ("next_bm25", of_best(after)),
+            ("next_cosine", after.standardised),
+            ("session_bm25", mean_of_best(&of_best)),
+            ("session_cosine", mean_of_best(&|seen| seen.standardised)),
+            ("speaker_named", truth(speaker)),
+            ("other_speaker_named", truth(!speaker && anybody)),
+            ("entity_named", truth(entities.into_iter().any(|entity| named(Some(entity))))),
+            ("length", (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0),
+            ("asks", truth(own.asks)),
+            ("previous_asks", truth(before.asks)),
+            ("query_terms", (1.0 + self.weights.len() as f64).ln() / 3.0),
+            ("coverage", self.coverage(&[Some(n)])),
+            ("coverage_with_previous", self.coverage(&[Some(n), previous])),
+            ("coverage_with_neighbours", self.coverage(&[Some(n), previous, next])),
+            ("coverage_of_session", self.coverage(&of_session)),
+            ("soft_match", own.soft),
+            ("soft_match_squared", own.soft_squared),
+            ("soft_match_of_best", of(own.soft, best_soft)),
+            ("previous_soft_match", before.soft),
+            ("next_soft_match", after.soft),
+            ("query_best_bm25_of_ceiling", of_ceiling(best_bm25)),
+            ("query_best_cosine", best_cosine),
+            ("query_best_soft_match", best_soft),
+            ("query_unknown", self.unknown),
+        ])
+    }
+}
+
+fn place(memories: &[Memory], hit: &Hit) -> usize {
+    memories.iter().position(|memory| memory.path == hit.memory.path).expect("a hit is a memory")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_hit_is_what_looking_at_every_memory_says(
+        said in proptest::collection::vec(said(), 1..40),
+        asked in proptest::collection::vec(0..WORDS.len(), 1..6),
+        name in proptest::option::of(0..NAMES.len()),
+        vector in proptest::collection::vec(-1f32..1.0, DIMENSIONS),
+        tagged in any::<bool>(),
+        stale in 0..40usize,
+    ) {
+        let memories = memories(&said);
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &Pieces };
+        let mut index = Index::open(folder.path(), settings).expect("opens");
+        // One of them was something else before.
+        let mut former = memories[stale % memories.len()].clone();
+        former.content = "zircon juniper zircon".into();
+        index.apply(vec![Change::Put(Box::new(former))], "first").expect("applies");
+        index.apply(memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect(), "then").expect("applies");
+
+        let mut words: Vec<&str> = asked.iter().map(|word| WORDS[*word]).collect();
+        words.push("zircon");
+        words.extend(name.map(|name| NAMES[name]));
+        let (text, vector) = (words.join(" "), unit(&vector));
+        let filter = Filter { tags_any: if tagged { vec!["tag".into()] } else { Vec::new() }, ..Filter::default() };
+        let query = Query {
+            text: &text,
+            synonyms: &[],
+            vector: Some(&vector),
+            filter: &filter,
+            min_score: 0.0,
+            limit: 200,
+            now: 0,
+            exact: true,
+        };
+        let hits = index.published().load_full().search(&query).expect("searches").hits;
+        let reference = Reference::new(&memories, &text, &vector, &filter);
+        prop_assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+        for hit in &hits {
+            let n = place(&memories, hit);
+            prop_assert!(filter.accepts(&memories[n]));
+            prop_assert_eq!(hit.arms.lexical, reference.seen[n].bm25 > 0.0);
+            prop_assert!(hit.arms.lexical || hit.arms.cue || hit.via.is_some(), "found by nothing");
+            let expected = reference.features(n, &text);
+            for (name, found) in FEATURE_NAMES.iter().zip(hit.features) {
+                if let Some(expected) = expected.get(name) {
+                    // What is made from a cosine is as exact as it; relative to the best or the spread it is less so.
+                    let tolerance = match *name {
+                        "cosine" | "query_best_cosine" => COSINE_TOLERANCE,
+                        "cosine_of_best" | "agreement" => 2.0 * COSINE_TOLERANCE / expected_best(&reference),
+                        cosine if cosine.contains("cosine") => 4.0 * COSINE_TOLERANCE,
+                        _ => 1e-4,
+                    };
+                    let found = f64::from(found);
+                    prop_assert!((found - expected).abs() <= tolerance, "{name}: {found}, expected {expected}");
+                }
+            }
+        }
+        // Nothing that either arm finds is missing, unless its cosine is too near to the least one to tell.
+        for n in reference.candidates() {
+            let sure = reference.seen[n].bm25 > 0.0 || reference.seen[n].cosine > 0.12 + COSINE_TOLERANCE;
+            prop_assert!(!sure || hits.iter().any(|hit| place(&memories, hit) == n), "{} is missing", memories[n].path);
+        }
+    }
+}
+
+fn expected_best(reference: &Reference<'_>) -> f64 {
+    reference.best(&reference.cue, |seen| seen.cosine).max(0.12)
+}
