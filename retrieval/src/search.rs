@@ -5,6 +5,7 @@
 //! log and returned.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -29,8 +30,27 @@ const CANDIDATES_PER_ARM: usize = 192;
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.
 const NEIGHBOURS_MAX: usize = 16;
-/// With fewer rows than this, one thread is quicker than two.
-const SIDE_BY_SIDE_ROWS_MIN: usize = 1 << 16;
+/// With fewer rows than this one thread is quicker than two: waking another takes longer than an arm.
+const SIDE_BY_SIDE_ROWS_MIN: usize = 1 << 18;
+
+/// Searches under way. One alone has every core; several keep to a thread each instead of waiting for one another's.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+struct UnderWay {
+    alone: bool,
+}
+
+impl UnderWay {
+    fn begin() -> Self {
+        Self { alone: UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 0 }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// What to look for.
 #[derive(Clone, Debug)]
@@ -109,6 +129,8 @@ impl Snapshot {
     /// Answers a query.
     pub fn search(&self, query: &Query<'_>) -> Result<Outcome> {
         let start = Instant::now();
+        let under_way = UnderWay::begin();
+        let several_threads = under_way.alone && self.cues.rows() >= SIDE_BY_SIDE_ROWS_MIN;
         let allowed = allowed(&self.table, query.filter, query.now);
         let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
         let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
@@ -121,16 +143,13 @@ impl Snapshot {
         };
         let cue_arm = || {
             timed(|| {
-                let look = self.look(allowed.as_ref(), query.exact);
+                let look = Look { several_threads, ..self.look(allowed.as_ref(), query.exact) };
                 let best = |vector| self.cues.best(vector, &look, CANDIDATES_PER_ARM, COSINE_MIN, by_path);
                 vector.as_ref().map(best).unwrap_or_default()
             })
         };
-        let (lexical, cue) = if self.cues.rows() < SIDE_BY_SIDE_ROWS_MIN {
-            (lexical_arm(), cue_arm())
-        } else {
-            rayon::join(lexical_arm, cue_arm)
-        };
+        let (lexical, cue) =
+            if several_threads { rayon::join(lexical_arm, cue_arm) } else { (lexical_arm(), cue_arm()) };
         let (((lexical, lexical_best), lexical_time), (cue_best, vector_time)) = (lexical, cue);
 
         let began = Instant::now();
@@ -184,7 +203,7 @@ impl Snapshot {
 
     /// Which rows the cue arm compares.
     fn look<'a>(&self, allowed: Option<&'a Bitmap>, exact: bool) -> Look<'a> {
-        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest };
+        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest, several_threads: false };
         // Where a filter lets few through, looking at those is quicker than looking for the nearest.
         let few = allowed.filter(|allowed| look.is_few(allowed.count()));
         if exact {

@@ -108,6 +108,14 @@ pub fn is_stop_word(word: &str) -> bool {
 
 /// Hands over the stemmed terms of a text that are no stop words, in order, with repeats.
 pub(crate) fn for_each_term(text: &str, mut take: impl FnMut(&str)) {
+    any_term(text, |term| {
+        take(term);
+        false
+    });
+}
+
+/// Whether any of a text's terms is a wanted one; those after the first that is are not looked at.
+pub fn any_term(text: &str, mut wanted: impl FnMut(&str) -> bool) -> bool {
     thread_local! {
         static ANALYZER: RefCell<TextAnalyzer> =
             RefCell::new(TextAnalyzer::builder(Words).filter(Stemmer::new(Language::English)).build());
@@ -115,9 +123,12 @@ pub(crate) fn for_each_term(text: &str, mut take: impl FnMut(&str)) {
     ANALYZER.with_borrow_mut(|analyzer| {
         let mut stream = analyzer.token_stream(text);
         while let Some(token) = stream.next() {
-            take(&token.text);
+            if wanted(&token.text) {
+                return true;
+            }
         }
-    });
+        false
+    })
 }
 
 /// The stemmed terms of a text that are no stop words, in order, with repeats.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, content_terms,
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, any_term, content_terms,
 };
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
@@ -321,7 +321,7 @@ fn matching_sections(content: &str, terms: &[String]) -> Vec<String> {
     if terms.is_empty() || !content.contains('#') {
         return Vec::new();
     }
-    let holds = |text: &str| content_terms(text).iter().any(|term| terms.binary_search(term).is_ok());
+    let holds = |text: &str| any_term(text, |term| terms.binary_search_by(|other| other.as_str().cmp(term)).is_ok());
     let sections = markdown::sections(content).into_iter();
     sections.filter(|section| holds(&content[section.range.clone()])).map(|section| section.name).collect()
 }

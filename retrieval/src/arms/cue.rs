@@ -27,8 +27,6 @@ const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
 /// A filter that leaves at most one row in so many is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
-/// Below this many blocks one thread is quicker than several.
-const PARALLEL_BLOCKS_MIN: usize = 128;
 /// Blocks that a thread scans at a time: their sketches fit its cache.
 const BLOCKS_AT_ONCE: usize = 16;
 /// Rows far apart are asked for so many ahead of their turn.
@@ -88,6 +86,8 @@ pub(crate) struct Look<'a> {
     /// found must not depend on them.
     pub(crate) live_rows: usize,
     pub(crate) at: At,
+    /// Whether sketches are compared by several threads; what is found is the same.
+    pub(crate) several_threads: bool,
 }
 
 /// How the rows are chosen that are compared in full.
@@ -245,10 +245,10 @@ impl CueTable {
             }
             (differences, histogram)
         };
-        let parts: Vec<(Vec<u16>, Vec<u32>)> = if self.blocks.len() < PARALLEL_BLOCKS_MIN {
-            self.blocks.chunks(BLOCKS_AT_ONCE).map(scan).collect()
-        } else {
+        let parts: Vec<(Vec<u16>, Vec<u32>)> = if look.several_threads {
             self.blocks.par_chunks(BLOCKS_AT_ONCE).map(scan).collect()
+        } else {
+            self.blocks.chunks(BLOCKS_AT_ONCE).map(scan).collect()
         };
         let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE) as u32;
         let mut counted = 0;
@@ -326,7 +326,7 @@ mod tests {
         let query = table.query(&[0.0, 1.0, 0.0, 0.0]).expect("fits");
         let mut allowed = Bitmap::default();
         allowed.insert(0);
-        let look = |allowed| Look { allowed, live_rows: 3, at: At::Nearest };
+        let look = |allowed| Look { allowed, live_rows: 3, at: At::Nearest, several_threads: false };
         let found = table.best(&query, &look(Some(&allowed)), 9, 0.1, u64::from);
         assert!(found.len() == 1 && found[0].0 == 0 && (found[0].1 - 1.0).abs() < 0.01, "{found:?}");
         assert_eq!(table.best(&query, &look(None), 9, 0.1, u64::from).len(), 2);
@@ -352,10 +352,12 @@ mod tests {
         let (mut found, mut wanted) = (0, 0);
         for n in 0..20 {
             let query = table.query(&near(n, &mut random)).expect("fits");
-            let search = |at| table.best(&query, &Look { allowed: None, live_rows: 30_000, at }, 24, 0.0, u64::from);
-            let exact = search(At::All);
-            let fast = search(At::Nearest);
-            assert_eq!(search(At::Rows((0..30_000).collect())), exact);
+            let look = |at, several_threads| Look { allowed: None, live_rows: 30_000, at, several_threads };
+            let search = |look| table.best(&query, &look, 24, 0.0, u64::from);
+            let exact = search(look(At::All, false));
+            let fast = search(look(At::Nearest, false));
+            assert_eq!(search(look(At::Nearest, true)), fast, "threads change nothing");
+            assert_eq!(search(look(At::Rows((0..30_000).collect()), false)), exact);
             wanted += exact.len();
             found += exact.iter().filter(|hit| fast.contains(hit)).count();
         }
