@@ -172,6 +172,44 @@ fn strange_queries_are_answered() {
 }
 
 #[test]
+fn words_are_found_in_scripts_with_and_without_spaces() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    // "My sister studies Chinese at school", "The cat drinks milk every morning", "The red book lies on the table" in
+    // Hindi and in Arabic, "Grandmother lives in Kyoto"; and what is asked.
+    let said = [
+        ("我妹妹在学校学习中文", "谁在学习中文"),
+        ("แมวดื่มนมทุกเช้า", "แมวดื่มอะไร"),
+        ("लाल किताब मेज़ पर रखी है", "किताब कहाँ है"),
+        ("الكتاب الأحمر على الطاولة", "أين الكتاب"),
+        ("祖母は京都に住んでいます", "京都"),
+    ];
+    server.remember("default", &said.map(|(text, _)| text));
+    server.settle("default");
+    for (text, query) in said {
+        let answer = server.retrieve("default", &format!("q={query}"));
+        assert!(answer.contents()[0].contains(text), "{query}: {:?}", answer.contents());
+    }
+}
+
+#[test]
+fn many_identical_memories_and_every_filter_at_once() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for _ in 0..3 {
+        server.remember("default", &["The night watch changes at six"; 200]);
+    }
+    server.settle("default");
+    let answer = server.retrieve("default", "q=night+watch&limit=200");
+    assert_eq!(answer.hits().len(), 200);
+    let every = "q=night+watch&tiers=facts,rules,incidents,skills&paths=facts&tags=a,b&tags_all=a&since=2020-01-01\
+                 &until=2999-01-01&time_field=created&timezone=Europe/Berlin&min_score=0.01&limit=5";
+    assert!(server.retrieve("default", every).hits().is_empty(), "nothing has the tag");
+    let without_tags = every.replace("&tags=a,b&tags_all=a", "");
+    assert_eq!(server.retrieve("default", &without_tags).hits().len(), 5);
+}
+
+#[test]
 fn a_restart_and_a_lost_index_change_no_answer() {
     let (folder, server) = filled();
     let ask = |server: &Server| {

@@ -24,8 +24,8 @@ use crate::ranking::features::{Evidence, Features, Signals};
 use crate::text;
 use crate::vocabulary::Synonyms;
 
-/// So many of each arm's best become candidates.
-const CANDIDATES_PER_ARM: usize = 192;
+/// So many of each arm's best become candidates: as many as anybody asks for, since both arms may find the same.
+const CANDIDATES_PER_ARM: usize = 200;
 /// Cosines below this are chance: such a memory is no candidate of the cue arm.
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.

@@ -67,8 +67,8 @@ fn is_accent(c: char) -> bool {
     matches!(unicode_normalization::char::canonical_combining_class(c), 10..=36 | 200..=240)
 }
 
-/// Whether a script has words that only a dictionary tells apart.
-fn needs_dictionary(c: char) -> bool {
+/// Whether a character is of a script that writes no spaces between words, so that only a dictionary tells them apart.
+pub fn writes_no_spaces(c: char) -> bool {
     is_han(c)
         || matches!(c,
             // Thai, Lao; Burmese; Khmer; kana.
@@ -83,7 +83,7 @@ fn is_han(c: char) -> bool {
 fn words(text: &str) -> Vec<(usize, &str)> {
     static SEGMENTER: LazyLock<WordSegmenterBorrowed<'static>> =
         LazyLock::new(|| WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()));
-    if !text.chars().any(needs_dictionary) {
+    if !text.chars().any(writes_no_spaces) {
         return text.unicode_word_indices().collect();
     }
     let (mut words, mut from) = (Vec::new(), 0);

@@ -26,8 +26,9 @@ pub fn is_small_talk(statement: &str, answers: bool) -> bool {
         return false;
     }
     let telling = telling_words(statement);
-    // Scripts without spaces come as one long word; a sentence of them is never courtesy by this measure.
-    let dense = statement.chars().filter(|c| !c.is_ascii()).count() > 12;
+    // Scripts without spaces come as one long word; more than a greeting of them is never courtesy by this measure.
+    let unspaced = statement.chars().filter(|c| cuebase_retrieval::writes_no_spaces(*c)).count();
+    let dense = unspaced > 4 || statement.chars().filter(|c| !c.is_ascii()).count() > 12;
     !dense && telling < if answers { 1 } else { 2 }
 }
 
@@ -46,6 +47,7 @@ mod tests {
             "Thanks! My sister Ann is pregnant",
             "It costs 40 euros",
             "東京に引っ越しました。新しい仕事です",
+            "我妹妹在学校学习中文",
         ] {
             assert!(!is_small_talk(news, false), "{news}");
         }
