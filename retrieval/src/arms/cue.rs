@@ -137,7 +137,7 @@ impl CueTable {
         }
         let rest: Vec<_> = rows.collect();
         let block = |rows: &[(&[u8], &u32)]| {
-            let mut block = Block::default();
+            let mut block = Block::with_capacity(rows.len(), self.width);
             rows.iter().for_each(|(row, owner)| block.push(row, **owner, self.width));
             Arc::new(block)
         };
@@ -281,6 +281,15 @@ fn prefetch(values: &[i8]) {
 }
 
 impl Block {
+    fn with_capacity(rows: usize, width: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(rows * width),
+            scales: Vec::with_capacity(rows),
+            sketches: Vec::with_capacity(rows * width.div_ceil(64)),
+            owners: Vec::with_capacity(rows),
+        }
+    }
+
     fn push(&mut self, row: &[u8], owner: u32, width: usize) {
         let (values, scale) = row.split_at(width);
         let from = self.values.len();

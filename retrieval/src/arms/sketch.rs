@@ -32,9 +32,19 @@ pub(crate) fn turned(vector: &[f32]) -> Vec<f32> {
 
 /// The signs of a row's values, 64 in a word.
 pub(crate) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
-    let word =
-        |values: &[i8]| values.iter().enumerate().fold(0, |word, (bit, value)| word | u64::from(*value < 0) << bit);
-    values.chunks(64).map(word)
+    values.chunks(64).map(|values| {
+        let (eights, rest) = values.as_chunks::<8>();
+        let eights = eights.iter().map(|eight| eight_signs(*eight)).enumerate();
+        let word = eights.fold(0, |word, (at, signs)| word | signs << (8 * at));
+        let rest = rest.iter().enumerate().fold(0, |signs, (bit, value)| signs | u64::from(*value < 0) << bit);
+        word | rest << (values.len() - values.len() % 8) % 64
+    })
+}
+
+/// The signs of eight values in the low byte: the product brings the lowest bit of byte *k* to bit 56 + *k*.
+fn eight_signs(values: [i8; 8]) -> u64 {
+    let negative = u64::from_le_bytes(values.map(|value| value.to_le_bytes()[0])) >> 7 & 0x0101_0101_0101_0101;
+    negative.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// For every sketch of so many words in `sketches`, in how many bits it differs from the query's.
@@ -106,6 +116,15 @@ mod tests {
             differences(&words, &query, &mut fast);
             portable(&words, &query, &mut plain);
             prop_assert_eq!(fast, plain);
+        }
+
+        #[test]
+        fn a_bit_is_set_where_a_value_is_negative(values in proptest::collection::vec(any::<i8>(), 1..200)) {
+            let words: Vec<u64> = signs(&values).collect();
+            prop_assert_eq!(words.len(), values.len().div_ceil(64));
+            for (at, value) in values.iter().enumerate() {
+                prop_assert_eq!(words[at / 64] >> (at % 64) & 1 == 1, *value < 0);
+            }
         }
 
         #[test]
