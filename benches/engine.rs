@@ -32,6 +32,9 @@ const QUERIES: usize = 200;
 /// One conversation in so many has the tag that the filter asks for.
 const TAGGED: usize = 100;
 
+/// A part's time.
+type TimeOf = fn(&Outcome) -> Duration;
+
 /// The changes of one conversation, and how many cues they hold.
 fn changes(number: usize, table: &StaticTable) -> (Vec<Change>, usize) {
     let mut corpus = Corpus::new(number as u64 + 7);
@@ -127,7 +130,7 @@ fn engine(criterion: &mut Criterion) {
             .collect();
         println!("{size} cues: {:.4} of the exact way's hits are found", recall(&snapshot, &asked));
         let rare = Filter { tags_any: vec!["rare".into()], ..Filter::default() };
-        let arms: [(&str, fn(&Outcome) -> Duration); 4] = [
+        let arms: [(&str, TimeOf); 4] = [
             ("cue arm", |outcome| outcome.vector),
             ("lexical arm", |outcome| outcome.lexical),
             ("graph arm and ranking", |outcome| outcome.graph),

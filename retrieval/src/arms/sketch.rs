@@ -35,15 +35,15 @@ pub(crate) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
     values.chunks(64).map(|values| {
         let (eights, rest) = values.as_chunks::<8>();
         let eights = eights.iter().map(|eight| eight_signs(*eight)).enumerate();
-        let word = eights.fold(0, |word, (at, signs)| word | signs << (8 * at));
+        let word = eights.fold(0, |word, (at, signs)| word | (signs << (8 * at)));
         let rest = rest.iter().enumerate().fold(0, |signs, (bit, value)| signs | u64::from(*value < 0) << bit);
-        word | rest << (values.len() - values.len() % 8) % 64
+        word | (rest << ((values.len() - values.len() % 8) % 64))
     })
 }
 
 /// The signs of eight values in the low byte: the product brings the lowest bit of byte *k* to bit 56 + *k*.
 fn eight_signs(values: [i8; 8]) -> u64 {
-    let negative = u64::from_le_bytes(values.map(|value| value.to_le_bytes()[0])) >> 7 & 0x0101_0101_0101_0101;
+    let negative = (u64::from_le_bytes(values.map(|value| value.to_le_bytes()[0])) >> 7) & 0x0101_0101_0101_0101;
     negative.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
