@@ -7,6 +7,7 @@
 //! Up to [`EXACT_ROWS`] rows are all compared, and so are the rows that a filter leaves when they are few. Beyond that
 //! sketches are compared, and only the few thousand rows whose sketches are nearest are compared in full.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -182,10 +183,10 @@ impl CueTable {
     ) -> Vec<(u32, f32)> {
         let allowed = look.allowed;
         let rows = match &look.at {
-            At::Rows(rows) => Some(rows.clone()),
+            At::Rows(rows) => Some(Cow::Borrowed(rows)),
             At::All => None,
             At::Nearest if look.live_rows <= EXACT_ROWS => None,
-            At::Nearest => Some(self.near(query, look)),
+            At::Nearest => Some(Cow::Owned(self.near(query, look))),
         };
         let mut best = Best::new(limit, order);
         best.floor = least;

@@ -172,7 +172,7 @@ impl<'a> Signals<'a> {
         !name.is_empty() && name.iter().all(|word| self.from.query_words.contains(word))
     }
 
-    /// The cosines of documents, those of one place after the other.
+    /// The best cosine of each document; their rows are fetched ahead of their turn, two a document.
     fn cosines(&self, documents: &[u32]) -> Vec<Option<f32>> {
         let rows = |document: &u32| match self.cue_ranks.get(document) {
             Some(_) => 0..0,
@@ -222,6 +222,7 @@ impl<'a> Signals<'a> {
         self.from.table.current(self.from.graph.neighbour(slot, kind)?)
     }
 
+    /// What the arms say about that memory; nothing where there is none.
     fn see_beside(&mut self, document: u32, kind: EdgeKind) -> Seen {
         self.beside(document, kind).map_or_else(Seen::default, |document| self.see(document))
     }
