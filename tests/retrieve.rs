@@ -236,6 +236,15 @@ fn a_restart_and_a_lost_index_change_no_answer() {
     std::fs::write(&log, bytes).expect("writes");
     assert_eq!(ask(&server), before);
     assert!(server.log().contains("the index is damaged"));
+    // In what a write has to read, too: the version that it replaces.
+    let mut bytes = std::fs::read(&log).expect("reads");
+    bytes.iter_mut().for_each(|byte| *byte ^= 0x10);
+    std::fs::write(&log, bytes).expect("writes");
+    let path = before[0].0.as_str().expect("a path");
+    let content = json!({"content": "# Ferry\n\nThe harbour ferry leaves at nine.\n"});
+    assert_eq!(server.post(&format!("/v1/memories/{path}"), &content).status, 200);
+    assert!(server.retrieve("default", "q=harbour+ferry+nine").contents()[0].contains("leaves at nine"));
+    let before = ask(&server);
     assert!(server.terminate());
 
     // In what is read at the start, then.

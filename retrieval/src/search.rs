@@ -204,8 +204,10 @@ impl Snapshot {
     /// Which rows the cue arm compares.
     fn look<'a>(&self, allowed: Option<&'a Bitmap>, exact: bool) -> Look<'a> {
         let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest, several_threads: false };
-        // Where a filter lets few through, looking at those is quicker than looking for the nearest.
-        let few = allowed.filter(|allowed| look.is_few(allowed.count()));
+        // Where a filter lets few through, looking at those is quicker than looking for the nearest. A bitmap that only
+        // leaves out former versions is no filter: what is found must not depend on them.
+        let filtered = |count: usize| count < self.table.live() && look.is_few(count);
+        let few = allowed.filter(|allowed| filtered(allowed.count()));
         if exact {
             look.at = At::All;
         } else if let Some(few) = few {

@@ -1,11 +1,12 @@
 //! The index against a plain map: whatever is applied, what is found is what is there.
 
+mod pieces;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cuebase_retrieval::{
-    Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField, TokenVectors,
-};
+use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField};
+use pieces::Pieces;
 use proptest::prelude::*;
 
 const WORDS: [&str; 6] = ["amber", "birch", "cobalt", "delta", "ember", "fjord"];
@@ -51,33 +52,10 @@ fn memory(at: usize, word: usize, tag: usize, updated: i64, link: usize) -> Memo
     }
 }
 
-/// Word pieces that are the words above, each like itself alone.
-struct Pieces;
-
-impl TokenVectors for Pieces {
-    fn identity(&self) -> &str {
-        "pieces"
-    }
-
-    fn vocabulary(&self) -> usize {
-        WORDS.len()
-    }
-
-    fn tokens(&self, text: &str) -> Vec<u16> {
-        (0..WORDS.len()).filter(|n| text.contains(WORDS[*n])).map(|n| n as u16).collect()
-    }
-
-    fn tells(&self, _: u16) -> bool {
-        true
-    }
-
-    fn cosine(&self, a: u16, b: u16) -> f32 {
-        f32::from(u8::from(a == b))
-    }
-}
+static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.0 };
 
 fn settings(dimensions: usize, model: &str) -> IndexSettings {
-    IndexSettings { dimensions, model: model.into(), tokens: &Pieces }
+    IndexSettings { dimensions, model: model.into(), tokens: &PIECES }
 }
 
 fn open(folder: &Path) -> Index {

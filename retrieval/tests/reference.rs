@@ -1,10 +1,13 @@
 //! The engine against a slow and obvious one: every feature of every hit, worked out by looking at every memory.
 
+mod pieces;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cuebase_retrieval::{
     Change, Cue, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors, content_terms,
 };
+use pieces::Pieces;
 use proptest::prelude::*;
 
 const WORDS: [&str; 10] =
@@ -16,34 +19,7 @@ const B: f64 = 0.75;
 /// Cosines of 8-bit rows differ from exact ones by less.
 const COSINE_TOLERANCE: f64 = 0.02;
 
-/// Word pieces that are the words above; each is somewhat like the next.
-struct Pieces;
-
-impl TokenVectors for Pieces {
-    fn identity(&self) -> &str {
-        "reference"
-    }
-
-    fn vocabulary(&self) -> usize {
-        WORDS.len()
-    }
-
-    fn tokens(&self, text: &str) -> Vec<u16> {
-        (0..WORDS.len()).filter(|n| text.contains(WORDS[*n])).map(|n| n as u16).collect()
-    }
-
-    fn tells(&self, _: u16) -> bool {
-        true
-    }
-
-    fn cosine(&self, a: u16, b: u16) -> f32 {
-        match a.abs_diff(b) {
-            0 => 1.0,
-            1 => 0.5,
-            _ => 0.0,
-        }
-    }
-}
+static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
 
 #[derive(Clone, Debug)]
 struct Said {
@@ -152,8 +128,8 @@ impl<'a> Reference<'a> {
         let all: f64 = weights.values().sum();
         let missing = unknown.len() as f64 * idf(memories.len(), 0);
 
-        let pieces: Vec<u16> = Pieces.tokens(text);
-        let holds = |memory: &Memory, piece: u16| Pieces.tokens(&memory.content).contains(&piece);
+        let pieces: Vec<u16> = PIECES.tokens(text);
+        let holds = |memory: &Memory, piece: u16| PIECES.tokens(&memory.content).contains(&piece);
         let piece_weights: Vec<f64> = pieces
             .iter()
             .map(|piece| idf(memories.len(), memories.iter().filter(|memory| holds(memory, *piece)).count()))
@@ -168,7 +144,7 @@ impl<'a> Reference<'a> {
                     weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean))
                 };
                 let best = |piece: &u16| {
-                    let cosines = Pieces.tokens(&memory.content).into_iter().map(|other| Pieces.cosine(*piece, other));
+                    let cosines = PIECES.tokens(&memory.content).into_iter().map(|other| PIECES.cosine(*piece, other));
                     f64::from(cosines.fold(0.0, f32::max))
                 };
                 let soft = |power: i32| {
@@ -309,7 +285,7 @@ proptest! {
     ) {
         let memories = memories(&said);
         let folder = tempfile::tempdir().expect("temporary directory");
-        let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &Pieces };
+        let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &PIECES };
         let mut index = Index::open(folder.path(), settings).expect("opens");
         // One of them was something else before.
         let mut former = memories[stale % memories.len()].clone();

@@ -80,8 +80,10 @@ pub fn measure(
 ) -> anyhow::Result<()> {
     let index = ingest(sample, folder, embedder)?;
     let snapshot = index.published().load_full();
+    // A fit must see every candidate: the best by the present fit would be a choice that knows the answers.
+    let limit = if features.is_some() { usize::MAX } else { HITS_MAX };
     for question in &sample.questions {
-        let hits = ask(&snapshot, &question.text, embedder)?;
+        let hits = ask(&snapshot, &question.text, embedder, limit)?;
         if question.category == 5 {
             figures.unanswerable.extend(hits.first().map(|hit| hit.score));
             if let Some(out) = features.as_deref_mut() {
@@ -110,7 +112,7 @@ pub fn measure(
         figures.rows.push(row);
     }
     for question in &sample.astray {
-        let hits = ask(&snapshot, &question.text, embedder)?;
+        let hits = ask(&snapshot, &question.text, embedder, limit)?;
         figures.astray.extend(hits.first().map(|hit| hit.score));
         if let Some(out) = features.as_deref_mut() {
             write_features(out, sample, figures.next_number(), &hits, |_| REFUSED.to_owned())?;
@@ -163,20 +165,12 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
     Ok(index)
 }
 
-fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder) -> anyhow::Result<Vec<Hit>> {
+fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
     let vector = embedder.embed(text);
     let filter = Filter::default();
     let now = Timestamp::now().as_millisecond();
-    let query = Query {
-        text,
-        synonyms: &[],
-        vector: Some(&vector),
-        filter: &filter,
-        min_score: 0.0,
-        limit: HITS_MAX,
-        now,
-        exact: false,
-    };
+    let query =
+        Query { text, synonyms: &[], vector: Some(&vector), filter: &filter, min_score: 0.0, limit, now, exact: false };
     Ok(snapshot.search(&query)?.hits)
 }
 

@@ -26,7 +26,7 @@ const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
 const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
-/// A filter that leaves at most one row in so many is cheaper to follow than the sketches.
+/// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
 /// Blocks that a thread scans at a time: their sketches fit its cache.
 const BLOCKS_AT_ONCE: usize = 16;
@@ -102,9 +102,9 @@ pub(crate) enum At {
 }
 
 impl Look<'_> {
-    /// Whether so many rows are few enough to be compared one by one.
-    pub(crate) fn is_few(&self, rows: usize) -> bool {
-        rows <= RESCORED_MIN.max(self.live_rows / FEW_SHARE)
+    /// Whether the rows of so many documents are few enough to be compared one by one.
+    pub(crate) fn is_few(&self, documents: usize) -> bool {
+        documents <= RESCORED_MIN.max(self.live_rows / FEW_SHARE)
     }
 }
 

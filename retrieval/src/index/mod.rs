@@ -133,6 +133,11 @@ impl Index {
         Ok(index)
     }
 
+    /// Where it is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The commit that the index stands for; none when nothing was ever applied.
     pub fn head(&self) -> Option<&str> {
         self.head.as_deref()

@@ -34,7 +34,8 @@ pub fn of_markdown(body: &str) -> Vec<String> {
     cues
 }
 
-fn flat(text: &str) -> String {
+/// A text on one line.
+pub(super) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -1,9 +1,10 @@
 //! The built-in extractor: memories from the text itself, with no model.
 //!
 //! A turn becomes one statement, a long one several ([`statements`]); small talk is left out ([`small_talk`]); a turn
-//! that only asks is quoted by the memory that answers it; relative dates are resolved against when it was said ([`dates`]); the words decide the tier ([`tiers`]); names are picked out
-//! ([`entities`]); cues are written, among them the question that a statement answers ([`cues`]). Wording and speaker
-//! are kept: nothing is paraphrased, so nothing is made up.
+//! that only asks is quoted by the memory that answers it; relative dates are resolved against when it was said
+//! ([`dates`]); the words decide the tier ([`tiers`]); names are picked out ([`entities`]); cues are written, among them
+//! the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is paraphrased, so nothing is
+//! made up.
 
 pub mod cues;
 pub mod dates;
@@ -128,7 +129,7 @@ struct Turn {
 
 impl Turn {
     fn only_asks(&self) -> bool {
-        self.statements.len() == 1 && self.statements.iter().all(|statement| statements::only_asks(statement))
+        matches!(self.statements.as_slice(), [statement] if statements::only_asks(statement))
     }
 
     /// Whether this turn and a question before it are short enough to be one memory.
@@ -174,7 +175,7 @@ impl Draft {
     fn quote(&mut self, asking: &Turn) {
         for statement in &asking.statements {
             let question = dates::annotate(statement, &dates::find(statement, asking.day));
-            let said = format!("{}: {}", asking.speaker, question.split_whitespace().collect::<Vec<_>>().join(" "));
+            let said = format!("{}: {}", asking.speaker, cues::flat(&question));
             self.body.push_str(&format!("\n> {said}\n"));
             self.cues.push(said);
         }

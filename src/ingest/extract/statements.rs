@@ -2,6 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::cues::flat;
 use super::small_talk::is_filler;
 
 /// A turn of up to so many words stays whole.
@@ -76,12 +77,11 @@ pub fn telling_words(text: &str) -> usize {
 
 /// The body of a memory: the speaker and the lead sentence as its title, the rest below.
 pub fn body(speaker: &str, statement: &str) -> String {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = sentences(statement).first().copied().unwrap_or_default();
     // Sentences are trimmed pieces of the statement, so the lead is where it starts.
     let rest = statement.trim_start().strip_prefix(lead).unwrap_or_default().trim();
     if !lead.is_empty() && words(lead) <= TITLE_WORDS_MAX && !lead.contains("```") {
-        let title = format!("# {speaker}: {}\n", one_line(lead));
+        let title = format!("# {speaker}: {}\n", flat(lead));
         return if rest.is_empty() { title } else { format!("{title}\n{rest}\n") };
     }
     format!("# {speaker}\n\n{}\n", statement.trim())

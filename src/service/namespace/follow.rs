@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Index, Memory, Term, Vocabulary};
+use cuebase_retrieval::{Change, Error as IndexError, Index, Memory, Term, Vocabulary};
 use cuebase_storage::Store;
 use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
@@ -56,7 +56,7 @@ pub(super) fn open_index(
 }
 
 /// Makes an index anew from git as of the head.
-pub(super) fn rebuilt_index(
+fn rebuilt_index(
     folder: &Path,
     repository: &Repository,
     head: Option<CommitId>,
@@ -93,7 +93,37 @@ pub(super) fn catch_up(
             Some(memory.map_or_else(|| Change::Forget(change.path), |memory| Change::Put(Box::new(memory))))
         })
         .collect();
-    Ok(index.apply(changes, &to.to_string())?)
+    apply(index, changes, repository, to, embedder)
+}
+
+/// Applies the changes that lead to a commit. An index that turns out damaged is made anew from git instead.
+pub(super) fn apply(
+    index: &mut Index,
+    changes: Vec<Change>,
+    repository: &Repository,
+    to: CommitId,
+    embedder: &dyn Embedder,
+) -> Outcome<()> {
+    match index.apply(changes, &to.to_string()) {
+        Err(IndexError::Damaged(reason)) => {
+            tracing::warn!(index = %index.folder().display(), %reason, "making the index anew from git");
+            replace(index, repository, Some(to), embedder)
+        }
+        applied => Ok(applied?),
+    }
+}
+
+/// Puts an index made anew from git in the place of another, also for those who read from it.
+pub(super) fn replace(
+    index: &mut Index,
+    repository: &Repository,
+    head: Option<CommitId>,
+    embedder: &dyn Embedder,
+) -> Outcome<()> {
+    let published = index.published();
+    *index = rebuilt_index(&index.folder().to_path_buf(), repository, head, embedder)?;
+    index.publish_to(published);
+    Ok(())
 }
 
 /// A pushed file that cannot be read is left out with a word in the log; it does not stop the others.

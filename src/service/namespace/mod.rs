@@ -144,8 +144,7 @@ impl Namespace {
         }
         let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
         inner.doubtful = true;
-        inner.index = follow::rebuilt_index(&self.index_folder, &self.repository, head, self.embedder.as_ref())?;
-        inner.index.publish_to(Arc::clone(&self.snapshot));
+        follow::replace(&mut inner.index, &self.repository, head, self.embedder.as_ref())?;
         inner.doubtful = false;
         Ok(())
     }
@@ -297,7 +296,7 @@ impl Namespace {
             }
         };
         let changes: Vec<Change> = files.into_par_iter().filter_map(change).collect();
-        Ok(inner.index.apply(changes, &commit.to_string())?)
+        follow::apply(&mut inner.index, changes, &self.repository, commit, embedder)
     }
 
     /// Reads writer and index again after a failed change, and takes in what was pushed from outside.

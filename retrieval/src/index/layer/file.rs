@@ -161,7 +161,8 @@ struct Writer(Vec<u8>);
 impl Writer {
     fn array<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
         self.0.extend_from_slice(&((values.len() * N) as u64).to_le_bytes());
-        self.0.extend(values.iter().flat_map(|value| bytes(*value)));
+        self.0.reserve(values.len() * N);
+        values.iter().for_each(|value| self.0.extend_from_slice(&bytes(*value)));
     }
 }
 
