@@ -121,7 +121,7 @@ pub(super) fn replace(
     embedder: &dyn Embedder,
 ) -> Outcome<()> {
     let published = index.published();
-    *index = rebuilt_index(&index.folder().to_path_buf(), repository, head, embedder)?;
+    *index = rebuilt_index(index.folder(), repository, head, embedder)?;
     index.publish_to(published);
     Ok(())
 }
