@@ -12,88 +12,20 @@
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod corpus;
+mod indexed;
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use corpus::Corpus;
 use criterion::{Criterion, criterion_group, criterion_main};
-use cuebase::api::memories::conversation;
-use cuebase::ingest::{extract, files};
-use cuebase::model::{Embedder, StaticTable, index_settings};
-use cuebase_retrieval::{Change, Filter, Index, Outcome, Query, Snapshot};
-use cuebase_storage::memory_file::MemoryPath;
-use jiff::Timestamp;
-use rayon::prelude::*;
-use serde_json::json;
+use cuebase::model::{Embedder, StaticTable};
+use cuebase_retrieval::{Filter, Outcome, Snapshot};
+use indexed::{Asked, filled, questions, rare, search};
 
-const MESSAGES: usize = 20;
 const QUERIES: usize = 200;
-/// One conversation in so many has the tag that the filter asks for.
-const TAGGED: usize = 100;
 
 /// A part's time.
 type TimeOf = fn(&Outcome) -> Duration;
-
-/// The changes of one conversation, and how many cues they hold.
-fn changes(number: usize, table: &StaticTable) -> (Vec<Change>, usize) {
-    let mut corpus = Corpus::new(number as u64 + 7);
-    let messages: Vec<_> = corpus
-        .conversation(MESSAGES)
-        .into_iter()
-        .map(|(name, text)| json!({"role": "user", "name": name, "content": text}))
-        .collect();
-    let tags = if number.is_multiple_of(TAGGED) { json!(["rare"]) } else { json!([]) };
-    let body = json!({"session_id": format!("s{number}"), "tags": tags, "messages": messages});
-    let conversation = conversation(body.as_object().expect("an object")).expect("valid");
-    let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now);
-    let paths: Vec<String> = (0..drafts.len()).map(|n| format!("{}/s{number}/{n}.md", drafts[n].tier.name())).collect();
-    let mut cues = 0;
-    let change = |(draft, path): (&extract::Draft, &String)| {
-        let file = files::of_draft(draft, &paths, &conversation, now);
-        let path: MemoryPath = path.parse().expect("a memory's path");
-        let memory = files::to_memory(&path, file, table);
-        cues += memory.cues.len();
-        Change::Put(Box::new(memory))
-    };
-    (drafts.iter().zip(&paths).map(change).collect(), cues)
-}
-
-fn filled(folder: &std::path::Path, cues: usize, table: &'static StaticTable) -> Index {
-    let mut index = Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens");
-    let began = Instant::now();
-    let (mut held, mut conversations) = (0, 0);
-    while held < cues {
-        let next = (cues - held).div_ceil(2 * MESSAGES).clamp(1, 1000);
-        let made: Vec<_> = (conversations..conversations + next).into_par_iter().map(|n| changes(n, table)).collect();
-        held += made.iter().map(|(_, cues)| cues).sum::<usize>();
-        let all = made.into_iter().flat_map(|(changes, _)| changes).collect();
-        conversations += next;
-        index.apply(all, &conversations.to_string()).expect("applies");
-    }
-    println!("{held} cues of {} memories indexed in {:.1} s", index.memories(), began.elapsed().as_secs_f64());
-    index
-}
-
-struct Asked {
-    text: String,
-    vector: Vec<f32>,
-}
-
-fn search(snapshot: &Snapshot, asked: &Asked, filter: &Filter, exact: bool) -> Outcome {
-    let query = Query {
-        text: &asked.text,
-        synonyms: &[],
-        vector: Some(&asked.vector),
-        filter,
-        min_score: 0.0,
-        limit: 24,
-        now: 0,
-        exact,
-    };
-    snapshot.search(&query).expect("searches")
-}
 
 /// How many of the hits of comparing every row the fast way finds.
 fn recall(snapshot: &Snapshot, asked: &[Asked]) -> f64 {
@@ -121,15 +53,9 @@ fn engine(criterion: &mut Criterion) {
         let folder = tempfile::tempdir().expect("temporary directory");
         let index = filled(folder.path(), size, table);
         let snapshot = index.published().load_full();
-        let mut corpus = Corpus::new(3);
-        let asked: Vec<Asked> = (0..QUERIES)
-            .map(|_| {
-                let text = corpus.question();
-                Asked { vector: table.embed(&text), text }
-            })
-            .collect();
+        let asked = questions(QUERIES, table);
         println!("{size} cues: {:.4} of the exact way's hits are found", recall(&snapshot, &asked));
-        let rare = Filter { tags_any: vec!["rare".into()], ..Filter::default() };
+        let rare = rare();
         let arms: [(&str, TimeOf); 4] = [
             ("cue arm", |outcome| outcome.vector),
             ("lexical arm", |outcome| outcome.lexical),

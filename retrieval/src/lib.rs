@@ -15,6 +15,7 @@ mod filter;
 mod hash;
 mod index;
 mod memory;
+mod prefetch;
 mod ranking;
 mod search;
 mod text;

@@ -171,16 +171,20 @@ impl Snapshot {
         };
         let soft = SoftMatch::new(&self.table, self.tokens, query.text);
         let mut signals = Signals::new(evidence, soft, &candidates);
-        let mut ranked: Vec<Candidate<'_>> =
-            candidates.iter().filter_map(|document| self.candidate(&mut signals, *document)).collect();
-        ranked.sort_by(Candidate::order);
+        let mut features = Vec::with_capacity(candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX);
+        let mut candidate = |number: u32| {
+            let document = self.table.document(number)?;
+            features.push(signals.of(number, document));
+            let (at, score) = (features.len() - 1, probability(features.last()?));
+            let updated = document.time(TimeField::Updated);
+            Some(Candidate { number, score, updated, path: document.path(), features: at })
+        };
+        let mut ranked: Vec<Candidate> = candidates.iter().filter_map(|document| candidate(*document)).collect();
+        ranked.sort_unstable_by(Candidate::order);
         let pulled = self.expand(&ranked, allowed.as_ref());
-        for document in pulled.keys() {
-            if seen.insert(*document) {
-                ranked.extend(self.candidate(&mut signals, *document));
-            }
-        }
-        ranked.sort_by(Candidate::order);
+        let new = pulled.keys().filter(|document| seen.insert(**document));
+        ranked.extend(new.filter_map(|document| candidate(*document)));
+        ranked.sort_unstable_by(Candidate::order);
 
         let best = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
         let hits = best.map(|candidate| {
@@ -189,15 +193,16 @@ impl Snapshot {
             let arms =
                 Arms { lexical: signals.has_lexical(number), cue: signals.has_cue(number), graph: from.is_some() };
             let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.document(*from));
-            Ok(Hit {
-                memory: self.memory(candidate.document)?,
+            let Some(document) = self.table.document(number) else { return Ok(None) };
+            Ok(Some(Hit {
+                memory: self.memory(document)?,
                 score: candidate.score,
                 arms,
                 via: via.map(|document| self.memory(document)).transpose()?.map(|memory| memory.path),
-                features: candidate.features,
-            })
+                features: features[candidate.features],
+            }))
         });
-        let hits = hits.collect::<Result<Vec<Hit>>>()?;
+        let hits = hits.filter_map(Result::transpose).collect::<Result<Vec<Hit>>>()?;
         Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed(), whole: start.elapsed() })
     }
 
@@ -260,14 +265,8 @@ impl Snapshot {
         documents.map(|document| self.memory(document)).collect()
     }
 
-    fn candidate(&self, signals: &mut Signals<'_>, number: u32) -> Option<Candidate<'_>> {
-        let document = self.table.document(number)?;
-        let features = signals.of(number, document);
-        Some(Candidate { number, document, score: probability(&features), features })
-    }
-
     /// The neighbours of the best candidates, each with the candidate that it was first reached from.
-    fn expand(&self, ranked: &[Candidate<'_>], allowed: Option<&Bitmap>) -> HashMap<u32, u32> {
+    fn expand(&self, ranked: &[Candidate], allowed: Option<&Bitmap>) -> HashMap<u32, u32> {
         let mut pulled = HashMap::new();
         for candidate in ranked.iter().take(EXPANDED_HITS) {
             let Some(slot) = self.table.slot_of(candidate.number) else { continue };
@@ -288,21 +287,20 @@ fn words(query: &str) -> Vec<u64> {
     folded.map(|word| hash(Kind::Name, word.strip_suffix("'s").unwrap_or(&word))).collect()
 }
 
-struct Candidate<'a> {
+/// What a candidate is ranked by.
+struct Candidate {
     number: u32,
-    document: Document<'a>,
     score: f32,
-    features: Features,
+    updated: Millis,
+    path: u64,
+    /// Where its features stand.
+    features: usize,
 }
 
-impl Candidate<'_> {
+impl Candidate {
     /// Best first; among equals the newest, then by the path's hash, so that the order never depends on chance.
     fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
-        let updated = |candidate: &Self| candidate.document.time(TimeField::Updated);
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| updated(b).cmp(&updated(a)))
-            .then_with(|| a.document.path().cmp(&b.document.path()))
+        b.score.total_cmp(&a.score).then_with(|| b.updated.cmp(&a.updated)).then_with(|| a.path.cmp(&b.path))
     }
 }
 

@@ -10,14 +10,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 use simsimd::SpatialSimilarity;
 
 use super::lexical::Best;
+use super::nearest::Nearest;
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
+use crate::prefetch::{AHEAD, prefetch, prefetch_at};
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
@@ -28,14 +31,6 @@ const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
-/// Blocks that a thread scans at a time: their sketches fit its cache.
-const BLOCKS_AT_ONCE: usize = 16;
-/// Rows far apart are asked for so many ahead of their turn.
-pub(crate) const PREFETCHED: usize = 6;
-/// Bytes that memory comes in.
-const CACHE_LINE: usize = 64;
-/// The difference that stands for a row that is not allowed.
-const NOT_ALLOWED: u16 = u16::MAX;
 
 /// A quantised vector.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,7 +162,9 @@ impl CueTable {
     pub(crate) fn prefetch(&self, row: usize) {
         if let Some(block) = self.blocks.get(row / BLOCK_ROWS) {
             let from = row % BLOCK_ROWS * self.width;
-            block.values.get(from..from + self.width).into_iter().for_each(prefetch);
+            prefetch(block.values.get(from..from + self.width).unwrap_or_default());
+            prefetch_at(&block.scales, row % BLOCK_ROWS);
+            prefetch_at(&block.owners, row % BLOCK_ROWS);
         }
     }
 
@@ -209,7 +206,7 @@ impl CueTable {
         };
         match rows {
             Some(rows) => rows.iter().enumerate().for_each(|(n, row)| {
-                rows.get(n + PREFETCHED).into_iter().for_each(|row| self.prefetch(*row));
+                rows.get(n + AHEAD).into_iter().for_each(|row| self.prefetch(*row));
                 take(row / BLOCK_ROWS, row % BLOCK_ROWS);
             }),
             None => self.blocks.iter().enumerate().for_each(|(at, block)| {
@@ -224,60 +221,28 @@ impl CueTable {
 
     /// The rows whose sketches are nearest to the query's, ascending.
     fn near(&self, query: &Row, look: &Look<'_>) -> Vec<usize> {
-        let allowed = look.allowed;
         let wanted: Vec<u64> = sketch::signs(&query.values).collect();
-        let scan = |blocks: &[Arc<Block>]| {
-            let mut differences = Vec::with_capacity(blocks.len() * BLOCK_ROWS);
-            let mut histogram = vec![0u32; self.width + 1];
-            for block in blocks {
-                let from = differences.len();
+        let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE);
+        let bound = AtomicUsize::new(self.width);
+        let scan = |part: usize, blocks: &[Arc<Block>]| {
+            let mut nearest = Nearest::new(target, self.width, &bound);
+            let mut differences = Vec::with_capacity(BLOCK_ROWS);
+            for (at, block) in blocks.iter().enumerate() {
+                differences.clear();
                 sketch::differences(&block.sketches, &wanted, &mut differences);
-                let own = &mut differences[from..];
-                if let Some(allowed) = allowed {
-                    let owners = block.owners.iter();
-                    let out = own.iter_mut().zip(owners).filter(|(_, owner)| !allowed.contains(**owner));
-                    out.for_each(|(difference, _)| *difference = NOT_ALLOWED);
-                }
-                for difference in own.iter() {
-                    if let Some(count) = histogram.get_mut(usize::from(*difference)) {
-                        *count += 1;
-                    }
-                }
+                let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.owners[row]));
+                nearest.take((part + at) * BLOCK_ROWS, &differences, allowed);
             }
-            (differences, histogram)
+            nearest
         };
-        let parts: Vec<(Vec<u16>, Vec<u32>)> = if look.several_threads {
-            self.blocks.par_chunks(BLOCKS_AT_ONCE).map(scan).collect()
+        let parts = if look.several_threads {
+            let share = self.blocks.len().div_ceil(rayon::current_num_threads()).max(1);
+            let parts = self.blocks.par_chunks(share).enumerate();
+            parts.map(|(part, blocks)| scan(part * share, blocks)).collect()
         } else {
-            self.blocks.chunks(BLOCKS_AT_ONCE).map(scan).collect()
+            vec![scan(0, &self.blocks)]
         };
-        let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE) as u32;
-        let mut counted = 0;
-        let within = (0..=self.width).find(|difference| {
-            counted += parts.iter().map(|(_, histogram)| histogram[*difference]).sum::<u32>();
-            counted >= target
-        });
-        let within = within.unwrap_or(self.width) as u16;
-        let mut near = Vec::with_capacity(counted as usize);
-        for (part, (differences, _)) in parts.iter().enumerate() {
-            let first = part * BLOCKS_AT_ONCE * BLOCK_ROWS;
-            let rows = differences.iter().enumerate().filter(|(_, difference)| **difference <= within);
-            near.extend(rows.map(|(row, _)| first + row));
-        }
-        near
-    }
-}
-
-/// A hint that costs nothing where it is wrong.
-#[inline]
-fn prefetch(values: &[i8]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in values.chunks(CACHE_LINE) {
-        // SAFETY: the address lies in the slice, and a prefetch reads nothing.
-        #[allow(unsafe_code, reason = "without it a search of 100,000 cues takes a tenth longer")]
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr());
-        }
+        Nearest::finish(&parts)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The graph arm: one hop along relations from the best of the other arms' hits.
 
+use std::num::NonZeroU32;
+
 use crate::index::Blocks;
 
 /// So many of the best hits are expanded.
@@ -50,6 +52,14 @@ pub(crate) struct End {
 #[derive(Clone, Default)]
 pub(crate) struct Graph {
     edges: Blocks<Vec<Edge>>,
+    /// The first neighbours said right before and right after, apart: the ranking asks for nothing else.
+    beside: Blocks<Beside>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Beside {
+    previous: Option<NonZeroU32>,
+    next: Option<NonZeroU32>,
 }
 
 impl Graph {
@@ -58,11 +68,14 @@ impl Graph {
         self.edges.get(slot as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The first neighbour of a kind, if there is one.
-    pub(crate) fn neighbour(&self, slot: u32, kind: EdgeKind) -> Option<u32> {
-        let edges = self.edges(slot);
-        let at = edges.partition_point(|edge| edge.kind < kind);
-        edges.get(at).filter(|edge| edge.kind == kind).map(|edge| edge.to)
+    /// The first neighbour that was said right before.
+    pub(crate) fn previous(&self, slot: u32) -> Option<u32> {
+        Some(self.beside.get(slot as usize)?.previous?.get() - 1)
+    }
+
+    /// The first neighbour that was said right after.
+    pub(crate) fn next(&self, slot: u32) -> Option<u32> {
+        Some(self.beside.get(slot as usize)?.next?.get() - 1)
     }
 
     /// Adds a relation of one memory, seen from both ends.
@@ -93,9 +106,13 @@ impl Graph {
         let slot = slot as usize;
         while self.edges.len() <= slot {
             self.edges.push(Vec::new());
+            self.beside.push(Beside::default());
         }
-        if let Some(edges) = self.edges.get_mut(slot) {
+        if let (Some(edges), Some(beside)) = (self.edges.get_mut(slot), self.beside.get_mut(slot)) {
             change(edges);
+            let first =
+                |kind| edges.iter().find(|edge| edge.kind == kind).and_then(|edge| NonZeroU32::new(edge.to + 1));
+            *beside = Beside { previous: first(EdgeKind::Previous), next: first(EdgeKind::Next) };
         }
     }
 }
@@ -111,13 +128,13 @@ mod tests {
         graph.link(end(2000), end(1), EdgeKind::Previous);
         graph.link(end(1), end(2000), EdgeKind::Other);
         graph.link(end(5), end(5), EdgeKind::Other);
-        assert_eq!(graph.neighbour(1, EdgeKind::Next), Some(2000));
+        assert_eq!(graph.next(1), Some(2000));
         assert_eq!(graph.edges(2000).len(), 2);
         assert!(graph.edges(5).is_empty());
         let before = graph.clone();
         graph.unlink(1);
-        assert_eq!(graph.neighbour(2000, EdgeKind::Previous), Some(1), "what the neighbour says stays");
-        assert_eq!(graph.neighbour(1, EdgeKind::Other), None);
+        assert_eq!(graph.previous(2000), Some(1), "what the neighbour says stays");
+        assert_eq!((graph.edges(1).len(), graph.next(1)), (1, Some(2000)));
         graph.unlink(2000);
         assert!(graph.edges(1).is_empty() && graph.edges(2000).is_empty());
         assert_eq!(before.edges(1).len(), 2, "a snapshot never changes");

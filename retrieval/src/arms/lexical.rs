@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use crate::filter::Bitmap;
 use crate::hash::{Kind, hash};
 use crate::index::Table;
+use crate::prefetch::prefetch_at;
 use crate::text;
 use crate::vocabulary::Synonyms;
 
@@ -24,10 +25,8 @@ const TERMS_MAX: usize = 32;
 /// What the lexical arm knows after it has run.
 #[derive(Default)]
 pub(crate) struct LexicalScores {
-    /// By document; zero where nothing matches.
-    scores: Vec<f32>,
-    /// By document, one bit for each of `weights`.
-    matched: Vec<u32>,
+    /// By document.
+    tallies: Vec<Tally>,
     /// The weight (idf) of each part of the query that the namespace knows, in the order of the bits.
     weights: Vec<f32>,
     /// Their sum.
@@ -38,16 +37,24 @@ pub(crate) struct LexicalScores {
     pub(crate) unknown: f32,
 }
 
+/// What a document has of the query; nothing but zeros where nothing matches.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    score: f32,
+    /// One bit for each of [`LexicalScores::weights`].
+    matched: u32,
+}
+
 thread_local! {
-    /// Arrays of the last query on this thread, so that large ones are not made for each.
-    static SPARE: RefCell<(Vec<f32>, Vec<u32>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// The array of the last query on this thread, so that a large one is not made for each.
+    static SPARE: RefCell<Vec<Tally>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Drop for LexicalScores {
     fn drop(&mut self) {
-        let arrays = (std::mem::take(&mut self.scores), std::mem::take(&mut self.matched));
-        // Not at the end of a thread, when there is nobody to keep them for.
-        let _ = SPARE.try_with(|spare| spare.replace(arrays));
+        let tallies = std::mem::take(&mut self.tallies);
+        // Not at the end of a thread, when there is nobody to keep it for.
+        let _ = SPARE.try_with(|spare| spare.replace(tallies));
     }
 }
 
@@ -78,21 +85,20 @@ impl LexicalScores {
         known.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| first_term(&a.1).cmp(&first_term(&b.1))));
         known.truncate(TERMS_MAX);
 
-        let (mut scores, mut matched) = SPARE.take();
-        for_documents(&mut scores, table.len());
-        for_documents(&mut matched, table.len());
+        let mut tallies = SPARE.take();
+        tallies.clear();
+        tallies.resize(table.len(), Tally::default());
         let mean = table.mean_length();
         for (bit, (_, ways)) in known.iter().enumerate() {
             match ways.as_slice() {
-                [way] if way.len() == 1 => add_term(table, way[0], mean, &mut scores, &mut matched, 1 << bit),
-                ways => add_best_way(table, ways, mean, &mut scores, &mut matched, 1 << bit),
+                [way] if way.len() == 1 => add_term(table, way[0], mean, &mut tallies, 1 << bit),
+                ways => add_best_way(table, ways, mean, &mut tallies, 1 << bit),
             }
         }
         let all = known_weight + unknown_weight;
         let weights: Vec<f32> = known.iter().map(|(weight, _)| *weight).collect();
         Self {
-            scores,
-            matched,
+            tallies,
             weight: weights.iter().sum(),
             weights,
             ceiling,
@@ -102,12 +108,17 @@ impl LexicalScores {
 
     /// The BM25 score of a document.
     pub(crate) fn score(&self, document: u32) -> f32 {
-        self.scores.get(document as usize).copied().unwrap_or_default()
+        self.tallies.get(document as usize).copied().unwrap_or_default().score
     }
 
     /// Which parts of the query a document holds.
     pub(crate) fn matched(&self, document: u32) -> u32 {
-        self.matched.get(document as usize).copied().unwrap_or_default()
+        self.tallies.get(document as usize).copied().unwrap_or_default().matched
+    }
+
+    /// Has the processor fetch what is known of a document.
+    pub(crate) fn prefetch(&self, document: u32) {
+        prefetch_at(&self.tallies, document as usize);
     }
 
     /// How many parts of the query some memory holds.
@@ -128,19 +139,13 @@ impl LexicalScores {
     /// The best documents that the filter lets through, best first; `order` settles ties.
     pub(crate) fn best(&self, allowed: Option<&Bitmap>, limit: usize, order: impl Fn(u32) -> u64) -> Vec<(u32, f32)> {
         let mut best = Best::new(limit, order);
-        for (document, score) in self.scores.iter().enumerate() {
-            if *score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document as u32)) {
-                best.push(document as u32, *score);
+        for (document, tally) in self.tallies.iter().enumerate() {
+            if tally.score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document as u32)) {
+                best.push(document as u32, tally.score);
             }
         }
         best.finish()
     }
-}
-
-/// Sets an array to zeros, one a document.
-fn for_documents<T: Clone + Default>(array: &mut Vec<T>, documents: usize) {
-    array.clear();
-    array.resize(documents, T::default());
 }
 
 /// The parts of a query: every term for itself, and what has synonyms as one part with several ways.
@@ -187,18 +192,17 @@ pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
     (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, scores: &mut [f32], matched: &mut [u32], bit: u32) {
+fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, tallies: &mut [Tally], bit: u32) {
     for_each_score(table, (term, weight), mean, |document, score| {
-        let document = document as usize;
-        if let (Some(total), Some(mask)) = (scores.get_mut(document), matched.get_mut(document)) {
-            *total += score;
-            *mask |= bit;
+        if let Some(tally) = tallies.get_mut(document as usize) {
+            tally.score += score;
+            tally.matched |= bit;
         }
     });
 }
 
 /// Adds the best of several ways of writing one part of the query.
-fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, scores: &mut [f32], matched: &mut [u32], bit: u32) {
+fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, tallies: &mut [Tally], bit: u32) {
     let mut best = vec![0f32; table.len()];
     let mut one = vec![0f32; table.len()];
     for way in ways {
@@ -208,10 +212,10 @@ fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, scores: &mut
         }
         best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
     }
-    for ((total, mask), best) in scores.iter_mut().zip(matched).zip(best) {
+    for (tally, best) in tallies.iter_mut().zip(best) {
         if best > 0.0 {
-            *total += best;
-            *mask |= bit;
+            tally.score += best;
+            tally.matched |= bit;
         }
     }
 }
@@ -245,27 +249,32 @@ impl<F: Fn(u32) -> u64> Best<F> {
         self.kept.push((document, score));
         if self.kept.len() >= 4 * self.limit.max(1) {
             self.shrink();
-            // A score that equals the last may still win by its order.
-            self.floor = self.kept.last().map_or(self.floor, |last| last.1.next_down()).max(self.floor);
         }
     }
 
+    /// Drops all but the best, and raises the floor to the last of them.
     fn shrink(&mut self) {
-        let compare = |a: &(u32, f32), b: &(u32, f32)| {
-            b.1.total_cmp(&a.1).then_with(|| (self.order)(a.0).cmp(&(self.order)(b.0)))
-        };
-        if self.kept.len() > self.limit {
-            self.kept.select_nth_unstable_by(self.limit, compare);
+        if self.limit == 0 {
+            self.kept.clear();
+        } else if self.kept.len() > self.limit {
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.limit - 1, by_score(&self.order));
+            // A score that equals the last may still win by its order.
+            self.floor = last.1.next_down().max(self.floor);
             self.kept.truncate(self.limit);
         }
-        self.kept.sort_unstable_by(compare);
     }
 
     /// The best, best first.
     pub(crate) fn finish(mut self) -> Vec<(u32, f32)> {
         self.shrink();
+        self.kept.sort_unstable_by(by_score(&self.order));
         self.kept
     }
+}
+
+/// Best first, ties by `order`.
+fn by_score(order: impl Fn(u32) -> u64) -> impl FnMut(&(u32, f32), &(u32, f32)) -> std::cmp::Ordering {
+    move |a, b| b.1.total_cmp(&a.1).then_with(|| order(a.0).cmp(&order(b.0)))
 }
 
 #[cfg(test)]

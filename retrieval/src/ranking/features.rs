@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::arms::cue::{CueTable, PREFETCHED, Row};
-use crate::arms::graph::{EdgeKind, Graph};
+use crate::arms::cue::{CueTable, Row};
+use crate::arms::graph::Graph;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
 use crate::index::{Document, Table};
+use crate::prefetch::{AHEAD, prefetch};
 
 /// The features' names, in the order of [`Features`].
 pub const FEATURE_NAMES: [&str; 35] = [
@@ -56,6 +57,8 @@ pub type Features = [f32; FEATURE_NAMES.len()];
 
 /// How many of a session's best memories speak for the session.
 const SESSION_BEST: usize = 3;
+/// Cosines that differ by less than this differ by chance: rows are rounded.
+const DEVIATION_MIN: f64 = 0.02;
 /// Standardised cosines are cut off here and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
 
@@ -138,7 +141,7 @@ impl<'a> Signals<'a> {
         let sample = signals.cosines(&table.sample().collect::<Vec<u32>>());
         (signals.mean_cosine, signals.deviation_cosine) =
             spread(&mut sample.into_iter().flatten().collect::<Vec<f32>>());
-        let beside = |document: &u32| [EdgeKind::Previous, EdgeKind::Next].map(|kind| signals.beside(*document, kind));
+        let beside = |document: &u32| [signals.previous(*document), signals.next(*document)];
         let mut around: Vec<u32> =
             candidates.iter().flat_map(beside).flatten().chain(candidates.iter().copied()).collect();
         around.sort_unstable();
@@ -180,7 +183,7 @@ impl<'a> Signals<'a> {
         };
         let rows: Vec<Range<usize>> = documents.iter().map(rows).collect();
         let cosine = |(n, document): (usize, &u32)| {
-            let ahead = rows.get(n + PREFETCHED / 2).cloned().unwrap_or_default();
+            let ahead = rows.get(n + AHEAD / 2).cloned().unwrap_or_default();
             ahead.for_each(|row| self.from.cues.prefetch(row));
             let known = self.cue_ranks.get(document).map(|(_, cosine)| *cosine);
             known.or_else(|| self.from.cues.cosine(self.from.vector?, rows[n].clone()))
@@ -190,8 +193,13 @@ impl<'a> Signals<'a> {
 
     /// Works out what the arms say about documents.
     fn see_all(&mut self, documents: &[u32]) {
-        for (document, cosine) in documents.iter().zip(self.cosines(documents)) {
-            let Some(held) = self.from.table.document(*document) else { continue };
+        let (table, lexical) = (self.from.table, self.from.lexical);
+        documents.iter().filter_map(|document| table.document(*document)).for_each(Document::prefetch);
+        documents.iter().for_each(|document| lexical.prefetch(*document));
+        for (n, (document, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
+            let ahead = documents.get(n + AHEAD).and_then(|document| table.document(*document));
+            ahead.into_iter().for_each(|ahead| prefetch(ahead.tokens()));
+            let Some(held) = table.document(*document) else { continue };
             let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
             let (soft, soft_squared) = self.soft.of(held);
             let bm25 = self.from.lexical.score(*document);
@@ -216,23 +224,22 @@ impl<'a> Signals<'a> {
         self.places.get(&document).map_or_else(Seen::default, |place| self.seen[*place])
     }
 
-    /// The memory said right before or right after another.
-    fn beside(&self, document: u32, kind: EdgeKind) -> Option<u32> {
-        let slot = self.from.table.slot_of(document)?;
-        self.from.table.current(self.from.graph.neighbour(slot, kind)?)
+    /// The memory said right before another.
+    fn previous(&self, document: u32) -> Option<u32> {
+        self.from.table.current(self.from.graph.previous(self.from.table.slot_of(document)?)?)
     }
 
-    /// What the arms say about that memory; nothing where there is none.
-    fn see_beside(&mut self, document: u32, kind: EdgeKind) -> Seen {
-        self.beside(document, kind).map_or_else(Seen::default, |document| self.see(document))
+    /// The memory said right after another.
+    fn next(&self, document: u32) -> Option<u32> {
+        self.from.table.current(self.from.graph.next(self.from.table.slot_of(document)?)?)
     }
 
     /// The features of one memory.
     pub(crate) fn of(&mut self, document: u32, held: Document<'_>) -> Features {
         let lexical = self.from.lexical;
         let own = self.see(document);
-        let previous = self.see_beside(document, EdgeKind::Previous);
-        let next = self.see_beside(document, EdgeKind::Next);
+        let previous = self.previous(document).map_or_else(Seen::default, |previous| self.see(previous));
+        let next = self.next(document).map_or_else(Seen::default, |next| self.see(next));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
         let with_previous = own.matched | previous.matched;
         let session = self.sessions.get(&held.session());
@@ -310,7 +317,7 @@ impl MeanOfBest {
     }
 }
 
-/// Mean and standard deviation, the same whatever the order; the deviation is never zero.
+/// Mean and standard deviation, the same whatever the order; the deviation is at least [`DEVIATION_MIN`].
 fn spread(values: &mut [f32]) -> (f32, f32) {
     if values.is_empty() {
         return (0.0, 1.0);
@@ -319,7 +326,7 @@ fn spread(values: &mut [f32]) -> (f32, f32) {
     let count = values.len() as f64;
     let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / count;
     let variance = values.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count;
-    (mean as f32, variance.max(1e-6).sqrt() as f32)
+    (mean as f32, variance.sqrt().max(DEVIATION_MIN) as f32)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{ASKS, FORGOTTEN, Layer};
 use crate::filter::TimeField;
 use crate::memory::Millis;
+use crate::prefetch::prefetch_at;
 
 /// One document of a layer.
 #[derive(Clone, Copy)]
@@ -14,6 +15,19 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Asks for what ranking reads of it.
+    pub(crate) fn prefetch(self) {
+        prefetch_at(&self.layer.rows, self.at);
+        prefetch_at(&self.layer.session, self.at);
+        prefetch_at(&self.layer.words, self.at);
+        prefetch_at(&self.layer.flags, self.at);
+        prefetch_at(&self.layer.path, self.at);
+        prefetch_at(self.layer.times(TimeField::Updated), self.at);
+        prefetch_at(&self.layer.speaker.starts, self.at);
+        prefetch_at(&self.layer.entities.starts, self.at);
+        prefetch_at(&self.layer.tokens.starts, self.at);
+    }
+
     /// The path's hash.
     pub(crate) fn path(self) -> u64 {
         self.layer.path[self.at]

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The regression guard: fails where a path takes more instructions than it did; see benches/instructions.rs. Installs
+# valgrind and the runner of the benches where they are missing.
+set -eu
+cd "$(dirname "$0")/.."
+
+if ! command -v valgrind >/dev/null 2>&1; then
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo="sudo"
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq valgrind >&2
+fi
+
+# The runner must be of the library's version.
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase/tools"
+version="$(sed -n '/^name = "gungraun"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)"
+if ! "$tools/bin/gungraun-runner" --version 2>/dev/null | grep -q "$version"; then
+    CARGO_TARGET_DIR="$tools/target" cargo install gungraun-runner --version "$version" --locked --root "$tools"
+fi
+GUNGRAUN_RUNNER="$tools/bin/gungraun-runner" exec cargo bench --locked --bench instructions "$@"
