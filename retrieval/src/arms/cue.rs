@@ -10,13 +10,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 use simsimd::SpatialSimilarity;
 
 use super::lexical::Best;
-use super::nearest::Nearest;
+use super::nearest::{Kept, Nearest};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
@@ -31,6 +30,9 @@ const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
+
+/// Blocks that a thread scans before it looks for others to scan.
+const BLOCKS_AT_ONCE: usize = 16;
 
 /// A quantised vector.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,26 +225,25 @@ impl CueTable {
     fn near(&self, query: &Row, look: &Look<'_>) -> Vec<usize> {
         let wanted: Vec<u64> = sketch::signs(&query.values).collect();
         let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE);
-        let bound = AtomicUsize::new(self.width);
+        let nearest = Nearest::new(target, self.width);
         let scan = |part: usize, blocks: &[Arc<Block>]| {
-            let mut nearest = Nearest::new(target, self.width, &bound);
+            let mut kept = Vec::new();
             let mut differences = Vec::with_capacity(BLOCK_ROWS);
-            for (at, block) in blocks.iter().enumerate() {
+            for (block, at) in blocks.iter().zip(part * BLOCKS_AT_ONCE..) {
                 differences.clear();
                 sketch::differences(&block.sketches, &wanted, &mut differences);
                 let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.owners[row]));
-                nearest.take((part + at) * BLOCK_ROWS, &differences, allowed);
+                nearest.take(at * BLOCK_ROWS, &differences, allowed, &mut kept);
             }
-            nearest
+            kept
         };
-        let parts = if look.several_threads {
-            let share = self.blocks.len().div_ceil(rayon::current_num_threads()).max(1);
-            let parts = self.blocks.par_chunks(share).enumerate();
-            parts.map(|(part, blocks)| scan(part * share, blocks)).collect()
+        let parts: Vec<Vec<Kept>> = if look.several_threads {
+            let parts = self.blocks.par_chunks(BLOCKS_AT_ONCE).enumerate();
+            parts.map(|(part, blocks)| scan(part, blocks)).collect()
         } else {
             vec![scan(0, &self.blocks)]
         };
-        Nearest::finish(&parts)
+        nearest.finish(&parts)
     }
 }
 

@@ -6,41 +6,49 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
+
 /// Differences that are looked at together: most such groups hold nothing near.
 const GROUP: usize = 32;
 
-/// The nearest rows met so far, in one of the parts that the rows were split into.
-pub(super) struct Nearest<'a> {
+/// A row and in how many bits its sketch differs.
+pub(super) type Kept = (u32, u16);
+
+/// What is known of the rows met so far, by whichever thread.
+pub(super) struct Nearest {
     target: u32,
-    /// The least bound that any part has found.
-    bound: &'a AtomicUsize,
-    /// This part's own.
-    own_bound: usize,
-    /// How many of the rows kept within the own bound have each difference.
-    histogram: Vec<u32>,
-    within: u32,
-    /// Row and difference, rows ascending.
-    kept: Vec<(u32, u16)>,
+    /// No row beyond it is wanted. It only falls, and only decides how much is kept for nothing.
+    bound: AtomicUsize,
+    met: Mutex<Met>,
 }
 
-impl<'a> Nearest<'a> {
-    /// Looks for `target` rows among those whose sketches have `bits` bits; the parts of one search share `bound`,
-    /// which begins at `bits`.
-    pub(super) fn new(target: usize, bits: usize, bound: &'a AtomicUsize) -> Self {
+struct Met {
+    /// How many of the rows kept have each difference.
+    histogram: Vec<u32>,
+    /// How many of them lie within the bound.
+    within: u32,
+}
+
+impl Nearest {
+    /// Looks for `target` rows among those whose sketches have `bits` bits.
+    pub(super) fn new(target: usize, bits: usize) -> Self {
         Self {
             target: u32::try_from(target).unwrap_or(u32::MAX),
-            bound,
-            own_bound: bits,
-            histogram: vec![0; bits + 1],
-            within: 0,
-            kept: Vec::with_capacity(4 * target),
+            bound: AtomicUsize::new(bits),
+            met: Mutex::new(Met { histogram: vec![0; bits + 1], within: 0 }),
         }
     }
 
-    /// Takes in the differences of the rows from `first` on; rows must come in ascending order.
-    pub(super) fn take(&mut self, first: usize, differences: &[u16], allowed: impl Fn(usize) -> bool) {
-        self.lower_to(self.bound.load(Ordering::Relaxed));
-        let bound = self.own_bound as u16;
+    /// Keeps what may be wanted of the rows from `first` on, whose differences these are.
+    pub(super) fn take(
+        &self,
+        first: usize,
+        differences: &[u16],
+        allowed: impl Fn(usize) -> bool,
+        kept: &mut Vec<Kept>,
+    ) {
+        let bound = self.bound.load(Ordering::Relaxed) as u16;
+        let before = kept.len();
         for (group, differences) in differences.chunks(GROUP).enumerate() {
             if all_beyond(differences, bound) {
                 continue;
@@ -48,47 +56,36 @@ impl<'a> Nearest<'a> {
             for (at, difference) in differences.iter().enumerate() {
                 let row = group * GROUP + at;
                 if *difference <= bound && allowed(row) {
-                    self.kept.push(((first + row) as u32, *difference));
-                    self.histogram[usize::from(*difference)] += 1;
-                    self.within += 1;
+                    kept.push(((first + row) as u32, *difference));
                 }
             }
         }
-        let mut lower = self.own_bound;
-        let mut left = self.within;
-        while lower > 0 && left - self.histogram[lower] >= self.target {
-            left -= self.histogram[lower];
-            lower -= 1;
-        }
-        self.lower_to(lower);
-        self.bound.fetch_min(lower, Ordering::Relaxed);
-    }
-
-    fn lower_to(&mut self, bound: usize) {
-        while self.own_bound > bound {
-            self.within -= self.histogram[self.own_bound];
-            self.own_bound -= 1;
+        if kept.len() > before {
+            self.tighten(&kept[before..]);
         }
     }
 
-    /// The rows wanted of all parts together, ascending.
-    pub(super) fn finish(parts: &[Self]) -> Vec<usize> {
-        let Some(first) = parts.first() else { return Vec::new() };
-        let bound = parts.iter().map(|part| part.own_bound).min().unwrap_or_default();
-        let mut histogram = vec![0u32; bound + 1];
-        let kept = || parts.iter().flat_map(|part| &part.kept);
-        for (_, difference) in kept() {
-            if let Some(count) = histogram.get_mut(usize::from(*difference)) {
-                *count += 1;
-            }
+    /// Counts what was kept and lowers the bound as far as enough rows remain within it.
+    fn tighten(&self, kept: &[Kept]) {
+        let mut met = self.met.lock();
+        let mut bound = self.bound.load(Ordering::Relaxed);
+        for (_, difference) in kept {
+            met.histogram[usize::from(*difference)] += 1;
+            met.within += u32::from(usize::from(*difference) <= bound);
         }
-        let mut counted = 0;
-        let within = histogram.iter().position(|count| {
-            counted += count;
-            counted >= first.target
-        });
-        let within = within.unwrap_or(bound);
-        kept().filter(|(_, difference)| usize::from(*difference) <= within).map(|(row, _)| *row as usize).collect()
+        while bound > 0 && met.within - met.histogram[bound] >= self.target {
+            met.within -= met.histogram[bound];
+            bound -= 1;
+        }
+        self.bound.store(bound, Ordering::Relaxed);
+    }
+
+    /// The rows wanted, ascending, of what was kept in the parts that the rows were split into.
+    pub(super) fn finish(self, parts: &[Vec<Kept>]) -> Vec<usize> {
+        // Every row was met, so the bound is what was looked for.
+        let bound = self.bound.into_inner();
+        let kept = parts.iter().flatten().filter(|(_, difference)| usize::from(*difference) <= bound);
+        kept.map(|(row, _)| *row as usize).collect()
     }
 }
 
@@ -117,18 +114,20 @@ mod tests {
             target in 1..80usize, block in 1..90usize, parts in 1..4usize,
         ) {
             let (differences, allowed): (Vec<u16>, Vec<bool>) = rows.into_iter().unzip();
-            let bound = AtomicUsize::new(64);
+            let nearest = Nearest::new(target, 64);
             let share = differences.len().div_ceil(parts);
             let part = |(part, differences): (usize, &[u16])| {
-                let mut nearest = Nearest::new(target, 64, &bound);
+                let mut kept = Vec::new();
                 for (at, differences) in differences.chunks(block).enumerate() {
                     let first = part * share + at * block;
-                    nearest.take(first, differences, |row| allowed[first + row]);
+                    nearest.take(first, differences, |row| allowed[first + row], &mut kept);
                 }
-                nearest
+                kept
             };
-            let parts: Vec<Nearest<'_>> = differences.chunks(share).enumerate().map(part).collect();
-            prop_assert_eq!(Nearest::finish(&parts), slow(&differences, &allowed, target));
+            // In any order: the last part first.
+            let mut parts: Vec<Vec<Kept>> = differences.chunks(share).enumerate().rev().map(part).collect();
+            parts.reverse();
+            prop_assert_eq!(nearest.finish(&parts), slow(&differences, &allowed, target));
         }
     }
 }
