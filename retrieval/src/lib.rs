@@ -1,9 +1,10 @@
 //! How a query finds a memory.
 //!
 //! An [`Index`] holds one namespace's memories: an inverted index of their words, their cues' vectors in rows of 8-bit
-//! integers with a sketch of one bit a dimension, their relations as a graph. [`Index::apply`] takes changes in and publishes an immutable [`Snapshot`]; [`Snapshot::search`]
-//! answers a [`Query`] from it: the arms ([`arms`]) side by side, fusion, one hop through the graph, and a calibrated
-//! probability ([`ranking`]) for every hit.
+//! integers with a sketch of one bit a dimension, their relations as a graph. [`Index::apply`] takes changes in and
+//! publishes an immutable [`Snapshot`]; [`Snapshot::search`] answers a [`Query`] from it: the arms ([`arms`]) side by
+//! side, fusion, one hop through the graph, and a calibrated probability ([`ranking`]) for every hit. The innermost loops
+//! stand in [`kernels`].
 //!
 //! What does not live here: HTTP, git, RocksDB, models. A memory comes in with its vectors made, words are compared by
 //! [`TokenVectors`] that come in too; the head that an index stands for is a string. No type of tantivy or simsimd
@@ -14,8 +15,8 @@ mod error;
 mod filter;
 mod hash;
 mod index;
+pub mod kernels;
 mod memory;
-mod prefetch;
 mod ranking;
 mod search;
 mod text;

@@ -12,8 +12,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use cuebase_retrieval::kernels::dot;
 use cuebase_retrieval::{TokenVectors, is_stop_word};
-use simsimd::SpatialSimilarity;
 
 use tokenizers::TokenizerImpl;
 use tokenizers::models::wordpiece::WordPiece;
@@ -111,7 +111,7 @@ impl StaticTable {
             return f32::from_bits(bits);
         }
         let row = self.row(usize::from(token));
-        let length = i8::dot(row, row).unwrap_or(0.0).sqrt() as f32;
+        let length = dot(row, row).sqrt();
         known.store(length.to_bits(), Ordering::Relaxed);
         length
     }
@@ -168,9 +168,7 @@ impl TokenVectors for StaticTable {
 
     fn cosine(&self, a: u16, b: u16) -> f32 {
         let lengths = self.length(a) * self.length(b);
-        // The kernel sums integers, so every processor's gives the same.
-        let dot = i8::dot(self.row(usize::from(a)), self.row(usize::from(b))).unwrap_or(0.0) as f32;
-        if lengths > 0.0 { dot / lengths } else { 0.0 }
+        if lengths > 0.0 { dot(self.row(usize::from(a)), self.row(usize::from(b))) / lengths } else { 0.0 }
     }
 }
 

@@ -11,15 +11,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use simsimd::SpatialSimilarity;
-
 use super::lexical::Best;
 use super::nearest::{Kept, Nearest};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
-use crate::prefetch::{AHEAD, prefetch, prefetch_at};
+use crate::kernels::{AHEAD, differences, dot, prefetch, prefetch_at};
+use rayon::prelude::*;
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
@@ -228,12 +226,12 @@ impl CueTable {
         let nearest = Nearest::new(target, self.width);
         let scan = |part: usize, blocks: &[Arc<Block>]| {
             let mut kept = Vec::new();
-            let mut differences = Vec::with_capacity(BLOCK_ROWS);
+            let mut found = Vec::with_capacity(BLOCK_ROWS);
             for (block, at) in blocks.iter().zip(part * BLOCKS_AT_ONCE..) {
-                differences.clear();
-                sketch::differences(&block.sketches, &wanted, &mut differences);
+                found.clear();
+                differences(&block.sketches, &wanted, &mut found);
                 let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.owners[row]));
-                nearest.take(at * BLOCK_ROWS, &differences, allowed, &mut kept);
+                nearest.take(at * BLOCK_ROWS, &found, allowed, &mut kept);
             }
             kept
         };
@@ -268,9 +266,7 @@ impl Block {
 
     fn cosine(&self, row: usize, query: &Row, width: usize) -> f32 {
         let values = &self.values[row * width..(row + 1) * width];
-        // The kernel sums integers, so every processor's gives the same.
-        let dot = i8::dot(values, &query.values).unwrap_or(0.0) as f32;
-        dot * self.scales[row] * query.scale
+        dot(values, &query.values) * self.scales[row] * query.scale
     }
 }
 

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use crate::filter::Bitmap;
 use crate::hash::{Kind, hash};
 use crate::index::Table;
-use crate::prefetch::prefetch_at;
+use crate::kernels::prefetch_at;
 use crate::text;
 use crate::vocabulary::Synonyms;
 

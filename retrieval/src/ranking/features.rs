@@ -11,7 +11,7 @@ use crate::arms::graph::Graph;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
 use crate::index::{Document, Table};
-use crate::prefetch::{AHEAD, prefetch};
+use crate::kernels::{AHEAD, prefetch};
 
 /// The features' names, in the order of [`Features`].
 pub const FEATURE_NAMES: [&str; 35] = [

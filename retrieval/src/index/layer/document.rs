@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{ASKS, FORGOTTEN, Layer};
 use crate::filter::TimeField;
+use crate::kernels::prefetch_at;
 use crate::memory::Millis;
-use crate::prefetch::prefetch_at;
 
 /// One document of a layer.
 #[derive(Clone, Copy)]

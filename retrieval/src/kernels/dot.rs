@@ -1,0 +1,31 @@
+//! Products of 8-bit vectors.
+
+use simsimd::SpatialSimilarity;
+
+use super::is_portable;
+
+/// The dot product of two vectors of one length. A sum of integers: every processor's is the same.
+pub fn dot(a: &[i8], b: &[i8]) -> f32 {
+    if is_portable() {
+        return portable(a, b);
+    }
+    i8::dot(a, b).unwrap_or_default() as f32
+}
+
+fn portable(a: &[i8], b: &[i8]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>() as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_way_of_summing_sums_the_same(pairs in proptest::collection::vec(any::<(i8, i8)>(), 1..2000)) {
+            let (a, b): (Vec<i8>, Vec<i8>) = pairs.into_iter().unzip();
+            prop_assert_eq!(dot(&a, &b), portable(&a, &b));
+        }
+    }
+}
