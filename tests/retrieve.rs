@@ -172,6 +172,25 @@ fn strange_queries_are_answered() {
 }
 
 #[test]
+fn a_memory_of_a_mebibyte_is_found_by_its_last_words() {
+    let (_folder, server) = filled();
+    let mut content = "# Log of the lighthouse\n\n".to_owned();
+    while content.len() < (1 << 20) - 100 {
+        content.push_str("The lamp was lit at dusk and put out at dawn, nothing else happened.\n");
+    }
+    content.push_str("Then the zeppelin came.\n");
+    let written = server.post("/v1/memories/facts/log.md", &json!({ "content": content }));
+    assert!(matches!(written.status, 200 | 201), "{}", written.status);
+    let long = format!("zeppelin+{}", "lamp+".repeat(1600));
+    for query in ["zeppelin", &long] {
+        let answer = server.retrieve("default", &format!("q={query}"));
+        assert_eq!(answer.hits()[0]["path"], json!("facts/log.md"), "{query:.20}");
+    }
+    content.push_str(&"x".repeat(100));
+    assert_eq!(server.post("/v1/memories/facts/log.md", &json!({ "content": content })).status, 413);
+}
+
+#[test]
 fn words_are_found_in_scripts_with_and_without_spaces() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
@@ -193,10 +212,10 @@ fn words_are_found_in_scripts_with_and_without_spaces() {
 }
 
 #[test]
-fn many_identical_memories_and_every_filter_at_once() {
+fn ten_thousand_identical_memories_and_every_filter_at_once() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    for _ in 0..3 {
+    for _ in 0..50 {
         server.remember("default", &["The night watch changes at six"; 200]);
     }
     server.settle("default");

@@ -2,68 +2,12 @@
 //!
 //! One test, alone in its process: which kernels run is a setting of the process.
 
+mod many;
 mod pieces;
 
 use cuebase_retrieval::kernels::force_portable;
-use cuebase_retrieval::{Change, Cue, Filter, Hit, Index, IndexSettings, Memory, Query, Relation};
-use pieces::Pieces;
-
-const WORDS: [&str; 10] =
-    ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
-const DIMENSIONS: usize = 48;
-/// Enough for sketches to be looked at first.
-const MEMORIES: usize = 18_000;
-
-static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
-
-/// A fixed sequence of draws.
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn word(&mut self) -> &'static str {
-        WORDS[self.next() as usize % WORDS.len()]
-    }
-
-    /// A unit vector near one of a few centres.
-    fn vector(&mut self) -> Vec<f32> {
-        let centre = self.next() as usize % 40;
-        let value = |at: usize| ((centre * 31 + at * 17) as f32).sin() + (self.next() % 2000) as f32 / 1000.0 - 1.0;
-        let values: Vec<f32> = (0..DIMENSIONS).map(value).collect();
-        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
-        values.into_iter().map(|value| value / norm).collect()
-    }
-}
-
-fn memories() -> Vec<Memory> {
-    let mut draws = Draws(11);
-    let memory = |n: usize| {
-        let words: Vec<&str> = (0..3 + draws.next() % 5).map(|_| draws.word()).collect();
-        let before = format!("facts/m{}.md", n.saturating_sub(1));
-        let follows = Relation { path: before, kind: Relation::FOLLOWS.into(), snippet: String::new() };
-        Memory {
-            path: format!("facts/m{n}.md"),
-            content: format!("{}.", words.join(" ")),
-            cues: vec![Cue { text: words[0].into(), vector: Some(draws.vector()) }],
-            session: Some(format!("s{}", n / 20)),
-            user_tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
-            relations: if n.is_multiple_of(20) { Vec::new() } else { vec![follows] },
-            ..Memory::default()
-        }
-    };
-    (0..MEMORIES).map(memory).collect()
-}
-
-fn open(folder: &std::path::Path) -> Index {
-    let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &PIECES };
-    Index::open(folder, settings).expect("opens")
-}
+use cuebase_retrieval::{Filter, Hit, Index, Query};
+use many::{Draws, filled, memories, open};
 
 /// What some questions find, with everything that went into the scores, as bits.
 fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
@@ -93,15 +37,6 @@ fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
     }
     assert_eq!(answers.len(), 12 * 50);
     answers
-}
-
-fn filled(folder: &std::path::Path, memories: &[Memory], at_once: usize) -> Index {
-    let mut index = open(folder);
-    for (n, memories) in memories.chunks(at_once).enumerate() {
-        let changes = memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect();
-        index.apply(changes, &n.to_string()).expect("applies");
-    }
-    index
 }
 
 #[test]

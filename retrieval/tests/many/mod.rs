@@ -1,0 +1,83 @@
+//! Enough memories for sketches to be looked at first, with vectors in clusters.
+
+use std::path::Path;
+
+use cuebase_retrieval::{Change, Cue, Index, IndexSettings, Memory, Relation};
+
+use crate::pieces::Pieces;
+
+pub(crate) const WORDS: [&str; 10] =
+    ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
+pub(crate) const DIMENSIONS: usize = 200;
+/// Enough for sketches to be looked at first.
+pub(crate) const MEMORIES: usize = 18_000;
+
+pub(crate) static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
+
+/// A fixed sequence of draws.
+pub(crate) struct Draws(pub(crate) u64);
+
+impl Draws {
+    /// The next number.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// One of [`WORDS`].
+    pub(crate) fn word(&mut self) -> &'static str {
+        WORDS[self.next() as usize % WORDS.len()]
+    }
+
+    /// From -1 to 1.
+    fn number(&mut self) -> f32 {
+        (self.next() % 2001) as f32 / 1000.0 - 1.0
+    }
+
+    /// A unit vector near one of a few centres.
+    pub(crate) fn vector(&mut self) -> Vec<f32> {
+        let mut centre = Draws(0x9e37_79b9 * (1 + self.next() % 40));
+        let values: Vec<f32> = (0..DIMENSIONS).map(|_| centre.number() + self.number()).collect();
+        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+        values.into_iter().map(|value| value / norm).collect()
+    }
+}
+
+/// The memories, always the same.
+pub(crate) fn memories() -> Vec<Memory> {
+    let mut draws = Draws(11);
+    let memory = |n: usize| {
+        let words: Vec<&str> = (0..3 + draws.next() % 5).map(|_| draws.word()).collect();
+        let before = format!("facts/m{}.md", n.saturating_sub(1));
+        let follows = Relation { path: before, kind: Relation::FOLLOWS.into(), snippet: String::new() };
+        Memory {
+            path: format!("facts/m{n}.md"),
+            content: format!("{}.", words.join(" ")),
+            cues: vec![Cue { text: words[0].into(), vector: Some(draws.vector()) }],
+            session: Some(format!("s{}", n / 20)),
+            user_tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
+            occurred: Some(n as i64),
+            relations: if n.is_multiple_of(20) { Vec::new() } else { vec![follows] },
+            ..Memory::default()
+        }
+    };
+    (0..MEMORIES).map(memory).collect()
+}
+
+/// An index in a folder.
+pub(crate) fn open(folder: &Path) -> Index {
+    let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &PIECES };
+    Index::open(folder, settings).expect("opens")
+}
+
+/// An index of memories, taken in so many at once.
+pub(crate) fn filled(folder: &Path, memories: &[Memory], at_once: usize) -> Index {
+    let mut index = open(folder);
+    for (n, memories) in memories.chunks(at_once).enumerate() {
+        let changes = memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect();
+        index.apply(changes, &n.to_string()).expect("applies");
+    }
+    index
+}

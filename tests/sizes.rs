@@ -1,0 +1,158 @@
+//! A score means the same in a namespace of fifty memories and in one of a hundred thousand.
+//!
+//! The same facts lie among more and more memories about other things. They are asked for, and so is what nobody told.
+//! In process, and a binary of its own: it takes every core.
+
+#![allow(missing_docs, reason = "tests are read by their names")]
+#![allow(clippy::print_stdout, reason = "the figures are worth reading")]
+
+#[allow(dead_code, reason = "the benches ask its questions")]
+#[path = "../benches/corpus/mod.rs"]
+mod corpus;
+
+use std::path::Path;
+
+use cuebase::api::memories::conversation;
+use cuebase::ingest::{extract, files};
+use cuebase::model::{Embedder, StaticTable, index_settings};
+use cuebase_retrieval::{Change, Filter, Hit, Index, Query};
+use cuebase_storage::memory_file::MemoryPath;
+use jiff::Timestamp;
+use rayon::prelude::*;
+use serde_json::json;
+
+use corpus::Corpus;
+
+/// Who told what, and a question for it.
+const TOLD: [(&str, &str, &str); 12] = [
+    ("Nadia", "I keep a beehive on the roof of our office in Leipzig.", "Where does Nadia keep her beehive?"),
+    ("Tomas", "My daughter Ida started fencing lessons in February.", "Which sport did Tomas's daughter take up?"),
+    ("Nadia", "I am allergic to walnuts, so no brownies for me.", "What is Nadia allergic to?"),
+    ("Tomas", "We sold the caravan and bought a canal boat instead.", "What did Tomas buy after selling the caravan?"),
+    (
+        "Nadia",
+        "My grandfather repaired church organs all over Moravia.",
+        "What did Nadia's grandfather do for a living?",
+    ),
+    ("Tomas", "I lost my wedding ring in the lake near Annecy.", "Where did Tomas lose his wedding ring?"),
+    ("Nadia", "The dentist pulled two of my wisdom teeth yesterday.", "What did the dentist do for Nadia?"),
+    ("Tomas", "I collect typewriters, the oldest one is from 1911.", "What does Tomas collect?"),
+    ("Nadia", "I dropped out of law school to become a glassblower.", "Why did Nadia leave law school?"),
+    ("Tomas", "Our cellar was flooded when the dishwasher hose burst.", "How did Tomas's cellar get flooded?"),
+    ("Nadia", "I am learning Portuguese because my boyfriend is from Porto.", "Which language is Nadia learning?"),
+    ("Tomas", "My brother drives a snow plough for the county.", "What kind of vehicle does Tomas's brother drive?"),
+];
+
+/// What nobody told.
+const UNTOLD: [&str; 12] = [
+    "What is the name of Nadia's parrot?",
+    "Which university did Tomas's wife graduate from?",
+    "Where did Nadia spend her honeymoon?",
+    "How much did Tomas pay for his motorcycle?",
+    "Who won the chess match between the twins?",
+    "What colour is Nadia's bicycle helmet?",
+    "Which pharmacist mixed the ointment?",
+    "When does Tomas's fishing licence expire?",
+    "What did the hypnotist tell Nadia?",
+    "Which lawyer drew up the prenuptial agreement?",
+    "How many stamps are missing from the album of Tomas's uncle?",
+    "What is Nadia's shoe size?",
+];
+
+const MESSAGES: usize = 20;
+
+/// The changes of a conversation.
+fn changes(name: &str, said: &[(String, String)], table: &StaticTable) -> Vec<Change> {
+    let message = |(name, text): &(String, String)| json!({"role": "user", "name": name, "content": text});
+    let messages: Vec<_> = said.iter().map(message).collect();
+    let body = json!({"session_id": name, "messages": messages});
+    let conversation = conversation(body.as_object().expect("an object")).expect("valid");
+    let now = Timestamp::UNIX_EPOCH;
+    let drafts = extract::extract(&conversation, now);
+    let paths: Vec<String> =
+        drafts.iter().enumerate().map(|(n, draft)| format!("{}/{name}/{n}.md", draft.tier.name())).collect();
+    let change = |(draft, path): (&extract::Draft, &String)| {
+        let file = files::of_draft(draft, &paths, &conversation, now);
+        let path: MemoryPath = path.parse().expect("a memory's path");
+        Change::Put(Box::new(files::to_memory(&path, file, table)))
+    };
+    drafts.iter().zip(&paths).map(change).collect()
+}
+
+fn open(folder: &Path, table: &'static StaticTable) -> Index {
+    Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens")
+}
+
+fn ask(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
+    let vector = table.embed(text);
+    let filter = Filter::default();
+    let query = Query {
+        text,
+        synonyms: &[],
+        vector: Some(&vector),
+        filter: &filter,
+        min_score: 0.0,
+        limit: 24,
+        now: 0,
+        exact: false,
+    };
+    index.published().load_full().search(&query).expect("searches").hits
+}
+
+fn mean(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len() as f32
+}
+
+#[test]
+fn scores_are_comparable_from_fifty_memories_to_a_hundred_thousand() {
+    let table = StaticTable::built_in().expect("the table is whole");
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let mut index = open(folder.path(), table);
+    let facts: Vec<(String, String)> =
+        TOLD.iter().map(|(name, text, _)| ((*name).to_owned(), (*text).to_owned())).collect();
+    index.apply(changes("told", &facts, table), "told").expect("applies");
+
+    let (mut answered, mut unanswered, mut conversations) = (Vec::new(), Vec::new(), 0);
+    for size in [50, 1_000, 10_000, 100_000] {
+        while index.memories() < size {
+            let next = (size - index.memories()).div_ceil(MESSAGES).clamp(1, 500);
+            let made = (conversations..conversations + next).into_par_iter().map(|n| {
+                let said = Corpus::new(n as u64 + 7).conversation(MESSAGES);
+                changes(&format!("other-{n}"), &said, table)
+            });
+            let made: Vec<Change> = made.flatten_iter().collect();
+            conversations += next;
+            index.apply(made, &conversations.to_string()).expect("applies");
+        }
+        let told: Vec<(bool, f32)> = TOLD
+            .iter()
+            .map(|(_, text, question)| {
+                let hits = ask(&index, question, table);
+                assert!(hits.is_sorted_by(|a, b| a.score >= b.score), "{question}");
+                assert!(hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{question}");
+                let right = hits.iter().position(|hit| hit.memory.content.contains(text));
+                (right == Some(0), right.map_or(0.0, |at| hits[at].score))
+            })
+            .collect();
+        let first = told.iter().filter(|(first, _)| *first).count();
+        let scores: Vec<f32> = told.iter().map(|(_, score)| *score).collect();
+        let best = |question: &str| ask(&index, question, table).first().map_or(0.0, |hit| hit.score);
+        let nothing: Vec<f32> = UNTOLD.into_iter().map(best).collect();
+        println!(
+            "{size} memories: the right one first {first} of {}, scored {:.3} on average; what nobody told {:.3}",
+            TOLD.len(),
+            mean(&scores),
+            mean(&nothing)
+        );
+        assert!(first + 1 >= TOLD.len(), "{size}: only {first} of {} come first", TOLD.len());
+        answered.push(mean(&scores));
+        unanswered.push(mean(&nothing));
+    }
+    let spread =
+        |values: &[f32]| values.iter().copied().fold(0.0, f32::max) - values.iter().copied().fold(1.0, f32::min);
+    assert!(spread(&answered) < 0.1, "{answered:?}");
+    assert!(spread(&unanswered) < 0.1, "{unanswered:?}");
+    for (answered, unanswered) in answered.iter().zip(&unanswered) {
+        assert!(answered > &(4.0 * unanswered), "{answered} against {unanswered}");
+    }
+}
