@@ -18,9 +18,10 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use cuebase::model::{Embedder, StaticTable};
+use cuebase::model::{Embedder, StaticTable, index_settings};
 use cuebase_retrieval::{Filter, Outcome, Snapshot};
 use indexed::{Asked, filled, questions, rare, search};
+use rayon::prelude::*;
 
 const QUERIES: usize = 200;
 
@@ -75,6 +76,11 @@ fn engine(criterion: &mut Criterion) {
                 });
             });
         }
+        // What the cue arm cannot do without: reading a sketch of every cue, one bit a dimension.
+        let sketches = vec![1u64; size * index_settings(table).expect("the table is whole").dimensions / 64];
+        group.bench_function("floor of the cue arm: reading its sketches, on every core", |bench| {
+            bench.iter(|| sketches.par_chunks(1 << 16).map(|part| part.iter().fold(0, |sum, word| sum ^ word)).max());
+        });
         group.bench_function("search by 20 threads at once, each", |bench| {
             bench.iter_custom(|times| {
                 let began = Instant::now();

@@ -92,6 +92,7 @@ fn main() -> io::Result<()> {
 fn fill(server: &Server, messages: usize) -> io::Result<()> {
     let mut client = Client::connect(&server.address, &server.key)?;
     client.send("POST", "/v1/namespaces", "{\"name\":\"bench\"}")?;
+    println!("direct write into an empty namespace, call to visible: {}", Spread::of(direct_writes(&mut client)?));
     let mut corpus = Corpus::new(7);
     let conversations = messages.div_ceil(CONVERSATION);
     // Ten parts, so that one can see whether the last is as quick as the first.

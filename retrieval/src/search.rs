@@ -8,8 +8,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use crate::arms::cue::{At, Look};
 use crate::arms::graph::EXPANDED_HITS;
 use crate::arms::lexical::LexicalScores;
@@ -21,7 +19,7 @@ use crate::index::{Document, Snapshot};
 use crate::memory::{Memory, Millis};
 use crate::ranking::calibration::probability;
 use crate::ranking::features::{Evidence, Features, Signals};
-use crate::text;
+use crate::ranking::naming::names;
 use crate::vocabulary::Synonyms;
 
 /// So many of each arm's best become candidates: as many as anybody asks for, since both arms may find the same.
@@ -158,14 +156,14 @@ impl Snapshot {
         let mut candidates: Vec<u32> = found.filter(|document| seen.insert(*document)).collect();
         // In the order in which they lie in memory.
         candidates.sort_unstable();
-        let query_words = words(query.text);
+        let names = names(query.text);
         let evidence = Evidence {
             table: &self.table,
             graph: &self.graph,
             cues: &self.cues,
             lexical: &lexical,
             vector: vector.as_ref(),
-            query_words: &query_words,
+            names: &names,
             lexical_best: &lexical_best,
             cue_best: &cue_best,
         };
@@ -279,12 +277,6 @@ impl Snapshot {
         }
         pulled
     }
-}
-
-/// The folded words of a query as hashes, as names are compared.
-fn words(query: &str) -> Vec<u64> {
-    let folded = query.unicode_words().map(text::fold);
-    folded.map(|word| hash(Kind::Name, word.strip_suffix("'s").unwrap_or(&word))).collect()
 }
 
 /// What a candidate is ranked by.

@@ -70,8 +70,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical: &'a LexicalScores,
     /// The query's vector, if it has one.
     pub(crate) vector: Option<&'a Row>,
-    /// The folded words of the query, as hashes.
-    pub(crate) query_words: &'a [u64],
+    /// The words of the query that may be names, as hashes.
+    pub(crate) names: &'a [u64],
     /// The best of each arm, best first.
     pub(crate) lexical_best: &'a [(u32, f32)],
     pub(crate) cue_best: &'a [(u32, f32)],
@@ -172,7 +172,7 @@ impl<'a> Signals<'a> {
 
     /// Whether the query holds every word of a name.
     fn names(&self, name: &[u64]) -> bool {
-        !name.is_empty() && name.iter().all(|word| self.from.query_words.contains(word))
+        !name.is_empty() && name.iter().all(|word| self.from.names.contains(word))
     }
 
     /// The best cosine of each document; their rows are fetched ahead of their turn, two a document.
@@ -247,7 +247,7 @@ impl<'a> Signals<'a> {
         let (session_bm25, session_cosine) =
             session.map_or((0.0, 0.0), |session| (session.bm25.mean(), session.cosine.mean()));
         let speaker_named = self.names(held.speaker());
-        let entity_named = held.entities().iter().any(|word| self.from.query_words.contains(word));
+        let entity_named = held.entities().iter().any(|word| self.from.names.contains(word));
         let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f32));
         let of_ceiling = |bm25: f32| if lexical.ceiling > 0.0 { (bm25 / lexical.ceiling).min(1.5) } else { 0.0 };
         [
