@@ -113,8 +113,8 @@ fn parse_and_render(text: String) -> String {
 }
 
 #[library_benchmark]
-#[bench::everything(args = (Filter::default()), setup = ready, config = took(8627))]
-#[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2456))]
+#[bench::everything(args = (Filter::default()), setup = ready, config = took(8045))]
+#[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2297))]
 fn search_20_000_cues(ready: Ready) -> (Ready, Outcome) {
     let outcome = search(black_box(&ready));
     (ready, outcome)
@@ -136,7 +136,7 @@ fn to_change() -> Change20 {
     Change20 { index: open(folder.path()), changes: changes(1_000_000, table()).0, _folder: folder }
 }
 
-#[library_benchmark(config = took(14317))]
+#[library_benchmark(config = took(14413))]
 #[bench::twenty_messages(to_change())]
 fn apply(mut ready: Change20) -> Change20 {
     ready.index.apply(std::mem::take(&mut ready.changes), "new").expect("applies");

@@ -7,10 +7,9 @@
 
 1. Every token of the vocabulary goes through the encoder on its own; the centred result, weighted by the smooth
    inverse frequency a / (a + p) (Arora et al., 2017, with a Zipf estimate of p from the token's rank), is the start.
-2. Glosses, example sentences and phrases of WordNet (`--texts` of them, drawn with a fixed seed) and sentences as people
-   say them (`--talk` of them, see `talk.py`) go through the encoder; a ridge regression (conjugate gradients) moves the
-   token vectors so that their sum points where the encoder's sentence vector points. The ridge pulls towards the start,
-   so that a token that no text uses keeps its distilled vector.
+2. Glosses, example sentences and phrases of WordNet (`--texts` of them, drawn with a fixed seed) go through the encoder; a ridge regression (conjugate
+   gradients) moves the token vectors so that their sum points where the encoder's sentence vector points. The ridge
+   pulls towards the start, so that a token that no gloss uses keeps its distilled vector.
 3. Principal components keep the first `--dimensions` directions; each row becomes 8-bit integers and one scale.
 
 The result depends on nothing but these inputs: no question, no conversation, no evaluation data is read.
@@ -26,8 +25,6 @@ import numpy as np
 import scipy.sparse as sp
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
-
-import talk
 
 MAGIC = b"CBTABLE1"
 POSITIONS_MAX = 96
@@ -139,8 +136,7 @@ def main():
     parser.add_argument("--dimensions", type=int, default=256)
     parser.add_argument("--ridge", type=float, default=2.0)
     parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--texts", type=int, default=70_000, help="how many texts of WordNet, drawn at random")
-    parser.add_argument("--talk", type=int, default=60_000, help="how many texts as people say them")
+    parser.add_argument("--texts", type=int, default=130_000, help="how many texts, drawn at random")
     a = parser.parse_args()
     folder = a.model
     if not folder:
@@ -157,9 +153,9 @@ def main():
     texts = wordnet()
     rng = np.random.default_rng(7)
     rng.shuffle(texts)
-    texts = texts[:a.texts] + talk.texts(a.talk, encoder.tokenizer.get_vocab())
+    texts = texts[:a.texts]
     lists = [e.ids for e in encoder.tokenizer.encode_batch(texts)]
-    text_file = os.path.join(a.cache, f"texts-{a.texts}-{a.talk}.npy")
+    text_file = os.path.join(a.cache, f"texts-{len(texts)}.npy")
     if not os.path.exists(text_file):
         np.save(text_file, encoder.encode_ids(lists, "texts").astype(np.float16))
     sentences = np.load(text_file).astype(np.float32)
@@ -185,18 +181,15 @@ def main():
     scale = float((fit @ start * y[~held]).sum() / ((fit @ start) ** 2).sum())
     start *= scale
 
-    said = np.array(keep) >= a.texts
-
     def agreement(e):
         s = x[held] @ e
         s /= np.linalg.norm(s, axis=1, keepdims=True) + 1e-9
         t = y[held] / np.linalg.norm(y[held], axis=1, keepdims=True)
-        cosines = (s * t).sum(1)
-        return f"WordNet {cosines[~said[held]].mean():.4f}, talk {cosines[said[held]].mean():.4f}"
+        return float((s * t).sum(1).mean())
 
-    print(f"mean cosine with the encoder on held-out texts, start: {agreement(start)}")
+    print(f"mean cosine with the encoder on held-out texts: start {agreement(start):.4f}")
     table = start + conjugate_gradients(fit, y[~held] - fit @ start, a.ridge, a.rounds)
-    print(f"after the regression: {agreement(table)}")
+    print(f"after the regression {agreement(table):.4f}")
 
     # Step 3.
     values, vectors = np.linalg.eigh((x @ table).T @ (x @ table) / x.shape[0])

@@ -10,7 +10,7 @@
 //! ```
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use cuebase_retrieval::kernels::dot;
 use cuebase_retrieval::{TokenVectors, is_stop_word};
@@ -30,6 +30,10 @@ const ALIGNMENT: usize = 64;
 /// Longest text that is looked at, in bytes: what follows hardly moves the sum.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
+const UNKNOWN: u8 = 0;
+const TELLS: u8 = 1;
+const TELLS_NOTHING: u8 = 2;
+
 type WordPieceTokenizer = TokenizerImpl<
     WordPiece,
     BertNormalizer,
@@ -47,6 +51,8 @@ pub struct StaticTable {
     values: &'static [i8],
     /// The bits of each token's length before scaling, worked out when first asked for; zero until then.
     lengths: Vec<AtomicU32>,
+    /// Whether each token tells something, likewise; [`UNKNOWN`] until then.
+    telling: Vec<AtomicU8>,
 }
 
 /// Why a table cannot be used.
@@ -81,6 +87,7 @@ impl StaticTable {
             return Err(TableError("more tokens than 16 bits can number".into()));
         }
         let lengths = (0..tokens).map(|_| AtomicU32::new(0)).collect();
+        let telling = (0..tokens).map(|_| AtomicU8::new(UNKNOWN)).collect();
 
         let ids: ahash::AHashMap<String, u32> =
             vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
@@ -90,7 +97,7 @@ impl StaticTable {
         tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
         // Another table is another model, whatever it is called.
         let identity = format!("static-table:{dimensions}:{:016x}", fingerprint(file));
-        Ok(Self { identity, dimensions, tokenizer, scales, values, lengths })
+        Ok(Self { identity, dimensions, tokenizer, scales, values, lengths, telling })
     }
 
     fn row(&self, token: usize) -> &'static [i8] {
@@ -162,8 +169,13 @@ impl TokenVectors for StaticTable {
     }
 
     fn tells(&self, token: u16) -> bool {
-        let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
-        text.chars().any(char::is_alphanumeric) && !is_stop_word(&text)
+        let Some(known) = self.telling.get(usize::from(token)) else { return false };
+        if known.load(Ordering::Relaxed) == UNKNOWN {
+            let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
+            let tells = text.chars().any(char::is_alphanumeric) && !is_stop_word(&text);
+            known.store(if tells { TELLS } else { TELLS_NOTHING }, Ordering::Relaxed);
+        }
+        known.load(Ordering::Relaxed) == TELLS
     }
 
     fn cosine(&self, a: u16, b: u16) -> f32 {

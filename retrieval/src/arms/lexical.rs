@@ -221,12 +221,14 @@ fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, tallies: &mu
 }
 
 fn for_each_score(table: &Table, (term, weight): (u64, f32), mean: f32, mut take: impl FnMut(u32, f32)) {
+    // BM25's fraction with what all postings share taken out, so that one division is left.
+    let (most, fixed, by_length) = (weight * (K1 + 1.0), K1 * (1.0 - B), K1 * B / mean);
     for (layer, postings) in table.postings(term) {
         let (first, lengths) = (layer.first(), layer.lengths());
         for (document, count) in postings.documents.iter().zip(postings.counts) {
             let length = lengths[(document - first) as usize] as f32;
             let count = f32::from(*count);
-            take(*document, weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean)));
+            take(*document, most * count / (count + fixed + by_length * length));
         }
     }
 }

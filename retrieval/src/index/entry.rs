@@ -44,7 +44,7 @@ pub(crate) struct Body {
     pub(crate) speaker: Vec<u64>,
     /// The folded words of the names in it, without the speaker's.
     pub(crate) entities: Vec<u64>,
-    /// Its word pieces, ascending, each once.
+    /// Its word pieces that tell something, ascending, each once.
     pub(crate) tokens: Vec<u16>,
     /// Its terms, ascending, with how often each occurs.
     pub(crate) terms: Vec<(u64, u8)>,
@@ -69,6 +69,7 @@ impl Entry {
         entities.retain(|word| !speaker.contains(word));
         let said = format!("{}\n{}", memory.content, memory.speaker.as_deref().unwrap_or_default());
         let mut tokens = vocabulary.tokens(&said);
+        tokens.retain(|token| vocabulary.tells(*token));
         tokens.sort_unstable();
         tokens.dedup();
         let terms = counted(memory, &said);

@@ -9,7 +9,7 @@ use super::IndexSettings;
 use crate::error::{Error, Result};
 
 /// The format of the folder; another one is rebuilt.
-const FORMAT: usize = 3;
+const FORMAT: usize = 4;
 
 /// What an index stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
