@@ -120,25 +120,25 @@ fn search_20_000_cues(ready: Ready) -> (Ready, Outcome) {
     (ready, outcome)
 }
 
-struct Change20 {
+struct Changing {
     index: Index,
     changes: Vec<Change>,
     _folder: tempfile::TempDir,
 }
 
 /// A copy of the index, and a conversation to put into it.
-fn to_change() -> Change20 {
+fn to_change() -> Changing {
     let folder = tempfile::tempdir().expect("temporary directory");
     for file in std::fs::read_dir(FOLDER).expect("is there") {
         let file = file.expect("is there").path();
         std::fs::copy(&file, folder.path().join(file.file_name().expect("a file"))).expect("copies");
     }
-    Change20 { index: open(folder.path()), changes: changes(1_000_000, table()).0, _folder: folder }
+    Changing { index: open(folder.path()), changes: changes(1_000_000, table()).0, _folder: folder }
 }
 
 #[library_benchmark(config = took(14413))]
 #[bench::twenty_messages(to_change())]
-fn apply(mut ready: Change20) -> Change20 {
+fn apply(mut ready: Changing) -> Changing {
     ready.index.apply(std::mem::take(&mut ready.changes), "new").expect("applies");
     ready
 }
