@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 if ! command -v valgrind >/dev/null 2>&1; then
     sudo=""
     [ "$(id -u)" = 0 ] || sudo="sudo"
+    $sudo apt-get update -qq >&2
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq valgrind >&2
 fi
 
