@@ -34,7 +34,7 @@ const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/instructions");
 
 const CUE: &str = "Melanie: We painted a sunset over the lake with the kids and framed it for the hallway last week.";
 
-/// Runs differ by a thousandth.
+/// Runs differ by a thousandth, C libraries by more.
 const TOLERANCE_PER_CENT: u64 = 5;
 
 /// The limit of a path that took so many thousand instructions when this was written.
