@@ -20,12 +20,12 @@ use std::path::Path;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::extract::{self, Draft};
 use cuebase::ingest::files;
-use cuebase::model::{Embedder, StaticTable, index_settings};
+use cuebase::model::{Embedder, StaticTable};
 use cuebase_retrieval::{Change, Filter, Index, Outcome, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig};
-use indexed::{Asked, changes, conversation, filled, questions, rare};
+use indexed::{Asked, conversation, filled, memories_of, open, puts, questions, rare};
 use jiff::Timestamp;
 
 /// Enough for the cue arm to look at sketches first.
@@ -57,10 +57,6 @@ fn prepare() {
     filled(folder, CUES, table());
 }
 
-fn open(folder: &Path) -> Index {
-    Index::open(folder, index_settings(table()).expect("the table is whole")).expect("opens")
-}
-
 struct Ready {
     // Open while its snapshot is searched.
     _index: Index,
@@ -71,7 +67,7 @@ struct Ready {
 
 /// An index that has answered once, and a question.
 fn ready(filter: Filter) -> Ready {
-    let index = open(Path::new(FOLDER));
+    let index = open(Path::new(FOLDER), table());
     let snapshot = index.published().load_full();
     let mut asked = questions(2, table());
     let ready = Ready { _index: index, snapshot, asked: asked.remove(0), filter };
@@ -133,7 +129,11 @@ fn to_change() -> Changing {
         let file = file.expect("is there").path();
         std::fs::copy(&file, folder.path().join(file.file_name().expect("a file"))).expect("copies");
     }
-    Changing { index: open(folder.path()), changes: changes(1_000_000, table()).0, _folder: folder }
+    Changing {
+        index: open(folder.path(), table()),
+        changes: puts(memories_of(&conversation(1_000_000), table())),
+        _folder: folder,
+    }
 }
 
 #[library_benchmark(config = took(14413))]

@@ -69,6 +69,19 @@ fn mistakes_are_told_in_words() {
 }
 
 #[test]
+fn eval_tells_how_well_a_chat_with_an_assistant_is_found() {
+    let (_folder, data) = fresh();
+    let told = stdout(&data, &["eval", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chat.json")]);
+    let figure = |name: &str| -> f64 {
+        let line = told.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name} in {told}"));
+        line.trim_start_matches(':').trim().parse().expect("a number")
+    };
+    assert_eq!(figure("recall@24"), 1.0, "{told}");
+    // 0.73 when "I" and "you" name nobody.
+    assert!(figure("mrr") > 0.78, "{told}");
+}
+
+#[test]
 fn config_tells_every_setting_and_its_origin() {
     let (_folder, data) = fresh();
     let output = cuebase(&data, &["config"]).env("CUEBASE_INGESTION_WORKERS", "2").output().expect("runs");

@@ -9,19 +9,14 @@
 #[allow(dead_code, reason = "the benches ask its questions")]
 #[path = "../benches/corpus/mod.rs"]
 mod corpus;
+#[allow(dead_code, reason = "the benches make more of it")]
+#[path = "../benches/indexed/mod.rs"]
+mod indexed;
 
-use std::path::Path;
-
-use cuebase::api::memories::conversation;
-use cuebase::ingest::{extract, files};
-use cuebase::model::{Embedder, StaticTable, index_settings};
-use cuebase_retrieval::{Change, Filter, Hit, Index, Query};
-use cuebase_storage::memory_file::MemoryPath;
-use jiff::Timestamp;
+use cuebase::model::{Embedder, StaticTable};
+use cuebase_retrieval::{Filter, Hit, Index, Memory};
+use indexed::{Asked, conversation, conversation_of, memories_of, open, puts};
 use rayon::prelude::*;
-use serde_json::json;
-
-use corpus::Corpus;
 
 /// Who told what, and a question for it.
 const TOLD: [(&str, &str, &str); 12] = [
@@ -59,44 +54,9 @@ const UNTOLD: [&str; 12] = [
     "What is Nadia's shoe size?",
 ];
 
-const MESSAGES: usize = 20;
-
-/// The changes of a conversation.
-fn changes(name: &str, said: &[(String, String)], table: &StaticTable) -> Vec<Change> {
-    let message = |(name, text): &(String, String)| json!({"role": "user", "name": name, "content": text});
-    let messages: Vec<_> = said.iter().map(message).collect();
-    let body = json!({"session_id": name, "messages": messages});
-    let conversation = conversation(body.as_object().expect("an object")).expect("valid");
-    let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now);
-    let paths: Vec<String> =
-        drafts.iter().enumerate().map(|(n, draft)| format!("{}/{name}/{n}.md", draft.tier.name())).collect();
-    let change = |(draft, path): (&extract::Draft, &String)| {
-        let file = files::of_draft(draft, &paths, &conversation, now);
-        let path: MemoryPath = path.parse().expect("a memory's path");
-        Change::Put(Box::new(files::to_memory(&path, file, table)))
-    };
-    drafts.iter().zip(&paths).map(change).collect()
-}
-
-fn open(folder: &Path, table: &'static StaticTable) -> Index {
-    Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens")
-}
-
 fn ask(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
-    let vector = table.embed(text);
-    let filter = Filter::default();
-    let query = Query {
-        text,
-        synonyms: &[],
-        vector: Some(&vector),
-        filter: &filter,
-        min_score: 0.0,
-        limit: 24,
-        now: 0,
-        exact: false,
-    };
-    index.published().load_full().search(&query).expect("searches").hits
+    let asked = Asked { vector: table.embed(text), text: text.to_owned() };
+    indexed::search(&index.published().load_full(), &asked, &Filter::default(), false).hits
 }
 
 fn mean(values: &[f32]) -> f32 {
@@ -110,19 +70,17 @@ fn scores_are_comparable_from_fifty_memories_to_a_hundred_thousand() {
     let mut index = open(folder.path(), table);
     let facts: Vec<(String, String)> =
         TOLD.iter().map(|(name, text, _)| ((*name).to_owned(), (*text).to_owned())).collect();
-    index.apply(changes("told", &facts, table), "told").expect("applies");
+    index.apply(puts(memories_of(&conversation_of("told", &[], &facts), table)), "told").expect("applies");
 
     let (mut answered, mut unanswered, mut conversations) = (Vec::new(), Vec::new(), 0);
     for size in [50, 1_000, 10_000, 100_000] {
         while index.memories() < size {
-            let next = (size - index.memories()).div_ceil(MESSAGES).clamp(1, 500);
-            let made = (conversations..conversations + next).into_par_iter().map(|n| {
-                let said = Corpus::new(n as u64 + 7).conversation(MESSAGES);
-                changes(&format!("other-{n}"), &said, table)
-            });
-            let made: Vec<Change> = made.flatten_iter().collect();
+            let next = (size - index.memories()).div_ceil(20).clamp(1, 500);
+            let made = conversations..conversations + next;
+            let made: Vec<Memory> =
+                made.into_par_iter().flat_map_iter(|number| memories_of(&conversation(number), table)).collect();
             conversations += next;
-            index.apply(made, &conversations.to_string()).expect("applies");
+            index.apply(puts(made), &conversations.to_string()).expect("applies");
         }
         let told: Vec<(bool, f32)> = TOLD
             .iter()

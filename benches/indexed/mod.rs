@@ -7,7 +7,7 @@ use cuebase::api::memories;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::{extract, files};
 use cuebase::model::{Embedder, StaticTable, index_settings};
-use cuebase_retrieval::{Change, Filter, Index, Outcome, Query, Snapshot};
+use cuebase_retrieval::{Change, Filter, Index, Memory, Outcome, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -19,48 +19,59 @@ const MESSAGES: usize = 20;
 /// One conversation in so many has the tag that [`rare`] asks for.
 const TAGGED: usize = 100;
 
-/// A conversation as the API takes it.
+/// A conversation of the corpus, as the API takes it.
 pub(crate) fn conversation(number: usize) -> Conversation {
-    let mut corpus = Corpus::new(number as u64 + 7);
-    let messages: Vec<_> = corpus
-        .conversation(MESSAGES)
-        .into_iter()
-        .map(|(name, text)| json!({"role": "user", "name": name, "content": text}))
-        .collect();
-    let tags = if number.is_multiple_of(TAGGED) { json!(["rare"]) } else { json!([]) };
-    let body = json!({"session_id": format!("s{number}"), "tags": tags, "messages": messages});
+    let said = Corpus::new(number as u64 + 7).conversation(MESSAGES);
+    let tags: &[&str] = if number.is_multiple_of(TAGGED) { &["rare"] } else { &[] };
+    conversation_of(&format!("s{number}"), tags, &said)
+}
+
+/// A conversation of what was said, each with its speaker.
+pub(crate) fn conversation_of(session: &str, tags: &[&str], said: &[(String, String)]) -> Conversation {
+    let message = |(name, text): &(String, String)| json!({"role": "user", "name": name, "content": text});
+    let messages: Vec<_> = said.iter().map(message).collect();
+    let body = json!({"session_id": session, "tags": tags, "messages": messages});
     memories::conversation(body.as_object().expect("an object")).expect("valid")
 }
 
-/// The changes of one conversation, and how many cues they hold.
-pub(crate) fn changes(number: usize, table: &StaticTable) -> (Vec<Change>, usize) {
-    let conversation = conversation(number);
+/// The memories of a conversation.
+pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> Vec<Memory> {
     let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now);
-    let paths: Vec<String> = (0..drafts.len()).map(|n| format!("{}/s{number}/{n}.md", drafts[n].tier.name())).collect();
-    let mut cues = 0;
-    let change = |(draft, path): (&extract::Draft, &String)| {
-        let file = files::of_draft(draft, &paths, &conversation, now);
+    let session = conversation.session_id.as_deref().unwrap_or_default();
+    let drafts = extract::extract(conversation, now);
+    let path = |(n, draft): (usize, &extract::Draft)| format!("{}/{session}/{n}.md", draft.tier.name());
+    let paths: Vec<String> = drafts.iter().enumerate().map(path).collect();
+    let memory = |(draft, path): (&extract::Draft, &String)| {
+        let file = files::of_draft(draft, &paths, conversation, now);
         let path: MemoryPath = path.parse().expect("a memory's path");
-        let memory = files::to_memory(&path, file, table);
-        cues += memory.cues.len();
-        Change::Put(Box::new(memory))
+        files::to_memory(&path, file, table)
     };
-    (drafts.iter().zip(&paths).map(change).collect(), cues)
+    drafts.iter().zip(&paths).map(memory).collect()
+}
+
+/// What puts memories into an index.
+pub(crate) fn puts(memories: Vec<Memory>) -> Vec<Change> {
+    memories.into_iter().map(|memory| Change::Put(Box::new(memory))).collect()
+}
+
+/// An index in a folder.
+pub(crate) fn open(folder: &Path, table: &'static StaticTable) -> Index {
+    Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens")
 }
 
 /// An index of so many cues or a few more.
 pub(crate) fn filled(folder: &Path, cues: usize, table: &'static StaticTable) -> Index {
-    let mut index = Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens");
+    let mut index = open(folder, table);
     let began = Instant::now();
     let (mut held, mut conversations) = (0, 0);
     while held < cues {
         let next = (cues - held).div_ceil(2 * MESSAGES).clamp(1, 1000);
-        let made: Vec<_> = (conversations..conversations + next).into_par_iter().map(|n| changes(n, table)).collect();
-        held += made.iter().map(|(_, cues)| cues).sum::<usize>();
-        let all = made.into_iter().flat_map(|(changes, _)| changes).collect();
+        let made = conversations..conversations + next;
+        let made = made.into_par_iter().flat_map_iter(|number| memories_of(&conversation(number), table));
+        let made: Vec<Memory> = made.collect();
+        held += made.iter().map(|memory| memory.cues.len()).sum::<usize>();
         conversations += next;
-        index.apply(all, &conversations.to_string()).expect("applies");
+        index.apply(puts(made), &conversations.to_string()).expect("applies");
     }
     println!("{held} cues of {} memories indexed in {:.1} s", index.memories(), began.elapsed().as_secs_f64());
     index

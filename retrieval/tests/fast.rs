@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 use cuebase_retrieval::{Filter, Query, Snapshot, TimeField};
 use many::{Draws, MEMORIES, filled, memories};
+use pieces::query;
 
 /// Hits asked for.
 const LIMIT: usize = 24;
 const QUESTIONS: usize = 100;
 
 fn found(snapshot: &Snapshot, text: &str, vector: &[f32], filter: &Filter, exact: bool) -> HashSet<String> {
-    let vector = Some(vector);
-    let query = Query { text, synonyms: &[], vector, filter, min_score: 0.0, limit: LIMIT, now: 0, exact };
+    let query = Query { limit: LIMIT, exact, ..query(text, vector, filter) };
     snapshot.search(&query).expect("searches").hits.into_iter().map(|hit| hit.memory.path).collect()
 }
 

@@ -5,8 +5,8 @@ mod pieces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Query, Relation, TimeField};
-use pieces::Pieces;
+use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Relation, TimeField};
+use pieces::{Pieces, query};
 use proptest::prelude::*;
 
 const WORDS: [&str; 6] = ["amber", "birch", "cobalt", "delta", "ember", "fjord"];
@@ -68,16 +68,7 @@ fn scores(index: &Index) -> Vec<(String, u32)> {
     let filter = Filter::default();
     let ask = |(n, word): (usize, &&str)| {
         let (vector, text) = (vector(n), format!("{word} {} number3", WORDS[(n + 1) % WORDS.len()]));
-        let query = Query {
-            text: &text,
-            synonyms: &[],
-            vector: Some(&vector),
-            filter: &filter,
-            min_score: 0.0,
-            limit: 200,
-            now: 0,
-            exact: false,
-        };
+        let query = query(&text, &vector, &filter);
         snapshot.search(&query).expect("searches").hits
     };
     let hits = WORDS.iter().enumerate().flat_map(ask);
@@ -109,16 +100,7 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
         assert_eq!(listed, expected(model, filter));
         for (n, word) in WORDS.iter().enumerate() {
             let vector = vector(n);
-            let query = Query {
-                text: word,
-                synonyms: &[],
-                vector: Some(&vector),
-                filter,
-                min_score: 0.0,
-                limit: 200,
-                now: 0,
-                exact: false,
-            };
+            let query = query(word, &vector, filter);
             let hits = snapshot.search(&query).expect("searches").hits;
             assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
             assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 1.0));

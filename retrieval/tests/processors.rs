@@ -8,6 +8,7 @@ mod pieces;
 use cuebase_retrieval::kernels::force_portable;
 use cuebase_retrieval::{Filter, Hit, Index, Query};
 use many::{Draws, filled, memories, open};
+use pieces::query;
 
 /// What some questions find, with everything that went into the scores, as bits.
 fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
@@ -19,16 +20,7 @@ fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
         let text = [draws.word(), draws.word(), draws.word()].join(" ");
         let vector = draws.vector();
         let everything = Filter::default();
-        let query = Query {
-            text: &text,
-            synonyms: &[],
-            vector: Some(&vector),
-            filter: if question % 2 == 0 { &everything } else { &third },
-            min_score: 0.0,
-            limit: 50,
-            now: 0,
-            exact: false,
-        };
+        let query = Query { limit: 50, ..query(&text, &vector, if question % 2 == 0 { &everything } else { &third }) };
         let bits = |hit: Hit| {
             let numbers = hit.features.iter().copied().chain([hit.score]);
             (hit.memory.path, numbers.map(f32::to_bits).collect())

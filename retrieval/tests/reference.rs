@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cuebase_retrieval::{
     Change, Cue, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors, content_terms,
 };
-use pieces::Pieces;
+use pieces::{Pieces, query};
 use proptest::prelude::*;
 
 const WORDS: [&str; 10] =
@@ -305,16 +305,7 @@ proptest! {
         words.extend(name.map(|name| NAMES[name]));
         let (text, vector) = (words.join(" "), unit(&vector));
         let filter = Filter { tags_any: if tagged { vec!["tag".into()] } else { Vec::new() }, ..Filter::default() };
-        let query = Query {
-            text: &text,
-            synonyms: &[],
-            vector: Some(&vector),
-            filter: &filter,
-            min_score: 0.0,
-            limit: 200,
-            now: 0,
-            exact: true,
-        };
+        let query = Query { exact: true, ..query(&text, &vector, &filter) };
         let hits = index.published().load_full().search(&query).expect("searches").hits;
         let by_cue = hits.iter().filter(|hit| hit.arms.cue).map(|hit| place(&memories, hit)).collect();
         let reference = Reference::new(&memories, &text, &vector, &filter, &by_cue);

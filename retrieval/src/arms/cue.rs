@@ -11,13 +11,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::lexical::Best;
 use super::nearest::{Kept, Nearest};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
 use crate::kernels::{AHEAD, differences, dot, prefetch, prefetch_at};
-use rayon::prelude::*;
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
@@ -28,7 +29,6 @@ const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 128;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
-
 /// Blocks that a thread scans before it looks for others to scan.
 const BLOCKS_AT_ONCE: usize = 16;
 

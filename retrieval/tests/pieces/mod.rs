@@ -1,6 +1,6 @@
-//! Word pieces that are whole words, for indexes in tests.
+//! What the engine's tests share: word pieces that are whole words, and how a query is put.
 
-use cuebase_retrieval::TokenVectors;
+use cuebase_retrieval::{Filter, Query, TokenVectors};
 
 /// A vocabulary of a few words.
 pub(crate) struct Pieces {
@@ -34,4 +34,9 @@ impl TokenVectors for Pieces {
             _ => 0.0,
         }
     }
+}
+
+/// Asks for as many hits as there may be, at the beginning of time, when nothing has expired.
+pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) -> Query<'a> {
+    Query { text, synonyms: &[], vector: Some(vector), filter, min_score: 0.0, limit: 200, now: 0, exact: false }
 }
