@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use cuebase::model::{Embedder, StaticTable, index_settings};
+use cuebase::model::{StaticTable, index_settings};
 use cuebase_retrieval::{Filter, Outcome, Snapshot};
 use indexed::{Asked, filled, questions, rare, search};
 use rayon::prelude::*;
@@ -47,7 +47,7 @@ fn recall(snapshot: &Snapshot, asked: &[Asked]) -> f64 {
 fn engine(criterion: &mut Criterion) {
     let table = StaticTable::built_in().expect("the table is whole");
     let cue = "Melanie: We painted a sunset over the lake with the kids and framed it for the hallway last week.";
-    criterion.bench_function("embed a cue of 19 words", |bench| bench.iter(|| table.embed(cue)));
+    criterion.bench_function("embed a cue of 19 words", |bench| bench.iter(|| table.vector(cue)));
 
     let sizes = std::env::var("CUEBASE_BENCH_CUES").unwrap_or_else(|_| "10000,100000".into());
     for size in sizes.split(',').filter_map(|size| size.trim().parse::<usize>().ok()) {

@@ -20,7 +20,7 @@ use std::path::Path;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::extract::{self, Draft};
 use cuebase::ingest::files;
-use cuebase::model::{Embedder, StaticTable};
+use cuebase::model::StaticTable;
 use cuebase_retrieval::{Change, Filter, Index, Outcome, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;
@@ -82,7 +82,7 @@ fn search(ready: &Ready) -> Outcome {
 #[library_benchmark(config = took(359))]
 #[bench::a_cue(table())]
 fn embed(table: &StaticTable) -> Vec<f32> {
-    black_box(table.embed(black_box(CUE)))
+    black_box(table.vector(black_box(CUE)))
 }
 
 #[library_benchmark(config = took(3980))]

@@ -13,7 +13,7 @@ mod corpus;
 #[path = "../benches/indexed/mod.rs"]
 mod indexed;
 
-use cuebase::model::{Embedder, StaticTable};
+use cuebase::model::StaticTable;
 use cuebase_retrieval::{Filter, Hit, Index, Memory};
 use indexed::{Asked, conversation, conversation_of, memories_of, open, puts};
 use rayon::prelude::*;
@@ -55,7 +55,7 @@ const UNTOLD: [&str; 12] = [
 ];
 
 fn ask(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
-    let asked = Asked { vector: table.embed(text), text: text.to_owned() };
+    let asked = Asked { vector: table.vector(text), text: text.to_owned() };
     indexed::search(&index.published().load_full(), &asked, &Filter::default(), false).hits
 }
 

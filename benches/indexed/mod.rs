@@ -6,7 +6,7 @@ use std::time::Instant;
 use cuebase::api::memories;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::{extract, files};
-use cuebase::model::{Embedder, StaticTable, index_settings};
+use cuebase::model::{StaticTable, index_settings};
 use cuebase_retrieval::{Change, Filter, Index, Memory, Outcome, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
@@ -44,7 +44,7 @@ pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> V
     let memory = |(draft, path): (&extract::Draft, &String)| {
         let file = files::of_draft(draft, &paths, conversation, now);
         let path: MemoryPath = path.parse().expect("a memory's path");
-        files::to_memory(&path, file, table)
+        files::to_memory(&path, file, &|text| Some(table.vector(text)))
     };
     drafts.iter().zip(&paths).map(memory).collect()
 }
@@ -86,7 +86,7 @@ pub(crate) struct Asked {
 /// So many questions, always the same.
 pub(crate) fn questions(count: usize, table: &StaticTable) -> Vec<Asked> {
     let mut corpus = Corpus::new(3);
-    let asked = |text: String| Asked { vector: table.embed(&text), text };
+    let asked = |text: String| Asked { vector: table.vector(&text), text };
     (0..count).map(|_| asked(corpus.question())).collect()
 }
 

@@ -36,6 +36,10 @@ pub struct Memory {
     pub relations: Vec<Relation>,
     /// Whatever else the caller wants back with a hit; not looked into.
     pub details: String,
+    /// Whether vectors of some cues are still to come: [`Snapshot::waiting`](crate::Snapshot::waiting) finds it until it
+    /// is put again without this. Not kept in the record.
+    #[serde(skip)]
+    pub waiting: bool,
 }
 
 /// A text that should bring a memory to mind.
@@ -43,7 +47,7 @@ pub struct Memory {
 pub struct Cue {
     /// The text.
     pub text: String,
-    /// Its embedding, of unit length and the index's dimensions; none when embedding failed. Not kept in the record.
+    /// Its embedding, of unit length and the index's dimensions; none for a text that has none. Not kept in the record.
     #[serde(skip)]
     pub vector: Option<Vec<f32>>,
 }

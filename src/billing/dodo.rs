@@ -7,15 +7,13 @@
 //! | a plan | `POST /subscriptions` with `payment_link` |
 //! | the ledger mirror | `POST /customers/{id}/wallets/ledger-entries`, our transaction's id as `idempotency_key` |
 //!
-//! 408, 409, 429, 5xx and lost connections are tried again, `retry-after` being honoured, within one deadline. Doing so
-//! is safe: an entry has its key, and a payment or customer made twice costs nobody anything.
+//! Calls are tried again ([`outgoing`](crate::outgoing)), which is safe: an entry has its key, and a payment or customer
+//! made twice costs nobody anything.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::records::TransactionRecord;
-use reqwest::StatusCode;
-use reqwest::blocking::Client;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,11 +21,10 @@ use serde_json::{Value, json};
 use super::notifications::{ACCOUNT, AMOUNT, PLAN};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
+use crate::outgoing::{CallError, Caller};
 
 /// Tries of one call.
 const ATTEMPTS_MAX: u32 = 3;
-/// The wait after the first failed try; it doubles.
-const BACKOFF: Duration = Duration::from_millis(100);
 /// An answer longer than this is not read.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// The product whose price the payer's amount replaces.
@@ -35,9 +32,7 @@ const RECHARGE: &str = "recharge";
 
 /// A client of Dodo Payments.
 pub struct Dodo {
-    client: Client,
-    url: String,
-    api_key: String,
+    caller: Caller,
     products: BTreeMap<String, String>,
     return_url: Option<String>,
     country: String,
@@ -61,11 +56,9 @@ struct Started {
 impl Dodo {
     pub(super) fn new(settings: &PaymentSettings, currency: &str) -> anyhow::Result<Self> {
         // Half the deadline a try, so that one that hangs leaves time for another.
-        let client = Client::builder().timeout(settings.timeout / 2).redirect(reqwest::redirect::Policy::none());
+        let try_timeout = settings.timeout / 2;
         Ok(Self {
-            client: client.build()?,
-            url: settings.url.clone(),
-            api_key: settings.api_key.clone(),
+            caller: Caller::new(&settings.url, &settings.api_key, ATTEMPTS_MAX, try_timeout, ANSWER_BYTES_MAX)?,
             products: settings.products.clone(),
             return_url: settings.return_url.clone(),
             country: settings.country.clone(),
@@ -76,42 +69,10 @@ impl Dodo {
     }
 
     fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, ProviderError> {
-        let began = Instant::now();
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let (error, wait) = match self.try_post(path, body) {
-                Ok(value) => return Ok(value),
-                Err((error @ ProviderError::Refused(_), _)) => return Err(error),
-                Err((error, wait)) => (error, wait.unwrap_or(BACKOFF * 2u32.pow(attempt - 1))),
-            };
-            if attempt == ATTEMPTS_MAX || began.elapsed() + wait >= self.deadline {
-                return Err(error);
-            }
-            std::thread::sleep(wait + jitter(wait));
-        }
-    }
-
-    fn try_post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, (ProviderError, Option<Duration>)> {
-        use std::io::Read;
-        let again = |error: String| (ProviderError::Unavailable(error), None);
-        let request = self.client.post(format!("{}{path}", self.url)).bearer_auth(&self.api_key).json(body);
-        // Without the address: it may hold what is nobody's business.
-        let response = request.send().map_err(|error| again(error.without_url().to_string()))?;
-        let status = response.status();
-        let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let wait = wait.map(Duration::from_secs);
-        let mut text = String::new();
-        response.take(ANSWER_BYTES_MAX).read_to_string(&mut text).map_err(|error| again(error.to_string()))?;
-        if status.is_success() {
-            // Done, though the answer is no good: asking again may bring a better one.
-            return serde_json::from_str(&text).map_err(|error| again(format!("{path}: {error}")));
-        }
-        let told: String = text.chars().take(200).collect();
-        let told = format!("{path}: {status} {told:?}");
-        let passing = status.is_server_error()
-            || [StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
-        Err(if passing { (ProviderError::Unavailable(told), wait) } else { (ProviderError::Refused(told), None) })
+        self.caller.post(path, body, Instant::now() + self.deadline).map_err(|error| match error {
+            CallError::Unavailable(told) => ProviderError::Unavailable(told),
+            CallError::Refused { told, .. } => ProviderError::Refused(told),
+        })
     }
 
     fn product(&self, name: &str) -> Result<&str, ProviderError> {
@@ -189,12 +150,4 @@ impl Provider for Dodo {
         });
         self.post::<Value>(&format!("/customers/{customer}/wallets/ledger-entries"), &entry).map(drop)
     }
-}
-
-/// Up to half of a wait more, so that many clients do not come back at one moment.
-fn jitter(wait: Duration) -> Duration {
-    let mut byte = [0];
-    // Without randomness there is no jitter, and no harm.
-    let _ = aws_lc_rs::rand::fill(&mut byte);
-    wait.mul_f64(f64::from(byte[0]) / 512.0)
 }

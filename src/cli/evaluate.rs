@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::config::Config;
 use crate::eval::{locomo, measure};
-use crate::model::StaticTable;
+use crate::model::configured::embedder;
 
 /// Sessions in the small namespaces that the features file holds beside the whole conversations.
 const WINDOWS: [usize; 2] = [1, 4];
@@ -24,9 +25,10 @@ pub(super) struct Options {
 }
 
 /// Measures and prints the figures.
-pub(super) fn evaluate(options: &Options) -> anyhow::Result<()> {
+pub(super) fn evaluate(options: &Options, config: &Config) -> anyhow::Result<()> {
     let samples = locomo::read(&options.file)?;
-    let embedder = StaticTable::built_in()?;
+    let embedder = embedder(&config.model.embedding)?;
+    let embedder = embedder.as_ref();
     let mut features = match &options.features {
         Some(path) => {
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

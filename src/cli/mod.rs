@@ -228,7 +228,7 @@ impl Task {
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
             Self::Openapi => return print_document(),
-            Self::Eval(options) => return evaluate::evaluate(&options),
+            Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
             }

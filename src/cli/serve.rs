@@ -17,6 +17,7 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
         }
     }
     let service = Service::open(config)?;
+    service.models.probe()?;
     runtime()?.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
+use crate::model::hosted::EndpointSettings;
 pub use settings::{SETTINGS, environment_name};
 use values::{boolean, figures, list, number, pairs, positive, read_file};
 
@@ -59,6 +60,12 @@ pub struct Config {
     pub ingestion_workers: usize,
     /// `ingestion.retries`.
     pub ingestion_retries: u32,
+    /// `ingestion.backoff_ms`.
+    pub ingestion_backoff: Duration,
+    /// `ingestion.timeout_ms`.
+    pub ingestion_timeout: Duration,
+    /// `model.*`.
+    pub model: ModelSettings,
     /// `server.*`.
     pub server: ServerSettings,
     /// `rate_limit.requests_per_minute`; 0 sets no limit.
@@ -101,6 +108,44 @@ pub struct IdentitySettings {
     pub audience: String,
     /// Where its keys are.
     pub jwks_url: String,
+}
+
+/// Which models make vectors and memories.
+#[derive(Clone)]
+pub struct ModelSettings {
+    /// What makes vectors.
+    pub embedding: EmbeddingChoice,
+    /// The chat model's endpoint and name; none is the built-in extractor.
+    pub chat: Option<(EndpointSettings, String)>,
+    /// `model.base_url` and what belongs to it, where it is set.
+    pub endpoint: Option<EndpointSettings>,
+    /// How long a query waits for its vector.
+    pub embedding_deadline: Duration,
+    /// How long any other call may take.
+    pub call_time: Duration,
+}
+
+/// What makes vectors.
+#[derive(Clone)]
+pub enum EmbeddingChoice {
+    /// The table in the binary.
+    BuiltIn,
+    /// An encoder in a folder.
+    Local(PathBuf),
+    /// A model behind an endpoint.
+    Hosted {
+        /// Where.
+        endpoint: EndpointSettings,
+        /// Its name.
+        model: String,
+    },
+}
+
+impl std::fmt::Debug for ModelSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The endpoints hold keys.
+        f.debug_struct("ModelSettings").field("embedding_deadline", &self.embedding_deadline).finish_non_exhaustive()
+    }
 }
 
 /// Plans and prices.
@@ -165,6 +210,8 @@ impl std::fmt::Debug for PaymentSettings {
 
 /// The plans that there are; the first charges by unit.
 pub const PLANS: [&str; 5] = ["payg", "starter", "growth", "scale", "max"];
+/// Tries of one call to a hosted model.
+const CALL_ATTEMPTS: u32 = 3;
 /// What plans limit.
 const LIMITED: [&str; 4] = ["writes", "reads", "memories", "chats"];
 /// What a unit price can be set for.
@@ -217,6 +264,9 @@ impl Config {
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,
             ingestion_workers: positive("ingestion.workers", &text("ingestion.workers"))?,
             ingestion_retries: number("ingestion.retries", &text("ingestion.retries"))?,
+            ingestion_backoff: milliseconds("ingestion.backoff_ms")?,
+            ingestion_timeout: milliseconds("ingestion.timeout_ms")?,
+            model: models(&optional, milliseconds, positive("model.concurrency", &text("model.concurrency"))?)?,
             server: ServerSettings {
                 connections: positive("server.connections", &text("server.connections"))?,
                 public_url: optional("server.public_url").map(|url| url.trim_end_matches('/').to_owned()),
@@ -281,6 +331,43 @@ impl PaymentSettings {
     }
 }
 
+/// The models' settings, which must agree with each other.
+fn models(
+    optional: &dyn Fn(&str) -> Option<String>,
+    milliseconds: impl Fn(&str) -> anyhow::Result<Duration>,
+    concurrency: usize,
+) -> anyhow::Result<ModelSettings> {
+    let timeout = milliseconds("model.timeout_ms")?;
+    let at = |key: &str, api_key: Option<String>| -> anyhow::Result<Option<EndpointSettings>> {
+        let Some(base_url) = optional(key) else { return Ok(None) };
+        ensure!(
+            base_url.starts_with("http://") || base_url.starts_with("https://"),
+            "setting {key} is {base_url:?}: it must begin with http:// or https://"
+        );
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        let api_key = api_key.unwrap_or_default();
+        Ok(Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency }))
+    };
+    let endpoint = at("model.base_url", optional("model.api_key"))?;
+    let chat_endpoint = at("model.chat_base_url", optional("model.chat_api_key"))?.or_else(|| endpoint.clone());
+    let missing = |key: &str| format!("setting model.base_url is missing: {key} needs it");
+    let chat = match optional("model.chat") {
+        Some(name) => Some((chat_endpoint.with_context(|| missing("model.chat"))?, name)),
+        None => None,
+    };
+    let embedding = match (optional("model.embedding"), optional("model.local")) {
+        (Some(_), Some(_)) => bail!("settings model.embedding and model.local: set one of them, not both"),
+        (Some(model), None) => {
+            let endpoint = endpoint.clone().with_context(|| missing("model.embedding"))?;
+            EmbeddingChoice::Hosted { endpoint, model }
+        }
+        (None, Some(folder)) => EmbeddingChoice::Local(folder.into()),
+        (None, None) => EmbeddingChoice::BuiltIn,
+    };
+    let embedding_deadline = milliseconds("model.embedding_deadline_ms")?;
+    Ok(ModelSettings { embedding, chat, endpoint, embedding_deadline, call_time: timeout })
+}
+
 fn identity(
     issuer: Option<String>,
     audience: Option<String>,
@@ -329,6 +416,8 @@ mod tests {
             ("CUEBASE_BILLING_RATES", "writes=1,reads=1,chats=1,cakes=1", "cakes"),
             ("CUEBASE_BILLING_DEFAULT_PLAN", "gold", "gold"),
             ("CUEBASE_PAYMENTS_PROVIDER", "dodo", "api_key"),
+            ("CUEBASE_MODEL_EMBEDDING", "some-model", "model.base_url"),
+            ("CUEBASE_MODEL_BASE_URL", "localhost:11434", "http://"),
             ("CUEBASE_IDENTITY_ISSUER", "https://id.example", "identity.audience"),
         ] {
             let environment = |name: &str| (name == variable).then(|| value.to_owned());

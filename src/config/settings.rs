@@ -21,7 +21,7 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 40] = [
+pub const SETTINGS: [Setting; 52] = [
     setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
     setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
@@ -32,6 +32,18 @@ pub const SETTINGS: [Setting; 40] = [
     setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
     setting("ingestion.workers", "5", "Namespaces written to at once."),
     setting("ingestion.retries", "3", "Retries of a failed write before it becomes a dead letter."),
+    setting("ingestion.backoff_ms", "500", "Wait before the first retry; each further one is four times as long."),
+    setting("ingestion.timeout_ms", "900000", "A write that takes longer than this has failed: 15 minutes."),
+    setting("model.embedding", "", "Name of a hosted embedding model; none: the built-in table, or model.local."),
+    setting("model.chat", "", "Name of a hosted chat model for extraction and answers; none: built in."),
+    setting("model.base_url", "", "OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1."),
+    secret("model.api_key", "Its API key, where it wants one."),
+    setting("model.chat_base_url", "", "The chat model's endpoint, where it is another one."),
+    secret("model.chat_api_key", "That endpoint's API key."),
+    setting("model.local", "", "Folder of a BERT-family encoder, run in process."),
+    setting("model.embedding_deadline_ms", "1000", "A retrieval waits so long for its query's vector."),
+    setting("model.timeout_ms", "60000", "A call to a hosted model may take so long, tries again included."),
+    setting("model.concurrency", "8", "Calls to a hosted model at once."),
     setting("server.connections", "1024", "Open connections; at the cap the longest wait makes room for a new one."),
     setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
     setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),

@@ -1,9 +1,11 @@
 //! Ingesting a sample into an index in memory's shape, asking its questions, counting what was found.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
+use anyhow::Context;
 use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
@@ -11,7 +13,7 @@ use jiff::Timestamp;
 use super::locomo::Sample;
 use crate::api::memories::conversation;
 use crate::ingest::{extract, files, naming::slug};
-use crate::model::{Embedder, index_settings};
+use crate::model::{Embedder, Patience, index_settings};
 
 /// Word budgets within which recall is reported.
 pub const BUDGETS: [usize; 3] = [1000, 2000, 4000];
@@ -23,6 +25,8 @@ const HITS_MAX: usize = 200;
 const THRESHOLD: f64 = 0.8;
 /// What stands for the evidence found where there is none to find, in the features file.
 const REFUSED: &str = "-";
+/// How long a model may take over a session, or a question.
+const MODEL_TIME: Duration = Duration::from_secs(600);
 /// Bins of the calibration error.
 const BINS: usize = 10;
 
@@ -154,11 +158,15 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
             .enumerate()
             .map(|(n, draft)| format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")))
             .collect();
+        let texts: Vec<&str> = drafts.iter().flat_map(|draft| draft.cues.iter().map(String::as_str)).collect();
+        let made = embedder.embed(&texts, Patience::of_work(MODEL_TIME))?;
+        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(made).collect();
         let mut changes = Vec::with_capacity(drafts.len());
         for (draft, path) in drafts.iter().zip(&paths) {
             let file = files::of_draft(draft, &paths, &conversation, now);
             let path: MemoryPath = path.parse()?;
-            changes.push(Change::Put(Box::new(files::to_memory(&path, file, embedder))));
+            let memory = files::to_memory(&path, file, &|text| vectors.get(text).cloned());
+            changes.push(Change::Put(Box::new(memory)));
         }
         index.apply(changes, &session.to_string())?;
     }
@@ -166,11 +174,12 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
 }
 
 fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let vector = embedder.embed(text);
+    let made = embedder.embed(&[text], Patience::of_work(MODEL_TIME))?;
+    let vector = made.first().context("the model gave no vector")?;
     let filter = Filter::default();
     let now = Timestamp::now().as_millisecond();
     let query =
-        Query { text, synonyms: &[], vector: Some(&vector), filter: &filter, min_score: 0.0, limit, now, exact: false };
+        Query { text, synonyms: &[], vector: Some(vector), filter: &filter, min_score: 0.0, limit, now, exact: false };
     Ok(snapshot.search(&query)?.hits)
 }
 

@@ -4,6 +4,7 @@ use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, Occurred
 use jiff::Timestamp;
 
 use super::conversation::Moment;
+use super::files;
 use crate::service::Outcome;
 use crate::service::namespace::plan::{Content, Desk, Plan};
 
@@ -22,6 +23,14 @@ pub struct DirectWrite {
     pub cues: Vec<String>,
     /// From when on an incident is no longer retrieved.
     pub expires_at: Option<Timestamp>,
+}
+
+impl DirectWrite {
+    /// The texts that are embedded for it.
+    pub fn cue_texts(&self) -> Vec<String> {
+        let front = FrontMatter { cues: self.cues.clone(), ..FrontMatter::default() };
+        files::cue_texts(&front, &self.content)
+    }
 }
 
 /// Writes the memory, in place of the one that was there; its former text stays in the history.
@@ -45,7 +54,7 @@ pub fn write(desk: &mut Desk<'_>, write: &DirectWrite, now: Timestamp) -> Outcom
     // As it would be read back from git, so that the index holds the same now and after a rebuild.
     let rendered = MemoryFile { front, body: write.content.clone() }.render()?;
     let file = MemoryFile::parse(rendered.as_bytes())?;
-    Ok(Plan { subject, files: vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))] })
+    Ok(Plan::new(subject, vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))]))
 }
 
 /// Takes memories away; one that was never written is skipped.
@@ -60,5 +69,5 @@ pub fn forget(desk: &mut Desk<'_>, paths: &[String]) -> Outcome<Plan> {
         [path] => format!("Forget {path}"),
         _ => format!("Forget {} memories", there.len()),
     };
-    Ok(Plan { subject, files: there.into_iter().map(|path| (path, None)).collect() })
+    Ok(Plan::new(subject, there.into_iter().map(|path| (path, None)).collect()))
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::Conversation;
 use super::extract::{Draft, cues};
-use crate::model::Embedder;
 use crate::service::Outcome;
 use crate::service::namespace::plan::{Content, Desk, Plan};
 
@@ -42,7 +41,7 @@ pub fn remember(desk: &mut Desk<'_>, conversation: &Conversation, drafts: &[Draf
     let file = |draft| Some(Content::Memory(Box::new(of_draft(draft, &paths, conversation, now))));
     let files = paths.iter().cloned().zip(drafts.iter().map(file)).collect();
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
-    Ok(Plan { subject, files })
+    Ok(Plan::new(subject, files))
 }
 
 /// The file of a draft, its links pointing at the paths that all drafts of the conversation were given.
@@ -72,14 +71,23 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
     MemoryFile { front, body: draft.body.clone() }
 }
 
-/// What the index takes of a file at a path, with its cues embedded.
-pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -> Memory {
+/// The texts of a memory that are embedded: its cues, or what stands in for them.
+pub fn cue_texts(front: &FrontMatter, body: &str) -> Vec<String> {
+    if front.cues.is_empty() { cues::of_markdown(body) } else { front.cues.clone() }
+}
+
+/// What the index takes of a file at a path. `vector_of` gives the vector of a cue, all zero for a text that has none;
+/// where it gives nothing, the memory waits for its vectors.
+pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -> Option<Vec<f32>>) -> Memory {
+    let texts = cue_texts(&file.front, &file.body);
     let MemoryFile { front, body } = file;
-    let cues = if front.cues.is_empty() { cues::of_markdown(&body) } else { front.cues };
+    let mut waiting = false;
     let embedded = |text: String| {
-        let vector = Some(embedder.embed(&text)).filter(|vector| vector.iter().any(|value| *value != 0.0));
-        Cue { text, vector }
+        let found = vector_of(&text);
+        waiting |= found.is_none();
+        Cue { text, vector: found.filter(|vector| vector.iter().any(|value| *value != 0.0)) }
     };
+    let cues = texts.into_iter().map(embedded).collect();
     let mut relations: Vec<IndexRelation> = front
         .relations
         .into_iter()
@@ -110,7 +118,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -
     Memory {
         path: path.as_str().to_owned(),
         content: body,
-        cues: cues.into_iter().map(embedded).collect(),
+        cues,
         speaker: front.speaker,
         entities: front.entities,
         user_tags: sorted(front.tags),
@@ -124,5 +132,6 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, embedder: &dyn Embedder) -
         relations,
         // Plain fields; their JSON cannot fail.
         details: serde_json::to_string(&details).unwrap_or_default(),
+        waiting,
     }
 }

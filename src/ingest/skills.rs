@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Moment;
+use super::files;
 use crate::service::Outcome;
 use crate::service::namespace::plan::{Content, Desk, Plan};
 
@@ -39,10 +40,16 @@ pub fn store(desk: &mut Desk<'_>, skills: &[SkillDraft], now: Timestamp) -> Outc
         files.insert(skill.path.clone(), Some(Content::Memory(Box::new(skill.file(known, now)))));
     }
     let subject = format!("Store {} skill{}", files.len(), if files.len() == 1 { "" } else { "s" });
-    Ok(Plan { subject, files: files.into_iter().collect() })
+    Ok(Plan::new(subject, files.into_iter().collect()))
 }
 
 impl SkillDraft {
+    /// The texts that are embedded for it.
+    pub fn cue_texts(&self) -> Vec<String> {
+        let file = self.file(None, Timestamp::UNIX_EPOCH);
+        files::cue_texts(&file.front, &file.body)
+    }
+
     /// The file, in place of the one that was there.
     fn file(&self, known: Option<MemoryFile>, now: Timestamp) -> MemoryFile {
         let known = known.map(|file| file.front).unwrap_or_default();

@@ -50,7 +50,7 @@ pub fn teach(desk: &mut Desk<'_>, terms: &[TermDraft]) -> Outcome<Plan> {
     }
     let subject = format!("Learn {} term{}", files.len(), if files.len() == 1 { "" } else { "s" });
     let files = files.into_iter().map(|(path, file)| (path, Some(Content::Term(file)))).collect();
-    Ok(Plan { subject, files })
+    Ok(Plan::new(subject, files))
 }
 
 /// Takes terms away by their canonical forms; one that was never learned is skipped.
@@ -66,7 +66,7 @@ pub fn forget(desk: &mut Desk<'_>, terms: &[String]) -> Outcome<Plan> {
     paths.sort();
     paths.dedup();
     let subject = format!("Forget {} term{}", paths.len(), if paths.len() == 1 { "" } else { "s" });
-    Ok(Plan { subject, files: paths.into_iter().map(|path| (path, None)).collect() })
+    Ok(Plan::new(subject, paths.into_iter().map(|path| (path, None)).collect()))
 }
 
 /// What the lookup keeps of a term file.

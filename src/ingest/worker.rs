@@ -19,12 +19,16 @@ use crate::service::{Failure, Outcome, Service};
 
 /// A message that was not processed for so long is dropped: 4 days.
 const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
-/// The wait before the first retry; it doubles with every further one.
-const BACKOFF: Duration = Duration::from_millis(200);
-/// It doubles at most so often.
-const BACKOFF_DOUBLINGS_MAX: u32 = 8;
-/// How often what is old is swept out, and wallets are settled.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// The wait before a queue entry that could not be read is read again.
+const UNREADABLE_BACKOFF: Duration = Duration::from_millis(200);
+/// Each further wait before a retry is so many times as long.
+const BACKOFF_GROWTH: u32 = 4;
+/// It grows at most so often.
+const BACKOFF_GROWTHS_MAX: u32 = 6;
+/// How often it is noted how much models were called.
+const NOTE_INTERVAL: Duration = Duration::from_secs(60);
+/// After so many of those, what is old is swept out and wallets are settled: every hour.
+const NOTES_PER_SWEEP: u32 = 60;
 
 /// Running workers.
 pub struct Workers {
@@ -44,9 +48,22 @@ impl Workers {
         }
         let (sweeper, stopped) = std::sync::mpsc::channel::<()>();
         let sweeping = Arc::clone(service);
+        let renewing = Arc::clone(service);
+        let renewal = std::thread::Builder::new().name("vectors".into());
+        threads.push(renewal.spawn(move || renewing.keep_vectors_up_to_date())?);
         threads.push(std::thread::Builder::new().name("sweep".into()).spawn(move || {
-            while stopped.recv_timeout(SWEEP_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                if let Err(error) = sweeping.purge().and_then(|_| sweeping.sweep_media()) {
+            let mut notes = 0u32;
+            while stopped.recv_timeout(NOTE_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                if let Err(error) = sweeping.models.note_calls() {
+                    tracing::error!(%error, "calls of models could not be noted");
+                }
+                notes += 1;
+                if !notes.is_multiple_of(NOTES_PER_SWEEP) {
+                    continue;
+                }
+                let swept =
+                    sweeping.purge().and_then(|_| sweeping.sweep_media()).and_then(|_| sweeping.sweep_vectors());
+                if let Err(error) = swept {
                     tracing::error!(%error, "sweeping out what is old failed");
                 }
                 sweeping.mirror_all();
@@ -59,11 +76,15 @@ impl Workers {
     /// next start.
     pub fn drain(self) {
         self.service.queue.stop();
+        self.service.backlog.stop();
         drop(self.sweeper);
         for thread in self.threads {
             if thread.join().is_err() {
                 tracing::error!("an ingestion worker panicked");
             }
+        }
+        if let Err(error) = self.service.models.note_calls() {
+            tracing::error!(%error, "calls of models could not be noted");
         }
     }
 }
@@ -79,7 +100,7 @@ fn run(service: &Arc<Service>) {
             Ok(Some(entry)) => work(service, &assignment, entry),
             Err(error) => {
                 tracing::error!(message = %assignment.id, %error, "a queue entry cannot be read");
-                service.queue.retry(&assignment, BACKOFF);
+                service.queue.retry(&assignment, UNREADABLE_BACKOFF);
             }
         }
     }
@@ -121,12 +142,13 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
             service.queue.finish(assignment);
         })
     } else {
-        let wait = BACKOFF * 2u32.saturating_pow((entry.failures - 1).min(BACKOFF_DOUBLINGS_MAX));
+        let wait = service.config.ingestion_backoff
+            * BACKOFF_GROWTH.saturating_pow((entry.failures - 1).min(BACKOFF_GROWTHS_MAX));
         service.store.note_failure(&entry).map(|()| service.queue.retry(assignment, wait))
     };
     if let Err(error) = kept {
         tracing::error!(message = %entry.id, %error, "a failed write could not be noted; it is tried again");
-        service.queue.retry(assignment, BACKOFF);
+        service.queue.retry(assignment, UNREADABLE_BACKOFF);
     }
 }
 
@@ -141,6 +163,8 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
             let conversation: Conversation = read(request)?;
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
             let drafts = extract::extract(&conversation, accepted_at);
+            let texts: Vec<String> = drafts.iter().flat_map(|draft| draft.cues.iter().cloned()).collect();
+            namespace.prepare(&texts, service.models.work_patience());
             namespace.ingest(entry.id, now, |desk| files::remember(desk, &conversation, &drafts, now))
         }
         QueuedWork::Forget { paths } => namespace.ingest(entry.id, now, |desk| direct::forget(desk, paths)),
@@ -151,6 +175,8 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
         QueuedWork::ForgetTerms { terms } => namespace.ingest(entry.id, now, |desk| vocabulary::forget(desk, terms)),
         QueuedWork::Skills { request } => {
             let skills: Vec<SkillDraft> = read(request)?;
+            let texts: Vec<String> = skills.iter().flat_map(SkillDraft::cue_texts).collect();
+            namespace.prepare(&texts, service.models.work_patience());
             namespace.ingest(entry.id, now, |desk| skills::store(desk, &skills, now))
         }
         _ => Err(Failure::internal("a kind of work that this version does not know")),

@@ -20,7 +20,7 @@ use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::bert::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 
-use super::Embedder;
+use super::{Embedder, ModelError, Patience};
 
 /// The compiled-in table. A page of it is read from the binary when a token on it is first met.
 static TABLE: &[u8] = include_bytes!("../../model/static-table/table.bin");
@@ -134,6 +134,19 @@ impl StaticTable {
     }
 }
 
+impl StaticTable {
+    /// A text's vector, of unit length; all zero for a text that holds no token.
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dimensions];
+        self.ids(text).into_iter().for_each(|token| self.add(token, &mut sum));
+        let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            sum.iter_mut().for_each(|v| *v /= norm);
+        }
+        sum
+    }
+}
+
 impl Embedder for StaticTable {
     fn identity(&self) -> &str {
         &self.identity
@@ -143,14 +156,12 @@ impl Embedder for StaticTable {
         self.dimensions
     }
 
-    fn embed(&self, text: &str) -> Vec<f32> {
-        let mut sum = vec![0.0; self.dimensions];
-        self.ids(text).into_iter().for_each(|token| self.add(token, &mut sum));
-        let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
-        if norm > 0.0 {
-            sum.iter_mut().for_each(|v| *v /= norm);
-        }
-        sum
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
+    fn embed(&self, texts: &[&str], _: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 }
 
@@ -197,7 +208,7 @@ mod tests {
 
     fn cosine(a: &str, b: &str) -> f32 {
         let table = StaticTable::built_in().expect("the table is whole");
-        table.embed(a).iter().zip(table.embed(b)).map(|(x, y)| x * y).sum()
+        table.vector(a).iter().zip(table.vector(b)).map(|(x, y)| x * y).sum()
     }
 
     #[test]
@@ -224,7 +235,7 @@ mod tests {
     #[test]
     fn vectors_have_unit_length_or_are_zero() {
         let table = StaticTable::built_in().expect("the table is whole");
-        let norm = |text: &str| table.embed(text).iter().map(|v| v * v).sum::<f32>().sqrt();
+        let norm = |text: &str| table.vector(text).iter().map(|v| v * v).sum::<f32>().sqrt();
         assert!((norm("hello world") - 1.0).abs() < 1e-5);
         assert_eq!(norm(""), 0.0);
         assert!(norm(&"long text ".repeat(10_000)).is_finite());

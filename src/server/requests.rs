@@ -25,17 +25,14 @@ pub(super) struct Api {
     pub(super) gateway: Arc<Gateway>,
     router: Router,
     pub(super) bodies: Budget,
-    retrieval_threads: rayon::ThreadPool,
     retrievals: Arc<Semaphore>,
 }
 
 impl Api {
     pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>, bodies: Budget) -> anyhow::Result<Self> {
-        let threads = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
         Ok(Self {
             router: Router::new()?,
             bodies,
-            retrieval_threads: threads,
             retrievals: Arc::new(Semaphore::new(service.config.retrieval_concurrency)),
             service,
             gateway,
@@ -106,13 +103,19 @@ impl Api {
         }
         let permit = Arc::clone(&self.retrievals).try_acquire_owned().map_err(|_| error::unavailable())?;
         let (send, receive) = oneshot::channel();
-        self.retrieval_threads.spawn(move || {
+        let work = move || {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             // Given back by the work itself: a client that left does not make room for one more.
             drop(permit);
             // The client may be gone; then nobody waits for the answer.
             let _ = send.send(caught.ok());
-        });
+        };
+        if self.service.models.current().model().is_remote() {
+            // Whoever waits for the network must not keep a thread that could search.
+            tokio::task::spawn_blocking(work);
+        } else {
+            self.service.searchers.spawn(work);
+        }
         Ok(receive.await.ok().flatten().unwrap_or_else(|| Err(panicked())))
     }
 }

@@ -110,7 +110,7 @@ impl Service {
         let bytes =
             at.map(|at| lease.repository().read(at, path.as_str())).transpose()?.flatten().ok_or_else(missing)?;
         let file = MemoryFile::parse(&bytes).map_err(Failure::internal)?;
-        let mut memory = files::to_memory(path, file, &Unembedded);
+        let mut memory = files::to_memory(path, file, &|_| None);
         let mut sections: Vec<markdown::Section> = markdown::sections(&memory.content);
         if let Some(name) = view.section {
             sections.retain(|section| section.name == name);
@@ -133,6 +133,8 @@ impl Service {
         let lease = self.namespaces.lease(account, name)?;
         // Milliseconds are what the API tells; the file says the same.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Failure::internal)?;
+        let texts = write.cue_texts();
+        lease.prepare(&texts, self.models.query_patience());
         // The plan may be drawn up again; the last time counts.
         let known = std::cell::Cell::new(false);
         let commit = lease.write(now, |desk| {
@@ -251,21 +253,4 @@ impl Service {
 
 fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
-}
-
-/// For a memory that is shown, not searched: its cues need no vectors.
-struct Unembedded;
-
-impl crate::model::Embedder for Unembedded {
-    fn identity(&self) -> &str {
-        "none"
-    }
-
-    fn filled_dimensions(&self) -> usize {
-        0
-    }
-
-    fn embed(&self, _: &str) -> Vec<f32> {
-        Vec::new()
-    }
 }

@@ -2,11 +2,13 @@
 //!
 //! [`Service`] joins storage and retrieval. [`namespaces`] keeps opened namespaces warm; [`namespace`] is one of them,
 //! with its single writer; [`accounts`] holds accounts and keys; [`retrieval`] answers queries, [`answer`] questions;
+//! [`backlog`] is what is still to be embedded;
 //! [`memories`], [`vocabulary`] and [`skills`] are what a caller reads and writes by name; [`conversations`] and
 //! [`media`] are kept beside the memories.
 
 pub mod accounts;
 pub mod answer;
+pub mod backlog;
 pub mod conversations;
 pub mod error;
 pub mod media;
@@ -34,7 +36,8 @@ use crate::billing::meters::{Meter, Permit};
 use crate::config::Config;
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
-use crate::model::{Embedder, StaticTable};
+use crate::model::Models;
+use backlog::Backlog;
 use media::MediaStore;
 use skills::Promises;
 
@@ -59,7 +62,10 @@ pub struct Service {
     pub(crate) queue: Queue,
     pub(crate) promises: Promises,
     pub(crate) issuer: LocalIssuer,
-    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) models: Arc<Models>,
+    pub(crate) backlog: Arc<Backlog>,
+    /// Where searches run: as many at once as there are cores.
+    pub(crate) searchers: rayon::ThreadPool,
     pub(crate) media: MediaStore,
     /// Held around reading and changing a conversation; taken before `ids`.
     conversations: Mutex<()>,
@@ -73,9 +79,11 @@ impl Service {
         create_private(&config.data)?;
         let store = Arc::new(Store::open(&config.data.join("records"))?);
         let issuer = LocalIssuer::open(&store)?;
-        let embedder: Arc<dyn Embedder> = Arc::new(StaticTable::built_in()?);
+        let models = Arc::new(Models::open(&config.model, &store)?);
+        let backlog = Arc::new(Backlog::default());
+        let searchers = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
         let media = MediaStore::open(&config.data.join("media"), &store)?;
-        let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&embedder));
+        let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&models), Arc::clone(&backlog));
         namespaces.finish_deletions()?;
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
         let entries = store.queue_entries()?;
@@ -86,7 +94,9 @@ impl Service {
             queue: Queue::new(&entries),
             promises: Promises::of(&entries),
             issuer,
-            embedder,
+            models,
+            backlog,
+            searchers,
             media,
             conversations: Mutex::new(()),
             ids: Mutex::new(newest),

@@ -14,10 +14,11 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use ulid::Ulid;
 
+use super::backlog::Backlog;
 use super::error::{Failure, Outcome};
 use super::namespace::Namespace;
 use crate::config::Config;
-use crate::model::Embedder;
+use crate::model::Models;
 
 /// The namespace that every account has.
 pub const DEFAULT: &str = "default";
@@ -25,7 +26,7 @@ pub const DEFAULT: &str = "default";
 const NAME_CHARS_MAX: usize = 64;
 
 /// Which namespace: account and name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey {
     /// The owning account.
     pub account: String,
@@ -36,7 +37,8 @@ pub struct NamespaceKey {
 /// All namespaces.
 pub struct Namespaces {
     store: Arc<Store>,
-    embedder: Arc<dyn Embedder>,
+    models: Arc<Models>,
+    backlog: Arc<Backlog>,
     data: PathBuf,
     warm_max: usize,
     /// Least recently used first.
@@ -66,9 +68,9 @@ impl std::ops::Deref for Lease {
 }
 
 impl Namespaces {
-    pub(super) fn new(config: &Config, store: Arc<Store>, embedder: Arc<dyn Embedder>) -> Self {
+    pub(super) fn new(config: &Config, store: Arc<Store>, models: Arc<Models>, backlog: Arc<Backlog>) -> Self {
         let warm_max = config.warm_namespaces.max(1);
-        Self { store, embedder, data: config.data.clone(), warm_max, open: Mutex::new(Vec::new()) }
+        Self { store, models, backlog, data: config.data.clone(), warm_max, open: Mutex::new(Vec::new()) }
     }
 
     /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
@@ -123,6 +125,7 @@ impl Namespaces {
             updated_at_ms: now_ms,
             memories: 0,
             head: None,
+            waiting: 0,
         };
         self.store.put_namespace(&record, Durability::Synced)?;
         Ok((record, true))
@@ -157,8 +160,8 @@ impl Namespaces {
                 let record = self.existing(account, name)?;
                 let repository = self.repository_path(account, name);
                 let index = self.index_path(account, name);
-                let opened =
-                    Namespace::open(record, &repository, &index, Arc::clone(&self.store), Arc::clone(&self.embedder))?;
+                let (models, backlog) = (Arc::clone(&self.models), Arc::clone(&self.backlog));
+                let opened = Namespace::open(record, &repository, &index, Arc::clone(&self.store), models, backlog)?;
                 Arc::clone(held.insert(Arc::new(opened)))
             }
         };
@@ -204,7 +207,9 @@ impl Namespaces {
     fn set_aside(&self, account: &str, name: &str) -> Outcome<PathBuf> {
         let trash = self.data.join("trash").join(Ulid::generate().to_string());
         std::fs::create_dir_all(&trash).map_err(Failure::internal)?;
-        let folders = [("repository", self.repository_path(account, name)), ("index", self.index_path(account, name))];
+        let index = self.index_path(account, name);
+        let next = super::namespace::next_index_folder(&index);
+        let folders = [("repository", self.repository_path(account, name)), ("index", index), ("next", next)];
         for (kind, folder) in folders {
             match std::fs::rename(&folder, trash.join(kind)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
@@ -219,7 +224,8 @@ impl Namespaces {
         self.data.join("repositories").join(file_name(account)).join(format!("{name}.git"))
     }
 
-    fn index_path(&self, account: &str, name: &str) -> PathBuf {
+    /// Where a namespace's index is.
+    pub(super) fn index_path(&self, account: &str, name: &str) -> PathBuf {
         self.data.join("indexes").join(file_name(account)).join(name)
     }
 

@@ -1,6 +1,7 @@
 //! Answering a retrieve: a validated request in, hits with everything they carry out.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
@@ -189,20 +190,26 @@ impl Service {
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
         let began = Instant::now();
-        let vector = self.embedder.embed(&spelled_out(text, &synonyms));
+        let model = findings.lease.snapshot().model().to_owned();
+        let vector = self.query_vector(&model, &spelled_out(text, &synonyms));
         let embedding = began.elapsed();
-        let known = vector.iter().any(|value| *value != 0.0);
+        let known = vector.as_ref().filter(|vector| vector.iter().any(|value| *value != 0.0));
         let query = Query {
             text,
             synonyms: &synonyms,
-            vector: known.then_some(vector.as_slice()),
+            vector: known.map(|vector| vector.as_slice()),
             filter: &request.filter,
             min_score: request.min_score,
             limit: request.limit,
             now,
             exact: false,
         };
-        let (head, outcome) = findings.lease.read(|snapshot| Ok((head(snapshot), snapshot.search(&query)?)))?;
+        let search = |snapshot: &Snapshot| {
+            // An index of another model may have taken its place meanwhile: its vectors cannot be compared.
+            let vector = query.vector.filter(|_| snapshot.model() == model);
+            Ok((head(snapshot), snapshot.search(&Query { vector, ..query.clone() })?))
+        };
+        let (head, outcome) = self.on_searchers(|| findings.lease.read(search))?;
         findings.head = head;
         findings.vector = outcome.vector + embedding;
         findings.lexical = outcome.lexical;
@@ -216,6 +223,20 @@ impl Service {
         findings.terms.sort();
         findings.defined = defined(&vocabulary, &mentions);
         Ok(findings)
+    }
+}
+
+impl Service {
+    /// A query's vector by a model; none when the model is gone, or gives none in time: then the other arms answer alone.
+    fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
+        let vectors = self.models.of(model)?;
+        let made = vectors.of_query(text, self.models.query_patience());
+        made.inspect_err(|error| tracing::warn!(%error, "a query is answered without its vector")).ok()
+    }
+
+    /// Does something on the threads that searches run on, where that is not so yet.
+    fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.searchers.current_thread_index().is_some() { work() } else { self.searchers.install(work) }
     }
 }
 

@@ -23,7 +23,12 @@ fn remove(path: &str) -> Edit {
 }
 
 fn message(subject: &str, at_seconds: i64) -> CommitMessage {
-    CommitMessage { subject: subject.into(), trailers: vec![("Cuebase-Message".into(), "01X".into())], at_seconds }
+    CommitMessage {
+        subject: subject.into(),
+        body: String::new(),
+        trailers: vec![("Cuebase-Message".into(), "01X".into())],
+        at_seconds,
+    }
 }
 
 fn fresh(folder: &Path) -> (Repository, Writer) {

@@ -40,6 +40,8 @@ pub(crate) struct Body {
     pub(crate) words: u32,
     /// Whether the content asks something.
     pub(crate) asks: bool,
+    /// Whether vectors of some cues are still to come.
+    pub(crate) waiting: bool,
     /// The folded words of the speaker's name.
     pub(crate) speaker: Vec<u64>,
     /// The folded words of the names in it, without the speaker's.
@@ -86,6 +88,7 @@ impl Entry {
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
             asks: memory.content.contains('?'),
+            waiting: memory.waiting,
             speaker,
             entities,
             tokens,

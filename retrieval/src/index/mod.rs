@@ -77,6 +77,9 @@ pub struct Index {
     table: Table,
     cues: CueTable,
     graph: Graph,
+    model: Arc<str>,
+    /// Memories that wait for vectors of their cues.
+    waiting: usize,
     published: Arc<ArcSwap<Snapshot>>,
 }
 
@@ -87,10 +90,18 @@ pub struct Snapshot {
     pub(crate) graph: Graph,
     pub(crate) tokens: &'static dyn TokenVectors,
     log: LogFile,
+    model: Arc<str>,
     head: Option<String>,
 }
 
 impl Index {
+    /// The settings of the index in a folder, where one is there that this version can use, of whatever model.
+    pub fn settings_of(folder: &Path, tokens: &'static dyn TokenVectors) -> Option<IndexSettings> {
+        let state = State::read(folder).ok()??;
+        let (dimensions, model) = state.model(tokens)?;
+        Some(IndexSettings { dimensions, model: model.to_owned(), tokens })
+    }
+
     /// Opens the index in a folder, creating an empty one where there is none.
     ///
     /// Fails with [`Error::Damaged`] when what is there does not fit together or was made for other settings: remove the
@@ -114,6 +125,7 @@ impl Index {
             graph: Graph::default(),
             tokens: settings.tokens,
             log: log.file().clone(),
+            model: settings.model.as_str().into(),
             head: None,
         };
         let mut index = Self {
@@ -125,7 +137,9 @@ impl Index {
             table: Table::new(settings.tokens.vocabulary()),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
+            waiting: 0,
             published: Arc::new(ArcSwap::from_pointee(snapshot)),
+            model: settings.model.as_str().into(),
             settings,
         };
         index.load()?;
@@ -136,6 +150,23 @@ impl Index {
     /// Where it is kept.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Moves it to another folder, which must not exist; snapshots go on reading what they have open.
+    pub fn move_to(&mut self, folder: &Path) -> Result<()> {
+        std::fs::rename(&self.folder, folder).map_err(Error::io("move", &self.folder))?;
+        self.folder = folder.to_path_buf();
+        Ok(())
+    }
+
+    /// The identity of the model whose vectors it holds.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// How many memories wait for vectors of their cues.
+    pub fn waiting(&self) -> usize {
+        self.waiting
     }
 
     /// The commit that the index stands for; none when nothing was ever applied.
@@ -226,6 +257,7 @@ impl Index {
             graph: self.graph.clone(),
             tokens: self.settings.tokens,
             log: self.log.file().clone(),
+            model: Arc::clone(&self.model),
             head: self.head.clone(),
         }));
     }
@@ -279,9 +311,12 @@ impl Index {
     fn take_in(&mut self, document: Document<'_>) -> Result<()> {
         let path = document.path();
         let slot = self.slot(path);
+        self.waiting += usize::from(document.waiting());
         if let Some(before) = self.table.add(slot, document) {
             self.graph.unlink(slot);
-            let frame = self.table.document(before).map(Document::frame).unwrap_or_default();
+            let former = self.table.document(before);
+            self.waiting -= usize::from(former.is_some_and(Document::waiting));
+            let frame = former.map(Document::frame).unwrap_or_default();
             let bytes = self.log.file().read(frame)?;
             let entry = Frame::read(&bytes).and_then(|(frame, _)| frame.entry());
             let body = entry.and_then(|entry| entry.body);
@@ -311,6 +346,17 @@ impl Snapshot {
     /// How many memories it holds.
     pub fn memories(&self) -> usize {
         self.table.live()
+    }
+
+    /// The identity of the model that its vectors are of.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Up to so many memories that wait for vectors of their cues, in the order in which they were written.
+    pub fn waiting(&self, limit: usize) -> impl Iterator<Item = Result<Memory>> {
+        let waiting = self.table.documents().filter(|(_, document)| document.waiting()).take(limit);
+        waiting.map(|(_, document)| self.memory(document))
     }
 
     /// The memory of a document, read from the log.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use super::IndexSettings;
 use crate::error::{Error, Result};
+use crate::tokens::TokenVectors;
 
 /// The format of the folder; another one is rebuilt.
-const FORMAT: usize = 4;
+const FORMAT: usize = 5;
 
 /// What an index stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,14 @@ impl State {
     /// Whether an index of these settings may use what is there.
     pub(super) fn is_made_for(&self, settings: &IndexSettings) -> bool {
         self.settings == describe(settings)
+    }
+
+    /// The dimensions and the identity of the model that it was made by, where format and vocabulary are these.
+    pub(super) fn model(&self, tokens: &dyn TokenVectors) -> Option<(usize, &str)> {
+        let rest = self.settings.strip_prefix(&format!("{FORMAT} "))?;
+        let (dimensions, rest) = rest.split_once(' ')?;
+        let model = rest.strip_prefix(tokens.identity())?.strip_prefix(' ')?;
+        Some((dimensions.parse().ok()?, model))
     }
 
     /// The folder's state; none when nothing was ever applied.

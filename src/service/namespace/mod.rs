@@ -2,10 +2,12 @@
 //!
 //! A write takes the writer's lock: [`plan`] says what it makes of what is there, then commit to git, then the index,
 //! then the record with the new head. Readers never take it; they load the newest published snapshot. [`follow`] keeps
-//! what is derived at git's head, whatever happened in between.
+//! what is derived at git's head, whatever happened in between; [`renew`] brings vectors up to date that a model did not
+//! give when they were needed, or that another model made.
 
 mod follow;
 pub mod plan;
+mod renew;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +31,9 @@ use self::plan::{Content, Desk, Plan};
 use super::error::{Failure, Outcome};
 use crate::ingest::files;
 use crate::ingest::naming::Namer;
-use crate::model::Embedder;
+use crate::model::{Models, Patience};
+use crate::service::backlog::Backlog;
+use crate::service::namespaces::NamespaceKey;
 
 /// The trailer that ties a commit to the queue message it came from.
 const MESSAGE_TRAILER: &str = "Cuebase-Message";
@@ -42,7 +46,8 @@ pub struct Namespace {
     name: String,
     repository: Repository,
     store: Arc<Store>,
-    embedder: Arc<dyn Embedder>,
+    models: Arc<Models>,
+    backlog: Arc<Backlog>,
     index_folder: PathBuf,
     retired: AtomicBool,
     snapshot: Arc<ArcSwap<Snapshot>>,
@@ -78,11 +83,12 @@ impl Namespace {
         repository_path: &Path,
         index_folder: &Path,
         store: Arc<Store>,
-        embedder: Arc<dyn Embedder>,
+        models: Arc<Models>,
+        backlog: Arc<Backlog>,
     ) -> Outcome<Self> {
         let repository = Repository::open_or_create(repository_path)?;
         let git = repository.writer()?;
-        let index = follow::open_index(index_folder, &repository, git.head(), embedder.as_ref())?;
+        let index = follow::open_index(index_folder, &repository, git.head(), &record.account, &models)?;
         let committed = follow::unacknowledged(&repository, git.head(), &record)?;
         if record.head.as_deref() != index.head() {
             // The record's head stays: it tells which messages are not acknowledged.
@@ -91,12 +97,13 @@ impl Namespace {
             store.acknowledge(&[], &record, &terms)?;
         }
         let vocabulary = follow::vocabulary(&store, &record.account, &record.name)?;
-        Ok(Self {
+        let namespace = Self {
             account: record.account.clone(),
             name: record.name.clone(),
             repository,
             store,
-            embedder,
+            models,
+            backlog,
             index_folder: index_folder.to_path_buf(),
             retired: AtomicBool::new(false),
             snapshot: index.published(),
@@ -110,7 +117,29 @@ impl Namespace {
                 terms: Vec::new(),
                 doubtful: false,
             }),
-        })
+        };
+        namespace.note_waiting(&mut namespace.inner.lock())?;
+        Ok(namespace)
+    }
+
+    fn key(&self) -> NamespaceKey {
+        NamespaceKey { account: self.account.clone(), name: self.name.clone() }
+    }
+
+    /// Has the vectors made that a write to come will need, before it takes the writer's lock. Where the model fails,
+    /// the write goes on without them. Returns whether there is a model and it did not fail.
+    pub fn prepare(&self, texts: &[String], patience: Patience) -> bool {
+        let Some(vectors) = self.models.of(self.snapshot().model()) else { return false };
+        let prepared = vectors.prepare(&self.account, texts.iter().map(String::as_str), patience);
+        match prepared {
+            // Only a model that was asked has shown that it works.
+            Ok(made) if made > 0 => self.backlog.hurry(),
+            Ok(_) => {}
+            Err(ref error) => {
+                tracing::warn!(account = %self.account, namespace = %self.name, %error, "a write goes on without vectors; they follow");
+            }
+        }
+        prepared.is_ok()
     }
 
     /// The newest vocabulary.
@@ -144,9 +173,9 @@ impl Namespace {
         }
         let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
         inner.doubtful = true;
-        follow::replace(&mut inner.index, &self.repository, head, self.embedder.as_ref())?;
+        follow::replace(&mut inner.index, &self.repository, head, &self.account, &self.models)?;
         inner.doubtful = false;
-        Ok(())
+        self.note_waiting(&mut inner)
     }
 
     /// The repository, for histories and old revisions.
@@ -214,10 +243,14 @@ impl Namespace {
             record.updated_at_ms = now.as_millisecond();
         }
         record.memories = inner.index.memories() as u64;
+        record.waiting = inner.index.waiting() as u64;
         // Whatever is committed is in the index by now, so all of it is acknowledged as the head moves past it.
         let done: Vec<Ulid> = inner.committed.iter().copied().chain(id).collect();
         self.store.acknowledge(&done, &record, &inner.terms)?;
         inner.record = record;
+        if inner.record.waiting > 0 {
+            self.backlog.add(&self.key());
+        }
         inner.committed.clear();
         if !std::mem::take(&mut inner.terms).is_empty() {
             self.vocabulary.store(Arc::new(follow::vocabulary(&self.store, &self.account, &self.name)?));
@@ -250,7 +283,7 @@ impl Namespace {
         let mut attempts = 0;
         loop {
             let parent = inner.git.head();
-            let Plan { subject, files } = plan(&mut Desk {
+            let Plan { subject, body, trailers: more, files } = plan(&mut Desk {
                 account: &self.account,
                 namespace: &self.name,
                 git: &mut inner.git,
@@ -266,8 +299,9 @@ impl Namespace {
                 Ok(Edit { path: path.clone(), content })
             };
             let edits = files.iter().map(edit).collect::<Result<Vec<_>, StorageError>>()?;
-            let trailers = id.map(|id| (MESSAGE_TRAILER.to_owned(), id.to_string())).into_iter().collect();
-            let message = CommitMessage { subject, trailers, at_seconds: now.as_second() };
+            let mut trailers: Vec<_> = id.map(|id| (MESSAGE_TRAILER.to_owned(), id.to_string())).into_iter().collect();
+            trailers.extend(more);
+            let message = CommitMessage { subject, body, trailers, at_seconds: now.as_second() };
             match inner.git.commit(&edits, &message) {
                 Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
                 Err(error) => return Err(error.into()),
@@ -283,35 +317,61 @@ impl Namespace {
             inner.terms = follow::term_changes(&self.repository, parent, Some(commit))?;
         }
         let at_parent = inner.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
-        let embedder = self.embedder.as_ref();
+        let vectors = self.models.of(inner.index.model());
+        let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
         if !at_parent {
-            return follow::catch_up(&mut inner.index, &self.repository, commit, embedder);
+            let changes = follow::changes(inner.index.head(), &self.repository, commit, &lookup)?;
+            return self.apply(inner, changes, commit);
         }
         let change = |(path, content): (String, Option<Content>)| {
             let parsed: MemoryPath = path.parse().ok()?;
             match content {
-                Some(Content::Memory(file)) => Some(Change::Put(Box::new(files::to_memory(&parsed, *file, embedder)))),
+                Some(Content::Memory(file)) => {
+                    let memory = files::to_memory(&parsed, *file, &|text| lookup.vector(text));
+                    Some(Change::Put(Box::new(memory)))
+                }
                 Some(Content::Term(_)) => None,
                 None => Some(Change::Forget(path)),
             }
         };
         let changes: Vec<Change> = files.into_par_iter().filter_map(change).collect();
-        follow::apply(&mut inner.index, changes, &self.repository, commit, embedder)
+        self.apply(inner, changes, commit)
+    }
+
+    /// Applies the changes that lead to a commit. An index that turns out damaged is made anew from git instead.
+    fn apply(&self, inner: &mut Inner, changes: Vec<Change>, to: CommitId) -> Outcome<()> {
+        match inner.index.apply(changes, &to.to_string()) {
+            Err(IndexError::Damaged(reason)) => {
+                tracing::warn!(index = %inner.index.folder().display(), %reason, "making the index anew from git");
+                follow::replace(&mut inner.index, &self.repository, Some(to), &self.account, &self.models)
+            }
+            applied => Ok(applied?),
+        }
     }
 
     /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
     fn mend(&self, inner: &mut Inner) -> Outcome<()> {
-        let embedder = self.embedder.as_ref();
         if inner.doubtful || self.repository.head()? != inner.git.head() {
             inner.git.reload()?;
         }
         if inner.doubtful {
             tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");
-            inner.index = follow::open_index(&self.index_folder, &self.repository, inner.git.head(), embedder)?;
+            inner.index = follow::open_index(
+                &self.index_folder,
+                &self.repository,
+                inner.git.head(),
+                &self.account,
+                &self.models,
+            )?;
             inner.index.publish_to(Arc::clone(&self.snapshot));
         } else if let Some(head) = inner.git.head() {
             inner.doubtful = true;
-            follow::catch_up(&mut inner.index, &self.repository, head, embedder)?;
+            if inner.index.head() != Some(head.to_string().as_str()) {
+                let vectors = self.models.of(inner.index.model());
+                let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
+                let changes = follow::changes(inner.index.head(), &self.repository, head, &lookup)?;
+                self.apply(inner, changes, head)?;
+            }
         }
         self.mend_vocabulary(inner)?;
         inner.doubtful = false;
@@ -332,6 +392,11 @@ impl Namespace {
         }
         Ok(())
     }
+}
+
+/// Where an index is made that is to take the place of the one in a folder.
+pub(super) fn next_index_folder(folder: &Path) -> PathBuf {
+    follow::next_folder(folder)
 }
 
 fn is_term(path: &str) -> bool {

@@ -13,8 +13,19 @@ use crate::service::{Failure, Outcome};
 pub struct Plan {
     /// The commit's first line.
     pub subject: String,
+    /// What is said below it; empty for nothing.
+    pub body: String,
+    /// Trailers beside the one that names the message.
+    pub trailers: Vec<(String, String)>,
     /// By path; no path twice.
     pub files: Vec<(String, Option<Content>)>,
+}
+
+impl Plan {
+    /// A plan that says nothing but what it does.
+    pub fn new(subject: String, files: Vec<(String, Option<Content>)>) -> Self {
+        Self { subject, body: String::new(), trailers: Vec::new(), files }
+    }
 }
 
 /// A file's content.

@@ -34,6 +34,8 @@ pub struct Edit {
 pub struct CommitMessage {
     /// The first line.
     pub subject: String,
+    /// What is said below it, lines of text; empty for nothing.
+    pub body: String,
     /// Trailer lines, key and value.
     pub trailers: Vec<(String, String)>,
     /// Seconds since the epoch.
@@ -224,6 +226,9 @@ impl Writer {
 impl CommitMessage {
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.subject);
+        if !self.body.is_empty() {
+            text.push_str(&format!("\n{}\n", self.body.trim_end()));
+        }
         if !self.trailers.is_empty() {
             text.push('\n');
         }

@@ -56,11 +56,16 @@ pub enum Column {
     MediaByNamespace,
     /// `account NUL environment NUL`, the animal's number as u64 big-endian → animal.
     Animals,
+    /// `account NUL`, 8 bytes of the model, SHA-256 of the text → its vector, raw: f16 little-endian. A cache: whatever
+    /// is missing is asked for again.
+    Vectors,
+    /// `model` → how much it was called.
+    Models,
 }
 
 impl Column {
     /// Every column family, in the order in which they are opened.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Meta,
         Self::Accounts,
         Self::Keys,
@@ -85,6 +90,8 @@ impl Column {
         Self::Media,
         Self::MediaByNamespace,
         Self::Animals,
+        Self::Vectors,
+        Self::Models,
     ];
 
     /// The column family's name on disk. Never changes once released.
@@ -114,6 +121,8 @@ impl Column {
             Self::Media => "media",
             Self::MediaByNamespace => "media_by_namespace",
             Self::Animals => "animals",
+            Self::Vectors => "vectors",
+            Self::Models => "models",
         }
     }
 }

@@ -17,9 +17,11 @@ mod api_keys;
 mod billing;
 mod conversations;
 mod media;
+mod models;
 mod namespaces;
 mod queue;
 mod usage;
+mod vectors;
 mod vocabulary;
 
 pub use accounts::AccountRecord;
@@ -28,9 +30,11 @@ pub use api_keys::ApiKeyRecord;
 pub use billing::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
 pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
 pub use media::MediaRecord;
+pub use models::ModelRecord;
 pub use namespaces::NamespaceRecord;
 pub use queue::{DeadLetter, Enqueued, QueueEntry, QueuedWork};
 pub use usage::UsageRecord;
+pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
 
 /// The first byte of every record's value.

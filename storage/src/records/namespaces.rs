@@ -22,6 +22,9 @@ pub struct NamespaceRecord {
     pub memories: u64,
     /// The recorded head, a commit id in hex: every commit up to here can be retrieved from.
     pub head: Option<String>,
+    /// How many memories wait for vectors of their cues.
+    #[serde(default)]
+    pub waiting: u64,
 }
 
 impl Store {
@@ -73,6 +76,8 @@ impl Store {
         }
         self.drop_conversations(&mut batch, account, name)?;
         self.drop_media(&mut batch, account, name)?;
+        // Which of the account's vectors are of this namespace is not known; any of them can be made again.
+        self.drop_vectors(&mut batch, account)?;
         self.kv.write(batch, Durability::Synced)?;
         Ok(true)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ASKS, FORGOTTEN, Layer};
+use super::{ASKS, FORGOTTEN, Layer, WAITING};
 use crate::filter::TimeField;
 use crate::kernels::prefetch_at;
 use crate::memory::Millis;
@@ -67,6 +67,11 @@ impl<'a> Document<'a> {
     /// Whether the content asks something.
     pub(crate) fn asks(self) -> bool {
         self.layer.flags[self.at] & ASKS != 0
+    }
+
+    /// Whether vectors of some cues are still to come.
+    pub(crate) fn waiting(self) -> bool {
+        self.layer.flags[self.at] & WAITING != 0
     }
 
     /// Whether it says that the path was forgotten.

@@ -28,6 +28,7 @@ pub(crate) const PERSISTED_MIN: usize = 2048;
 
 const ASKS: u8 = 1;
 const FORGOTTEN: u8 = 2;
+const WAITING: u8 = 4;
 
 /// Documents in columns. Every column has one element a document unless it says otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +89,8 @@ impl Layer {
             layer.rows.push(row);
             layer.words.push(body.words);
             layer.length.push(body.length);
-            layer.flags.push(if entry.body.is_none() { FORGOTTEN } else { u8::from(body.asks) * ASKS });
+            let flags = u8::from(body.asks) * ASKS | u8::from(body.waiting) * WAITING;
+            layer.flags.push(if entry.body.is_none() { FORGOTTEN } else { flags });
             layer.speaker.push(body.speaker.iter().copied());
             layer.entities.push(body.entities.iter().copied());
             layer.tokens.push(body.tokens.iter().copied());

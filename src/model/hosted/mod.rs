@@ -1,0 +1,158 @@
+//! Models behind an endpoint that speaks OpenAI's dialect (<https://platform.openai.com/docs/api-reference>): OpenAI
+//! itself, and Ollama, vLLM, llama.cpp's server, LM Studio and others on one's own machine.
+//!
+//! [`Endpoint`] is how such a service is called: so many calls at once ([`slots`]), left alone while it fails
+//! ([`breaker`]), everything counted. [`embeddings`] and [`chat`] are what is asked of it; what the servers do
+//! differently is told there.
+
+mod breaker;
+pub mod chat;
+pub mod embeddings;
+mod slots;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use chat::Chat;
+pub use embeddings::HostedEmbedder;
+
+use self::breaker::Breaker;
+use self::slots::Slots;
+use super::{ModelError, Patience};
+use crate::outgoing::{CallError, Caller};
+
+/// An answer longer than this is not read: 128 vectors of 4,096 numbers in text, and more.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
+
+/// Where a model is, and how it is to be treated.
+#[derive(Clone)]
+pub struct EndpointSettings {
+    /// The part of the URL before `/embeddings` and `/chat/completions`, such as `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// Empty where none is needed.
+    pub api_key: String,
+    /// Tries of one call.
+    pub attempts: u32,
+    /// How long one try may take.
+    pub timeout: Duration,
+    /// Calls under way at once.
+    pub concurrency: usize,
+}
+
+/// A service that holds a model.
+pub struct Endpoint {
+    caller: Caller,
+    slots: Slots,
+    breaker: Breaker,
+    counters: Counters,
+}
+
+#[derive(Default)]
+struct Counters {
+    calls: AtomicU64,
+    failures: AtomicU64,
+    prompt_tokens: AtomicU64,
+    completion_tokens: AtomicU64,
+}
+
+/// How much an endpoint was called since it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Answered.
+    pub answered: u64,
+    /// Not answered.
+    pub failed: u64,
+    /// Tokens that went in, as the provider counts.
+    pub prompt_tokens: u64,
+    /// Tokens that came out.
+    pub completion_tokens: u64,
+}
+
+/// What an answer says of its cost.
+#[derive(Clone, Copy, Default, Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+}
+
+impl Endpoint {
+    /// An endpoint; nothing is called yet.
+    pub fn new(settings: &EndpointSettings) -> Result<Self, ModelError> {
+        let EndpointSettings { base_url, api_key, attempts, timeout, concurrency } = settings;
+        let caller = Caller::new(base_url, api_key, *attempts, *timeout, ANSWER_BYTES_MAX);
+        let caller = caller.map_err(|error| ModelError::Unknown(format!("{base_url}: {error}")))?;
+        let slots = Slots::new(*concurrency);
+        Ok(Self { caller, slots, breaker: Breaker::default(), counters: Counters::default() })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        self.caller.url()
+    }
+
+    /// Asks, and reads the answer.
+    fn ask(&self, path: &str, body: &Value, patience: Patience) -> Result<Value, CallError> {
+        if !self.breaker.admits(Instant::now()) {
+            return Err(CallError::Unavailable("it is left alone for a while, since it failed again and again".into()));
+        }
+        let busy = || CallError::Unavailable("all calls that may be under way are".into());
+        let slot = self.slots.take(patience).ok_or_else(busy)?;
+        let answer = self.caller.post::<Value>(path, body, patience.until);
+        drop(slot);
+        match &answer {
+            Err(CallError::Unavailable(error)) => {
+                self.counters.failures.fetch_add(1, Ordering::Relaxed);
+                if self.breaker.failed(Instant::now()) {
+                    tracing::warn!(url = self.url(), error, "a model's endpoint fails again and again");
+                }
+            }
+            Err(CallError::Refused { .. }) => {
+                self.counters.failures.fetch_add(1, Ordering::Relaxed);
+                self.breaker.worked();
+            }
+            Ok(answer) => {
+                self.breaker.worked();
+                self.count(answer);
+            }
+        }
+        answer
+    }
+
+    fn count(&self, answer: &Value) {
+        // Some servers tell nothing of it.
+        let usage = answer.get("usage").and_then(|usage| Usage::deserialize(usage).ok()).unwrap_or_default();
+        self.counters.calls.fetch_add(1, Ordering::Relaxed);
+        self.counters.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        self.counters.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+    }
+
+    /// How much it was called since this was last asked.
+    pub fn take_calls(&self) -> Calls {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        Calls {
+            answered: take(&self.counters.calls),
+            failed: take(&self.counters.failures),
+            prompt_tokens: take(&self.counters.prompt_tokens),
+            completion_tokens: take(&self.counters.completion_tokens),
+        }
+    }
+
+    /// For how long it is still left alone.
+    pub fn pause(&self) -> Option<Duration> {
+        self.breaker.wait(Instant::now())
+    }
+}
+
+impl From<CallError> for ModelError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Unavailable(told) => Self::Unavailable(told),
+            CallError::Refused { told, .. } => Self::Refused(told),
+        }
+    }
+}
