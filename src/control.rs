@@ -90,6 +90,8 @@ pub enum Command {
         /// The queue message id.
         id: String,
     },
+    /// Tells how much models were called, and what is still to be embedded.
+    Models,
     /// Lists the accounts.
     ListAccounts,
     /// Suspends an account or takes it up again.
@@ -160,6 +162,17 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
         Command::DropDeadLetter { id } => {
             let dropped = service.store.drop_dead_letter(message_id(&id)?)?;
             if dropped { Ok(json!({"id": id, "dropped": true})) } else { Err(no_letter(&id)) }
+        }
+        Command::Models => {
+            service.models.note_calls()?;
+            let behind = service.backlog.list().into_iter().map(|(key, progress)| {
+                let (done, all) = (progress.map(|progress| progress.done), progress.map(|progress| progress.all));
+                json!({"account": key.account, "namespace": key.name, "done": done, "all": all})
+            });
+            let behind: Vec<Value> = behind.collect();
+            let calls = service.store.models()?.into_iter().filter(|(_, record)| record.calls + record.failures > 0);
+            let calls: serde_json::Map<String, Value> = calls.map(|(name, record)| (name, json!(record))).collect();
+            Ok(json!({"calls": calls, "backlog": behind}))
         }
         Command::ListAccounts => Ok(json!(service.accounts()?)),
         Command::SuspendAccount { account, suspended } => {

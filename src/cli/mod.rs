@@ -2,6 +2,7 @@
 
 mod demo;
 mod evaluate;
+mod models;
 mod serve;
 
 use std::collections::BTreeMap;
@@ -86,6 +87,8 @@ enum Task {
     Openapi,
     /// Print every setting, its value and where it came from
     Config,
+    /// List the models that are configured, time each, and tell what is still to be embedded
+    Models,
     /// Measure retrieval quality on a file in the LoCoMo format
     Eval(evaluate::Options),
 }
@@ -227,6 +230,7 @@ impl Task {
             Self::Serve => return serve::serve(config),
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
+            Self::Models => return models::models(config),
             Self::Openapi => return print_document(),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {

@@ -30,6 +30,12 @@ pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     })
 }
 
+/// The chat model that is configured.
+pub fn chat(settings: &ModelSettings) -> anyhow::Result<Option<Chat>> {
+    let Some((endpoint, model)) = &settings.chat else { return Ok(None) };
+    Ok(Some(Chat::new(Arc::new(Endpoint::new(endpoint)?), model)))
+}
+
 /// The models of a running service.
 pub struct Models {
     store: Arc<Store>,
@@ -62,10 +68,7 @@ impl Models {
             let folder = Some(folder.display().to_string());
             store.put_model(current.identity(), &ModelRecord { folder, ..known })?;
         }
-        let chat = match &settings.chat {
-            Some((endpoint, model)) => Some(Arc::new(Chat::new(Arc::new(Endpoint::new(endpoint)?), model))),
-            None => None,
-        };
+        let chat = chat(settings)?.map(Arc::new);
         Ok(Self {
             store: Arc::clone(store),
             settings: settings.clone(),
@@ -171,11 +174,6 @@ impl Models {
             self.store.put_model(&identity, &record)?;
         }
         Ok(())
-    }
-
-    /// What is known of a model by its identity.
-    pub fn record(&self, identity: &str) -> cuebase_storage::Result<ModelRecord> {
-        Ok(self.store.model(identity)?.unwrap_or_default())
     }
 
     /// The endpoints that are called, with what stands for their models in the records.

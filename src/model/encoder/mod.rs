@@ -2,10 +2,11 @@
 //!
 //! The folder is what such models are published as: `config.json`, `tokenizer.json`, `model.safetensors`, and, where
 //! there are any, `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which say how the vectors of
-//! tokens become one. [`settings`] reads them, [`network`] is the arithmetic, [`activation`] its one function that needs
-//! care to be fast.
+//! tokens become one. [`settings`] reads them, [`network`] is the arithmetic, [`linear`] and [`activation`] what of it
+//! needs care to be fast.
 
 mod activation;
+mod linear;
 mod network;
 mod settings;
 

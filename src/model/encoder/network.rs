@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use candle_core::{DType, Device, Error, Result, Tensor};
 use candle_nn::ops::{layer_norm, softmax_last_dim};
 
-use super::activation::Gelu;
+use super::linear::Linear;
 use super::settings::{Activation, Pooling, Settings};
 
 /// The weights, single precision.
@@ -34,12 +34,6 @@ struct Layer {
     norm: Norm,
 }
 
-struct Linear {
-    /// inputs × outputs
-    weight: Tensor,
-    bias: Tensor,
-}
-
 struct Norm {
     weight: Tensor,
     bias: Tensor,
@@ -62,8 +56,7 @@ impl Weights<'_> {
 
     fn linear(&self, names: &[String]) -> Result<Linear> {
         let part = |end: &str| names.iter().map(|name| self.get(&format!("{name}.{end}"))).collect::<Result<Vec<_>>>();
-        let weight = Tensor::cat(&part("weight")?, 0)?.t()?.contiguous()?;
-        Ok(Linear { weight, bias: Tensor::cat(&part("bias")?, 0)? })
+        Linear::new(&Tensor::cat(&part("weight")?, 0)?, Tensor::cat(&part("bias")?, 0)?)
     }
 
     fn norm(&self, name: &str, epsilon: f64) -> Result<Norm> {
@@ -71,12 +64,6 @@ impl Weights<'_> {
         let either =
             |new: &str, old: &str| self.get(&format!("{name}.{new}")).or_else(|_| self.get(&format!("{name}.{old}")));
         Ok(Norm { weight: either("weight", "gamma")?, bias: either("bias", "beta")?, epsilon: epsilon as f32 })
-    }
-}
-
-impl Linear {
-    fn of(&self, rows: &Tensor) -> Result<Tensor> {
-        rows.matmul(&self.weight)?.broadcast_add(&self.bias)
     }
 }
 
@@ -142,7 +129,11 @@ impl Network {
         for layer in &self.layers {
             let attended = layer.attended.of(&self.attend(&layer.attention.of(&rows)?, texts)?)?;
             rows = layer.attended_norm.of(&(rows + attended)?)?;
-            let widened = self.activate(&layer.widened.of(&rows)?)?;
+            let widened = match self.activation {
+                Activation::Gelu => layer.widened.gelu_of(&rows)?,
+                Activation::GeluTanh => layer.widened.of(&rows)?.gelu()?,
+                Activation::Relu => layer.widened.of(&rows)?.relu()?,
+            };
             rows = layer.norm.of(&(rows + layer.narrowed.of(&widened)?)?)?;
         }
         self.pool(&rows, texts)
@@ -170,14 +161,6 @@ impl Network {
             parts.push(mixed.transpose(1, 2)?.reshape((count * length, hidden))?);
         }
         if parts.len() == 1 { Ok(parts.remove(0)) } else { Tensor::cat(&parts, 0) }
-    }
-
-    fn activate(&self, rows: &Tensor) -> Result<Tensor> {
-        match self.activation {
-            Activation::Gelu => rows.apply_op1_no_bwd(&Gelu),
-            Activation::GeluTanh => rows.gelu(),
-            Activation::Relu => rows.relu(),
-        }
     }
 
     fn pool(&self, rows: &Tensor, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {

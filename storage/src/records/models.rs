@@ -33,6 +33,15 @@ impl Store {
         found.map(|bytes| decode(Column::Models, &bytes)).transpose()
     }
 
+    /// Everything that is known of models, by identity.
+    pub fn models(&self) -> Result<Vec<(String, ModelRecord)>> {
+        let entries = self.kv.scan(Column::Models, b"", None, usize::MAX)?;
+        let entry = |(key, value): (Vec<u8>, Vec<u8>)| {
+            Ok((String::from_utf8_lossy(&key).into_owned(), decode(Column::Models, &value)?))
+        };
+        entries.into_iter().map(entry).collect()
+    }
+
     /// Notes what is known of a model. Buffered: counts of the last moments may be lost with the power.
     pub fn put_model(&self, identity: &str, record: &ModelRecord) -> Result<()> {
         let mut batch = Batch::new();
