@@ -27,6 +27,8 @@ mod issuer;
 mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
 mod memories;
+/// Hosted and local models: their habits, their failures, changing them.
+mod models;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
 /// The API's document.

@@ -31,7 +31,7 @@ pub fn answer(call: &Call) -> Outcome<Reply> {
         return Err(Failure::invalid("missing_query", "q is missing: what is to be answered?"));
     }
     let request = retrieve::request(&as_query(&body)?)?;
-    Reply::ok(&call.service.answer(call.account(), &namespace, &request)?)
+    Reply::ok(&call.service.answer(call.account(), &namespace, &request, || call.place.leave())?)
 }
 
 /// The body's fields as retrieve's query would say them, so that one place checks them.

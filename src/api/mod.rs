@@ -27,9 +27,11 @@ use bytes::Bytes;
 use cuebase_storage::records::NamespaceRecord;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::gateway::{Gateway, Principal};
 use crate::service::namespaces::Namespaces;
@@ -40,6 +42,22 @@ use query::QueryString;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Uploaded files above this are refused: 32 MiB.
 pub const MEDIA_BYTES_MAX: usize = 32 << 20;
+
+/// A request's place under the retrieval ceiling; none for most.
+#[derive(Default)]
+pub struct Place(Mutex<Option<OwnedSemaphorePermit>>);
+
+impl Place {
+    /// Takes the place.
+    pub fn take(&self, permit: OwnedSemaphorePermit) {
+        *self.0.lock() = Some(permit);
+    }
+
+    /// Gives it back, for one that has done what the ceiling is for.
+    pub fn leave(&self) {
+        drop(self.0.lock().take());
+    }
+}
 
 /// A request, whoever sent it.
 pub struct Incoming {
@@ -53,6 +71,8 @@ pub struct Incoming {
     pub headers: HeaderMap,
     /// The body; empty where the route takes none.
     pub body: Bytes,
+    /// Its place under the retrieval ceiling.
+    pub place: Arc<Place>,
 }
 
 /// A request with who sent it.

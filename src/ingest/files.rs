@@ -52,9 +52,11 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
     };
     let front = FrontMatter {
         tags: conversation.tags.clone(),
+        inferred_tags: draft.inferred_tags.iter().filter(|tag| !conversation.tags.contains(tag)).cloned().collect(),
+        confidence: draft.confidence,
         cues: draft.cues.clone(),
         entities: draft.entities.clone(),
-        speaker: Some(draft.speaker.clone()),
+        speaker: Some(draft.speaker.clone()).filter(|speaker| !speaker.is_empty()),
         created_at: Some(now),
         updated_at: Some(now),
         occurred_at: Some(draft.occurred.at),
@@ -65,7 +67,8 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
             .iter()
             .map(|message| Source { session_id: conversation.session_id.clone(), message: *message as u64 })
             .collect(),
-        relations: draft.links.iter().filter_map(relation).collect(),
+        relations: draft.links.iter().filter_map(relation).chain(draft.relations.iter().cloned()).collect(),
+        expires_at: draft.expires_at,
         ..FrontMatter::default()
     };
     MemoryFile { front, body: draft.body.clone() }

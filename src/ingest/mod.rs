@@ -1,6 +1,7 @@
 //! From a queue message to a commit that can be retrieved from.
 //!
-//! [`conversation`] is what a client posted; [`extract`] makes drafts of memories from it; [`naming`] gives each a path;
+//! [`conversation`] is what a client posted; [`extract`] makes drafts of memories from it, or
+//! [`model_extract`] does, with a chat model; [`naming`] gives each a path;
 //! [`files`] turns drafts into memory files and memory files into what the index takes. [`skills`], [`vocabulary`] and
 //! [`direct`] are what a client writes itself. [`queue`] hands accepted writes to workers, in order within a namespace;
 //! [`worker`] does the work.
@@ -9,6 +10,7 @@ pub mod conversation;
 pub mod direct;
 pub mod extract;
 pub mod files;
+pub mod model_extract;
 pub mod naming;
 pub mod queue;
 pub mod skills;

@@ -1,6 +1,6 @@
 //! Where a new memory is put: `tier/topic/year-month/words-of-it.md`.
 //!
-//! The topic is the speaker. A directory that has grown to [`DIRECTORY_FILES_MAX`] files is left for a new one beside
+//! The topic is whom it is about; where nobody says, the speaker. A directory that has grown to [`DIRECTORY_FILES_MAX`] files is left for a new one beside
 //! it (`2023-05-2`), so that the trees which a commit rewrites stay small however many memories a month brings.
 
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,7 @@ impl Namer {
         let mut paths = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let month = draft.occurred.at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y-%m").to_string();
-            let base = format!("{}/{}/{month}", draft.tier.name(), slug(&draft.speaker, "somebody"));
+            let base = format!("{}/{}/{month}", draft.tier.name(), slug(&draft.topic, "somebody"));
             let number = self.current.entry(base.clone()).or_insert(1);
             let (folder, names) = loop {
                 let folder = if *number == 1 { base.clone() } else { format!("{base}-{number}") };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
 use jiff::Timestamp;
@@ -11,11 +11,17 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::conversation::Conversation;
+use super::extract::Draft;
+use super::model_extract::plan::carry_out;
+use super::model_extract::{Known, Operation, Reading};
 use super::queue::Assignment;
 use super::skills::{self, SkillDraft};
 use super::vocabulary::{self, TermDraft};
-use super::{direct, extract, files};
+use super::{direct, extract, files, model_extract};
+use crate::service::namespace::plan::Desk;
+use crate::service::retrieval::{Found, Retrieve};
 use crate::service::{Failure, Outcome, Service};
+use crate::time::format_ms;
 
 /// A message that was not processed for so long is dropped: 4 days.
 const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
@@ -25,6 +31,10 @@ const UNREADABLE_BACKOFF: Duration = Duration::from_millis(200);
 const BACKOFF_GROWTH: u32 = 4;
 /// It grows at most so often.
 const BACKOFF_GROWTHS_MAX: u32 = 6;
+/// Memories that a model is shown beside a part of a conversation.
+const RESEMBLING_MAX: usize = 8;
+/// Characters of the part that they are looked for with.
+const RESEMBLING_CHARS_MAX: usize = 2000;
 /// How often it is noted how much models were called.
 const NOTE_INTERVAL: Duration = Duration::from_secs(60);
 /// After so many of those, what is old is swept out and wallets are settled: every hour.
@@ -158,14 +168,41 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
         Err(Failure::NotFound { .. }) => return Ok(service.store.drop_entry(entry.id)?),
         leased => leased?,
     };
+    let until = Instant::now() + service.config.ingestion_timeout;
     let outcome = match &entry.work {
         QueuedWork::Conversation { request } => {
             let conversation: Conversation = read(request)?;
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
-            let drafts = extract::extract(&conversation, accepted_at);
-            let texts: Vec<String> = drafts.iter().flat_map(|draft| draft.cues.iter().cloned()).collect();
-            namespace.prepare(&texts, service.models.work_patience());
-            namespace.ingest(entry.id, now, |desk| files::remember(desk, &conversation, &drafts, now))
+            let prepare = |drafts: &mut dyn Iterator<Item = &Draft>| {
+                let texts: Vec<String> = drafts.flat_map(|draft| draft.cues.iter().cloned()).collect();
+                namespace.prepare(&texts, service.models.work_patience().at_most(until));
+            };
+            match service.models.chat() {
+                // What is committed needs no extraction, only its index entry.
+                Some(chat) if !namespace.is_committed(entry.id) => {
+                    let resembling = |text: &str| resembling(service, entry, text);
+                    let reading = Reading {
+                        chat,
+                        conversation: &conversation,
+                        accepted_at,
+                        vocabulary: &namespace.vocabulary(),
+                        resembling: &resembling,
+                        call_time: service.models.chat_time(),
+                        until,
+                    };
+                    let extraction = model_extract::extract(&reading)?;
+                    prepare(&mut extraction.operations.iter().filter_map(Operation::draft));
+                    in_time(until)?;
+                    let plan = |desk: &mut Desk<'_>| carry_out(desk, &conversation, &extraction, now);
+                    namespace.ingest(entry.id, now, plan)
+                }
+                _ => {
+                    let drafts = extract::extract(&conversation, accepted_at);
+                    prepare(&mut drafts.iter());
+                    in_time(until)?;
+                    namespace.ingest(entry.id, now, |desk| files::remember(desk, &conversation, &drafts, now))
+                }
+            }
         }
         QueuedWork::Forget { paths } => namespace.ingest(entry.id, now, |desk| direct::forget(desk, paths)),
         QueuedWork::Teach { request } => {
@@ -185,6 +222,25 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
         Err(Failure::NotFound { .. }) => Ok(service.store.drop_entry(entry.id)?),
         outcome => outcome,
     }
+}
+
+/// The memories that say something like a text.
+fn resembling(service: &Service, entry: &QueueEntry, text: &str) -> Vec<Known> {
+    let text = text.chars().take(RESEMBLING_CHARS_MAX).collect();
+    let request = Retrieve { query: Some(text), limit: RESEMBLING_MAX, ..Retrieve::default() };
+    let found = service.find(&entry.account, &entry.namespace, &request);
+    let found = found.inspect_err(|error| tracing::warn!(%error, "looking for memories that resemble failed"));
+    let known = |hit: Found| Known {
+        path: hit.memory.path,
+        text: hit.memory.content,
+        occurred_at: hit.memory.occurred.and_then(format_ms),
+    };
+    found.map(|found| found.hits.into_iter().map(known).collect()).unwrap_or_default()
+}
+
+/// A write that takes too long has failed, as long as nothing of it is there.
+fn in_time(until: Instant) -> Outcome<()> {
+    if Instant::now() < until { Ok(()) } else { Err(Failure::internal("it took longer than a write may take")) }
 }
 
 /// A request as it was accepted.

@@ -106,6 +106,11 @@ impl Models {
         self.chat.as_ref()
     }
 
+    /// Whether any may be asked over the network.
+    pub fn are_remote(&self) -> bool {
+        self.settings.endpoint.is_some() || self.chat.is_some()
+    }
+
     /// How long a query may wait for its vector.
     pub fn query_patience(&self) -> Patience {
         Patience::urgent(self.settings.embedding_deadline)

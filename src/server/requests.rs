@@ -14,7 +14,7 @@ use super::connections::Activity;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Body, Handler, Lane, Metering, Route, Router};
-use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Reply, retrieve};
+use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::{Failure, Outcome, Service};
@@ -72,17 +72,24 @@ impl Api {
         let limit = if route.body == Body::Media { MEDIA_BYTES_MAX } else { BODY_BYTES_MAX };
         let body = self.bodies.read(body, limit, self.service.config.server.body_timeout).await?;
         let _working = activity.work();
-        let request =
-            Incoming { service: Arc::clone(&self.service), parameters, query, headers, body: body.bytes.clone() };
+        let place = Arc::new(Place::default());
+        let request = Incoming {
+            service: Arc::clone(&self.service),
+            parameters,
+            query,
+            headers,
+            body: body.bytes.clone(),
+            place: Arc::clone(&place),
+        };
         let outcome = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
                 let call = Call { request, gateway: Arc::clone(&self.gateway), principal };
                 let handler = *handler;
-                self.run(route, move || metered(route, &call, handler)).await?
+                self.run(route, place, move || metered(route, &call, handler)).await?
             }
             (Handler::Open(handler), _) => {
                 let handler = *handler;
-                self.run(route, move || handler(&request)).await?
+                self.run(route, place, move || handler(&request)).await?
             }
             (Handler::Guarded(_), None) => Err(Failure::internal("a guarded route without a caller")),
         };
@@ -94,6 +101,7 @@ impl Api {
     async fn run(
         &self,
         route: &'static Route,
+        place: Arc<Place>,
         work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
     ) -> Result<Outcome<Reply>, Reply> {
         let panicked = || Failure::internal(format!("the handler of {} {} panicked", route.method, route.path));
@@ -102,15 +110,16 @@ impl Api {
             return Ok(outcome.unwrap_or_else(|_| Err(panicked())));
         }
         let permit = Arc::clone(&self.retrievals).try_acquire_owned().map_err(|_| error::unavailable())?;
+        place.take(permit);
         let (send, receive) = oneshot::channel();
         let work = move || {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             // Given back by the work itself: a client that left does not make room for one more.
-            drop(permit);
+            place.leave();
             // The client may be gone; then nobody waits for the answer.
             let _ = send.send(caught.ok());
         };
-        if self.service.models.current().model().is_remote() {
+        if self.service.models.are_remote() {
             // Whoever waits for the network must not keep a thread that could search.
             tokio::task::spawn_blocking(work);
         } else {

@@ -92,6 +92,12 @@ impl Failure {
     }
 }
 
+impl From<crate::model::ModelError> for Failure {
+    fn from(error: crate::model::ModelError) -> Self {
+        Self::Unavailable { code: "model_unavailable", message: error.to_string() }
+    }
+}
+
 impl From<cuebase_storage::Error> for Failure {
     fn from(error: cuebase_storage::Error) -> Self {
         Self::internal(error)

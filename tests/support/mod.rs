@@ -1,6 +1,7 @@
 //! A server process for a test.
 
 pub(crate) mod fake;
+pub(crate) mod provider;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,33 @@ pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.current_dir(data.parent().unwrap_or(data));
+    command.envs(model_settings());
+    command
+}
+
+/// Settings of the models that the whole suite is to be run with: nothing, or what `CUEBASE_TEST_MODEL` says, `hosted`
+/// for an imitated provider, or a folder for a local encoder. A test that says itself which model it wants gets that.
+fn model_settings() -> Vec<(&'static str, String)> {
+    match std::env::var("CUEBASE_TEST_MODEL").as_deref() {
+        Err(_) | Ok("") => Vec::new(),
+        Ok("hosted") => vec![
+            ("CUEBASE_MODEL_BASE_URL", provider::Provider::shared().url.clone()),
+            ("CUEBASE_MODEL_EMBEDDING", "imitation".into()),
+            ("CUEBASE_MODEL_CHAT", "imitation".into()),
+        ],
+        Ok(folder) => vec![("CUEBASE_MODEL_LOCAL", folder.into())],
+    }
+}
+
+/// The binary with the settings of a file, whatever models the suite is run with.
+pub(crate) fn with_models(data: &Path, settings: &str, arguments: &[&str]) -> Command {
+    let file = data.with_extension("toml");
+    std::fs::write(&file, settings).expect("writes");
+    let mut command = cuebase(data, arguments);
+    command.arg("--config").arg(file);
+    for (name, _) in model_settings() {
+        command.env_remove(name);
+    }
     command
 }
 
@@ -82,9 +110,17 @@ impl Server {
     pub(crate) fn start_with(data: &Path, options: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
         arguments.extend(options);
+        Self::start_command(data, cuebase(data, &arguments))
+    }
+
+    /// Starts with the settings of a file, whatever models the suite is run with.
+    pub(crate) fn start_with_models(data: &Path, settings: &str) -> Self {
+        Self::start_command(data, with_models(data, settings, &["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    fn start_command(data: &Path, mut command: Command) -> Self {
         let log = std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("a log");
-        let mut child =
-            cuebase(data, &arguments).stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let url = loop {
             match lines.next() {

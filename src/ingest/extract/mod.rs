@@ -13,7 +13,7 @@ pub mod small_talk;
 pub mod statements;
 pub mod tiers;
 
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Tier};
+use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, Tier};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -24,7 +24,9 @@ use super::conversation::{Conversation, Moment, Role};
 pub struct Draft {
     /// Where it belongs.
     pub tier: Tier,
-    /// Whose words.
+    /// Whom or what it is about; empty where that is not known.
+    pub topic: String,
+    /// Whose words; empty where that does not matter.
     pub speaker: String,
     /// Markdown: `# Speaker: lead`, then the rest.
     pub body: String,
@@ -42,6 +44,14 @@ pub struct Draft {
     pub messages: Vec<usize>,
     /// The drafts that it is linked to.
     pub links: Vec<Link>,
+    /// The memories that it is linked to.
+    pub relations: Vec<Relation>,
+    /// Tags for its subject, lowercase and sorted.
+    pub inferred_tags: Vec<String>,
+    /// How sure it is, from 0 to 1.
+    pub confidence: Option<f64>,
+    /// From when on an incident is no longer retrieved.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A link to an earlier draft of the same conversation.
@@ -189,6 +199,7 @@ fn draft(statement: &str, speaker: &str, day: Date, question: Option<&str>) -> D
     let entities = entities::find(statement, speaker);
     Draft {
         tier: tiers::sort(statement, !found.is_empty()),
+        topic: speaker.to_owned(),
         speaker: speaker.to_owned(),
         body: statements::body(speaker, &annotated),
         name: name(statement),
@@ -198,6 +209,10 @@ fn draft(statement: &str, speaker: &str, day: Date, question: Option<&str>) -> D
         occurred_source: OccurredSource::Written,
         messages: Vec::new(),
         links: Vec::new(),
+        relations: Vec::new(),
+        inferred_tags: Vec::new(),
+        confidence: None,
+        expires_at: None,
     }
 }
 

@@ -42,7 +42,7 @@ impl Namespace {
                 return Ok(true);
             }
             let texts = waiting.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-            vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(unavailable)?;
+            vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(Failure::from)?;
             let filled = self.take_in_vectors(vectors)?;
             if filled == 0 && !self.retired.load(Ordering::SeqCst) {
                 return Err(Failure::internal("vectors that were made are not at hand"));
@@ -111,7 +111,7 @@ impl Namespace {
                     return Ok(false);
                 }
                 let texts = part.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-                vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(unavailable)?;
+                vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(Failure::from)?;
                 let done = number * MEMORIES_AT_ONCE + part.len();
                 self.backlog.note(Progress { done, all });
                 tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
@@ -168,8 +168,4 @@ fn embed(cue: &mut Cue, account: &str, vectors: &Vectors) -> bool {
     let there = found.is_some();
     cue.vector = found.filter(|vector| vector.iter().any(|value| *value != 0.0));
     there
-}
-
-fn unavailable(error: crate::model::ModelError) -> Failure {
-    Failure::Unavailable { code: "model_unavailable", message: error.to_string() }
 }

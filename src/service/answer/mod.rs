@@ -1,7 +1,12 @@
 //! Answering a question from the memories that fit it.
 //!
-//! Without a chat model the answer is extractive: the sentences of the best hits that say most about the question,
-//! word for word, each with where it stands.
+//! With a chat model it is the model's, as far as it can show where it stands ([`grounded`]). Without one, or while it
+//! fails, the answer is extractive: the sentences of the best hits that say most about the question, word for word, each
+//! with where it stands.
+
+mod grounded;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuebase_retrieval::content_terms;
 use cuebase_storage::memory_file::markdown;
@@ -11,6 +16,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::Service;
 use super::error::{Failure, Outcome};
 use super::retrieval::{Found, HitView, Retrieve};
+use crate::model::Patience;
 
 /// A hit that is less likely than this to answer the question is not quoted.
 const SCORE_MIN: f32 = 0.02;
@@ -22,6 +28,11 @@ const SHARE_MIN: f32 = 0.3;
 const HITS_QUOTED: usize = 5;
 /// Sentences in an answer.
 const SENTENCES_MAX: usize = 3;
+/// Answers that wait for the chat model at once; beyond that they are extractive, so that waiting ones do not take every
+/// thread.
+const CHATS_MAX: usize = 64;
+/// What an answer without a model says of it.
+const EXTRACTIVE: &str = "extractive";
 /// A sentence that says less than this share of what the best one says is left out.
 const SHARE_OF_BEST: f32 = 0.5;
 
@@ -31,7 +42,7 @@ pub struct Answer {
     answer: String,
     citations: Vec<Citation>,
     hits: Vec<HitView>,
-    model: &'static str,
+    model: String,
 }
 
 /// Where a part of the answer stands.
@@ -43,15 +54,52 @@ struct Citation {
 }
 
 impl Service {
-    /// Answers the request's query, or says that the memories hold no answer.
-    pub fn answer(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Answer> {
+    /// Answers the request's query, or says that the memories hold no answer. `searched` is called when the search is over
+    /// and only a model is waited for.
+    pub fn answer(
+        &self,
+        account: &str,
+        namespace: &str,
+        request: &Retrieve,
+        searched: impl FnOnce(),
+    ) -> Outcome<Answer> {
         let found = self.find(account, namespace, request)?;
+        searched();
+        let no_answer = || Failure::not_found("no_answer", "the memories hold no answer to this");
+        let question = request.query.as_deref().unwrap_or_default();
+        if let Some((answer, citations, model)) = self.by_model(question, &found.hits) {
+            if citations.is_empty() {
+                return Err(no_answer());
+            }
+            return Ok(Answer { answer, hits: found.views(request.full)?, citations, model });
+        }
         let citations = quote(&found.hits, &found.terms);
         if citations.is_empty() {
-            return Err(Failure::not_found("no_answer", "the memories hold no answer to this"));
+            return Err(no_answer());
         }
         let quotes: Vec<&str> = citations.iter().map(|citation| citation.quote.as_str()).collect();
-        Ok(Answer { answer: quotes.join(" "), hits: found.views(request.full)?, citations, model: "extractive" })
+        let model = EXTRACTIVE.to_owned();
+        Ok(Answer { answer: quotes.join(" "), hits: found.views(request.full)?, citations, model })
+    }
+
+    /// The chat model's answer, with no citation where it finds none; none where there is no model, or where it fails.
+    fn by_model(&self, question: &str, hits: &[Found]) -> Option<(String, Vec<Citation>, String)> {
+        static WAITING: AtomicUsize = AtomicUsize::new(0);
+        let chat = self.models.chat()?;
+        if WAITING.fetch_add(1, Ordering::Relaxed) >= CHATS_MAX {
+            WAITING.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        let answered = grounded::answer(chat, question, hits, Patience::urgent(self.models.chat_time()));
+        WAITING.fetch_sub(1, Ordering::Relaxed);
+        match answered {
+            Ok(Some(grounded)) => Some((grounded.answer, grounded.citations, chat.name().to_owned())),
+            Ok(None) => Some((String::new(), Vec::new(), chat.name().to_owned())),
+            Err(error) => {
+                tracing::warn!(%error, "a question is answered with quotes, since the chat model fails");
+                None
+            }
+        }
     }
 }
 
