@@ -17,6 +17,8 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// A provider that is ill, under load.
+mod faults;
 /// Slow, silent and greedy clients.
 mod hostile;
 /// One namespace's data from another's key, on every route.

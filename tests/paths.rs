@@ -181,7 +181,7 @@ fn all_memories_are_seen_as_a_tree_as_topics_and_as_a_graph() {
 #[test]
 fn a_question_is_answered_in_the_memories_own_words_or_not_at_all() {
     let (_folder, data) = fresh();
-    let server = Server::start(&data);
+    let server = Server::start_with_models(&data, "");
     let content = "# Greenhouse\n\nThe greenhouse thermostat is a Brandt 400. It sits by the door.\n\n## Service\n\nThe thermostat battery lasts nine months.\n";
     assert_eq!(
         server.post("/v1/memories/facts/greenhouse.md", &json!({"content": content, "tags": ["garden"]})).status,

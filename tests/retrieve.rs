@@ -214,7 +214,7 @@ fn words_are_found_in_scripts_with_and_without_spaces() {
 #[test]
 fn ten_thousand_identical_memories_and_every_filter_at_once() {
     let (_folder, data) = fresh();
-    let server = Server::start(&data);
+    let server = Server::start_with_models(&data, "");
     for _ in 0..50 {
         server.remember("default", &["The night watch changes at six"; 200]);
     }

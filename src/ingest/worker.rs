@@ -175,7 +175,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
             let prepare = |drafts: &mut dyn Iterator<Item = &Draft>| {
                 let texts: Vec<String> = drafts.flat_map(|draft| draft.cues.iter().cloned()).collect();
-                namespace.prepare(&texts, service.models.work_patience().at_most(until));
+                namespace.prepare(&texts, service.models.write_patience().at_most(until));
             };
             match service.models.chat() {
                 // What is committed needs no extraction, only its index entry.
@@ -213,7 +213,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
         QueuedWork::Skills { request } => {
             let skills: Vec<SkillDraft> = read(request)?;
             let texts: Vec<String> = skills.iter().flat_map(SkillDraft::cue_texts).collect();
-            namespace.prepare(&texts, service.models.work_patience());
+            namespace.prepare(&texts, service.models.write_patience());
             namespace.ingest(entry.id, now, |desk| skills::store(desk, &skills, now))
         }
         _ => Err(Failure::internal("a kind of work that this version does not know")),

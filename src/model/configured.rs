@@ -19,6 +19,9 @@ use crate::config::{EmbeddingChoice, ModelSettings};
 /// How long the first look at a hosted model may take.
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
+/// How long a write waits for its vectors at most.
+const WRITE_TIME: Duration = Duration::from_secs(10);
+
 /// The model that a choice means. A local one is loaded; nobody is called.
 pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match choice {
@@ -114,6 +117,11 @@ impl Models {
     /// How long a query may wait for its vector.
     pub fn query_patience(&self) -> Patience {
         Patience::urgent(self.settings.embedding_deadline)
+    }
+
+    /// How long a write waits for its vectors before it goes on without them, so that it can be found by its words.
+    pub fn write_patience(&self) -> Patience {
+        Patience::of_work(self.settings.call_time.min(WRITE_TIME))
     }
 
     /// How long work that nobody waits for may wait for a batch of vectors.

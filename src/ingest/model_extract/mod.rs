@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use self::operations::Bounds;
 pub use self::operations::Operation;
 use self::parts::{Part, Piece};
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Message};
 use super::extract::{Draft, Link};
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{Question, Said, Turn, elements_of_cut, object_with};
@@ -163,11 +163,15 @@ impl Reading<'_> {
             return halves.iter().try_for_each(|half| self.read_part(half, extraction));
         }
         let Reply { operations, problems } = Reply::read(&said, &bounds);
+        let nothing = operations.as_ref().is_some_and(Vec::is_empty);
         extraction.take_in(operations.clone().unwrap_or_default());
-        if problems.is_empty() {
+        if problems.is_empty() && !(nothing && self.tells_something(part)) {
             return Ok(());
         }
         let complaint = match &operations {
+            Some(_) if problems.is_empty() => {
+                "Is there really nothing worth remembering? Look again; answer the same if that is so.".to_owned()
+            }
             None => "That cannot be read. Answer with one JSON object {\"operations\": [...]} and nothing else, and \
                      briefly enough not to be cut off."
                 .to_owned(),
@@ -195,13 +199,24 @@ impl Reading<'_> {
         if second.operations.is_none() && again.cut {
             second = Reply::of(&elements_of_cut(&again.text, "operations"), &bounds);
         }
-        match (second.operations, operations) {
-            (Some(corrected), _) => extraction.take_in(corrected),
-            (None, None) => return Err(ModelError::Unusable(second.problems.join("; "))),
-            (None, Some(_)) => {}
+        let corrected = second.operations.unwrap_or_default();
+        if corrected.is_empty() && operations.is_none_or(|done| done.is_empty()) && !second.problems.is_empty() {
+            // Nothing of it is any good: the write has failed, and is not to be lost.
+            return Err(ModelError::Unusable(second.problems.join("; ")));
         }
+        extraction.take_in(corrected);
         extraction.dropped.extend(second.problems);
         Ok(())
+    }
+
+    /// Whether anything is told in a part beside small talk, as far as can be seen without a model.
+    fn tells_something(&self, part: &Part) -> bool {
+        let message = |piece: &Piece| {
+            let message = self.conversation.messages.get(piece.message)?;
+            Some(Message { text: piece.text.clone(), ..message.clone() })
+        };
+        let messages = part.pieces.iter().filter_map(message).collect();
+        !super::extract::extract(&Conversation { messages, ..self.conversation.clone() }, self.accepted_at).is_empty()
     }
 
     fn ask(&self, turns: &[Turn]) -> Result<Said, ModelError> {
