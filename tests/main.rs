@@ -17,6 +17,8 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// Local encoders against the reference.
+mod encoder;
 /// A provider that is ill, under load.
 mod faults;
 /// Slow, silent and greedy clients.

@@ -1,0 +1,99 @@
+//! Local encoders against what the reference implementation computes (`tests/data/encoders/make.py`).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cuebase::model::encoder::LocalEncoder;
+use cuebase::model::{Embedder, Patience};
+use serde_json::Value;
+
+/// How far a number may be from the reference's.
+const TOLERANCE: f32 = 1e-3;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/encoders").join(name)
+}
+
+fn patience() -> Patience {
+    Patience::of_work(Duration::from_secs(60))
+}
+
+fn agrees(folder: &Path, expected: &Path) {
+    let encoder = LocalEncoder::load(folder).expect("loads");
+    let expected: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(expected).expect("reads")).expect("a list");
+    let texts: Vec<&str> = expected.iter().map(|one| one["text"].as_str().expect("a text")).collect();
+    let together = encoder.embed(&texts, patience()).expect("vectors");
+    // Also among so many others that the product is made the other way round.
+    let many: Vec<&str> = texts.iter().copied().cycle().take(texts.len() * 20).collect();
+    let among = encoder.embed(&many, patience()).expect("vectors");
+    for (number, one) in expected.iter().enumerate() {
+        let wanted: Vec<f32> =
+            one["vector"].as_array().expect("numbers").iter().map(|n| n.as_f64().expect("a number") as f32).collect();
+        let alone = encoder.embed(&texts[number..=number], patience()).expect("a vector").remove(0);
+        for made in [&alone, &together[number], &among[number], &among[number + texts.len() * 19]] {
+            assert_eq!(made.len(), wanted.len());
+            let apart = made.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(apart < TOLERANCE, "{:?} is {apart} away", texts[number]);
+        }
+    }
+}
+
+#[test]
+fn small_encoders_of_each_family_agree_with_the_reference() {
+    for name in ["bert", "roberta"] {
+        agrees(&data(name), &data(name).join("expected.json"));
+    }
+}
+
+#[test]
+fn all_minilm_agrees_with_the_reference() {
+    match std::env::var_os("CUEBASE_TEST_ENCODER") {
+        Some(folder) => agrees(Path::new(&folder), &data("minilm.json")),
+        None => eprintln!("CUEBASE_TEST_ENCODER names no folder of all-MiniLM-L6-v2: it was not compared"),
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_model_is_refused_with_its_file() {
+    let refused = |change: &dyn Fn(&Path)| {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+            std::fs::copy(data("bert").join(file), folder.path().join(file)).expect("copies");
+        }
+        change(folder.path());
+        LocalEncoder::load(folder.path()).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let edit = |from: &'static str, to: &'static str| {
+        move |folder: &Path| {
+            let path = folder.join("config.json");
+            let text = std::fs::read_to_string(&path).expect("reads");
+            assert!(text.contains(from));
+            std::fs::write(&path, text.replace(from, to)).expect("writes");
+        }
+    };
+    let write = |name: &'static str, bytes: &'static [u8]| {
+        move |folder: &Path| {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("creates");
+            std::fs::write(path, bytes).expect("writes");
+        }
+    };
+    assert_eq!(refused(&|_| {}), "", "the copy itself is good");
+    for (told, change) in [
+        ("model_type", Box::new(edit("\"bert\"", "\"gpt2\"")) as Box<dyn Fn(&Path)>),
+        ("hidden_act", Box::new(edit("\"gelu\"", "\"swish\""))),
+        ("multiple", Box::new(edit("\"num_attention_heads\": 2", "\"num_attention_heads\": 3"))),
+        ("model.safetensors", Box::new(edit("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3"))),
+        ("model.safetensors", Box::new(edit("\"hidden_size\": 16", "\"hidden_size\": 32"))),
+        ("above 1024", Box::new(edit("\"hidden_size\": 16", "\"hidden_size\": 2048"))),
+        ("config.json", Box::new(write("config.json", b"{"))),
+        ("tokenizer.json", Box::new(write("tokenizer.json", b"{}"))),
+        ("model.safetensors", Box::new(write("model.safetensors", b"\xff\xff\xff\xff\xff\xff\xff\x7f{}"))),
+        ("modules.json", Box::new(write("modules.json", br#"[{"path": "2", "type": "x.models.Dense"}]"#))),
+        ("1_Pooling", Box::new(write("1_Pooling/config.json", b"{}"))),
+    ] {
+        let error = refused(change.as_ref());
+        assert!(error.contains(told), "{told}: {error}");
+    }
+}
