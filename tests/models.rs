@@ -109,6 +109,19 @@ fn the_habits_of_the_usual_servers_are_met() {
 }
 
 #[test]
+fn a_url_without_its_version_is_understood_and_a_wrong_one_is_told_of() {
+    let provider = Provider::start();
+    let (_folder, data) = fresh();
+    let settings = provider.embedding_settings();
+    let server = Server::start_with_models(&data, &settings.replace("/v1'", "'"));
+    server.remember("default", &["The gannet dives from thirty metres"]);
+    wait_for("the memory", || by_cue(&server, "default", "q=from+where+does+the+gannet+dive"));
+    server.kill();
+    let server = Server::start_with_models(&data, &settings.replace("/v1'", "/api'"));
+    assert!(server.log().contains("404 page not found") || server.log().contains("404 Not Found"), "{}", server.log());
+}
+
+#[test]
 fn vectors_that_are_too_long_are_refused_at_the_start() {
     let provider = Provider::start();
     provider.habit(Habit::LongVectors);
@@ -279,6 +292,22 @@ fn whatever_the_conversation_talks_a_model_into_stays_within_the_four_tiers() {
     assert_eq!(message.lines().filter(|line| line.starts_with("Cuebase-Message:")).count(), 1, "{message}");
     git(&repository, &["fsck", "--strict"]);
     assert_eq!(letters().lines().count(), 1);
+}
+
+#[test]
+fn a_write_of_which_nothing_is_good_yet_is_tried_again_when_the_model_goes_away() {
+    let provider = Provider::start();
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    // Nonsense, then nothing until the call is given up, then all is well.
+    provider.chance(move || match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        0 => Some(Fault::Nonsense),
+        1..=3 => Some(Fault::Closed),
+        _ => None,
+    });
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, &quick(&provider.chat_settings()));
+    server.remember("default", &["The anchor lies off Skye"]);
+    wait_for("the memory", || contains(&server, "default", "q=anchor", "Skye"));
 }
 
 #[test]

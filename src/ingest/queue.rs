@@ -110,6 +110,11 @@ impl Queue {
         self.state.lock().lanes.values().map(|lane| lane.waiting.len()).sum()
     }
 
+    /// Whether the workers are to end.
+    pub fn is_stopping(&self) -> bool {
+        self.state.lock().stopping
+    }
+
     /// Lets every worker end after the message that it is working on.
     pub fn stop(&self) {
         self.state.lock().stopping = true;

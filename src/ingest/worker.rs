@@ -60,7 +60,8 @@ impl Workers {
         let sweeping = Arc::clone(service);
         let renewing = Arc::clone(service);
         let renewal = std::thread::Builder::new().name("vectors".into());
-        threads.push(renewal.spawn(move || renewing.keep_vectors_up_to_date())?);
+        // Not waited for when the service ends: it may be asking a model that hangs, and all that it makes is derived.
+        renewal.spawn(move || renewing.keep_vectors_up_to_date())?;
         threads.push(std::thread::Builder::new().name("sweep".into()).spawn(move || {
             let mut notes = 0u32;
             while stopped.recv_timeout(NOTE_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
@@ -137,6 +138,11 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
         }
         return;
     };
+    if service.queue.is_stopping() {
+        // It may have been left half way for that; it is still queued, and begun anew at the next start.
+        tracing::info!(message = %entry.id, "left for the next start");
+        return;
+    }
     entry.failures += 1;
     tracing::warn!(message = %entry.id, failures = entry.failures, error = %failure, "ingestion failed");
     // What is in git is not lost and must not be done again: only its index entry is missing, so it never dies.
@@ -189,6 +195,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                         resembling: &resembling,
                         call_time: service.models.chat_time(),
                         until,
+                        stopping: &|| service.queue.is_stopping(),
                     };
                     let extraction = model_extract::extract(&reading)?;
                     prepare(&mut extraction.operations.iter().filter_map(Operation::draft));

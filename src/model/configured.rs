@@ -2,7 +2,6 @@
 //! chat model.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,8 +162,8 @@ impl Models {
         }
         if LocalEncoder::is_identity(identity) {
             let folder = self.store.model(identity).ok()??.folder?;
-            let encoder = LocalEncoder::load(Path::new(&folder)).ok()?;
-            return (encoder.identity() == identity).then(|| Arc::new(encoder) as Arc<dyn Embedder>);
+            let model = embedder(&EmbeddingChoice::Local(folder.into())).ok()?;
+            return (model.identity() == identity).then_some(model);
         }
         let (url, name) = HostedEmbedder::read_identity(identity)?;
         // A key is shown to the endpoint that it was configured for, and to no other.

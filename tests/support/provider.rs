@@ -152,7 +152,10 @@ impl Provider {
 
 impl State {
     fn answer(&self, asked: &Asked) -> Told {
-        let chat = asked.path.ends_with("/chat/completions");
+        let chat = asked.path == "/v1/chat/completions";
+        if !chat && asked.path != "/v1/embeddings" {
+            return Told::Text(404, "404 page not found".into());
+        }
         let set = if chat { *self.chat_fault.lock() } else { *self.embedding_fault.lock() };
         let fault = set.or_else(|| self.chance.lock().as_mut().and_then(|draw| draw()));
         match fault {

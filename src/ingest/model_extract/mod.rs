@@ -75,6 +75,8 @@ pub struct Reading<'a> {
     pub call_time: Duration,
     /// When all of it must be done.
     pub until: Instant,
+    /// Whether it is to be left where it is.
+    pub stopping: &'a dyn Fn() -> bool,
 }
 
 /// The version of the prompt, as its first line says.
@@ -124,6 +126,9 @@ impl Extraction {
 
 impl Reading<'_> {
     fn patience(&self) -> Result<Patience, ModelError> {
+        if (self.stopping)() {
+            return Err(ModelError::Unavailable("the service is being stopped".into()));
+        }
         let patience = Patience::of_work(self.call_time).at_most(self.until);
         if patience.left().is_zero() {
             return Err(ModelError::Unavailable("the time for this conversation is over".into()));
@@ -189,7 +194,7 @@ impl Reading<'_> {
         let again = match self.ask(&turns) {
             Ok(again) => again,
             // What was good is worth keeping; where nothing was, the whole is tried again later.
-            Err(error) if operations.is_none() => return Err(error),
+            Err(error) if operations.is_none_or(|done| done.is_empty()) => return Err(error),
             Err(error) => {
                 extraction.dropped.extend(problems.into_iter().map(|problem| format!("{problem} ({error})")));
                 return Ok(());

@@ -14,15 +14,13 @@ const ROWS_MIN: usize = 64;
 pub(super) struct Linear {
     /// outputs × inputs
     weight: Tensor,
-    /// inputs × outputs, the same weights.
-    turned: Tensor,
     bias: Tensor,
 }
 
 impl Linear {
     /// From weights of outputs × inputs.
     pub(super) fn new(weight: &Tensor, bias: Tensor) -> Result<Self> {
-        Ok(Self { weight: weight.contiguous()?, turned: weight.t()?.contiguous()?, bias })
+        Ok(Self { weight: weight.contiguous()?, bias })
     }
 
     /// rows × inputs to rows × outputs.
@@ -39,7 +37,7 @@ impl Linear {
         if rows.dim(0)? < ROWS_MIN {
             return self.weight.matmul(&rows.t()?)?.apply_op2_no_bwd(&self.bias, &finish);
         }
-        let product = rows.matmul(&self.turned)?;
+        let product = rows.matmul(&self.weight.t()?)?;
         product.inplace_op2(&self.bias, &finish)?;
         Ok(product)
     }

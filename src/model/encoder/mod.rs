@@ -31,7 +31,6 @@ const IDENTITY: &str = "local:";
 /// An encoder, loaded.
 pub struct LocalEncoder {
     identity: String,
-    folder: String,
     tokenizer: Tokenizer,
     network: Network,
     settings: Settings,
@@ -61,12 +60,7 @@ impl LocalEncoder {
         let hash = hash.finish();
         let name = data_encoding::HEXLOWER.encode(&hash.as_ref()[..8]);
         let identity = format!("{IDENTITY}{}:{name}", settings.hidden_size);
-        Ok(Self { identity, folder: folder.display().to_string(), tokenizer, network, settings })
-    }
-
-    /// The folder that it was loaded from.
-    pub fn folder(&self) -> &str {
-        &self.folder
+        Ok(Self { identity, tokenizer, network, settings })
     }
 
     /// Whether an identity is a local model's.

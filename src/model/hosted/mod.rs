@@ -10,7 +10,7 @@ pub mod chat;
 pub mod embeddings;
 mod slots;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -48,7 +48,12 @@ pub struct Endpoint {
     slots: Slots,
     breaker: Breaker,
     counters: Counters,
+    /// Whether the URL lacks the `/v1` that the service wants before every path.
+    lacks_version: AtomicBool,
 }
+
+/// What most services have before every path, and what is most easily left out of a URL.
+const VERSION: &str = "/v1";
 
 #[derive(Default)]
 struct Counters {
@@ -87,7 +92,8 @@ impl Endpoint {
         let caller = Caller::new(base_url, api_key, *attempts, *timeout, ANSWER_BYTES_MAX);
         let caller = caller.map_err(|error| ModelError::Unknown(format!("{base_url}: {error}")))?;
         let slots = Slots::new(*concurrency);
-        Ok(Self { caller, slots, breaker: Breaker::default(), counters: Counters::default() })
+        let (breaker, counters) = (Breaker::default(), Counters::default());
+        Ok(Self { caller, slots, breaker, counters, lacks_version: AtomicBool::new(false) })
     }
 
     /// Where it is.
@@ -102,7 +108,7 @@ impl Endpoint {
         }
         let busy = || CallError::Unavailable("all calls that may be under way are".into());
         let slot = self.slots.take(patience).ok_or_else(busy)?;
-        let answer = self.caller.post::<Value>(path, body, patience.until);
+        let answer = self.call(path, body, patience);
         drop(slot);
         match &answer {
             Err(CallError::Unavailable(error)) => {
@@ -119,6 +125,25 @@ impl Endpoint {
                 self.breaker.worked();
                 self.count(answer);
             }
+        }
+        answer
+    }
+
+    /// Calls a path, and where a bare host knows no such path, the same below `/v1`, remembering which it was.
+    fn call(&self, path: &str, body: &Value, patience: Patience) -> Result<Value, CallError> {
+        let versioned = format!("{VERSION}{path}");
+        if self.lacks_version.load(Ordering::Relaxed) {
+            return self.caller.post(&versioned, body, patience.until);
+        }
+        let answer = self.caller.post(path, body, patience.until);
+        let bare = self.url().split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+        if !bare || !matches!(answer, Err(CallError::Refused { status: 404 | 405, .. })) {
+            return answer;
+        }
+        let below = self.caller.post(&versioned, body, patience.until);
+        if below.is_ok() {
+            self.lacks_version.store(true, Ordering::Relaxed);
+            return below;
         }
         answer
     }

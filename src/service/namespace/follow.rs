@@ -55,6 +55,11 @@ pub(super) fn next_folder(folder: &Path) -> PathBuf {
     folder.with_extension("next")
 }
 
+/// Where an index is put whose place another one has taken, until it is removed.
+pub(super) fn former_folder(folder: &Path) -> PathBuf {
+    folder.with_extension("former")
+}
+
 /// Opens an index, whatever model it is of, and brings it to the head; one that is damaged is made anew.
 pub(super) fn open_index(
     folder: &Path,
@@ -63,6 +68,11 @@ pub(super) fn open_index(
     account: &str,
     models: &Models,
 ) -> Outcome<Index> {
+    // Left behind by a process that ended before it was removed.
+    let former = former_folder(folder);
+    if former.exists() {
+        std::fs::remove_dir_all(&former).map_err(Failure::internal)?;
+    }
     let next = next_folder(folder);
     if next.exists() && !folder.exists() {
         // The process ended between taking the former one away and putting this one there.

@@ -127,19 +127,17 @@ impl Namespace {
     }
 
     /// Has the vectors made that a write to come will need, before it takes the writer's lock. Where the model fails,
-    /// the write goes on without them. Returns whether there is a model and it did not fail.
-    pub fn prepare(&self, texts: &[String], patience: Patience) -> bool {
-        let Some(vectors) = self.models.of(self.snapshot().model()) else { return false };
-        let prepared = vectors.prepare(&self.account, texts.iter().map(String::as_str), patience);
-        match prepared {
+    /// the write goes on without them.
+    pub fn prepare(&self, texts: &[String], patience: Patience) {
+        let Some(vectors) = self.models.of(self.snapshot().model()) else { return };
+        match vectors.prepare(&self.account, texts.iter().map(String::as_str), patience) {
             // Only a model that was asked has shown that it works.
             Ok(made) if made > 0 => self.backlog.hurry(),
             Ok(_) => {}
-            Err(ref error) => {
-                tracing::warn!(account = %self.account, namespace = %self.name, %error, "a write goes on without vectors; they follow");
+            Err(error) => {
+                tracing::warn!(account = %self.account, namespace = %self.name, %error, "a write goes on without vectors");
             }
         }
-        prepared.is_ok()
     }
 
     /// The newest vocabulary.

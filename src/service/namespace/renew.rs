@@ -9,7 +9,6 @@ use std::sync::atomic::Ordering;
 
 use cuebase_retrieval::{Change, Cue, Index, Memory};
 use cuebase_storage::key_value::Durability;
-use ulid::Ulid;
 
 use super::{Inner, Namespace, follow};
 use crate::model::{Vectors, index_settings};
@@ -18,6 +17,9 @@ use crate::service::{Failure, Outcome};
 
 /// Memories whose vectors are made in one go.
 const MEMORIES_AT_ONCE: usize = 256;
+
+/// After so many of those the log is told how far it is.
+const BATCHES_PER_WORD: usize = 16;
 
 impl Namespace {
     /// Makes the vectors that are missing, or all of them where they are another model's. False when it was interrupted.
@@ -66,7 +68,9 @@ impl Namespace {
         self.mend(&mut inner)?;
         let Some(head) = inner.index.head().map(str::to_owned) else { return Ok(0) };
         let mut changes = Vec::new();
-        for mut memory in self.waiting()? {
+        // Not by `read`, which would take the lock that is held; damage is seen to before the next batch.
+        for memory in self.snapshot().waiting(MEMORIES_AT_ONCE) {
+            let mut memory = memory?;
             let whole = memory.cues.iter_mut().all(|cue| embed(cue, &self.account, vectors));
             if whole {
                 memory.waiting = false;
@@ -114,7 +118,9 @@ impl Namespace {
                 vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(Failure::from)?;
                 let done = number * MEMORIES_AT_ONCE + part.len();
                 self.backlog.note(Progress { done, all });
-                tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
+                if number % BATCHES_PER_WORD == 0 {
+                    tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
+                }
             }
             drop(memories);
             follow::catch_up(&mut next, &self.repository, head, &lookup)?;
@@ -136,7 +142,7 @@ impl Namespace {
     fn replace_index(&self, inner: &mut Inner, mut next: Index) -> Outcome<()> {
         inner.doubtful = true;
         // A crash between the two steps leaves the next one alone; it is then taken when the namespace is opened.
-        let aside = self.index_folder.with_extension(format!("former-{}", Ulid::generate()));
+        let aside = follow::former_folder(&self.index_folder);
         std::fs::rename(&self.index_folder, &aside).map_err(Failure::internal)?;
         next.move_to(&self.index_folder)?;
         next.publish_to(Arc::clone(&self.snapshot));

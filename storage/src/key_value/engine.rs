@@ -25,6 +25,7 @@ pub enum Durability {
 #[derive(Default)]
 pub struct Batch {
     changes: Vec<(Column, Vec<u8>, Option<Vec<u8>>)>,
+    prefixes: Vec<(Column, Vec<u8>)>,
 }
 
 impl Batch {
@@ -36,6 +37,12 @@ impl Batch {
     /// Sets a key.
     pub fn put(&mut self, column: Column, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> &mut Self {
         self.changes.push((column, key.into(), Some(value.into())));
+        self
+    }
+
+    /// Removes every key that starts with a prefix, before the batch's other changes are made.
+    pub(crate) fn delete_below(&mut self, column: Column, prefix: Vec<u8>) -> &mut Self {
+        self.prefixes.push((column, prefix));
         self
     }
 
@@ -130,6 +137,10 @@ impl KeyValueStore {
     /// Applies a batch atomically.
     pub fn write(&self, batch: Batch, durability: Durability) -> Result<()> {
         let mut changes = WriteBatch::default();
+        for (column, prefix) in batch.prefixes {
+            let end = after_all(&prefix);
+            changes.delete_range_cf(self.family(column)?, prefix, end);
+        }
         for (column, key, value) in batch.changes {
             let family = self.family(column)?;
             match value {
@@ -151,6 +162,16 @@ impl KeyValueStore {
         let missing = || Error::Engine(format!("column family {} is missing", column.name()));
         self.db.cf_handle(column.name()).ok_or_else(missing)
     }
+}
+
+/// The first key after all that start with a prefix, which is no run of 0xff alone.
+fn after_all(prefix: &[u8]) -> Vec<u8> {
+    let kept = prefix.iter().rposition(|byte| *byte != 0xff).map_or(0, |last| last + 1);
+    let mut end = prefix[..kept].to_vec();
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
+    end
 }
 
 /// A key and its value.
@@ -181,6 +202,17 @@ mod tests {
         assert_eq!(names(None, 9), ["one", "three", "two"]);
         assert_eq!(names(Some(b"a\0one"), 9), ["three", "two"]);
         assert_eq!(names(None, 1), ["one"]);
+        let mut batch = Batch::new();
+        batch.delete_below(Column::Namespaces, b"a\0".to_vec()).put(Column::Namespaces, "a\0four", "");
+        store.write(batch, Durability::Buffered).expect("writes");
+        assert_eq!(names(None, 9), ["four"]);
+        assert!(store.get(Column::Namespaces, b"b\0one").expect("reads").is_some());
+    }
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_next_one() {
+        assert_eq!(after_all(b"a\0"), b"a\x01");
+        assert_eq!(after_all(b"a\xff\xff"), b"b");
     }
 
     #[test]

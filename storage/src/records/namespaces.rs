@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Store, decode, encode};
+use super::{Store, decode, encode, vectors};
 use crate::error::Result;
 use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column, Durability};
@@ -77,7 +77,7 @@ impl Store {
         self.drop_conversations(&mut batch, account, name)?;
         self.drop_media(&mut batch, account, name)?;
         // Which of the account's vectors are of this namespace is not known; any of them can be made again.
-        self.drop_vectors(&mut batch, account)?;
+        vectors::drop_all(&mut batch, account);
         self.kv.write(batch, Durability::Synced)?;
         Ok(true)
     }

@@ -38,37 +38,31 @@ impl Store {
         self.kv.write(batch, Durability::Buffered)
     }
 
-    /// Drops every account's vectors that are of none of these models. Returns how many went.
+    /// Drops every account's vectors that are of none of these models. Returns of how many models, each account's counted
+    /// apart. Takes a look-up for each that there are, however many vectors they have.
     pub fn drop_vectors_but(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {
-        let mut gone = 0;
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let entries = self.kv.scan(Column::Vectors, b"", after.as_deref(), SWEPT_AT_ONCE)?;
-            let Some((last, _)) = entries.last() else { return Ok(gone) };
-            after = Some(last.clone());
-            let mut batch = Batch::new();
-            for (key, _) in entries {
-                // No account's id holds a NUL.
-                let at = key.iter().position(|byte| *byte == 0).map_or(key.len(), |at| at + 1);
-                if key.get(at..at + MODEL_BYTES).is_some_and(|model| !models.iter().any(|kept| kept == model)) {
-                    batch.delete(Column::Vectors, key);
-                    gone += 1;
-                }
+        let mut batch = Batch::new();
+        let (mut gone, mut after) = (0, None::<Vec<u8>>);
+        while let Some((key, _)) = self.kv.scan(Column::Vectors, b"", after.as_deref(), 1)?.pop() {
+            // No account's id holds a NUL.
+            let at = key.iter().position(|byte| *byte == 0).map_or(key.len(), |at| at + 1);
+            let group = key.get(..at + MODEL_BYTES).unwrap_or(&key).to_vec();
+            // No text's hash sorts after this.
+            after = Some([&group[..], &[0xff; 33]].concat());
+            if !models.iter().any(|kept| group.ends_with(kept)) {
+                batch.delete_below(Column::Vectors, group);
+                gone += 1;
             }
-            self.kv.write(batch, Durability::Buffered)?;
         }
-    }
-
-    pub(super) fn drop_vectors(&self, batch: &mut Batch, account: &str) -> Result<()> {
-        for (key, _) in self.kv.scan(Column::Vectors, &prefix(&[account]), None, usize::MAX)? {
-            batch.delete(Column::Vectors, key);
-        }
-        Ok(())
+        self.kv.write(batch, Durability::Buffered)?;
+        Ok(gone)
     }
 }
 
-/// Entries that are looked at in one go, so that a sweep needs little memory.
-const SWEPT_AT_ONCE: usize = 1024;
+/// Drops everything that is remembered for an account.
+pub(super) fn drop_all(batch: &mut Batch, account: &str) {
+    batch.delete_below(Column::Vectors, prefix(&[account]));
+}
 
 #[cfg(test)]
 mod tests {
