@@ -70,6 +70,7 @@ pub(crate) struct Provider {
     state: Arc<State>,
 }
 
+type Chance = Box<dyn FnMut() -> Option<Fault> + Send>;
 type Scripted = Box<dyn Fn(&Value) -> Value + Send>;
 
 #[derive(Default)]
@@ -79,7 +80,7 @@ struct State {
     embedding_fault: Mutex<Option<Fault>>,
     chat_fault: Mutex<Option<Fault>>,
     /// Draws a fault for each call, where it is set.
-    chance: Mutex<Option<Box<dyn FnMut() -> Option<Fault> + Send>>>,
+    chance: Mutex<Option<Chance>>,
     /// Answers extractions instead of the built-in extractor: from what the model was shown to operations.
     script: Mutex<Option<Scripted>>,
     /// Every text that was embedded, in order.

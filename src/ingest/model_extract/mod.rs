@@ -241,7 +241,7 @@ impl Reading<'_> {
             let message = conversation.messages.get(piece.message);
             json!({
                 "index": piece.message,
-                "speaker": message.map(|message| message.speaker()),
+                "speaker": message.map(Message::speaker),
                 "role": message.map(|message| message.role),
                 "at": at(piece.message),
                 "text": piece.text,

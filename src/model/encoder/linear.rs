@@ -25,20 +25,20 @@ impl Linear {
 
     /// rows × inputs to rows × outputs.
     pub(super) fn of(&self, rows: &Tensor) -> Result<Tensor> {
-        self.finished(rows, Finish { gelu: false })
+        self.finished(rows, &Finish { gelu: false })
     }
 
     /// The same, and GELU of it.
     pub(super) fn gelu_of(&self, rows: &Tensor) -> Result<Tensor> {
-        self.finished(rows, Finish { gelu: true })
+        self.finished(rows, &Finish { gelu: true })
     }
 
-    fn finished(&self, rows: &Tensor, finish: Finish) -> Result<Tensor> {
+    fn finished(&self, rows: &Tensor, finish: &Finish) -> Result<Tensor> {
         if rows.dim(0)? < ROWS_MIN {
-            return self.weight.matmul(&rows.t()?)?.apply_op2_no_bwd(&self.bias, &finish);
+            return self.weight.matmul(&rows.t()?)?.apply_op2_no_bwd(&self.bias, finish);
         }
         let product = rows.matmul(&self.weight.t()?)?;
-        product.inplace_op2(&self.bias, &finish)?;
+        product.inplace_op2(&self.bias, finish)?;
         Ok(product)
     }
 }

@@ -89,7 +89,7 @@ impl Layer {
             layer.rows.push(row);
             layer.words.push(body.words);
             layer.length.push(body.length);
-            let flags = u8::from(body.asks) * ASKS | u8::from(body.waiting) * WAITING;
+            let flags = (u8::from(body.asks) * ASKS) | (u8::from(body.waiting) * WAITING);
             layer.flags.push(if entry.body.is_none() { FORGOTTEN } else { flags });
             layer.speaker.push(body.speaker.iter().copied());
             layer.entities.push(body.entities.iter().copied());
