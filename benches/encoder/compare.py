@@ -2,7 +2,7 @@
 """The same encoder in ONNX Runtime, on one core, beside `cuebase models`, in turns.
 
     pip install onnxruntime onnx torch transformers tokenizers
-    onnx.py FOLDER_OF_A_MODEL PATH_OF_CUEBASE
+    compare.py FOLDER_OF_A_MODEL PATH_OF_CUEBASE
 
 Exports the folder's weights, then times both on the same 128 texts, one by one and in batches, each confined to one core.
 """
