@@ -85,10 +85,11 @@ impl Caller {
                 Err((error @ CallError::Refused { .. }, _)) => return Err(error),
                 Err((error, wait)) => (error, wait.unwrap_or(BACKOFF * 2u32.saturating_pow(attempt - 1))),
             };
-            if attempt >= self.attempts_max || Instant::now() + wait >= until {
-                return Err(error);
+            let left = until.saturating_duration_since(Instant::now());
+            match jittered(wait, left).filter(|_| attempt < self.attempts_max) {
+                Some(wait) => std::thread::sleep(wait),
+                None => return Err(error),
             }
-            std::thread::sleep(wait + jitter(wait));
         }
     }
 
@@ -161,12 +162,16 @@ fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
     Some(at.duration_since(std::time::SystemTime::now()).unwrap_or_default())
 }
 
-/// Up to half of a wait more, so that many clients do not come back at one moment.
-pub fn jitter(wait: Duration) -> Duration {
+/// A wait and up to half of it more, so that many clients do not come back at one moment; none where that leaves no time.
+fn jittered(wait: Duration, left: Duration) -> Option<Duration> {
+    // Compared first: a service may ask for any time at all.
+    if wait >= left {
+        return None;
+    }
     let mut byte = [0];
     // Without randomness there is no jitter, and no harm.
     let _ = aws_lc_rs::rand::fill(&mut byte);
-    wait.mul_f64(f64::from(byte[0]) / 512.0)
+    Some(wait + wait.mul_f64(f64::from(byte[0]) / 512.0)).filter(|wait| *wait < left)
 }
 
 #[cfg(test)]
@@ -197,6 +202,20 @@ mod tests {
         let past = wait_asked_for(&headers("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"));
         assert_eq!(past, Some(Duration::ZERO));
         assert_eq!(wait_asked_for(&headers("retry-after", "soon")), None);
+    }
+
+    #[test]
+    fn a_wait_of_any_length_is_weighed_against_the_time_that_is_left() {
+        let second = Duration::from_secs(1);
+        assert_eq!(jittered(Duration::MAX, second), None);
+        assert_eq!(jittered(second, second), None);
+        assert_eq!(jittered(Duration::ZERO, second), Some(Duration::ZERO));
+        let waited = jittered(second, Duration::from_secs(60)).expect("there is time");
+        assert!((second..=second * 3 / 2).contains(&waited), "{waited:?}");
+        assert_eq!(
+            wait_asked_for(&HeaderMap::from_iter([(RETRY_AFTER, "18446744073709551615".parse().expect("a value"))])),
+            Some(Duration::from_secs(u64::MAX))
+        );
     }
 
     #[test]

@@ -344,6 +344,8 @@ fn models(
             base_url.starts_with("http://") || base_url.starts_with("https://"),
             "setting {key} is {base_url:?}: it must begin with http:// or https://"
         );
+        // It is told in logs and kept with indexes.
+        ensure!(!base_url.contains('@'), "setting {key} holds a user or password: give a key with model.api_key");
         let base_url = base_url.trim_end_matches('/').to_owned();
         let api_key = api_key.unwrap_or_default();
         Ok(Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency }))
@@ -418,6 +420,7 @@ mod tests {
             ("CUEBASE_PAYMENTS_PROVIDER", "dodo", "api_key"),
             ("CUEBASE_MODEL_EMBEDDING", "some-model", "model.base_url"),
             ("CUEBASE_MODEL_BASE_URL", "localhost:11434", "http://"),
+            ("CUEBASE_MODEL_BASE_URL", "http://me:secret@localhost:11434", "model.api_key"),
             ("CUEBASE_IDENTITY_ISSUER", "https://id.example", "identity.audience"),
         ] {
             let environment = |name: &str| (name == variable).then(|| value.to_owned());

@@ -41,11 +41,6 @@ impl Breaker {
         }
     }
 
-    /// When a call may go out again; none when one may now.
-    pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
-        self.state.lock().probe_at.map(|at| at.saturating_duration_since(now)).filter(|wait| !wait.is_zero())
-    }
-
     /// A call was answered, be it with a refusal.
     pub(super) fn worked(&self) {
         *self.state.lock() = State::default();
@@ -78,15 +73,15 @@ mod tests {
         }
         assert!(breaker.admits(start));
         assert!(breaker.failed(start));
-        assert!(!breaker.admits(start));
-        assert_eq!(breaker.wait(start), Some(PAUSE));
+        let moment = Duration::from_millis(1);
         let later = start + PAUSE;
+        assert!(!breaker.admits(later - moment));
         assert!(breaker.admits(later), "one probe");
         assert!(!breaker.admits(later), "and no other beside it");
         assert!(!breaker.failed(later));
-        assert_eq!(breaker.wait(later), Some(PAUSE * 2));
+        assert!(!breaker.admits(later + PAUSE * 2 - moment), "the pause has doubled");
         assert!(breaker.admits(later + PAUSE * 2));
         breaker.worked();
-        assert!(breaker.admits(later) && breaker.wait(later).is_none());
+        assert!(breaker.admits(later) && breaker.admits(later));
     }
 }

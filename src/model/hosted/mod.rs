@@ -166,11 +166,6 @@ impl Endpoint {
             completion_tokens: take(&self.counters.completion_tokens),
         }
     }
-
-    /// For how long it is still left alone.
-    pub fn pause(&self) -> Option<Duration> {
-        self.breaker.wait(Instant::now())
-    }
 }
 
 impl From<CallError> for ModelError {
