@@ -25,7 +25,7 @@ const NAMESPACES: [&str; 3] = ["default", "harbour", "orchard"];
 const UNDER_WAY_MAX: u64 = 60;
 /// One call in so many is answered badly.
 const ILL_ONE_IN: u64 = 3;
-const FAULTS: [Fault; 10] = [
+const FAULTS: [Fault; 11] = [
     Fault::Status(500),
     Fault::Status(503),
     Fault::Later,
@@ -35,6 +35,7 @@ const FAULTS: [Fault; 10] = [
     Fault::HalfJson,
     Fault::WrongShape,
     Fault::Nonsense,
+    Fault::NoVectors,
     Fault::Silence,
 ];
 

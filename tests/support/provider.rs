@@ -61,6 +61,8 @@ pub(crate) enum Fault {
     Nonsense,
     /// Nothing in the list.
     Empty,
+    /// No vector in the list; for a chat, an answer that is no object.
+    NoVectors,
 }
 
 /// A running imitation.
@@ -221,7 +223,7 @@ impl State {
             json!({"object": "embedding", "index": index, "embedding": vector})
         };
         let mut data: Vec<Value> = inputs.iter().enumerate().map(vector).collect();
-        if fault == Some(Fault::Empty) {
+        if matches!(fault, Some(Fault::Empty | Fault::NoVectors)) {
             data.clear();
         }
         if fault.is_none_or(|fault| matches!(fault, Fault::Slow(_))) {
@@ -241,7 +243,7 @@ impl State {
         let shown = shown.unwrap_or_default();
         let habit = *self.habit.lock();
         let said = match (fault, shown.get("question")) {
-            (Some(Fault::WrongShape), _) => json!(["no", "object"]),
+            (Some(Fault::WrongShape | Fault::NoVectors), _) => json!(["no", "object"]),
             (Some(Fault::Nonsense), None) => json!({"operations": hostile()}),
             (Some(Fault::Empty), None) => json!({"operations": []}),
             (_, Some(_)) => answer(&shown),
