@@ -57,6 +57,8 @@ pub struct Extraction {
     pub dropped: Vec<String>,
     /// The model and the version of the prompt, for the commit.
     pub by: String,
+    /// What the new memories say, folded.
+    said: HashSet<String>,
 }
 
 /// What an extraction needs.
@@ -106,12 +108,11 @@ impl Extraction {
 
     /// Takes operations in: a new memory that says what another one already says is left out, and follows the one before.
     fn take_in(&mut self, operations: Vec<Operation>) {
-        let mut said: HashSet<String> = self.drafts().map(|draft| fold(&draft.body)).collect();
         let mut drafts = self.drafts().count();
         let mut last = self.drafts().next_back().map(|draft| draft.name.clone());
         for mut operation in operations {
             if let Operation::New(draft) = &mut operation {
-                if !said.insert(fold(&draft.body)) {
+                if !self.said.insert(fold(&draft.body)) {
                     continue;
                 }
                 if let Some(snippet) = last.replace(draft.name.clone()) {
