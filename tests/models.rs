@@ -311,6 +311,24 @@ fn a_write_of_which_nothing_is_good_yet_is_tried_again_when_the_model_goes_away(
 }
 
 #[test]
+fn what_a_model_takes_back_after_a_refusal_is_not_lost() {
+    let provider = Provider::start();
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    provider.script(move |shown| match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        0 => json!({"operations": [{"op": "new", "tier": "nowhere", "title": "x", "messages": [0]}]}),
+        1 => json!({"operations": []}),
+        _ => {
+            let title = &shown["messages"][0]["text"];
+            json!({"operations": [{"op": "new", "tier": "facts", "title": title, "messages": [0]}]})
+        }
+    });
+    let (_folder, data) = fresh();
+    let server = Server::start_with_models(&data, &quick(&provider.chat_settings()));
+    server.remember("default", &["The beacon on Rona is red"]);
+    wait_for("the memory", || contains(&server, "default", "q=beacon", "Rona"));
+}
+
+#[test]
 fn a_model_that_sees_nothing_worth_remembering_is_asked_to_look_again() {
     let provider = Provider::start();
     let looks = std::sync::atomic::AtomicUsize::new(0);

@@ -174,6 +174,8 @@ impl Reading<'_> {
         if problems.is_empty() && !(nothing && self.tells_something(part)) {
             return Ok(());
         }
+        // The model wanted to remember something, and may not just take it back: the conversation would be lost.
+        let all_refused = nothing && !problems.is_empty();
         let complaint = match &operations {
             Some(_) if problems.is_empty() => {
                 "Is there really nothing worth remembering? Look again; answer the same if that is so.".to_owned()
@@ -206,9 +208,11 @@ impl Reading<'_> {
             second = Reply::of(&elements_of_cut(&again.text, "operations"), &bounds);
         }
         let corrected = second.operations.unwrap_or_default();
-        if corrected.is_empty() && operations.is_none_or(|done| done.is_empty()) && !second.problems.is_empty() {
+        let none_good = corrected.is_empty() && operations.is_none_or(|done| done.is_empty());
+        if none_good && (all_refused || !second.problems.is_empty()) {
             // Nothing of it is any good: the write has failed, and is not to be lost.
-            return Err(ModelError::Unusable(second.problems.join("; ")));
+            let problems = if second.problems.is_empty() { problems } else { second.problems };
+            return Err(ModelError::Unusable(problems.join("; ")));
         }
         extraction.take_in(corrected);
         extraction.dropped.extend(second.problems);
