@@ -14,6 +14,7 @@ pub mod control;
 pub mod eval;
 pub mod gateway;
 pub mod ingest;
+pub mod maintenance;
 pub mod model;
 pub mod outgoing;
 pub mod pets;

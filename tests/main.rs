@@ -33,6 +33,8 @@ mod media;
 mod memories;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
+/// Backups, restoring them, and the doctor.
+mod keeping;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
 /// The API's document.

@@ -2,7 +2,9 @@
 
 mod demo;
 mod evaluate;
+mod keeping;
 mod models;
+mod progress;
 mod serve;
 
 use std::collections::BTreeMap;
@@ -83,6 +85,20 @@ enum Task {
     /// List, retry or drop the writes that failed for good
     #[command(subcommand, name = "dead-letters")]
     DeadLetters(DeadLetters),
+    /// Copy everything into a folder, consistent also while the service works
+    ///
+    /// Each backup is a folder of its own, named by its time, whole in itself; what has not changed since the one before
+    /// is linked, not copied. Example: cuebase backup /mnt/backups --keep 14
+    Backup(keeping::BackupOptions),
+    /// Make a data directory of a backup
+    ///
+    /// Takes the newest backup in the folder, or the one that the folder is, checks every file of it and puts it where
+    /// --data says; nothing there is written over. Example: cuebase restore /mnt/backups --data ./cuebase-data
+    Restore(keeping::RestoreOptions),
+    /// Check records, repositories, indexes and media, and whether they agree
+    ///
+    /// Beside a running service it checks while that goes on. Fails when something is not as it should be.
+    Doctor(keeping::DoctorOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     Openapi,
     /// Print every setting, its value and where it came from
@@ -232,6 +248,9 @@ impl Task {
             Self::Config => return print_config(&config),
             Self::Models => return models::models(config),
             Self::Openapi => return print_document(),
+            Self::Backup(options) => return keeping::backup(config, &options),
+            Self::Restore(options) => return keeping::restore(&config, &options),
+            Self::Doctor(options) => return keeping::doctor(config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
@@ -254,7 +273,7 @@ impl Task {
             Self::Accounts(Accounts::Resume { account }) => Command::SuspendAccount { account, suspended: false },
         };
         let secret = matches!(command, Command::CreateKey { .. } | Command::Token { .. });
-        let answer = control::run(config, command)?;
+        let answer = control::run(config, command, &|_| {})?;
         print_answer(&answer, secret)
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn models(config: Config) -> anyhow::Result<()> {
         }
     }
     if config.data.exists() {
-        tell(&mut out, &control::run(config, Command::Models)?)?;
+        tell(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
     }
     anyhow::ensure!(answered, "a model does not answer");
     Ok(())

@@ -44,7 +44,8 @@ impl MediaStore {
         now.as_second() < expires && hmac::verify(&self.key, &message(id, expires), &signature).is_ok()
     }
 
-    fn path(&self, id: Ulid) -> PathBuf {
+    /// Where a file's bytes are.
+    pub(crate) fn path(&self, id: Ulid) -> PathBuf {
         self.folder.join(id.to_string())
     }
 

@@ -22,6 +22,7 @@ pub mod vocabulary;
 use std::path::Path;
 use std::sync::Arc;
 
+use cuebase_storage::Error::DamagedRecords;
 use cuebase_storage::Store;
 use cuebase_storage::records::{Enqueued, NamespaceRecord, QueueEntry, QueuedWork, UsageRecord};
 use jiff::Timestamp;
@@ -36,6 +37,7 @@ use crate::billing::meters::{Meter, Permit};
 use crate::config::Config;
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
+use crate::maintenance::backup::restoring;
 use crate::model::Models;
 use backlog::Backlog;
 use media::MediaStore;
@@ -77,7 +79,11 @@ impl Service {
     /// Opens the data directory; nothing runs yet.
     pub fn open(config: Config) -> anyhow::Result<Arc<Self>> {
         create_private(&config.data)?;
-        let store = Arc::new(Store::open(&config.data.join("records"))?);
+        let store = Store::open(&config.data.join("records")).map_err(|error| match error {
+            DamagedRecords(_) => anyhow::anyhow!("{error}: {}", restoring(&config.data)),
+            error => error.into(),
+        });
+        let store = Arc::new(store?);
         let issuer = LocalIssuer::open(&store)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());

@@ -11,7 +11,7 @@ use cuebase_storage::Store;
 use cuebase_storage::key_value::Durability;
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
 use super::backlog::Backlog;
@@ -41,6 +41,8 @@ pub struct Namespaces {
     backlog: Arc<Backlog>,
     data: PathBuf,
     warm_max: usize,
+    /// Held for reading by a deletion, for writing while files are copied.
+    deletions: RwLock<()>,
     /// Least recently used first.
     open: Mutex<Vec<(NamespaceKey, Arc<Slot>)>>,
 }
@@ -70,7 +72,15 @@ impl std::ops::Deref for Lease {
 impl Namespaces {
     pub(super) fn new(config: &Config, store: Arc<Store>, models: Arc<Models>, backlog: Arc<Backlog>) -> Self {
         let warm_max = config.warm_namespaces.max(1);
-        Self { store, models, backlog, data: config.data.clone(), warm_max, open: Mutex::new(Vec::new()) }
+        Self {
+            store,
+            models,
+            backlog,
+            data: config.data.clone(),
+            warm_max,
+            deletions: RwLock::new(()),
+            open: Mutex::new(Vec::new()),
+        }
     }
 
     /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
@@ -169,9 +179,44 @@ impl Namespaces {
         Ok(Lease { namespace, cold, _slot: slot })
     }
 
+    /// Does something while nobody writes to a namespace, whether it is open or not. What is written by a push from
+    /// outside is not held back.
+    pub fn while_still<T>(&self, account: &str, name: &str, act: impl FnOnce() -> T) -> T {
+        let key = NamespaceKey { account: account.to_owned(), name: name.to_owned() };
+        let slot = {
+            let mut open = self.open.lock();
+            match open.iter().find(|(held, _)| *held == key) {
+                Some((_, slot)) => Arc::clone(slot),
+                None => {
+                    let slot = Arc::new(Slot::default());
+                    open.insert(0, (key, Arc::clone(&slot)));
+                    slot
+                }
+            }
+        };
+        let held = slot.namespace.lock();
+        match held.as_ref().map(Arc::clone) {
+            Some(namespace) => {
+                drop(held);
+                namespace.while_still(act)
+            }
+            None => act(),
+        }
+    }
+
+    /// Refuses deletions until the guard is dropped: for who copies what is there.
+    pub fn forbid_deletions(&self) -> impl Drop + '_ {
+        self.deletions.write()
+    }
+
     /// Removes a namespace for good: record, queued work, repository, index. False when there is none.
     pub fn delete(&self, account: &str, name: &str) -> Outcome<bool> {
         Self::check_name(name)?;
+        let busy = || Failure::Unavailable {
+            code: "backup_in_progress",
+            message: "a backup is being made: delete the namespace when it has ended".into(),
+        };
+        let _deleting = self.deletions.try_read().ok_or_else(busy)?;
         if self.store.namespace(account, name)?.is_none() {
             return Ok(false);
         }

@@ -33,6 +33,9 @@ pub enum Error {
     /// The key-value engine failed.
     #[error("key-value store: {0}")]
     Engine(String),
+    /// The key-value engine found its own files damaged: what they held cannot be had from elsewhere.
+    #[error("the records are damaged ({0})")]
+    DamagedRecords(String),
     /// Bytes on disk are not what was written.
     #[error("corrupt {what}: {reason}")]
     Corrupt {

@@ -1,5 +1,6 @@
 //! A server process for a test.
 
+pub(crate) mod disk;
 pub(crate) mod fake;
 pub(crate) mod provider;
 
@@ -118,7 +119,17 @@ impl Server {
         Self::start_command(data, with_models(data, settings, &["serve", "--listen", "127.0.0.1:0"]))
     }
 
-    fn start_command(data: &Path, mut command: Command) -> Self {
+    fn start_command(data: &Path, command: Command) -> Self {
+        let mut server = Self::try_start(data, command).unwrap_or_else(|| {
+            let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
+            panic!("the server ended before it served: {log}");
+        });
+        server.key = stdout(data, &["keys", "create"]);
+        server
+    }
+
+    /// Starts a command that serves and waits until it does; none where it ends before. The server has no key yet.
+    pub(crate) fn try_start(data: &Path, mut command: Command) -> Option<Self> {
         let log = std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("a log");
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -129,16 +140,14 @@ impl Server {
                         break url.to_owned();
                     }
                 }
-                _ => panic!(
-                    "the server ended before it served: {}",
-                    std::fs::read_to_string(data.with_extension("log")).unwrap_or_default()
-                ),
+                _ => {
+                    child.wait().expect("ends");
+                    return None;
+                }
             }
         };
         let client = Client::builder().timeout(PATIENCE).build().expect("a client");
-        let mut server = Self { child, url, key: String::new(), data: data.to_path_buf(), client };
-        server.key = stdout(data, &["keys", "create"]);
-        server
+        Some(Self { child, url, key: String::new(), data: data.to_path_buf(), client })
     }
 
     pub(crate) fn start(data: &Path) -> Self {
@@ -231,6 +240,11 @@ impl Server {
         });
     }
 
+    /// Whether the process has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("can be asked").is_some()
+    }
+
     /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
@@ -266,6 +280,28 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Chance that can be had again from its seed: SplitMix64.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is not zero.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len() as u64) as usize]
     }
 }
 

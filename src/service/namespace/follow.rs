@@ -156,6 +156,12 @@ pub(super) fn read_change(change: GitChange, lookup: &Lookup<'_>) -> Result<Memo
     memory.ok_or(Some(change.path))
 }
 
+/// Every memory at a commit, without vectors.
+pub(super) fn memories_at(repository: &Repository, commit: CommitId) -> Outcome<Vec<Memory>> {
+    let files = repository.changes(None, commit)?;
+    Ok(files.into_par_iter().filter_map(|file| read_change(file, &Lookup::nothing()).ok()).collect())
+}
+
 /// Puts an index made anew from git in the place of another, also for those who read from it.
 pub(super) fn replace(
     index: &mut Index,

@@ -5,6 +5,7 @@
 //! what is derived at git's head, whatever happened in between; [`renew`] brings vectors up to date that a model did not
 //! give when they were needed, or that another model made.
 
+mod compare;
 mod follow;
 pub mod plan;
 mod renew;
@@ -27,6 +28,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use ulid::Ulid;
 
+use self::compare::differences;
 use self::plan::{Content, Desk, Plan};
 use super::error::{Failure, Outcome};
 use crate::ingest::files;
@@ -176,6 +178,22 @@ impl Namespace {
         self.note_waiting(&mut inner)
     }
 
+    /// How the index differs from git at the commit that it stands for; nothing when it does not.
+    pub fn compare_index(&self) -> Outcome<Vec<String>> {
+        let snapshot = self.snapshot();
+        let held = match snapshot.all().collect::<Result<Vec<_>, _>>() {
+            Ok(held) => held,
+            Err(error) => return Ok(vec![error.to_string()]),
+        };
+        let Some(head) = snapshot.head() else { return Ok(differences(held, Vec::new())) };
+        Ok(differences(held, follow::memories_at(&self.repository, head.parse()?)?))
+    }
+
+    /// Makes the index anew from git.
+    pub fn renew_index(&self) -> Outcome<()> {
+        self.rebuild(&self.snapshot())
+    }
+
     /// The repository, for histories and old revisions.
     pub fn repository(&self) -> &Repository {
         &self.repository
@@ -259,6 +277,12 @@ impl Namespace {
     /// Whether a message's commit is in git and only its acknowledgement is missing.
     pub fn is_committed(&self, id: Ulid) -> bool {
         self.inner.lock().committed.contains(&id)
+    }
+
+    /// Does something while nobody writes.
+    pub(super) fn while_still<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _held = self.inner.lock();
+        act()
     }
 
     /// Keeps the number of packs small. Called after a write has been acknowledged, off its path.

@@ -94,6 +94,11 @@ impl Column {
         Self::Models,
     ];
 
+    /// Whether its values are bytes rather than records.
+    pub(crate) fn holds_raw_bytes(self) -> bool {
+        matches!(self, Self::Meta | Self::Vectors)
+    }
+
     /// The column family's name on disk. Never changes once released.
     pub fn name(self) -> &'static str {
         match self {

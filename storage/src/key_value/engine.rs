@@ -82,7 +82,7 @@ impl KeyValueStore {
             if text.contains("LOCK") || text.contains("lock hold") {
                 Error::Locked(path.to_path_buf())
             } else {
-                Error::Engine(text)
+                engine(error)
             }
         })?;
         Ok(Self { db })
@@ -153,6 +153,22 @@ impl KeyValueStore {
         self.db.write_opt(changes, &options).map_err(engine)
     }
 
+    /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system: files
+    /// that never change are linked, not copied.
+    pub(crate) fn checkpoint(&self, folder: &Path) -> Result<()> {
+        let checkpoint = rocksdb::checkpoint::Checkpoint::new(&self.db).map_err(engine)?;
+        checkpoint.create_checkpoint(folder).map_err(engine)
+    }
+
+    /// Reads every entry of a column, each block's checksum being checked on the way.
+    pub(crate) fn read_all(&self, column: Column, mut entry: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        for read in self.db.iterator_cf(self.family(column)?, IteratorMode::Start) {
+            let (key, value) = read.map_err(engine)?;
+            entry(&key, &value);
+        }
+        Ok(())
+    }
+
     /// Makes every buffered write durable.
     pub fn sync(&self) -> Result<()> {
         self.db.flush_wal(true).map_err(engine)
@@ -179,7 +195,10 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn engine(error: rocksdb::Error) -> Error {
-    Error::Engine(error.to_string())
+    match error.kind() {
+        rocksdb::ErrorKind::Corruption => Error::DamagedRecords(error.to_string()),
+        _ => Error::Engine(error.to_string()),
+    }
 }
 
 #[cfg(test)]

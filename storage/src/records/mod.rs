@@ -81,6 +81,37 @@ impl Store {
         Ok(key)
     }
 
+    /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system.
+    pub fn checkpoint(&self, folder: &Path) -> Result<()> {
+        self.kv.checkpoint(folder)
+    }
+
+    /// Reads everything there is. Returns how many records there are, and what is wrong with them.
+    pub fn check(&self) -> (u64, Vec<String>) {
+        let (mut records, mut wrong) = (0, Vec::new());
+        for column in Column::ALL {
+            let mut unreadable = 0u64;
+            let read = self.kv.read_all(column, |_, value| {
+                records += 1;
+                let whole = match value.split_first() {
+                    // Sets of keys.
+                    None => true,
+                    _ if column.holds_raw_bytes() => true,
+                    Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
+                    Some(_) => false,
+                };
+                unreadable += u64::from(!whole);
+            });
+            if let Err(error) = read {
+                wrong.push(format!("{}: {error}", column.name()));
+            }
+            if unreadable > 0 {
+                wrong.push(format!("{}: {unreadable} records cannot be read", column.name()));
+            }
+        }
+        (records, wrong)
+    }
+
     /// Makes every buffered write durable; called when the service stops.
     pub fn sync(&self) -> Result<()> {
         self.kv.sync()

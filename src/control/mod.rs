@@ -1,16 +1,11 @@
-//! Commands on the data directory: done directly when no server runs, through its socket when one does.
+//! Commands on the data directory: done directly when no server runs, through its [`socket`] when one does.
 //!
-//! The socket is a file in the data directory that only its owner can open. One connection carries one command and one
-//! answer, each a line of JSON.
+//! [`Command`] is what can be asked for, [`execute`] does it. What takes long tells how far it is.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod socket;
 
-use anyhow::{Context, bail};
+use std::path::PathBuf;
+
 use cuebase_storage::records::DeadLetter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,16 +13,13 @@ use serde_json::{Value, json};
 use ulid::Ulid;
 
 use crate::api::{keys, namespaces};
-use crate::config::Config;
 use crate::gateway::Gateway;
+use crate::maintenance::{Progress, backup, doctor};
 use crate::service::accounts::{NewKey, check_account};
+pub use self::socket::{listen, run};
 use crate::service::{Failure, Outcome, Service};
 use crate::time::format_ms;
 
-/// Longest command line that the socket takes.
-const COMMAND_BYTES_MAX: u64 = 1 << 20;
-/// Longest path of a socket that is used as it is.
-const SOCKET_PATH_BYTES_MAX: usize = 100;
 /// Namespaces told by one listing.
 const LISTED_MAX: usize = 100_000;
 
@@ -92,6 +84,18 @@ pub enum Command {
     },
     /// Tells how much models were called, and what is still to be embedded.
     Models,
+    /// Copies everything into a folder.
+    Backup {
+        /// The folder of backups, from the root of the file system.
+        folder: PathBuf,
+        /// So many backups are kept in it; none keeps all.
+        keep: Option<usize>,
+    },
+    /// Checks everything, and makes anew what can be.
+    Doctor {
+        /// Whether to mend what is derived.
+        repair: bool,
+    },
     /// Lists the accounts.
     ListAccounts,
     /// Suspends an account or takes it up again.
@@ -103,8 +107,14 @@ pub enum Command {
     },
 }
 
-/// Does a command. The gate, where one stands, forgets what it remembered of credentials that changed.
-pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -> Outcome<Value> {
+/// Does a command, telling how far it is where that takes long. The gate, where one stands, forgets what it remembered
+/// of credentials that changed.
+pub fn execute(
+    service: &Service,
+    gateway: Option<&Gateway>,
+    command: Command,
+    tell: &dyn Fn(Progress),
+) -> Outcome<Value> {
     let forget = || gateway.into_iter().for_each(Gateway::forget);
     match command {
         Command::CreateKey { account, key } => {
@@ -174,6 +184,8 @@ pub fn execute(service: &Service, gateway: Option<&Gateway>, command: Command) -
             let calls: serde_json::Map<String, Value> = calls.map(|(name, record)| (name, json!(record))).collect();
             Ok(json!({"calls": calls, "backlog": behind}))
         }
+        Command::Backup { folder, keep } => Ok(json!(backup::backup(service, &folder, keep, tell)?)),
+        Command::Doctor { repair } => Ok(json!(doctor::examine(service, repair, tell)?)),
         Command::ListAccounts => Ok(json!(service.accounts()?)),
         Command::SuspendAccount { account, suspended } => {
             let record = service.suspend(&account, suspended)?;
@@ -191,87 +203,3 @@ fn no_letter(id: &str) -> Failure {
     Failure::not_found("not_found", format!("there is no dead letter {id}"))
 }
 
-/// Has a command done, by the running server or here.
-pub fn run(config: Config, command: Command) -> anyhow::Result<Value> {
-    match with_socket_path(&config.data, |path| UnixStream::connect(path)) {
-        Ok(stream) => ask(stream, &command),
-        // No socket, or one that a dead server left behind.
-        Err(_) => {
-            let service = Service::open(config)?;
-            let answer = execute(&service, None, command)?;
-            service.store.sync()?;
-            Ok(answer)
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-enum Answer {
-    #[serde(rename = "ok")]
-    Ok(Value),
-    #[serde(rename = "error")]
-    Error(String),
-}
-
-fn ask(mut stream: UnixStream, command: &Command) -> anyhow::Result<Value> {
-    let mut line = serde_json::to_string(command)?;
-    line.push('\n');
-    stream.write_all(line.as_bytes()).context("cannot speak to the running server")?;
-    let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).context("the running server did not answer")?;
-    match serde_json::from_str(&answer).context("the running server did not answer")? {
-        Answer::Ok(value) => Ok(value),
-        Answer::Error(message) => bail!(message),
-    }
-}
-
-const SOCKET: &str = "control.sock";
-
-/// Does something with the socket's path. A socket's address has room for about a hundred bytes, so a longer path goes
-/// through the directory's descriptor, which is held open meanwhile.
-fn with_socket_path<T>(data: &Path, act: impl FnOnce(&Path) -> std::io::Result<T>) -> std::io::Result<T> {
-    let path = data.join(SOCKET);
-    if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
-        return act(&path);
-    }
-    let folder = std::fs::File::open(data)?;
-    act(&PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd())))
-}
-
-/// Opens the socket and serves it on a thread of its own until the process ends.
-pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()> {
-    let path = service.config.data.join(SOCKET);
-    // The database's lock is held, so a socket that is there belongs to nobody.
-    if path.exists() {
-        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-    }
-    let listener = with_socket_path(&service.config.data, |path| UnixListener::bind(path));
-    let listener = listener.with_context(|| format!("cannot open {}", path.display()))?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    std::thread::Builder::new().name("control".into()).spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if let Err(error) = serve(&service, &gateway, &stream) {
-                tracing::warn!(%error, "a command through the socket failed");
-            }
-        }
-    })?;
-    Ok(())
-}
-
-fn serve(service: &Service, gateway: &Gateway, stream: &UnixStream) -> anyhow::Result<()> {
-    use std::io::Read;
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
-    let mut line = String::new();
-    BufReader::new(stream.try_clone()?.take(COMMAND_BYTES_MAX)).read_line(&mut line)?;
-    let answer = match serde_json::from_str(&line) {
-        Ok(command) => match execute(service, Some(gateway), command) {
-            Ok(value) => Answer::Ok(value),
-            Err(failure) => Answer::Error(failure.to_string()),
-        },
-        Err(error) => Answer::Error(format!("not a command: {error}")),
-    };
-    let mut text = serde_json::to_string(&answer)?;
-    text.push('\n');
-    (&mut &*stream).write_all(text.as_bytes())?;
-    Ok(())
-}

@@ -1,0 +1,339 @@
+/* A disk that fails on command, put between a process and libc with LD_PRELOAD.
+ *
+ * CUEBASE_DISK_ROOT   what lies below this path is watched, nothing else
+ * CUEBASE_DISK_RULES  a file of rules, read again whenever it changes; one rule a line:
+ *
+ *     ACTION OPERATION PATTERN COUNT
+ *
+ *   OPERATION  open (for writing or creating), read, write, sync, rename, unlink, truncate, mkdir, or any
+ *   PATTERN    the rule is for paths that hold this text; * for all
+ *   COUNT      0: every time; n: at the n-th time alone
+ *   ACTION     enospc, eio, erofs, emfile: the call fails so; kill, killafter: the process dies before or after the
+ *              call; tear: half of a write is done, then the process dies
+ *
+ * CUEBASE_DISK_JOURNAL  a folder: `journal` in it is told what changes names and bytes, in order, and what is overwritten
+ *                       or removed is kept there by a number, so that a loss of power can be imitated afterwards:
+ *
+ *     create PATH | write PATH | sync PATH LENGTH | rename FROM TO KEPT | unlink PATH KEPT | truncate PATH LENGTH
+ *
+ *   Parts are separated by tabs; KEPT is 0 where there was nothing to keep. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { RULES_MAX = 16, LINE_MAX_BYTES = 3 * PATH_MAX };
+
+struct rule {
+    char action[16], operation[16], pattern[256];
+    long count, seen;
+};
+
+static struct rule rules[RULES_MAX];
+static int rules_used;
+static struct timespec rules_of;
+static const char *root, *rules_path, *journal_folder;
+static int journal = -1;
+static unsigned long kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define REAL(name) ((__typeof__(&name))real(#name))
+
+static void *real(const char *name) {
+    return dlsym(RTLD_NEXT, name);
+}
+
+__attribute__((constructor)) static void begin(void) {
+    root = getenv("CUEBASE_DISK_ROOT");
+    rules_path = getenv("CUEBASE_DISK_RULES");
+    journal_folder = getenv("CUEBASE_DISK_JOURNAL");
+    if (journal_folder) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/journal", journal_folder);
+        journal = REAL(open)(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
+}
+
+static int watched(const char *path) {
+    return root && path && strncmp(path, root, strlen(root)) == 0;
+}
+
+/* Reads the rules again where they have changed. The lock is held. */
+static void read_rules(void) {
+    struct stat now;
+    if (!rules_path || stat(rules_path, &now) != 0) {
+        rules_used = 0;
+        return;
+    }
+    if (now.st_mtim.tv_sec == rules_of.tv_sec && now.st_mtim.tv_nsec == rules_of.tv_nsec)
+        return;
+    rules_of = now.st_mtim;
+    rules_used = 0;
+    int file = REAL(open)(rules_path, O_RDONLY | O_CLOEXEC);
+    char text[RULES_MAX * 300];
+    ssize_t bytes = file < 0 ? 0 : REAL(read)(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[bytes > 0 ? bytes : 0] = 0;
+    char *line, *rest = text;
+    while ((line = strsep(&rest, "\n")) && rules_used < RULES_MAX) {
+        struct rule *rule = &rules[rules_used];
+        rule->seen = 0;
+        if (sscanf(line, "%15s %15s %255s %ld", rule->action, rule->operation, rule->pattern, &rule->count) == 4)
+            rules_used++;
+    }
+}
+
+enum verdict { GO_ON, FAIL, TEAR, KILL_AFTER };
+
+/* What is to become of an operation on a path. Sets errno where it fails. */
+static enum verdict judge(const char *operation, const char *path) {
+    if (!rules_path || !watched(path))
+        return GO_ON;
+    enum verdict verdict = GO_ON;
+    pthread_mutex_lock(&lock);
+    read_rules();
+    for (int n = 0; n < rules_used && verdict == GO_ON; n++) {
+        struct rule *rule = &rules[n];
+        /* Reads are many and change nothing: only a rule of their own is for them. */
+        int any = strcmp(rule->operation, "any") == 0 && strcmp(operation, "read") != 0;
+        if (!any && strcmp(rule->operation, operation) != 0)
+            continue;
+        if (strcmp(rule->pattern, "*") != 0 && !strstr(path, rule->pattern))
+            continue;
+        rule->seen++;
+        if (rule->count && rule->seen != rule->count)
+            continue;
+        if (strcmp(rule->action, "kill") == 0)
+            kill(getpid(), SIGKILL);
+        verdict = strcmp(rule->action, "killafter") == 0 ? KILL_AFTER : strcmp(rule->action, "tear") == 0 ? TEAR : FAIL;
+        if (verdict == FAIL)
+            errno = strcmp(rule->action, "enospc") == 0  ? ENOSPC
+                    : strcmp(rule->action, "erofs") == 0 ? EROFS
+                    : strcmp(rule->action, "emfile") == 0 ? EMFILE
+                                                          : EIO;
+    }
+    pthread_mutex_unlock(&lock);
+    return verdict;
+}
+
+static void finish(enum verdict verdict) {
+    if (verdict == KILL_AFTER)
+        kill(getpid(), SIGKILL);
+}
+
+/* The path of a descriptor; empty where it has none. */
+static const char *path_of(int file, char *buffer) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t bytes = readlink(link, buffer, PATH_MAX - 1);
+    buffer[bytes > 0 ? bytes : 0] = 0;
+    return buffer;
+}
+
+/* The path of a name below a directory's descriptor. */
+static const char *path_at(int folder, const char *name, char *buffer) {
+    if (name[0] == '/' || folder == AT_FDCWD)
+        return name;
+    char folder_path[PATH_MAX];
+    snprintf(buffer, PATH_MAX, "%.2000s/%.2000s", path_of(folder, folder_path), name);
+    return buffer;
+}
+
+static void note(const char *format, ...) {
+    if (journal < 0)
+        return;
+    char line[LINE_MAX_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (REAL(write)(journal, line, bytes) != bytes)
+        abort();
+}
+
+/* Keeps what is about to lose its name. Returns its number. */
+static unsigned long keep(const char *path) {
+    struct stat found;
+    if (journal < 0 || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
+        return 0;
+    unsigned long number = __atomic_add_fetch(&kept, 1, __ATOMIC_SEQ_CST);
+    char to[PATH_MAX];
+    snprintf(to, sizeof to, "%s/%d-%lu", journal_folder, getpid(), number);
+    return REAL(link)(path, to) == 0 ? number : 0;
+}
+
+static int opened(const char *path, int flags, int existed, int file) {
+    if (file >= 0 && watched(path) && (flags & O_CREAT) && !existed)
+        note("create\t%s\n", path);
+    if (file >= 0 && watched(path) && (flags & O_TRUNC) && existed)
+        note("truncate\t%s\t0\n", path);
+    return file;
+}
+
+#define OPEN(name, parameters, path, call)                                                                             \
+    int name parameters {                                                                                              \
+        mode_t mode = 0;                                                                                               \
+        if (flags & (O_CREAT | O_TMPFILE)) {                                                                           \
+            va_list rest;                                                                                              \
+            va_start(rest, flags);                                                                                     \
+            mode = va_arg(rest, mode_t);                                                                               \
+            va_end(rest);                                                                                              \
+        }                                                                                                              \
+        char buffer[PATH_MAX];                                                                                         \
+        (void)buffer;                                                                                                  \
+        const char *at = path;                                                                                         \
+        int changes = flags & (O_CREAT | O_WRONLY | O_RDWR | O_TRUNC);                                                 \
+        int existed = watched(at) && access(at, F_OK) == 0;                                                            \
+        enum verdict verdict = changes ? judge("open", at) : GO_ON;                                                    \
+        if (verdict == FAIL)                                                                                           \
+            return -1;                                                                                                 \
+        int file = opened(at, flags, existed, call);                                                                   \
+        finish(verdict);                                                                                               \
+        return file;                                                                                                   \
+    }
+
+OPEN(open, (const char *name, int flags, ...), name, REAL(open)(name, flags, mode))
+OPEN(open64, (const char *name, int flags, ...), name, REAL(open64)(name, flags, mode))
+OPEN(openat, (int folder, const char *name, int flags, ...), path_at(folder, name, buffer),
+     REAL(openat)(folder, name, flags, mode))
+OPEN(openat64, (int folder, const char *name, int flags, ...), path_at(folder, name, buffer),
+     REAL(openat64)(folder, name, flags, mode))
+
+#define WRITE(name, parameters, arguments, half)                                                                       \
+    ssize_t name parameters {                                                                                          \
+        char buffer[PATH_MAX];                                                                                         \
+        const char *at = root ? path_of(file, buffer) : "";                                                            \
+        enum verdict verdict = judge("write", at);                                                                     \
+        if (verdict == FAIL)                                                                                           \
+            return -1;                                                                                                 \
+        if (watched(at))                                                                                               \
+            note("write\t%s\n", at);                                                                                   \
+        if (verdict == TEAR) {                                                                                         \
+            half;                                                                                                      \
+            kill(getpid(), SIGKILL);                                                                                   \
+        }                                                                                                              \
+        ssize_t done = REAL(name) arguments;                                                                           \
+        finish(verdict);                                                                                               \
+        return done;                                                                                                   \
+    }
+
+WRITE(write, (int file, const void *bytes, size_t count), (file, bytes, count),
+      (void)!REAL(write)(file, bytes, count / 2))
+WRITE(pwrite, (int file, const void *bytes, size_t count, off_t offset), (file, bytes, count, offset),
+      (void)!REAL(pwrite)(file, bytes, count / 2, offset))
+WRITE(pwrite64, (int file, const void *bytes, size_t count, off64_t offset), (file, bytes, count, offset),
+      (void)!REAL(pwrite64)(file, bytes, count / 2, offset))
+WRITE(writev, (int file, const struct iovec *parts, int count), (file, parts, count),
+      (void)!REAL(write)(file, parts[0].iov_base, parts[0].iov_len / 2))
+
+#define READ(name, parameters, arguments)                                                                              \
+    ssize_t name parameters {                                                                                          \
+        char buffer[PATH_MAX];                                                                                         \
+        if (rules_used && judge("read", path_of(file, buffer)) == FAIL)                                                \
+            return -1;                                                                                                 \
+        return REAL(name) arguments;                                                                                   \
+    }
+
+READ(read, (int file, void *bytes, size_t count), (file, bytes, count))
+READ(pread, (int file, void *bytes, size_t count, off_t offset), (file, bytes, count, offset))
+READ(pread64, (int file, void *bytes, size_t count, off64_t offset), (file, bytes, count, offset))
+
+#define SYNC(name)                                                                                                     \
+    int name(int file) {                                                                                               \
+        char buffer[PATH_MAX];                                                                                         \
+        const char *at = root ? path_of(file, buffer) : "";                                                            \
+        enum verdict verdict = judge("sync", at);                                                                      \
+        if (verdict == FAIL)                                                                                           \
+            return -1;                                                                                                 \
+        struct stat found;                                                                                             \
+        int known = watched(at) && fstat(file, &found) == 0;                                                           \
+        int done = REAL(name)(file);                                                                                   \
+        if (known && done == 0)                                                                                        \
+            note("sync\t%s\t%lld\n", at, S_ISDIR(found.st_mode) ? -1LL : (long long)found.st_size);                    \
+        finish(verdict);                                                                                               \
+        return done;                                                                                                   \
+    }
+
+SYNC(fsync)
+SYNC(fdatasync)
+
+#define TRUNCATE(name, kind)                                                                                           \
+    int name(int file, kind length) {                                                                                  \
+        char buffer[PATH_MAX];                                                                                         \
+        const char *at = root ? path_of(file, buffer) : "";                                                            \
+        enum verdict verdict = judge("truncate", at);                                                                  \
+        if (verdict == FAIL)                                                                                           \
+            return -1;                                                                                                 \
+        int done = REAL(name)(file, length);                                                                           \
+        if (watched(at) && done == 0)                                                                                  \
+            note("truncate\t%s\t%lld\n", at, (long long)length);                                                       \
+        finish(verdict);                                                                                               \
+        return done;                                                                                                   \
+    }
+
+TRUNCATE(ftruncate, off_t)
+TRUNCATE(ftruncate64, off64_t)
+
+int rename(const char *from, const char *to) {
+    enum verdict verdict = judge("rename", to);
+    if (verdict == FAIL)
+        return -1;
+    unsigned long former = watched(to) ? keep(to) : 0;
+    int done = REAL(rename)(from, to);
+    if (watched(to) && done == 0)
+        note("rename\t%s\t%s\t%d-%lu\n", from, to, getpid(), former);
+    finish(verdict);
+    return done;
+}
+
+static int unlinked(const char *path, int (*act)(const char *, int, const char *, int), int folder, const char *name,
+                    int flags) {
+    enum verdict verdict = judge("unlink", path);
+    if (verdict == FAIL)
+        return -1;
+    unsigned long former = watched(path) ? keep(path) : 0;
+    int done = act(path, folder, name, flags);
+    if (watched(path) && done == 0)
+        note("unlink\t%s\t%d-%lu\n", path, getpid(), former);
+    finish(verdict);
+    return done;
+}
+
+static int by_path(const char *path, int folder, const char *name, int flags) {
+    (void)folder, (void)name, (void)flags;
+    return REAL(unlink)(path);
+}
+
+static int by_name(const char *path, int folder, const char *name, int flags) {
+    (void)path;
+    return REAL(unlinkat)(folder, name, flags);
+}
+
+int unlink(const char *path) {
+    return unlinked(path, by_path, 0, path, 0);
+}
+
+int unlinkat(int folder, const char *name, int flags) {
+    char buffer[PATH_MAX];
+    return unlinked(path_at(folder, name, buffer), by_name, folder, name, flags);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    enum verdict verdict = judge("mkdir", path);
+    if (verdict == FAIL)
+        return -1;
+    int done = REAL(mkdir)(path, mode);
+    finish(verdict);
+    return done;
+}
