@@ -9,6 +9,8 @@ mod support;
 
 /// Metering, plans, wallets, the payment provider.
 mod billing;
+/// Killing the server at named and at random moments, and cutting its power.
+mod campaign;
 /// The command line beside a running server and on a stopped one's directory.
 mod command_line;
 /// Managed conversations.

@@ -245,8 +245,8 @@ impl Namespace {
                     tracing::debug!(message = ?id, files, ?committed, ?indexed, "written");
                 }
                 Err(error) => {
-                    // The writer has read itself anew, and the index was not touched.
-                    inner.doubtful = false;
+                    // The writer has read itself anew, and the index was not touched; but the branch may have moved.
+                    inner.doubtful = inner.git.head().map(|head| head.to_string()).as_deref() != inner.index.head();
                     return Err(error);
                 }
             }
@@ -375,6 +375,7 @@ impl Namespace {
     fn mend(&self, inner: &mut Inner) -> Outcome<()> {
         if inner.doubtful || self.repository.head()? != inner.git.head() {
             inner.git.reload()?;
+            inner.committed = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
         }
         if inner.doubtful {
             tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");

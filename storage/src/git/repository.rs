@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 /// The one branch.
 pub(super) const BRANCH: &str = "refs/heads/main";
 
+/// Where it is.
+pub(super) const BRANCHES: &str = "refs/heads";
+
 /// A commit's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommitId(pub(super) ObjectId);

@@ -12,11 +12,14 @@ use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Commit, Tree};
 
 use super::pack::{PackBuilder, sync_folder};
-use super::repository::{BRANCH, CommitId, Repository, TreeEntry, read_tree};
+use super::repository::{BRANCH, BRANCHES, CommitId, Repository, TreeEntry, read_tree};
 use crate::error::{Error, Result};
 
-/// A file in the repository that names the pack and the commit that are being written.
+/// A file in the repository that names the pack and the commit that are being written, and that commit's parent. It is
+/// not synced: after a loss of power it may be gone, or be that of an earlier commit.
 const PENDING: &str = "cuebase-pending";
+/// Stands in it for a parent where there is none.
+const NO_PARENT: &str = "none";
 const AUTHOR_NAME: &str = "Cuebase";
 const AUTHOR_EMAIL: &str = "cuebase@localhost";
 
@@ -149,13 +152,12 @@ impl Writer {
             extra_headers: Vec::new(),
         })?;
         let pending = self.repository.path().join(PENDING);
-        let name = pack.write(&self.repository.pack_folder(), |name| {
-            fs::write(&pending, format!("{name} {id}")).map_err(Error::io("write", &pending))
+        pack.write(&self.repository.pack_folder(), |name| {
+            let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
+            fs::write(&pending, format!("{name} {id} {parent}")).map_err(Error::io("write", &pending))
         })?;
-        if let Err(error) = self.move_branch(id) {
-            self.repository.remove_pack(&name)?;
-            return Err(error);
-        }
+        // Where that fails the pack goes when the head is read again, unless the branch has moved all the same.
+        self.move_branch(id)?;
         fs::remove_file(&pending).map_err(Error::io("remove", &pending))?;
         self.head = Some(id);
         Ok(CommitId(id))
@@ -196,6 +198,11 @@ impl Writer {
             let _ = fs::remove_file(&lock);
         }
         self.head = self.repository.head()?.map(|head| head.0);
+        // A branch that moved just before a failure may not be durable yet; whoever finds the commit builds on it.
+        let folder = self.repository.path().join(BRANCHES);
+        if folder.exists() {
+            sync_folder(&folder)?;
+        }
         self.sweep()?;
         self.root = Directory::empty();
         if let Some(head) = self.head {
@@ -214,8 +221,11 @@ impl Writer {
         self.repository.remove_half_written()?;
         let pending = self.repository.path().join(PENDING);
         let Ok(text) = fs::read_to_string(&pending) else { return Ok(()) };
-        if let Some((pack, commit)) = text.split_once(' ')
-            && self.head.map(|head| head.to_string()).as_deref() != Some(commit)
+        let mut parts = text.split_whitespace();
+        let head = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
+        // A commit whose parent is the head is not in its history. Of any other one that is not known: its pack stays.
+        if let (Some(pack), Some(_), Some(parent)) = (parts.next(), parts.next(), parts.next())
+            && parent == head
         {
             self.repository.remove_pack(pack)?;
         }
