@@ -226,9 +226,14 @@ impl Campaign {
         };
         self.disk.obey(&[]);
         tally.not_reached += u32::from(!reached);
+        if !reached {
+            println!("not reached: killed afterwards");
+        }
         *tally.kills.entry(if reached { point } else { "amid idleness".into() }).or_default() += 1;
         if power {
             self.disk.lose_power(chance);
+            // Under which boot of the machine the records were open.
+            std::fs::write(self.data.join("records/BOOT"), "another boot").expect("writes");
             tally.power_cuts += 1;
         }
         tally.acknowledged += (self.told.kept.len() - before) as u64;
@@ -341,14 +346,7 @@ impl Campaign {
         Some(())
     }
 
-    fn rest(
-        &self,
-        server: &Server,
-        namespace: &'static str,
-        number: u32,
-        turn: u32,
-        told: &Mutex<Told>,
-    ) -> Option<()> {
+    fn rest(&self, server: &Server, namespace: &'static str, number: u32, turn: u32, told: &Mutex<Told>) -> Option<()> {
         let token = format!("mark{number}q");
         let kept = match turn % 4 {
             0 => {
@@ -399,7 +397,10 @@ impl Campaign {
                 }
                 Kept::Skill { namespace, path, token } => {
                     let read = server.get(&format!("/v1/memories/{path}?namespace={namespace}"));
-                    assert!(read.body["content"].as_str().is_some_and(|text| text.contains(token)), "{kept:?} {read:?}");
+                    assert!(
+                        read.body["content"].as_str().is_some_and(|text| text.contains(token)),
+                        "{kept:?} {read:?}"
+                    );
                 }
                 Kept::Message { conversation, token } => {
                     let all = messages.entry(conversation).or_insert_with(|| {

@@ -19,6 +19,8 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// Full, read-only, failing and damaged disks, jumping clocks, descriptors that run out.
+mod disk;
 /// Local encoders against the reference.
 mod encoder;
 /// A provider that is ill, under load.
@@ -29,14 +31,14 @@ mod hostile;
 mod isolation;
 /// Dashboard sessions of an external issuer.
 mod issuer;
+/// Backups, restoring them, and the doctor.
+mod keeping;
 /// Uploaded files.
 mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
 mod memories;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
-/// Backups, restoring them, and the doctor.
-mod keeping;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
 /// The API's document.

@@ -11,6 +11,9 @@ use super::Reply;
 use crate::gateway::Refusal;
 use crate::service::Failure;
 
+/// A disk in trouble is seldom well within less.
+const DISK_RETRY_AFTER_SECONDS: &str = "5";
+
 /// How a route shows its failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -34,13 +37,24 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
         Failure::TooLarge { code, .. } => (StatusCode::PAYLOAD_TOO_LARGE, *code),
         Failure::LimitReached { code, .. } => (StatusCode::TOO_MANY_REQUESTS, *code),
         Failure::Unavailable { code, .. } => (StatusCode::SERVICE_UNAVAILABLE, *code),
+        Failure::Disk { .. } => {
+            tracing::error!(error = %failure, "the disk refuses");
+            (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable")
+        }
+        Failure::Damaged(error) => {
+            tracing::error!(%error, "`cuebase doctor` tells what is damaged, and names the backup to restore");
+            (StatusCode::INTERNAL_SERVER_ERROR, "internal")
+        }
         Failure::Internal(error) => {
             tracing::error!(%error, "internal failure");
             (StatusCode::INTERNAL_SERVER_ERROR, "internal")
         }
     };
     let message = match failure {
-        Failure::Internal(_) => "something failed on our side; it is safe to try again".to_owned(),
+        Failure::Internal(_) | Failure::Damaged(_) => {
+            "something failed on our side; it is safe to try again".to_owned()
+        }
+        Failure::Disk { says, .. } => format!("{says}; it is safe to try again"),
         other => other.to_string(),
     };
     let body = match shape {
@@ -50,6 +64,7 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
     let reply = plain(status, &body);
     match failure {
         Failure::LimitReached { retry_after, .. } => reply.with(RETRY_AFTER, &retry_after.to_string()),
+        Failure::Disk { .. } => reply.with(RETRY_AFTER, DISK_RETRY_AFTER_SECONDS),
         _ => reply,
     }
 }

@@ -319,6 +319,8 @@ fn start_log(filter: &str) {
     });
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
+    // A log on a full disk must not take the service down: telling on stderr that stderr cannot be written to panics.
+    let subscriber = subscriber.log_internal_errors(false);
     // A second initialisation can only come from a test that runs commands in process.
     let _ = subscriber.try_init();
 }

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ulid::Ulid;
 
+pub use self::socket::{listen, run};
 use crate::api::{keys, namespaces};
 use crate::gateway::Gateway;
 use crate::maintenance::{Progress, backup, doctor};
 use crate::service::accounts::{NewKey, check_account};
-pub use self::socket::{listen, run};
 use crate::service::{Failure, Outcome, Service};
 use crate::time::format_ms;
 
@@ -202,4 +202,3 @@ fn message_id(text: &str) -> Outcome<Ulid> {
 fn no_letter(id: &str) -> Failure {
     Failure::not_found("not_found", format!("there is no dead letter {id}"))
 }
-

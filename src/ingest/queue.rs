@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cuebase_storage::records::QueueEntry;
+use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 use ulid::Ulid;
 
@@ -27,10 +28,19 @@ struct State {
 }
 
 /// The order of work, shared by the workers.
-#[derive(Default)]
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
+    began: Began,
+}
+
+/// When this process began to look after the queue: from then on time is what has passed, not what a clock says that
+/// somebody may set.
+struct Began {
+    at: Instant,
+    at_ms: i64,
+    /// The newest message that was there.
+    newest: Option<Ulid>,
 }
 
 /// One message to work on; its namespace is busy until [`Queue::finish`] or [`Queue::retry`] is called with it.
@@ -45,7 +55,9 @@ pub struct Assignment {
 impl Queue {
     /// A queue of what the store holds.
     pub fn new(entries: &[QueueEntry]) -> Self {
-        let queue = Self::default();
+        let newest = entries.iter().map(|entry| entry.id).max();
+        let began = Began { at: Instant::now(), at_ms: Timestamp::now().as_millisecond(), newest };
+        let queue = Self { state: Mutex::default(), changed: Condvar::default(), began };
         entries.iter().for_each(|entry| queue.add(entry));
         queue
     }
@@ -105,6 +117,19 @@ impl Queue {
         self.changed.notify_all();
     }
 
+    /// The time by the clock as it was when the process began, milliseconds since the epoch.
+    pub fn now_ms(&self) -> i64 {
+        let passed = i64::try_from(self.began.at.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.began.at_ms.saturating_add(passed)
+    }
+
+    /// For how long a message has waited, in milliseconds, however often the clock was set since the process began.
+    pub fn waited_ms(&self, entry: &QueueEntry) -> i64 {
+        let was_there = self.began.newest.is_some_and(|newest| entry.id <= newest);
+        let since = if was_there { entry.accepted_at_ms } else { self.began.at_ms };
+        self.now_ms().saturating_sub(since)
+    }
+
     /// How many messages wait or are worked on.
     pub fn depth(&self) -> usize {
         self.state.lock().lanes.values().map(|lane| lane.waiting.len()).sum()
@@ -136,6 +161,16 @@ mod tests {
             failures: 0,
             work: QueuedWork::Conversation { request: serde_json::Value::Null },
         }
+    }
+
+    #[test]
+    fn what_was_accepted_since_the_start_has_waited_no_longer_than_that() {
+        let now_ms = Timestamp::now().as_millisecond();
+        let old = QueueEntry { accepted_at_ms: now_ms - 1_000_000, ..entry(1, "x") };
+        let queue = Queue::new(std::slice::from_ref(&old));
+        assert!((1_000_000..1_060_000).contains(&queue.waited_ms(&old)));
+        // Accepted by a clock that was set back by far.
+        assert!(queue.waited_ms(&entry(2, "x")) < 60_000);
     }
 
     #[test]

@@ -27,6 +27,8 @@ use crate::time::format_ms;
 const RETENTION_MS: i64 = 4 * 24 * 60 * 60 * 1000;
 /// The wait before a queue entry that could not be read is read again.
 const UNREADABLE_BACKOFF: Duration = Duration::from_millis(200);
+/// The wait before a write that the disk refused is tried again.
+const DISK_BACKOFF: Duration = Duration::from_secs(2);
 /// Each further wait before a retry is so many times as long.
 const BACKOFF_GROWTH: u32 = 4;
 /// It grows at most so often.
@@ -120,7 +122,7 @@ fn run(service: &Arc<Service>) {
 fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     // Milliseconds are what the API tells; the file says the same.
     let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
-    let outcome = if now.as_millisecond() - entry.accepted_at_ms > RETENTION_MS {
+    let outcome = if service.queue.waited_ms(&entry) > RETENTION_MS {
         tracing::error!(message = %entry.id, "dropped: not processed within 4 days");
         service.store.drop_entry(entry.id).map_err(Failure::from)
     } else {
@@ -141,6 +143,12 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     if service.queue.is_stopping() {
         // It may have been left half way for that; it is still queued, and begun anew at the next start.
         tracing::info!(message = %entry.id, "left for the next start");
+        return;
+    }
+    if failure.passes() {
+        // Nothing is wrong with the message: it waits, however long that takes.
+        tracing::error!(message = %entry.id, error = %failure, "ingestion waits for the disk");
+        service.queue.retry(assignment, DISK_BACKOFF);
         return;
     }
     entry.failures += 1;

@@ -66,16 +66,15 @@ pub fn restoring(data: &Path) -> String {
     }
 }
 
-fn make(
-    service: &Service,
-    folder: &Path,
-    keep: Option<usize>,
-    tell: &dyn Fn(Progress),
-) -> anyhow::Result<Report> {
+fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> anyhow::Result<Report> {
     let data = &service.config.data;
     create_folder(folder)?;
     let inside = folder.canonicalize()?.starts_with(data.canonicalize()?);
-    ensure!(!inside, "{} is inside the data directory: a backup belongs elsewhere, best on another disk", folder.display());
+    ensure!(
+        !inside,
+        "{} is inside the data directory: a backup belongs elsewhere, best on another disk",
+        folder.display()
+    );
     ensure!(keep != Some(0), "at least one backup must be kept");
     // One backup at a time, and no namespace that disappears meanwhile.
     let _held = service.namespaces.forbid_deletions();
@@ -104,17 +103,12 @@ fn make(
     copying.folder(&data.join("media"), "media", Kind::Immutable)?;
 
     let Copying { files, written, .. } = copying;
-    let made = Manifest {
-        format: FORMAT,
-        version: env!("CARGO_PKG_VERSION").into(),
-        made_at: now.to_string(),
-        files,
-    };
+    let made = Manifest { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), made_at: now.to_string(), files };
     let mut file = create(&unfinished.join(MANIFEST))?;
     serde_json::to_writer(&mut file, &made)?;
     file.flush()?;
     // Everything that was written, and that it is there: one call for the whole file system.
-    rustix::fs::syncfs(&file).context("cannot make the backup durable")?;
+    nix::unistd::syncfs(&file).context("cannot make the backup durable")?;
     let finished = folder.join(&name);
     fs::rename(&unfinished, &finished).with_context(|| format!("cannot name the backup {}", finished.display()))?;
     File::open(folder)?.sync_all()?;
@@ -189,7 +183,11 @@ impl Copying<'_> {
             let part = entry.file_name().to_string_lossy().into_owned();
             let unfinished = part.starts_with("tmp_") || part.ends_with(".lock") || part.ends_with(".new");
             // Nothing of ours is a symbolic link; whatever one points at is not ours.
-            if unfinished || part == "LOCK" || part.starts_with("LOG") || entry.file_type()?.is_symlink() {
+            if unfinished
+                || matches!(part.as_str(), "LOCK" | "BOOT")
+                || part.starts_with("LOG")
+                || entry.file_type()?.is_symlink()
+            {
                 continue;
             }
             let name = format!("{name}/{part}");
@@ -205,9 +203,10 @@ impl Copying<'_> {
     /// Copies or links one file; one that has gone meanwhile is left out.
     fn file(&mut self, from: &Path, name: &str, kind: Kind) -> anyhow::Result<()> {
         let target = self.target.join(name);
-        let former = self.before.as_ref().and_then(|(folder, manifest)| {
-            manifest.files.get(name).map(|entry| (folder.join(name), entry.clone()))
-        });
+        let former = self
+            .before
+            .as_ref()
+            .and_then(|(folder, manifest)| manifest.files.get(name).map(|entry| (folder.join(name), entry.clone())));
         if let Some((linked, entry)) = former {
             let metadata = match fs::metadata(from) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -216,7 +215,10 @@ impl Copying<'_> {
             let same = metadata.len() == entry.bytes
                 && (kind == Kind::Immutable || manifest::copy(from, io::sink())? == entry);
             // A file system without links has it copied.
-            if same && fs::metadata(&linked).is_ok_and(|found| found.len() == entry.bytes) && fs::hard_link(&linked, &target).is_ok() {
+            if same
+                && fs::metadata(&linked).is_ok_and(|found| found.len() == entry.bytes)
+                && fs::hard_link(&linked, &target).is_ok()
+            {
                 self.note(name, entry);
                 return Ok(());
             }
@@ -245,7 +247,8 @@ impl Copying<'_> {
     /// Takes out what was copied first and is no longer there: packs that were joined meanwhile.
     fn drop_missing(&mut self, data: &Path, below: &str) -> anyhow::Result<()> {
         let prefix = format!("{below}/");
-        let gone = self.files.range(prefix.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&prefix));
+        let gone =
+            self.files.range(prefix.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&prefix));
         let gone: Vec<String> = gone.filter(|name| !data.join(name).exists()).cloned().collect();
         for name in gone {
             fs::remove_file(self.target.join(&name))?;

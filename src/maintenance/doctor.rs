@@ -84,12 +84,7 @@ fn queue(service: &Service) -> Outcome<Finding> {
     Ok(Finding::new("queue", Health::Sound, says))
 }
 
-fn namespace(
-    service: &Service,
-    record: &NamespaceRecord,
-    repair: bool,
-    seen: &dyn Fn(u64),
-) -> Outcome<Finding> {
+fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &dyn Fn(u64)) -> Outcome<Finding> {
     let subject = format!("namespace {}/{}", record.account, record.name);
     let damaged = |says: String| Ok(Finding::new(subject.clone(), Health::Damaged, says));
     let path = service.namespaces.repository_path(&record.account, &record.name);
@@ -121,7 +116,12 @@ fn namespace(
         return damaged(format!("the recorded head {recorded} is not in the history of {head}"));
     }
     let sound = |health| {
-        let says = format!("{} memories, {} commits, {} objects", lease.snapshot().memories(), inspected.commits, inspected.objects);
+        let says = format!(
+            "{} memories, {} commits, {} objects",
+            lease.snapshot().memories(),
+            inspected.commits,
+            inspected.objects
+        );
         Finding::new(subject.clone(), health, says)
     };
     let differences = lease.compare_index()?;
@@ -129,7 +129,11 @@ fn namespace(
         return Ok(sound(Health::Sound));
     }
     if !repair {
-        return Ok(Finding::new(subject, Health::Repairable, format!("its index differs from git: {}", told(&differences))));
+        return Ok(Finding::new(
+            subject,
+            Health::Repairable,
+            format!("its index differs from git: {}", told(&differences)),
+        ));
     }
     lease.renew_index()?;
     let differences = lease.compare_index()?;

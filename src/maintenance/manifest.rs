@@ -45,8 +45,7 @@ impl Manifest {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.with_context(|| format!("cannot read {}", path.display()))?,
         };
-        let manifest: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        let manifest: Self = serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
         let found = manifest.format;
         ensure!(found <= FORMAT, "{} has format {found}, this version reads up to {FORMAT}", path.display());
         for name in manifest.files.keys() {

@@ -32,11 +32,7 @@ pub fn restore(backups: &Path, data: &Path, tell: &dyn Fn(Progress)) -> anyhow::
     let found = manifest::newest(backups)?;
     let (backup, manifest) = found.with_context(|| format!("there is no backup in {}", backups.display()))?;
     let taken = fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some());
-    ensure!(
-        !taken,
-        "{} is not empty: move it out of the way, or restore to another place with --data",
-        data.display()
-    );
+    ensure!(!taken, "{} is not empty: move it out of the way, or restore to another place with --data", data.display());
     let mut unfinished = data.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
@@ -55,10 +51,16 @@ pub fn restore(backups: &Path, data: &Path, tell: &dyn Fn(Progress)) -> anyhow::
             create_folder(&unfinished.join(format!("{name}.git")).join(part))?;
         }
     }
-    rustix::fs::syncfs(fs::File::open(&unfinished)?).context("cannot make the data directory durable")?;
+    nix::unistd::syncfs(fs::File::open(&unfinished)?).context("cannot make the data directory durable")?;
     remove_if_there(data)?;
     fs::rename(&unfinished, data).with_context(|| format!("cannot move the data directory to {}", data.display()))?;
     let parent = data.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::File::open(parent)?.sync_all()?;
-    Ok(Report { backup, made_at: manifest.made_at.clone(), data: data.to_path_buf(), files: all, bytes: manifest.bytes() })
+    Ok(Report {
+        backup,
+        made_at: manifest.made_at.clone(),
+        data: data.to_path_buf(),
+        files: all,
+        bytes: manifest.bytes(),
+    })
 }

@@ -8,6 +8,7 @@
 mod animals;
 mod body;
 mod connections;
+mod descriptors;
 mod requests;
 mod sandbox;
 mod stalled;
@@ -83,7 +84,9 @@ impl Server {
         let Self { listener, pets, sandbox, api, workers } = self;
         let service = Arc::clone(&api.service);
         let cors = cors(&service.config.dashboard_origins)?;
-        let settings = &service.config.server;
+        let mut settings = service.config.server.clone();
+        settings.connections = descriptors::connections(settings.connections);
+        let settings = &settings;
         let (halt, halted) = tokio::sync::watch::channel(false);
         let mut open = tokio::task::JoinSet::new();
 

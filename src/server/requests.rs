@@ -155,7 +155,7 @@ fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> 
     };
     let permit = meter.map(|meter| call.service.billing.reserve(call.account(), meter, || Ok(0))).transpose()?;
     let reply = handler(call)?;
-    permit.map_or(Ok(()), Permit::charge)?;
+    permit.into_iter().for_each(Permit::charge);
     Ok(reply)
 }
 

@@ -1,6 +1,10 @@
 //! What the service answers when it cannot do what was asked, in its own words; `api::error` maps it to HTTP.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
+
+/// Of a disk that neither is full nor refuses writes as a whole.
+const FAILING: &str = "the disk fails";
 
 /// The result of a call to the service.
 pub type Outcome<T> = Result<T, Failure>;
@@ -65,6 +69,17 @@ pub enum Failure {
         /// What.
         message: String,
     },
+    /// The disk takes no writes, or gives back no reads, or no file can be opened; the log has the details.
+    #[error("{says}: {reason}")]
+    Disk {
+        /// For the caller: what is the matter.
+        says: &'static str,
+        /// For the log.
+        reason: String,
+    },
+    /// The records are not what was written: they can only come from a backup.
+    #[error("{0}")]
+    Damaged(String),
     /// Our fault; the log has the details.
     #[error("{0}")]
     Internal(String),
@@ -86,6 +101,24 @@ impl Failure {
         Self::NotFound { code, message: message.into() }
     }
 
+    /// Whether it has to do with room, leave or descriptors, which somebody will see to, and not with what was asked for.
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Disk { says, .. } if *says != FAILING)
+    }
+
+    fn disk(kind: ErrorKind, reason: impl Display) -> Self {
+        let says = match kind {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full",
+            ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
+            // Of this process, or of the machine.
+            _ if ["os error 24", "os error 23"].iter().any(|code| reason.to_string().contains(code)) => {
+                "too many files are open"
+            }
+            _ => FAILING,
+        };
+        Self::Disk { says, reason: reason.to_string() }
+    }
+
     /// For `map_err` on what should not fail.
     pub fn internal(error: impl Display) -> Self {
         Self::Internal(error.to_string())
@@ -100,12 +133,25 @@ impl From<crate::model::ModelError> for Failure {
 
 impl From<cuebase_storage::Error> for Failure {
     fn from(error: cuebase_storage::Error) -> Self {
-        Self::internal(error)
+        match (&error, error.disk_trouble()) {
+            (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
+            (_, Some(kind)) => Self::disk(kind, error),
+            (_, None) => Self::internal(error),
+        }
     }
 }
 
 impl From<cuebase_retrieval::Error> for Failure {
     fn from(error: cuebase_retrieval::Error) -> Self {
-        Self::internal(error)
+        match &error {
+            cuebase_retrieval::Error::Io { source, .. } => Self::disk(source.kind(), error),
+            _ => Self::internal(error),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::disk(error.kind(), error)
     }
 }

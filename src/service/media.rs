@@ -84,7 +84,7 @@ impl Service {
             bytes: bytes.len() as u64,
             sha256: HEXLOWER.encode(digest.as_ref()),
         };
-        self.media.write(record.id, bytes).map_err(Failure::internal)?;
+        self.media.write(record.id, bytes)?;
         self.store.put_media(&record)?;
         Ok(record)
     }
@@ -103,7 +103,7 @@ impl Service {
             return Ok(None);
         }
         let Some(record) = self.store.media(id)? else { return Ok(None) };
-        let bytes = fs::read(self.media.path(id)).map_err(Failure::internal)?;
+        let bytes = fs::read(self.media.path(id))?;
         Ok(Some((record, bytes)))
     }
 
@@ -113,7 +113,7 @@ impl Service {
         let deleted = self.namespaces.delete(account, name)?;
         for id in files.into_iter().filter(|_| deleted) {
             match fs::remove_file(self.media.path(id)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
         }
@@ -122,7 +122,7 @@ impl Service {
 
     /// Removes the bytes of files that no record knows: left by a crash.
     pub fn sweep_media(&self) -> Outcome<()> {
-        for entry in fs::read_dir(&self.media.folder).map_err(Failure::internal)?.flatten() {
+        for entry in fs::read_dir(&self.media.folder)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let known = match name.parse::<Ulid>() {
                 Ok(id) => self.store.media(id)?.is_some(),
@@ -131,7 +131,7 @@ impl Service {
             // What is being written now has no record yet.
             let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
             if !known && age.is_some_and(|age| age.as_secs() > 3600) {
-                fs::remove_file(entry.path()).map_err(Failure::internal)?;
+                fs::remove_file(entry.path())?;
             }
         }
         Ok(())

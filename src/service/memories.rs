@@ -141,7 +141,7 @@ impl Service {
             known.set(desk.contains(write.path.as_str())?);
             direct::write(desk, write, now)
         })?;
-        permit.charge()?;
+        permit.charge();
         let commit = commit.ok_or_else(|| Failure::internal("a direct write made no commit"))?;
         if let Err(error) = lease.tidy() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");

@@ -76,14 +76,19 @@ pub struct Service {
 }
 
 impl Service {
-    /// Opens the data directory; nothing runs yet.
+    /// Opens the data directory; nothing runs yet. Where its records are damaged the error says what to do.
     pub fn open(config: Config) -> anyhow::Result<Arc<Self>> {
+        let data = config.data.clone();
+        Self::open_whole(config).map_err(|error| {
+            let damaged = matches!(error.downcast_ref(), Some(DamagedRecords(_)))
+                || matches!(error.downcast_ref(), Some(Failure::Damaged(_)));
+            if damaged { anyhow::anyhow!("{error:#}: {}", restoring(&data)) } else { error }
+        })
+    }
+
+    fn open_whole(config: Config) -> anyhow::Result<Arc<Self>> {
         create_private(&config.data)?;
-        let store = Store::open(&config.data.join("records")).map_err(|error| match error {
-            DamagedRecords(_) => anyhow::anyhow!("{error}: {}", restoring(&config.data)),
-            error => error.into(),
-        });
-        let store = Arc::new(store?);
+        let store = Arc::new(Store::open(&config.data.join("records"))?);
         let issuer = LocalIssuer::open(&store)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
@@ -156,7 +161,14 @@ impl Service {
                     self.queue.add(&entry);
                     Ok((id, true))
                 }
-                Enqueued::Duplicate(id) => Ok((id, false)),
+                Enqueued::Duplicate(id) => {
+                    // A write that failed may have become durable all the same; this one vouches for it.
+                    if let Some(entry) = self.store.queue_entry(id)? {
+                        self.promises.note(&entry);
+                        self.queue.add(&entry);
+                    }
+                    Ok((id, false))
+                }
             }
         };
         match permit {
@@ -185,7 +197,9 @@ impl Service {
     /// Forgets dead letters and fingerprints that are past their time.
     pub fn purge(&self) -> Outcome<usize> {
         let now_ms = Timestamp::now().as_millisecond();
-        let forgotten = self.store.purge(now_ms - DEAD_LETTERS_MS, now_ms - DEDUPLICATION_MS)?;
+        // A clock that was set forward must not cost a dead letter.
+        let died_before_ms = self.queue.now_ms().min(now_ms) - DEAD_LETTERS_MS;
+        let forgotten = self.store.purge(died_before_ms, now_ms - DEDUPLICATION_MS)?;
         Ok(forgotten + self.store.purge_notifications(now_ms - NOTIFICATIONS_MS)?)
     }
 }

@@ -251,13 +251,13 @@ impl Namespaces {
     /// returned.
     fn set_aside(&self, account: &str, name: &str) -> Outcome<PathBuf> {
         let trash = self.data.join("trash").join(Ulid::generate().to_string());
-        std::fs::create_dir_all(&trash).map_err(Failure::internal)?;
+        std::fs::create_dir_all(&trash)?;
         let index = self.index_path(account, name);
         let next = super::namespace::next_index_folder(&index);
         let folders = [("repository", self.repository_path(account, name)), ("index", index), ("next", next)];
         for (kind, folder) in folders {
             match std::fs::rename(&folder, trash.join(kind)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Failure::internal(error)),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
         }
@@ -292,7 +292,7 @@ impl Namespaces {
 /// Removes a folder; one that is not there is no error.
 fn remove(folder: &Path) -> Outcome<()> {
     match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::internal(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong below the service, sorted by what a caller can do about it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible call in this crate.
@@ -33,6 +34,9 @@ pub enum Error {
     /// The key-value engine failed.
     #[error("key-value store: {0}")]
     Engine(String),
+    /// The system refused the key-value engine: disk full, read-only, failing.
+    #[error("key-value store: {0}")]
+    EngineIo(String),
     /// The key-value engine found its own files damaged: what they held cannot be had from elsewhere.
     #[error("the records are damaged ({0})")]
     DamagedRecords(String),
@@ -71,9 +75,34 @@ impl Error {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 
+    /// What the operating system refused, where it is that.
+    pub fn disk_trouble(&self) -> Option<ErrorKind> {
+        match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            // The libraries tell their errors in words alone.
+            Self::EngineIo(text) | Self::Git { reason: text, .. } if text.contains("No space left") => {
+                Some(ErrorKind::StorageFull)
+            }
+            Self::EngineIo(text) | Self::Git { reason: text, .. } if text.contains("Read-only file system") => {
+                Some(ErrorKind::ReadOnlyFilesystem)
+            }
+            Self::Git { reason, .. } if reason.contains("os error") => Some(ErrorKind::Other),
+            Self::EngineIo(_) => Some(ErrorKind::Other),
+            _ => None,
+        }
+    }
+
     /// A closure for `map_err` on gix calls, whose many error types all become text here.
-    pub(crate) fn git<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Self {
-        move |error| Self::Git { action, reason: error.to_string() }
+    pub(crate) fn git<E: std::error::Error>(action: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| {
+            let mut reason = error.to_string();
+            let mut source = error.source();
+            while let Some(deeper) = source {
+                reason.push_str(&format!(": {deeper}"));
+                source = deeper.source();
+            }
+            Self::Git { action, reason }
+        }
     }
 
     pub(crate) fn corrupt(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {

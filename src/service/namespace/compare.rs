@@ -35,11 +35,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_too_many_or_another_is_told_by_path() {
-        let memory = |path: &str, content: &str| Memory {
-            path: path.into(),
-            content: content.into(),
-            ..Memory::default()
-        };
+        let memory =
+            |path: &str, content: &str| Memory { path: path.into(), content: content.into(), ..Memory::default() };
         let (a, b, c) = (memory("a", "1"), memory("b", "2"), memory("c", "3"));
         assert!(differences(vec![b.clone(), a.clone()], vec![a.clone(), b.clone()]).is_empty());
         let told = differences(vec![a, memory("b", "other"), c], vec![memory("b", "2"), memory("d", "4")]);

@@ -71,12 +71,12 @@ pub(super) fn open_index(
     // Left behind by a process that ended before it was removed.
     let former = former_folder(folder);
     if former.exists() {
-        std::fs::remove_dir_all(&former).map_err(Failure::internal)?;
+        std::fs::remove_dir_all(&former)?;
     }
     let next = next_folder(folder);
     if next.exists() && !folder.exists() {
         // The process ended between taking the former one away and putting this one there.
-        std::fs::rename(&next, folder).map_err(Failure::internal)?;
+        std::fs::rename(&next, folder)?;
     }
     let current = models.current().model();
     let table = StaticTable::built_in().map_err(Failure::internal)?;
@@ -85,7 +85,7 @@ pub(super) fn open_index(
         None => index_settings(current).map_err(Failure::internal)?,
     };
     if settings.model == current.identity() && next.exists() {
-        std::fs::remove_dir_all(&next).map_err(Failure::internal)?;
+        std::fs::remove_dir_all(&next)?;
     }
     let vectors = models.of(&settings.model);
     let lookup = Lookup { account, vectors: vectors.as_deref() };
@@ -114,7 +114,7 @@ fn rebuilt_index(
     models: &Models,
 ) -> Outcome<Index> {
     if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(Failure::internal)?;
+        std::fs::remove_dir_all(folder)?;
     }
     let vectors = models.current();
     let mut index = Index::open(folder, index_settings(vectors.model()).map_err(Failure::internal)?)?;

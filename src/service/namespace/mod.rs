@@ -152,11 +152,12 @@ impl Namespace {
         self.snapshot.load_full()
     }
 
-    /// Reads from the newest snapshot. Where that shows the index to be damaged, it is made anew from git and read again.
+    /// Reads from the newest snapshot. Where that shows the index to be damaged, or cannot be read from the disk, it is
+    /// made anew from git and read again.
     pub fn read<T>(&self, read: impl Fn(&Snapshot) -> Result<T, IndexError>) -> Outcome<T> {
         let snapshot = self.snapshot();
         match read(&snapshot) {
-            Err(IndexError::Damaged(reason)) => {
+            Err(reason @ (IndexError::Damaged(_) | IndexError::Io { .. })) => {
                 tracing::warn!(account = %self.account, namespace = %self.name, %reason, "the index is damaged");
                 self.rebuild(&snapshot)?;
                 Ok(read(&self.snapshot())?)
@@ -373,7 +374,7 @@ impl Namespace {
 
     /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
     fn mend(&self, inner: &mut Inner) -> Outcome<()> {
-        if inner.doubtful || self.repository.head()? != inner.git.head() {
+        if inner.doubtful || !inner.git.is_sound() || self.repository.head()? != inner.git.head() {
             inner.git.reload()?;
             inner.committed = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
         }

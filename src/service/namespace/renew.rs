@@ -96,7 +96,7 @@ impl Namespace {
             Ok(next) => next,
             // Of yet another model, or damaged.
             Err(_) => {
-                std::fs::remove_dir_all(&folder).map_err(Failure::internal)?;
+                std::fs::remove_dir_all(&folder)?;
                 Index::open(&folder, settings)?
             }
         };
@@ -143,7 +143,7 @@ impl Namespace {
         inner.doubtful = true;
         // A crash between the two steps leaves the next one alone; it is then taken when the namespace is opened.
         let aside = follow::former_folder(&self.index_folder);
-        std::fs::rename(&self.index_folder, &aside).map_err(Failure::internal)?;
+        std::fs::rename(&self.index_folder, &aside)?;
         next.move_to(&self.index_folder)?;
         next.publish_to(Arc::clone(&self.snapshot));
         inner.index = next;

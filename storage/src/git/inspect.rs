@@ -71,7 +71,8 @@ fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(O
     if object.kind != kind {
         return Err(corrupt("is of another kind"));
     }
-    let hash = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &object.data).map_err(Error::git("hash an object"))?;
+    let hash =
+        gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &object.data).map_err(Error::git("hash an object"))?;
     if hash != id {
         return Err(corrupt("does not hold what its name says"));
     }

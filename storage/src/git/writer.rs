@@ -50,6 +50,8 @@ pub struct Writer {
     repository: Repository,
     head: Option<ObjectId>,
     root: Directory,
+    /// False from a failure on until the branch has been read again: what is remembered may never have been written.
+    sound: bool,
 }
 
 /// A directory, read when it is first entered.
@@ -87,7 +89,7 @@ enum Node {
 
 impl Writer {
     pub(super) fn new(repository: Repository) -> Result<Self> {
-        let mut writer = Self { repository, head: None, root: Directory::empty() };
+        let mut writer = Self { repository, head: None, root: Directory::empty(), sound: false };
         writer.reload()?;
         Ok(writer)
     }
@@ -95,6 +97,11 @@ impl Writer {
     /// The commit that the next one will have as its parent.
     pub fn head(&self) -> Option<CommitId> {
         self.head.map(CommitId)
+    }
+
+    /// Whether what it remembers is what is there; after a failure it is not until [`Writer::reload`] has gone well.
+    pub fn is_sound(&self) -> bool {
+        self.sound
     }
 
     /// Whether a file is at that path.
@@ -118,6 +125,10 @@ impl Writer {
     /// Fails with [`Error::Conflict`] when somebody else moved the branch (a push); the writer has then read the new
     /// head and the call can be made again. Edits that change nothing still make a commit.
     pub fn commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
+        if !self.sound {
+            self.reload()?;
+            return Err(Error::Conflict);
+        }
         let result = self.try_commit(edits, message);
         if result.is_err() {
             self.reload()?;
@@ -191,6 +202,7 @@ impl Writer {
 
     /// Forgets what was read and starts from the branch as it is.
     pub fn reload(&mut self) -> Result<()> {
+        self.sound = false;
         // A lock left by a crash is ours: this process is the only writer, and a push holds its own only for moments.
         let lock = self.repository.path().join(BRANCH).with_extension("lock");
         let stale = fs::metadata(&lock).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -211,6 +223,7 @@ impl Writer {
             let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
             self.root = Directory { id: Some(tree), entries: None };
         }
+        self.sound = true;
         Ok(())
     }
 }

@@ -1,16 +1,27 @@
 //! RocksDB behind ordered keys and atomic batches.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, RwLock};
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options, WriteBatch, WriteOptions};
 
-use super::Column;
+use super::{Column, power};
 use crate::error::{Error, Result};
 
 /// Write buffer of one column family, 4 MiB: the records are small and an idle server should stay small too.
 const WRITE_BUFFER_BYTES: usize = 4 << 20;
 /// Write-ahead log kept before column families are flushed, 64 MiB.
 const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// Files that the engine keeps open.
+const OPEN_FILES_MAX: i32 = 256;
+
+/// A database that takes no writes is opened again no more often than this.
+const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
+/// So much must go onto the disk before that is tried: the engine writes some files of its own when it opens.
+const PROBE_BYTES: usize = 1 << 20;
 
 /// When a write has to be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,31 +64,57 @@ impl Batch {
     }
 }
 
+fn options(recovery: rocksdb::DBRecoveryMode) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
+    options.set_keep_log_file_num(2);
+    options.set_max_background_jobs(2);
+    options.set_max_open_files(OPEN_FILES_MAX);
+    options.set_wal_recovery_mode(recovery);
+    options
+}
+
+fn families() -> [ColumnFamilyDescriptor; Column::ALL.len()] {
+    Column::ALL.map(|column| {
+        let mut family = Options::default();
+        family.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        family.set_compression_type(rocksdb::DBCompressionType::Lz4);
+        ColumnFamilyDescriptor::new(column.name(), family)
+    })
+}
+
 /// An open database. Safe to share between threads.
 pub struct KeyValueStore {
-    db: DB,
+    path: PathBuf,
+    /// Written to only to put the database, opened again, in its own place.
+    db: RwLock<DB>,
+    /// When it was last tried to open it again.
+    reopened: Mutex<Option<Instant>>,
 }
 
 impl KeyValueStore {
     /// Opens the database in `path`, creating it and any missing column family.
     ///
-    /// Fails with [`Error::Locked`] when another process has it open.
+    /// Fails with [`Error::Locked`] when another process has it open, and with [`Error::DamagedRecords`] when what is
+    /// there is not what was written. After a loss of power the end of the write-ahead log may be anything; it is taken
+    /// up to where it is whole, since whatever was acknowledged had been synced and stands before that.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut options = Options::default();
-        options.create_if_missing(true);
-        options.create_missing_column_families(true);
-        options.set_max_total_wal_size(WRITE_AHEAD_LOG_BYTES_MAX);
-        options.set_keep_log_file_num(2);
-        options.set_max_background_jobs(2);
-        // A torn tail after power loss is a batch that was never acknowledged; anything else in the log must be whole.
-        options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
-        let families = Column::ALL.map(|column| {
-            let mut family = Options::default();
-            family.set_write_buffer_size(WRITE_BUFFER_BYTES);
-            family.set_compression_type(rocksdb::DBCompressionType::Lz4);
-            ColumnFamilyDescriptor::new(column.name(), family)
-        });
-        let db = DB::open_cf_descriptors(&options, path, families).map_err(|error| {
+        let opened = Self::open_log(path, rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
+        let store = match opened {
+            Err(Error::DamagedRecords(reason)) if power::was_lost(path) => {
+                tracing::warn!(%reason, "the power was lost: the end of the write-ahead log is taken up to where it is whole");
+                Self::open_log(path, rocksdb::DBRecoveryMode::PointInTime)?
+            }
+            opened => opened?,
+        };
+        power::note(path);
+        Ok(store)
+    }
+
+    fn open_log(path: &Path, recovery: rocksdb::DBRecoveryMode) -> Result<Self> {
+        let db = DB::open_cf_descriptors(&options(recovery), path, families()).map_err(|error| {
             let text = error.to_string();
             if text.contains("LOCK") || text.contains("lock hold") {
                 Error::Locked(path.to_path_buf())
@@ -85,12 +122,46 @@ impl KeyValueStore {
                 engine(error)
             }
         })?;
-        Ok(Self { db })
+        Ok(Self { path: path.to_path_buf(), db: RwLock::new(db), reopened: Mutex::default() })
+    }
+
+    /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
+    /// and not more than once a second; true where that went well. Until then reads go on.
+    fn reopen(&self) -> bool {
+        let mut reopened = self.reopened.lock();
+        if reopened.is_some_and(|at| at.elapsed() < REOPEN_INTERVAL) || self.probe().is_err() {
+            return false;
+        }
+        *reopened = Some(Instant::now());
+        let strict = rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords;
+        let mut db = self.db.write();
+        let opened = (|| {
+            // Only one at a time may write; one that only reads takes the place of the other meanwhile.
+            *db = DB::open_cf_descriptors_read_only(&options(strict), &self.path, families(), false)?;
+            *db = DB::open_cf_descriptors(&options(strict), &self.path, families())?;
+            Ok::<_, rocksdb::Error>(())
+        })();
+        match &opened {
+            Ok(()) => tracing::info!("the key-value store takes writes again"),
+            Err(error) => tracing::error!(%error, "the key-value store could not be opened again"),
+        }
+        opened.is_ok()
+    }
+
+    /// Whether the disk takes writes.
+    fn probe(&self) -> std::io::Result<()> {
+        let path = self.path.join("probe");
+        let probed = std::fs::File::create(&path).and_then(|mut file| {
+            file.write_all(&[0; PROBE_BYTES])?;
+            file.sync_all()
+        });
+        std::fs::remove_file(&path).and(probed)
     }
 
     /// The value at a key.
     pub fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.db.get_cf(self.family(column)?, key).map_err(engine)
+        let db = self.db.read();
+        db.get_cf(family(&db, column)?, key).map_err(engine)
     }
 
     /// Up to `limit` entries whose key starts with `prefix` and is greater than `after`, in key order.
@@ -98,7 +169,8 @@ impl KeyValueStore {
         let from = after.map_or(prefix, |key| key.max(prefix));
         let mode = IteratorMode::From(from, Direction::Forward);
         let mut entries = Vec::new();
-        for entry in self.db.iterator_cf(self.family(column)?, mode) {
+        let db = self.db.read();
+        for entry in db.iterator_cf(family(&db, column)?, mode) {
             let (key, value) = entry.map_err(engine)?;
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
@@ -122,7 +194,8 @@ impl KeyValueStore {
         let end = [prefix, &[0xff; 32]].concat();
         let from = before.unwrap_or(&end);
         let mut entries = Vec::new();
-        for entry in self.db.iterator_cf(self.family(column)?, IteratorMode::From(from, Direction::Reverse)) {
+        let db = self.db.read();
+        for entry in db.iterator_cf(family(&db, column)?, IteratorMode::From(from, Direction::Reverse)) {
             let (key, value) = entry.map_err(engine)?;
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
@@ -134,15 +207,22 @@ impl KeyValueStore {
         Ok(entries)
     }
 
-    /// Applies a batch atomically.
+    /// Applies a batch atomically. One that failed may be there all the same, in whole.
     pub fn write(&self, batch: Batch, durability: Durability) -> Result<()> {
-        let mut changes = WriteBatch::default();
-        for (column, prefix) in batch.prefixes {
-            let end = after_all(&prefix);
-            changes.delete_range_cf(self.family(column)?, prefix, end);
+        match self.write_once(&batch, durability) {
+            Err(Error::EngineIo(_)) if self.reopen() => self.write_once(&batch, durability),
+            written => written,
         }
-        for (column, key, value) in batch.changes {
-            let family = self.family(column)?;
+    }
+
+    fn write_once(&self, batch: &Batch, durability: Durability) -> Result<()> {
+        let db = self.db.read();
+        let mut changes = WriteBatch::default();
+        for (column, prefix) in &batch.prefixes {
+            changes.delete_range_cf(family(&db, *column)?, prefix, &after_all(prefix));
+        }
+        for (column, key, value) in &batch.changes {
+            let family = family(&db, *column)?;
             match value {
                 Some(value) => changes.put_cf(family, key, value),
                 None => changes.delete_cf(family, key),
@@ -150,19 +230,21 @@ impl KeyValueStore {
         }
         let mut options = WriteOptions::default();
         options.set_sync(durability == Durability::Synced);
-        self.db.write_opt(changes, &options).map_err(engine)
+        db.write_opt(changes, &options).map_err(engine)
     }
 
     /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system: files
     /// that never change are linked, not copied.
     pub(crate) fn checkpoint(&self, folder: &Path) -> Result<()> {
-        let checkpoint = rocksdb::checkpoint::Checkpoint::new(&self.db).map_err(engine)?;
+        let db = self.db.read();
+        let checkpoint = rocksdb::checkpoint::Checkpoint::new(&*db).map_err(engine)?;
         checkpoint.create_checkpoint(folder).map_err(engine)
     }
 
     /// Reads every entry of a column, each block's checksum being checked on the way.
     pub(crate) fn read_all(&self, column: Column, mut entry: impl FnMut(&[u8], &[u8])) -> Result<()> {
-        for read in self.db.iterator_cf(self.family(column)?, IteratorMode::Start) {
+        let db = self.db.read();
+        for read in db.iterator_cf(family(&db, column)?, IteratorMode::Start) {
             let (key, value) = read.map_err(engine)?;
             entry(&key, &value);
         }
@@ -171,13 +253,13 @@ impl KeyValueStore {
 
     /// Makes every buffered write durable.
     pub fn sync(&self) -> Result<()> {
-        self.db.flush_wal(true).map_err(engine)
+        self.db.read().flush_wal(true).map_err(engine)
     }
+}
 
-    fn family(&self, column: Column) -> Result<&ColumnFamily> {
-        let missing = || Error::Engine(format!("column family {} is missing", column.name()));
-        self.db.cf_handle(column.name()).ok_or_else(missing)
-    }
+fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {
+    let missing = || Error::Engine(format!("column family {} is missing", column.name()));
+    db.cf_handle(column.name()).ok_or_else(missing)
 }
 
 /// The first key after all that start with a prefix, which is no run of 0xff alone.
@@ -197,6 +279,7 @@ pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 fn engine(error: rocksdb::Error) -> Error {
     match error.kind() {
         rocksdb::ErrorKind::Corruption => Error::DamagedRecords(error.to_string()),
+        rocksdb::ErrorKind::IOError => Error::EngineIo(error.to_string()),
         _ => Error::Engine(error.to_string()),
     }
 }

@@ -11,10 +11,12 @@
  *   ACTION     enospc, eio, erofs, emfile: the call fails so; kill, killafter: the process dies before or after the
  *              call; tear: half of a write is done, then the process dies
  *
+ *   A rule `clock - - SECONDS` sets the clock forward, or back, by so much.
+ *
  * CUEBASE_DISK_JOURNAL  a folder: `journal` in it is told what changes names and bytes, in order, and what is overwritten
  *                       or removed is kept there by a number, so that a loss of power can be imitated afterwards:
  *
- *     create PATH | write PATH | sync PATH LENGTH | rename FROM TO KEPT | unlink PATH KEPT | truncate PATH LENGTH
+ *     create PATH | write PATH | sync PATH LENGTH | syncfs PATH | rename FROM TO KEPT | unlink PATH KEPT | truncate PATH LENGTH
  *
  *   Parts are separated by tabs; KEPT is 0 where there was nothing to keep. */
 #define _GNU_SOURCE
@@ -30,6 +32,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RULES_MAX = 16, LINE_MAX_BYTES = 3 * PATH_MAX };
@@ -41,6 +44,7 @@ struct rule {
 
 static struct rule rules[RULES_MAX];
 static int rules_used;
+static long clock_offset;
 static struct timespec rules_of;
 static const char *root, *rules_path, *journal_folder;
 static int journal = -1;
@@ -79,6 +83,7 @@ static void read_rules(void) {
         return;
     rules_of = now.st_mtim;
     rules_used = 0;
+    clock_offset = 0;
     int file = REAL(open)(rules_path, O_RDONLY | O_CLOEXEC);
     char text[RULES_MAX * 300];
     ssize_t bytes = file < 0 ? 0 : REAL(read)(file, text, sizeof text - 1);
@@ -89,7 +94,11 @@ static void read_rules(void) {
     while ((line = strsep(&rest, "\n")) && rules_used < RULES_MAX) {
         struct rule *rule = &rules[rules_used];
         rule->seen = 0;
-        if (sscanf(line, "%15s %15s %255s %ld", rule->action, rule->operation, rule->pattern, &rule->count) == 4)
+        if (sscanf(line, "%15s %15s %255s %ld", rule->action, rule->operation, rule->pattern, &rule->count) != 4)
+            continue;
+        if (strcmp(rule->action, "clock") == 0)
+            clock_offset = rule->count;
+        else
             rules_used++;
     }
 }
@@ -268,6 +277,19 @@ READ(pread64, (int file, void *bytes, size_t count, off64_t offset), (file, byte
 SYNC(fsync)
 SYNC(fdatasync)
 
+int syncfs(int file) {
+    char buffer[PATH_MAX];
+    const char *at = root ? path_of(file, buffer) : "";
+    enum verdict verdict = judge("sync", at);
+    if (verdict == FAIL)
+        return -1;
+    int done = REAL(syncfs)(file);
+    if (watched(at) && done == 0)
+        note("syncfs\t%s\n", at);
+    finish(verdict);
+    return done;
+}
+
 #define TRUNCATE(name, kind)                                                                                           \
     int name(int file, kind length) {                                                                                  \
         char buffer[PATH_MAX];                                                                                         \
@@ -335,5 +357,16 @@ int mkdir(const char *path, mode_t mode) {
         return -1;
     int done = REAL(mkdir)(path, mode);
     finish(verdict);
+    return done;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    int done = REAL(clock_gettime)(clock, time);
+    if (done == 0 && clock == CLOCK_REALTIME && rules_path) {
+        pthread_mutex_lock(&lock);
+        read_rules();
+        time->tv_sec += clock_offset;
+        pthread_mutex_unlock(&lock);
+    }
     return done;
 }

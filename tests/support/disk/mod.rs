@@ -70,6 +70,14 @@ impl Disk {
                     file.durable = file.durable.min(length);
                     file.dirty = true;
                 }
+                "syncfs" => {
+                    // The whole file system is durable; of that only what belongs together is made use of.
+                    let (synced, _) = files.iter_mut().partition::<Vec<_>, _>(|(file, _)| file.starts_with(&folder));
+                    for (file, state) in synced {
+                        *state = Written { dirty: false, ..Written::of(file) };
+                    }
+                    names.retain(|changed, _| !changed.starts_with(&folder));
+                }
                 "sync" if parts[2] == "-1" => drop(names.remove(&path)),
                 "sync" => {
                     let durable = parts[2].parse().expect("a number");
@@ -84,7 +92,8 @@ impl Disk {
                         let state = files.remove(&file).expect("there");
                         files.insert(target, state);
                     }
-                    let moved: Vec<PathBuf> = names.keys().filter(|folder| folder.starts_with(&path)).cloned().collect();
+                    let moved: Vec<PathBuf> =
+                        names.keys().filter(|folder| folder.starts_with(&path)).cloned().collect();
                     for folder in moved {
                         // What was in a folder that has moved is taken to have moved with it for good.
                         names.remove(&folder);
