@@ -39,6 +39,8 @@ mod media;
 mod memories;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
+/// Namespaces out to files and in from files.
+mod moving;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
 /// The API's document.

@@ -4,6 +4,7 @@ mod demo;
 mod evaluate;
 mod keeping;
 mod models;
+mod moving;
 mod progress;
 mod serve;
 
@@ -99,6 +100,16 @@ enum Task {
     ///
     /// Beside a running service it checks while that goes on. Fails when something is not as it should be.
     Doctor(keeping::DoctorOptions),
+    /// Write a namespace to files: its history, its memories or its conversations
+    ///
+    /// The format is told from the name: a file ending in .jsonl holds the conversations, one ending in .bundle the whole
+    /// history for `git clone`, anything else is a folder of markdown. Example: cuebase export notes.bundle --namespace notes
+    Export(moving::ExportOptions),
+    /// Take files into a namespace: git bundles, folders of markdown, conversations as JSON Lines
+    ///
+    /// What a file is, is told from its content. A line of a .jsonl file is a body of POST /v1/memories. All is checked
+    /// first; where something is wrong, nothing is imported. Example: cuebase import chats.jsonl --namespace notes
+    Import(moving::ImportOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     Openapi,
     /// Print every setting, its value and where it came from
@@ -250,6 +261,8 @@ impl Task {
             Self::Openapi => return print_document(),
             Self::Backup(options) => return keeping::backup(config, &options),
             Self::Restore(options) => return keeping::restore(&config, &options),
+            Self::Export(options) => return moving::export(config, options),
+            Self::Import(options) => return moving::import(&config, options),
             Self::Doctor(options) => return keeping::doctor(config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {

@@ -5,6 +5,7 @@
 mod socket;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cuebase_storage::records::DeadLetter;
 use jiff::Timestamp;
@@ -15,7 +16,9 @@ use ulid::Ulid;
 pub use self::socket::{listen, run};
 use crate::api::{keys, namespaces};
 use crate::gateway::Gateway;
-use crate::maintenance::{Progress, backup, doctor};
+use crate::ingest::worker::Workers;
+use crate::maintenance::export::Format;
+use crate::maintenance::{Progress, backup, doctor, export, import};
 use crate::service::accounts::{NewKey, check_account};
 use crate::service::{Failure, Outcome, Service};
 use crate::time::format_ms;
@@ -96,6 +99,26 @@ pub enum Command {
         /// Whether to mend what is derived.
         repair: bool,
     },
+    /// Writes a namespace to a file or folder.
+    Export {
+        /// Whose.
+        account: String,
+        /// Which.
+        namespace: String,
+        /// As what.
+        format: Format,
+        /// Where, from the root of the file system.
+        to: PathBuf,
+    },
+    /// Takes a file or folder into a namespace, which is made where it is not there.
+    Import {
+        /// Whose.
+        account: String,
+        /// Which.
+        namespace: String,
+        /// What, from the root of the file system.
+        from: PathBuf,
+    },
     /// Lists the accounts.
     ListAccounts,
     /// Suspends an account or takes it up again.
@@ -110,7 +133,7 @@ pub enum Command {
 /// Does a command, telling how far it is where that takes long. The gate, where one stands, forgets what it remembered
 /// of credentials that changed.
 pub fn execute(
-    service: &Service,
+    service: &Arc<Service>,
     gateway: Option<&Gateway>,
     command: Command,
     tell: &dyn Fn(Progress),
@@ -186,6 +209,21 @@ pub fn execute(
         }
         Command::Backup { folder, keep } => Ok(json!(backup::backup(service, &folder, keep, tell)?)),
         Command::Doctor { repair } => Ok(json!(doctor::examine(service, repair, tell)?)),
+        Command::Export { account, namespace, format, to } => {
+            check_account(&account)?;
+            Ok(json!(export::export(service, (&account, &namespace), format, &to, tell)?))
+        }
+        Command::Import { account, namespace, from } => {
+            check_account(&account)?;
+            // Beside a server its own workers ingest.
+            let workers = match gateway {
+                None => Some(Workers::start(service)?),
+                Some(_) => None,
+            };
+            let report = import::import(service, &account, &namespace, &from, tell);
+            workers.into_iter().for_each(Workers::drain);
+            Ok(json!(report?))
+        }
         Command::ListAccounts => Ok(json!(service.accounts()?)),
         Command::SuspendAccount { account, suspended } => {
             let record = service.suspend(&account, suspended)?;

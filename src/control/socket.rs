@@ -99,7 +99,7 @@ pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()
     Ok(())
 }
 
-fn serve(service: &Service, gateway: &Gateway, stream: &UnixStream) -> anyhow::Result<()> {
+fn serve(service: &Arc<Service>, gateway: &Gateway, stream: &UnixStream) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
     let mut line = String::new();
     BufReader::new(stream.try_clone()?.take(COMMAND_BYTES_MAX)).read_line(&mut line)?;

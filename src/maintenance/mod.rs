@@ -1,10 +1,12 @@
 //! What whoever runs the service does with a data directory: copy it, put a copy in its place, see whether it is sound.
 //!
 //! [`backup`] copies everything while the service works; [`restore`] makes a data directory of such a copy; [`doctor`]
-//! looks at everything and mends what is derived.
+//! looks at everything and mends what is derived; [`export`] and [`import`] take single namespaces out and in.
 
 pub mod backup;
 pub mod doctor;
+pub mod export;
+pub mod import;
 pub mod manifest;
 pub mod restore;
 

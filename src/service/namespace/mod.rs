@@ -220,6 +220,23 @@ impl Namespace {
         self.carry_out(None, now, &plan)
     }
 
+    /// Takes over the history of a repository on the same file system, which must go on where the namespace's own one is.
+    pub fn adopt(&self, other: &Repository, head: CommitId) -> Outcome<()> {
+        {
+            let mut inner = self.inner.lock();
+            self.mend(&mut inner)?;
+            inner.doubtful = true;
+            let adopted = inner.git.adopt(other, head);
+            if let Err(StorageError::Invalid { reason, .. }) = adopted {
+                inner.doubtful = false;
+                return Err(Failure::invalid("invalid_import", reason));
+            }
+            adopted?;
+        }
+        // Taken in as what was pushed is.
+        self.write(Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
+    }
+
     fn carry_out(
         &self,
         id: Option<Ulid>,

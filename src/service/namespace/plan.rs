@@ -29,6 +29,7 @@ impl Plan {
 }
 
 /// A file's content.
+#[derive(Clone)]
 pub enum Content {
     /// A memory.
     Memory(Box<MemoryFile>),
@@ -59,6 +60,12 @@ impl Desk<'_> {
     /// Whether there is a file at a path.
     pub fn contains(&mut self, path: &str) -> Outcome<bool> {
         Ok(self.git.contains(path)?)
+    }
+
+    /// Whether the file at a path has that content already.
+    pub fn holds(&mut self, path: &str, content: &Content) -> Outcome<bool> {
+        let rendered = content.render()?;
+        Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered.as_bytes()))
     }
 
     /// The memory at a path, if there is one that can be read.

@@ -21,6 +21,8 @@ pub struct Inspection {
 
 /// No more than so many problems are told of one repository.
 const WRONG_MAX: usize = 20;
+/// After so many objects it is told how many there were.
+const TOLD_EVERY: u64 = 1024;
 
 impl Repository {
     /// Reads every object that a commit reaches, and compares its bytes with its name. `seen` is told how many it has
@@ -28,24 +30,19 @@ impl Repository {
     pub fn inspect(&self, head: CommitId, mut seen: impl FnMut(u64)) -> Result<Inspection> {
         let repository = self.open()?;
         let mut found = Inspection::default();
-        let mut known = HashSet::from([head.0]);
-        let mut next = vec![(head.0, Kind::Commit)];
-        while let Some((id, kind)) = next.pop() {
-            if found.wrong.len() >= WRONG_MAX {
-                break;
-            }
+        reach(&repository, head.0, |id, kind, read| {
             found.objects += 1;
-            if found.objects.is_multiple_of(1024) {
+            found.commits += u64::from(kind == Kind::Commit && read.is_ok());
+            if found.objects.is_multiple_of(TOLD_EVERY) {
                 seen(found.objects);
             }
-            match read(&repository, id, kind) {
-                Ok(reached) => {
-                    found.commits += u64::from(kind == Kind::Commit);
-                    next.extend(reached.into_iter().filter(|(id, _)| known.insert(*id)));
-                }
-                Err(error) => found.wrong.push(format!("{kind} {id}: {error}")),
+            if let Err(error) = read {
+                found.wrong.push(format!("{kind} {id}: {error}"));
             }
-        }
+            if found.wrong.len() < WRONG_MAX { Ok(()) } else { Err(Error::corrupt("repository", "much is wrong")) }
+        })
+        // So much is wrong that the rest was not looked at.
+        .or_else(|error| if found.wrong.is_empty() { Err(error) } else { Ok(()) })?;
         Ok(found)
     }
 
@@ -62,6 +59,28 @@ impl Repository {
         }
         Ok(false)
     }
+}
+
+/// Comes by every object that a commit reaches, once each, and says whether it could be read and is what its name says.
+/// Ends where it is told to by an error.
+pub(super) fn reach(
+    repository: &gix::Repository,
+    head: ObjectId,
+    mut comes_by: impl FnMut(ObjectId, Kind, Result<()>) -> Result<()>,
+) -> Result<()> {
+    let mut known = HashSet::from([head]);
+    let mut next = vec![(head, Kind::Commit)];
+    while let Some((id, kind)) = next.pop() {
+        let read = read(repository, id, kind);
+        let reached = read.map(|reached| next.extend(reached.into_iter().filter(|(id, _)| known.insert(*id))));
+        comes_by(id, kind, reached)?;
+    }
+    Ok(())
+}
+
+/// Whether a name in a directory is one that git would put into a working copy.
+fn is_harmless(name: &[u8]) -> bool {
+    !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/') && !name.eq_ignore_ascii_case(b".git")
 }
 
 /// What an object that must be of a kind refers to. Fails where it is not there, or is not what its id says.
@@ -86,6 +105,9 @@ fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(O
         Kind::Tree => {
             let tree = object.try_into_tree().map_err(Error::git("read a directory"))?;
             let decoded = tree.decode().map_err(Error::git("read a directory"))?;
+            if let Some(entry) = decoded.entries.iter().find(|entry| !is_harmless(entry.filename)) {
+                return Err(corrupt(&format!("has an entry named {:?}", entry.filename)));
+            }
             let entries = decoded.entries.iter().filter(|entry| !entry.mode.is_commit());
             Ok(entries
                 .map(|entry| (entry.oid.to_owned(), if entry.mode.is_tree() { Kind::Tree } else { Kind::Blob }))

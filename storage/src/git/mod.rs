@@ -3,17 +3,19 @@
 //! [`repository`] opens, reads and compares; [`writer`] makes commits, one at a time per namespace, and keeps the
 //! directories that it has seen so that the cost of a commit does not grow with the number of memories; [`pack`] is the
 //! file that a commit's objects go into; [`consolidate`] folds many small packs into few larger ones; [`inspect`]
-//! audits what a commit reaches.
+//! audits what a commit reaches; [`bundle`] is a whole history in one file.
 //!
 //! A commit is durable when [`Writer::commit`] returns: pack, index, their directory and the branch are synced in that
 //! order, so that a loss of power leaves either the old head or the new one, whole.
 
+mod bundle;
 mod consolidate;
 mod inspect;
 mod pack;
 mod repository;
 mod writer;
 
+pub use bundle::is_bundle;
 pub use inspect::Inspection;
 pub use repository::{Change, CommitId, CommitInfo, Repository};
 pub use writer::{CommitMessage, Edit, Writer};

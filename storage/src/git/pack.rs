@@ -57,10 +57,7 @@ impl PackBuilder {
 
     fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data).map_err(Error::git("hash an object"))?;
-        let mut bytes = entry_header(kind, data.len());
-        let mut encoder = ZlibEncoder::new(&mut bytes, Compression::fast());
-        encoder.write_all(data).and_then(|()| encoder.finish().map(drop)).map_err(Error::git("compress an object"))?;
-        self.entries.push(PackEntry { id, bytes });
+        self.entries.push(PackEntry { id, bytes: packed_entry(kind, data)? });
         Ok(id)
     }
 
@@ -123,6 +120,14 @@ impl PackBuilder {
         index.extend_from_slice(own.as_slice());
         Ok(index)
     }
+}
+
+/// An object as it stands in a pack: kind, size and compressed data.
+pub(super) fn packed_entry(kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = entry_header(kind, data.len());
+    let mut encoder = ZlibEncoder::new(&mut bytes, Compression::fast());
+    encoder.write_all(data).and_then(|()| encoder.finish().map(drop)).map_err(Error::git("compress an object"))?;
+    Ok(bytes)
 }
 
 /// Kind in bits 4 to 6 of the first byte, size in its low 4 bits and then 7 bits a byte.

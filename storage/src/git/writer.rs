@@ -200,6 +200,21 @@ impl Writer {
         moved
     }
 
+    /// Takes over the history of another repository on the same file system, which must go on where this one is.
+    pub fn adopt(&mut self, other: &Repository, head: CommitId) -> Result<()> {
+        let goes_on = self.head.map_or(Ok(true), |now| other.is_ancestor(CommitId(now), head))?;
+        if !goes_on {
+            return Err(Error::invalid("history", "it does not go on where the namespace's own one is"));
+        }
+        if self.head == Some(head.0) {
+            return Ok(());
+        }
+        self.repository.take_packs(other)?;
+        let moved = self.move_branch(head.0);
+        self.reload()?;
+        moved
+    }
+
     /// Forgets what was read and starts from the branch as it is.
     pub fn reload(&mut self) -> Result<()> {
         self.sound = false;

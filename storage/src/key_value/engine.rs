@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options, WriteBatch, WriteOptions};
 
-use super::{Column, power};
+use super::{Column, manifest, power};
 use crate::error::{Error, Result};
 
 /// Write buffer of one column family, 4 MiB: the records are small and an idle server should stay small too.
@@ -104,8 +104,12 @@ impl KeyValueStore {
         let opened = Self::open_log(path, rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
         let store = match opened {
             Err(Error::DamagedRecords(reason)) if power::was_lost(path) => {
-                tracing::warn!(%reason, "the power was lost: the end of the write-ahead log is taken up to where it is whole");
-                Self::open_log(path, rocksdb::DBRecoveryMode::PointInTime)?
+                tracing::warn!(%reason, "the power was lost: logs are taken up to where they are whole");
+                let point_in_time = || Self::open_log(path, rocksdb::DBRecoveryMode::PointInTime);
+                match point_in_time() {
+                    Err(Error::DamagedRecords(_)) if manifest::cut_back(path)? => point_in_time()?,
+                    opened => opened?,
+                }
             }
             opened => opened?,
         };

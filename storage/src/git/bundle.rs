@@ -1,0 +1,143 @@
+//! A whole history in one file: git's bundle, version 2, which `git clone` and `git fetch` take.
+//!
+//! ```text
+//! "# v2 git bundle\n" | "<id> <reference>\n" … | "\n" | a pack
+//! ```
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::inspect::reach;
+use super::pack::{packed_entry, sync_folder};
+use super::repository::{BRANCH, CommitId, Repository};
+use crate::error::{Error, Result};
+
+const SIGNATURE: &str = "# v2 git bundle\n";
+/// An object that takes more than this, unpacked, is refused: no memory is as large.
+const OBJECT_BYTES_MAX: usize = 64 << 20;
+/// References that a bundle may name.
+const REFERENCES_MAX: usize = 10_000;
+
+/// Whether a file begins as a bundle does.
+pub fn is_bundle(file: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(64).read_to_end(&mut begin));
+    read.is_ok() && begin.starts_with(b"# v") && begin.windows(12).any(|part| part == b" git bundle\n")
+}
+
+/// Writes what it passes on into a hash too.
+struct Hashed<W> {
+    inner: W,
+    hasher: gix::hash::Hasher,
+}
+
+impl<W: Write> Hashed<W> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hasher.update(bytes);
+        self.inner.write_all(bytes).map_err(Error::io("write", Path::new("the bundle")))
+    }
+}
+
+impl Repository {
+    /// Writes everything that a commit reaches. `told` is told how many objects of how many are written.
+    pub fn write_bundle(&self, head: CommitId, out: impl Write, mut told: impl FnMut(u64, u64)) -> Result<()> {
+        let repository = self.open()?;
+        let mut objects: Vec<(ObjectId, Kind)> = Vec::new();
+        reach(&repository, head.0, |id, kind, read| read.map(|()| objects.push((id, kind))))?;
+        let count = u32::try_from(objects.len()).map_err(|_| Error::invalid("history", "has too many objects"))?;
+        let mut out = Hashed { inner: out, hasher: gix::hash::hasher(gix::hash::Kind::Sha1) };
+        let head_lines = format!("{SIGNATURE}{head} {BRANCH}\n{head} HEAD\n\n");
+        out.inner.write_all(head_lines.as_bytes()).map_err(Error::io("write", Path::new("the bundle")))?;
+        out.put(b"PACK")?;
+        out.put(&2u32.to_be_bytes())?;
+        out.put(&count.to_be_bytes())?;
+        for (done, (id, kind)) in (1..).zip(objects) {
+            let object = repository.find_object(id).map_err(Error::git("read an object"))?;
+            out.put(&packed_entry(kind, &object.data)?)?;
+            told(done, u64::from(count));
+        }
+        let hash = out.hasher.try_finalize().map_err(Error::git("hash a pack"))?;
+        out.inner.write_all(hash.as_slice()).map_err(Error::io("write", Path::new("the bundle")))?;
+        out.inner.flush().map_err(Error::io("write", Path::new("the bundle")))
+    }
+
+    /// Takes the objects of a bundle into this repository, and returns the commit that its `main`, else its `HEAD`, else
+    /// its only branch is at. No branch is made. What the bundle holds is not trusted: see [`Repository::inspect`].
+    pub fn unbundle(&self, file: &Path) -> Result<CommitId> {
+        let invalid = |reason: &str| Error::invalid("bundle", reason);
+        let open = File::open(file).map_err(Error::io("read", file))?;
+        let mut reader = BufReader::new(open);
+        let line = |reader: &mut BufReader<File>| -> Result<String> {
+            let mut bytes = Vec::new();
+            reader.by_ref().take(4096).read_until(b'\n', &mut bytes).map_err(Error::io("read", file))?;
+            String::from_utf8(bytes).map_err(|_| invalid("its header is no text"))
+        };
+        if line(&mut reader)? != SIGNATURE {
+            return Err(invalid("it is not of version 2; `git bundle create --version=2` makes one"));
+        }
+        let mut references: Vec<(String, ObjectId)> = Vec::new();
+        loop {
+            let text = line(&mut reader)?;
+            match text.trim_end() {
+                "" => break,
+                needs if needs.starts_with('-') => {
+                    return Err(invalid("it needs commits that it does not hold; make it of the whole history"));
+                }
+                names => {
+                    let (id, name) = names.split_once(' ').ok_or_else(|| invalid("its header is cut short"))?;
+                    let id = ObjectId::from_hex(id.as_bytes()).map_err(|_| invalid("its header names no commit"))?;
+                    references.push((name.to_owned(), id));
+                }
+            }
+            if references.len() > REFERENCES_MAX {
+                return Err(invalid("it names too many references"));
+            }
+        }
+        let named = |name: &str| references.iter().find(|(found, _)| found == name).map(|(_, id)| *id);
+        let only = || match references.as_slice() {
+            [(_, id)] => Some(*id),
+            _ => None,
+        };
+        let head = named(BRANCH).or_else(|| named("HEAD")).or_else(only);
+        let head = head.ok_or_else(|| invalid("it names neither main nor HEAD"))?;
+        let options = gix_pack::bundle::write::Options {
+            alloc_limit_bytes: Some(OBJECT_BYTES_MAX),
+            ..gix_pack::bundle::write::Options::default()
+        };
+        let folder = self.pack_folder();
+        gix_pack::Bundle::write_to_directory(
+            &mut reader,
+            Some(&folder),
+            &mut gix::progress::Discard,
+            &AtomicBool::new(false),
+            None::<gix::OdbHandle>,
+            gix::hash::Kind::Sha1,
+            options,
+        )
+        .map_err(|error| Error::invalid("bundle", format!("{error}")))?;
+        Ok(CommitId(head))
+    }
+
+    /// Moves the packs of another repository on the same file system here, for good when this returns.
+    pub(super) fn take_packs(&self, other: &Self) -> Result<()> {
+        let (from, to) = (other.pack_folder(), self.pack_folder());
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&from).map_err(Error::io("list", &from))? {
+            files.push(entry.map_err(Error::io("list", &from))?.path());
+        }
+        // The index makes a pack visible, so it comes last.
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "pack" || extension == "idx"));
+        files.sort_by_key(|file| file.extension().is_some_and(|extension| extension == "idx"));
+        for file in files {
+            File::open(&file).and_then(|open| open.sync_all()).map_err(Error::io("sync", &file))?;
+            let target = to.join(file.file_name().unwrap_or_default());
+            fs::rename(&file, &target).map_err(Error::io("move", &file))?;
+        }
+        sync_folder(&to)
+    }
+}
