@@ -3,7 +3,7 @@
 //! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
 //! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
 //! [`model`] turns text into vectors and memories, [`outgoing`] is how other services are called,
-//! [`server`] serves them, [`cli`] is the command line; [`pets`] is an API apart. Begin with [`server::Server`], which
+//! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`pets`] is an API apart. Begin with [`server::Server`], which
 //! reads as the story of a start and a stop.
 
 pub mod api;
@@ -15,6 +15,7 @@ pub mod eval;
 pub mod gateway;
 pub mod ingest;
 pub mod maintenance;
+pub mod metrics;
 pub mod model;
 pub mod outgoing;
 pub mod pets;

@@ -15,10 +15,10 @@ use crate::support::disk::Disk;
 use crate::support::provider::Provider;
 use crate::support::{Chance, Server, cuebase, git, run, stdout};
 
-/// Kills in an ordinary run of the tests.
-const KILLS: u32 = 44;
+/// Kills in an ordinary run of the tests: every named moment once, and as many random ones.
+const KILLS: u32 = 68;
 /// A data directory lives through so many.
-const KILLS_PER_DIRECTORY: u32 = 22;
+const KILLS_PER_DIRECTORY: u32 = 34;
 /// Writes that a client makes in a round at most.
 const WRITES_PER_CLIENT: u32 = 25;
 /// Namespaces that are written to.

@@ -51,6 +51,8 @@ mod paths;
 mod pets;
 /// Queries, filters and listings out.
 mod retrieve;
+/// Metrics, request ids, the log.
+mod seeing;
 /// Skills.
 mod skills;
 /// The specification's tables, row by row.

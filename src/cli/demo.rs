@@ -88,7 +88,7 @@ fn show(service: &Service) -> anyhow::Result<()> {
         let request = serde_json::to_value(conversation(body)?)?;
         service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()))?;
     }
-    while service.queue.depth() > 0 {
+    while service.queue.levels().waiting > 0 {
         ensure!(began.elapsed() < PATIENCE, "the sample conversation was not ingested within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(2));
     }

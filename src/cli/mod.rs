@@ -54,8 +54,8 @@ struct Common {
     /// Address of the animals API, or off [default: off]
     #[arg(long, global = true, value_name = "ADDR")]
     pets_listen: Option<String>,
-    /// Address of the metrics, or off [default: off; not served by this version]
-    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    /// Address of the metrics, or off [default: off]
+    #[arg(long, global = true, value_name = "ADDR")]
     metrics_listen: Option<String>,
 }
 

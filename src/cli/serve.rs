@@ -11,10 +11,8 @@ use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
 
 /// Serves until SIGINT or SIGTERM.
 pub(super) fn serve(config: Config) -> anyhow::Result<()> {
-    for (key, value, _) in &config.origins {
-        if ["dashboard.listen", "metrics.listen"].contains(key) && value != "off" {
-            tracing::warn!(setting = key, "this version does not serve that listener");
-        }
+    if config.origins.iter().any(|(key, value, _)| *key == "dashboard.listen" && value != "off") {
+        tracing::warn!(setting = "dashboard.listen", "this version does not serve that listener");
     }
     let service = Service::open(config)?;
     service.models.probe()?;
@@ -33,6 +31,9 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
         }
         if let Some(address) = server.pets_address() {
             println!("animals API on http://{address}");
+        }
+        if let Some(address) = server.metrics_address() {
+            println!("metrics on http://{address}/metrics");
         }
         println!("listening on http://{address}");
         server.run(interrupted()).await

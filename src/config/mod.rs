@@ -50,6 +50,8 @@ pub struct Config {
     pub listen: String,
     /// `pets.listen`; none is off.
     pub pets_listen: Option<String>,
+    /// Address of the metrics, where they are told.
+    pub metrics_listen: Option<String>,
     /// `dashboard.origins`.
     pub dashboard_origins: Vec<String>,
     /// `retrieval.concurrency`.
@@ -259,6 +261,7 @@ impl Config {
             data: PathBuf::from(text("data")),
             listen: text("listen"),
             pets_listen: Some(text("pets.listen")).filter(|address| address != "off"),
+            metrics_listen: Some(text("metrics.listen")).filter(|address| address != "off"),
             dashboard_origins: list(&text("dashboard.origins")),
             retrieval_concurrency: positive("retrieval.concurrency", &text("retrieval.concurrency"))?,
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,

@@ -27,7 +27,11 @@ pub const SETTINGS: [Setting; 52] = [
     setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
     setting("dashboard.origins", "", "Browser origins that may call the API (CORS), comma-separated."),
     setting("pets.listen", "off", "Address of the animals API; port 0 takes a free one."),
-    setting("metrics.listen", "off", "Address of the metrics. Not served by this version."),
+    setting(
+        "metrics.listen",
+        "off",
+        "Address of GET /metrics for Prometheus, open to whoever reaches it; port 0 takes a free one.",
+    ),
     setting("retrieval.concurrency", "20", "Retrievals at once; one more is answered 503."),
     setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
     setting("ingestion.workers", "5", "Namespaces written to at once."),

@@ -43,6 +43,17 @@ struct Began {
     newest: Option<Ulid>,
 }
 
+/// How much there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// Messages that wait or are worked on.
+    pub waiting: usize,
+    /// Of them, those that are worked on.
+    pub busy: usize,
+    /// The one that has waited longest.
+    pub oldest: Option<Ulid>,
+}
+
 /// One message to work on; its namespace is busy until [`Queue::finish`] or [`Queue::retry`] is called with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
@@ -130,9 +141,15 @@ impl Queue {
         self.now_ms().saturating_sub(since)
     }
 
-    /// How many messages wait or are worked on.
-    pub fn depth(&self) -> usize {
-        self.state.lock().lanes.values().map(|lane| lane.waiting.len()).sum()
+    /// How much there is to do.
+    pub fn levels(&self) -> Levels {
+        let state = self.state.lock();
+        let lanes = || state.lanes.values();
+        Levels {
+            waiting: lanes().map(|lane| lane.waiting.len()).sum(),
+            busy: lanes().filter(|lane| lane.busy).count(),
+            oldest: lanes().filter_map(|lane| lane.waiting.first().copied()).min(),
+        }
     }
 
     /// Whether the workers are to end.
@@ -184,7 +201,7 @@ mod tests {
         assert_eq!(third.id, Ulid::from(2));
         queue.retry(&third, Duration::ZERO);
         assert_eq!(queue.next().expect("work").id, Ulid::from(2));
-        assert_eq!(queue.depth(), 2);
+        assert_eq!(queue.levels(), Levels { waiting: 2, busy: 2, oldest: Some(Ulid::from(2)) });
         queue.stop();
         assert_eq!(queue.next(), None);
     }

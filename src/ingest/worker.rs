@@ -18,6 +18,7 @@ use super::queue::Assignment;
 use super::skills::{self, SkillDraft};
 use super::vocabulary::{self, TermDraft};
 use super::{direct, extract, files, model_extract};
+use crate::metrics::Ingested;
 use crate::service::namespace::plan::Desk;
 use crate::service::retrieval::{Found, Retrieve};
 use crate::service::{Failure, Outcome, Service};
@@ -122,7 +123,10 @@ fn run(service: &Arc<Service>) {
 fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     // Milliseconds are what the API tells; the file says the same.
     let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
+    let began = Instant::now();
+    let tell = |outcome| service.metrics.ingested(outcome, began.elapsed());
     let outcome = if service.queue.waited_ms(&entry) > RETENTION_MS {
+        tell(Ingested::Dropped);
         tracing::error!(message = %entry.id, "dropped: not processed within 4 days");
         service.store.drop_entry(entry.id).map_err(Failure::from)
     } else {
@@ -131,6 +135,7 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
         caught.unwrap_or_else(|_| Err(Failure::internal("ingestion panicked")))
     };
     let Err(failure) = outcome else {
+        tell(Ingested::Done);
         service.queue.finish(assignment);
         service.promises.keep(&assignment.key, assignment.id);
         if let Ok(namespace) = service.namespaces.lease(&entry.account, &entry.namespace)
@@ -147,6 +152,7 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     }
     if failure.passes() {
         // Nothing is wrong with the message: it waits, however long that takes.
+        tell(Ingested::Waiting);
         tracing::error!(message = %entry.id, error = %failure, "ingestion waits for the disk");
         service.queue.retry(assignment, DISK_BACKOFF);
         return;
@@ -159,6 +165,7 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
         namespace.is_ok_and(|namespace| namespace.is_committed(entry.id))
     };
     let kept = if entry.failures > service.config.ingestion_retries && !committed() {
+        tell(Ingested::Buried);
         let reason = failure.to_string();
         let letter = DeadLetter { entry: entry.clone(), died_at_ms: now.as_millisecond(), reason };
         service.store.bury(&letter).map(|()| {
@@ -166,6 +173,7 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
             service.queue.finish(assignment);
         })
     } else {
+        tell(Ingested::Failed);
         let wait = service.config.ingestion_backoff
             * BACKOFF_GROWTH.saturating_pow((entry.failures - 1).min(BACKOFF_GROWTHS_MAX));
         service.store.note_failure(&entry).map(|()| service.queue.retry(assignment, wait))

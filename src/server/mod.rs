@@ -9,6 +9,7 @@ mod animals;
 mod body;
 mod connections;
 mod descriptors;
+mod metrics;
 mod requests;
 mod sandbox;
 mod stalled;
@@ -37,6 +38,7 @@ pub struct Server {
     listener: TcpListener,
     pets: Option<TcpListener>,
     sandbox: Option<TcpListener>,
+    metrics: Option<TcpListener>,
     api: Arc<Api>,
     workers: Workers,
 }
@@ -47,6 +49,10 @@ impl Server {
         let listener = bind(&service.config.listen, "--listen").await?;
         let pets = match &service.config.pets_listen {
             Some(address) => Some(bind(address, "--pets-listen").await?),
+            None => None,
+        };
+        let metrics = match &service.config.metrics_listen {
+            Some(address) => Some(bind(address, "--metrics-listen").await?),
             None => None,
         };
         let sandbox = match service.billing.sandbox() {
@@ -60,7 +66,7 @@ impl Server {
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
         let api =
             Arc::new(Api::new(Arc::clone(&service), gateway, Budget::new(service.config.server.body_memory_mib))?);
-        Ok(Self { listener, pets, sandbox, api, workers: Workers::start(&service)? })
+        Ok(Self { listener, pets, sandbox, metrics, api, workers: Workers::start(&service)? })
     }
 
     /// Where it listens.
@@ -73,6 +79,11 @@ impl Server {
         self.pets.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
+    /// Where the metrics are told, if they are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
     /// The gate, so that a revocation on the command line takes effect here at once.
     pub fn gateway(&self) -> Arc<Gateway> {
         Arc::clone(&self.api.gateway)
@@ -81,7 +92,7 @@ impl Server {
     /// Serves until `stop` completes, then drains: open requests finish, workers finish the message at hand, and what
     /// was buffered is synced.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
-        let Self { listener, pets, sandbox, api, workers } = self;
+        let Self { listener, pets, sandbox, metrics, api, workers } = self;
         let service = Arc::clone(&api.service);
         let cors = cors(&service.config.dashboard_origins)?;
         let mut settings = service.config.server.clone();
@@ -100,6 +111,12 @@ impl Server {
             let connections = Connections::new(settings);
             let service = Arc::clone(&service);
             let answer = move |request, activity| sandbox::answer(Arc::clone(&service), request, activity);
+            open.spawn(connections.serve(listener, halted.clone(), answer));
+        }
+        if let Some(listener) = metrics {
+            let connections = Connections::new(settings);
+            let service = Arc::clone(&service);
+            let answer = move |request, activity| metrics::answer(Arc::clone(&service), request, activity);
             open.spawn(connections.serve(listener, halted.clone(), answer));
         }
         let answer = move |request: Request<hyper::body::Incoming>, activity| {

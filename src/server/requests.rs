@@ -1,13 +1,16 @@
 //! The path of a request: gateway, router, body, handler, reply.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming as IncomingBody;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
 use tokio::sync::{Semaphore, oneshot};
+use tracing::Instrument;
+use ulid::Ulid;
 
 use super::body::Budget;
 use super::connections::Activity;
@@ -18,6 +21,11 @@ use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Place, Reply, 
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::{Failure, Outcome, Service};
+
+/// The header that names a request, in the answer and, where the client chose the name, in the question.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longer names are not taken over from a client.
+const REQUEST_ID_BYTES_MAX: usize = 128;
 
 /// What answers the API's requests.
 pub(super) struct Api {
@@ -45,7 +53,20 @@ impl Api {
         request: Request<IncomingBody>,
         activity: Arc<Activity>,
     ) -> Response<Full<Bytes>> {
-        respond(self.reply(request, &activity).await.unwrap_or_else(|refused| refused))
+        let (began, service) = (Instant::now(), Arc::clone(&self.service));
+        let id = request_id(request.headers());
+        let route = self.router.find(request.method(), request.uri().path());
+        let (method, path) = route.map_or(("", ""), |(route, _)| (route.method.as_str(), route.path));
+        // What is logged on the way to the answer carries the id, and nothing of what was sent.
+        let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method, route = path);
+        let replied = self.reply(request, &activity).instrument(span.clone()).await;
+        let mut response = respond(replied.unwrap_or_else(|refused| refused));
+        response.headers_mut().insert(REQUEST_ID, id);
+        let took = began.elapsed();
+        let status = response.status().as_u16();
+        service.metrics.answered(method, path, status, took);
+        span.in_scope(|| tracing::debug!(status, ?took, "answered"));
+        response
     }
 
     async fn reply(self: Arc<Self>, request: Request<IncomingBody>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
@@ -104,6 +125,8 @@ impl Api {
         place: Arc<Place>,
         work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
     ) -> Result<Outcome<Reply>, Reply> {
+        let span = tracing::Span::current();
+        let work = move || span.in_scope(work);
         let panicked = || Failure::internal(format!("the handler of {} {} panicked", route.method, route.path));
         if route.lane == Lane::Ordinary {
             let outcome = tokio::task::spawn_blocking(work).await;
@@ -157,6 +180,17 @@ fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> 
     let reply = handler(call)?;
     permit.into_iter().for_each(Permit::charge);
     Ok(reply)
+}
+
+/// The client's own name for a request, where it is plain, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    let own = headers.get(REQUEST_ID).filter(|value| {
+        let bytes = value.as_bytes();
+        (1..=REQUEST_ID_BYTES_MAX).contains(&bytes.len()) && bytes.iter().copied().all(plain)
+    });
+    let fresh = || HeaderValue::from_str(&Ulid::generate().to_string()).unwrap_or(HeaderValue::from_static("none"));
+    own.cloned().unwrap_or_else(fresh)
 }
 
 /// How this request's failures look.

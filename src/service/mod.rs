@@ -38,6 +38,7 @@ use crate::config::Config;
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
 use crate::maintenance::backup::restoring;
+use crate::metrics::Metrics;
 use crate::model::Models;
 use backlog::Backlog;
 use media::MediaStore;
@@ -69,6 +70,8 @@ pub struct Service {
     /// Where searches run: as many at once as there are cores.
     pub(crate) searchers: rayon::ThreadPool,
     pub(crate) media: MediaStore,
+    /// What is counted of all this.
+    pub metrics: Metrics,
     /// Held around reading and changing a conversation; taken before `ids`.
     conversations: Mutex<()>,
     /// Held around fingerprint look-up and enqueue; also gives out ids in order.
@@ -109,6 +112,7 @@ impl Service {
             backlog,
             searchers,
             media,
+            metrics: Metrics::default(),
             conversations: Mutex::new(()),
             ids: Mutex::new(newest),
             store,

@@ -179,6 +179,11 @@ impl Namespaces {
         Ok(Lease { namespace, cold, _slot: slot })
     }
 
+    /// How many are open.
+    pub fn open_count(&self) -> usize {
+        self.open.lock().len()
+    }
+
     /// Does something while nobody writes to a namespace, whether it is open or not. What is written by a push from
     /// outside is not held back.
     pub fn while_still<T>(&self, account: &str, name: &str, act: impl FnOnce() -> T) -> T {

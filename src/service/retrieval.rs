@@ -150,6 +150,9 @@ impl Service {
     /// Retrieves from a namespace that the caller may read.
     pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Retrieved> {
         let found = self.find(account, namespace, request)?;
+        if request.query.is_some() {
+            self.metrics.retrieved(found.vector, found.lexical, found.graph);
+        }
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
         Ok(Retrieved {
             hits: found.views(request.full)?,

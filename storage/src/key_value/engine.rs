@@ -32,6 +32,17 @@ pub enum Durability {
     Buffered,
 }
 
+/// How much a database takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Levels {
+    /// Its sorted files.
+    pub disk_bytes: u64,
+    /// What is not in them yet.
+    pub memory_bytes: u64,
+    /// Column families that wait to be merged.
+    pub compactions_pending: u64,
+}
+
 /// Changes that take effect together or not at all.
 #[derive(Default)]
 pub struct Batch {
@@ -253,6 +264,20 @@ impl KeyValueStore {
             entry(&key, &value);
         }
         Ok(())
+    }
+
+    /// How much the database takes.
+    pub fn levels(&self) -> Levels {
+        let db = self.db.read();
+        let sum = |property: &str| {
+            let of = |column: Column| db.property_int_value_cf(family(&db, column).ok()?, property).ok().flatten();
+            Column::ALL.into_iter().filter_map(of).sum()
+        };
+        Levels {
+            disk_bytes: sum("rocksdb.total-sst-files-size"),
+            memory_bytes: sum("rocksdb.cur-size-all-mem-tables"),
+            compactions_pending: sum("rocksdb.compaction-pending"),
+        }
     }
 
     /// Makes every buffered write durable.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability, KeyValueStore};
+use crate::key_value::{Batch, Column, Durability, KeyValueStore, Levels};
 
 mod accounts;
 mod animals;
@@ -79,6 +79,11 @@ impl Store {
         batch.put(Column::Meta, name, key.clone());
         self.kv.write(batch, Durability::Synced)?;
         Ok(key)
+    }
+
+    /// How much the database takes.
+    pub fn levels(&self) -> Levels {
+        self.kv.levels()
     }
 
     /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system.

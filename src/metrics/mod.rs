@@ -1,0 +1,125 @@
+//! What can be seen of a running service, as Prometheus reads it.
+//!
+//! What happens is counted where it happens ([`Metrics::answered`], [`Metrics::retrieved`], [`Metrics::ingested`]); what
+//! is at a moment is read when somebody asks ([`Metrics::text`]). Nothing that a client sent is ever a label.
+
+mod levels;
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use self::levels::Levels;
+use crate::service::{Outcome, Service};
+
+/// The first bucket of a histogram of times ends here, seconds; each further one at twice that.
+const SHORTEST_SECONDS: f64 = 0.000_25;
+/// So many buckets, up to about a minute.
+const BUCKETS: u16 = 18;
+
+/// Everything that is counted.
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Histogram>,
+    parts: Family<PartLabels, Histogram>,
+    ingestion: Histogram,
+    writes: Family<WriteLabels, Counter>,
+    levels: Levels,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    /// As in the route table, never as it was sent.
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabels {
+    outcome: &'static str,
+}
+
+/// What became of a try to ingest a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ingested {
+    /// It is there.
+    Done,
+    /// It failed and is tried again.
+    Failed,
+    /// It waits for the disk.
+    Waiting,
+    /// It is a dead letter.
+    Buried,
+    /// It had waited too long.
+    Dropped,
+}
+
+fn times() -> Histogram {
+    Histogram::new(exponential_buckets(SHORTEST_SECONDS, 2.0, BUCKETS))
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("cuebase");
+        let requests = Family::<RequestLabels, Histogram>::new_with_constructor(times);
+        let parts = Family::<PartLabels, Histogram>::new_with_constructor(times);
+        let ingestion = times();
+        let writes = Family::<WriteLabels, Counter>::default();
+        registry.register("request_seconds", "Time from a whole request to its answer, by route", requests.clone());
+        registry.register(
+            "retrieval_seconds",
+            "Time in a part of a retrieval: vector (embedding and cues), lexical, graph (expansion and ranking)",
+            parts.clone(),
+        );
+        registry.register("ingestion_seconds", "Time in one try to ingest a write", ingestion.clone());
+        registry.register("ingested", "Tries to ingest a write, by what became of them", writes.clone());
+        let levels = Levels::new(&mut registry);
+        Self { registry, requests, parts, ingestion, writes, levels }
+    }
+}
+
+impl Metrics {
+    /// A request was answered.
+    pub fn answered(&self, method: &'static str, route: &'static str, status: u16, took: Duration) {
+        self.requests.get_or_create(&RequestLabels { method, route, status }).observe(took.as_secs_f64());
+    }
+
+    /// A query was answered; the times of its parts.
+    pub fn retrieved(&self, vector: Duration, lexical: Duration, graph: Duration) {
+        for (part, took) in [("vector", vector), ("lexical", lexical), ("graph", graph)] {
+            self.parts.get_or_create(&PartLabels { part }).observe(took.as_secs_f64());
+        }
+    }
+
+    /// A write was tried.
+    pub fn ingested(&self, outcome: Ingested, took: Duration) {
+        let outcome = match outcome {
+            Ingested::Done => "done",
+            Ingested::Failed => "failed",
+            Ingested::Waiting => "waiting",
+            Ingested::Buried => "buried",
+            Ingested::Dropped => "dropped",
+        };
+        self.ingestion.observe(took.as_secs_f64());
+        self.writes.get_or_create(&WriteLabels { outcome }).inc();
+    }
+
+    /// Everything in the text format that Prometheus reads (OpenMetrics 1.0).
+    pub fn text(&self, service: &Service) -> Outcome<String> {
+        self.levels.read(service)?;
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)
+            .map_err(crate::service::Failure::internal)?;
+        Ok(text)
+    }
+}

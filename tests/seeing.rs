@@ -1,0 +1,106 @@
+//! Seeing inside: metrics, request ids, what the log says and what it never says.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::{Server, fresh, git, stdout, wait_for};
+
+/// A server that tells its metrics, and where it does.
+fn observed(data: &Path) -> (Server, String) {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let address = format!("127.0.0.1:{port}");
+    (Server::start_with(data, &["--metrics-listen", &address]), format!("http://{address}/metrics"))
+}
+
+fn metrics(url: &str) -> String {
+    let response = reqwest::blocking::get(url).expect("answers");
+    assert_eq!(response.status().as_u16(), 200);
+    response.text().expect("text")
+}
+
+/// The value of the first sample whose line begins with a text.
+fn sample(text: &str, begin: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin} in {text}"));
+    line.rsplit(' ').next().expect("a value").parse().expect("a number")
+}
+
+#[test]
+fn metrics_tell_what_happened_on_an_address_of_their_own() {
+    let (_folder, data) = fresh();
+    let (server, url) = observed(&data);
+    server.remember("default", &["The observatory opens at dusk"]);
+    server.settle("default");
+    server.retrieve("default", "q=observatory");
+    assert_eq!(server.get("/v1/nothing-here").status, 404);
+    let text = metrics(&url);
+    assert!(
+        sample(&text, "cuebase_request_seconds_count{method=\"GET\",route=\"/v1/retrieve\",status=\"200\"}") >= 2.0
+    );
+    assert!(sample(&text, "cuebase_request_seconds_count{method=\"\",route=\"\",status=\"404\"}") >= 1.0);
+    assert!(sample(&text, "cuebase_retrieval_seconds_count{part=\"lexical\"}") >= 2.0);
+    assert!(sample(&text, "cuebase_ingested_total{outcome=\"done\"}") >= 2.0);
+    assert_eq!(sample(&text, "cuebase_queue_messages "), 0.0);
+    assert_eq!(sample(&text, "cuebase_dead_letters "), 0.0);
+    assert_eq!(sample(&text, "cuebase_namespaces_open "), 1.0);
+    assert!(sample(&text, "cuebase_resident_bytes ") > 1e7 && sample(&text, "cuebase_open_files ") > 5.0);
+    assert!(text.ends_with("# EOF\n"));
+    // Nothing that was sent, no account, no namespace is in them; and the API does not show them.
+    for secret in ["observatory", "dusk", server.key.as_str(), "nothing-here"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert_eq!(server.get("/metrics").status, 404);
+    let elsewhere = url.replace("/metrics", "/v1/whoami");
+    assert_eq!(reqwest::blocking::get(elsewhere).expect("answers").status().as_u16(), 404);
+}
+
+#[test]
+fn a_queue_that_stands_still_is_seen() {
+    let (_folder, data) = fresh();
+    let (server, url) = observed(&data);
+    server.settle("default");
+    // Somebody holds the branch, as a push does, so that nothing is committed for a while.
+    let lock = server.repository("default").join("refs/heads/main.lock");
+    std::fs::write(&lock, "").expect("writes");
+    server.remember("default", &["The ferryman waits at the jetty"]);
+    wait_for("the queue to show", || sample(&metrics(&url), "cuebase_queue_messages ") >= 1.0);
+    wait_for("failures to show", || metrics(&url).contains("cuebase_ingested_total{outcome=\"failed\"}"));
+    std::fs::remove_file(&lock).expect("removes");
+    server.settle("default");
+    assert_eq!(sample(&metrics(&url), "cuebase_queue_messages "), 0.0);
+    git(&server.repository("default"), &["fsck", "--strict"]);
+}
+
+#[test]
+fn a_request_has_an_id_that_the_log_repeats_and_the_log_has_no_content() {
+    let (_folder, data) = fresh();
+    let file = data.with_extension("toml");
+    std::fs::write(&file, "log = \"cuebase=debug\"\n").expect("writes");
+    let server = Server::start_with(&data, &["--config", file.to_str().expect("a path")]);
+    let header = |answer: &crate::support::Answer| {
+        let after = answer.headers.split("\"x-request-id\": \"").nth(1).expect("an id").to_owned();
+        after.split('"').next().expect("an end").to_owned()
+    };
+    let (first, second) = (server.get("/v1/whoami"), server.get("/v1/whoami"));
+    assert!(header(&first).len() == 26 && header(&first) != header(&second));
+    server.remember("default", &["The alembic distils quince brandy"]);
+    server.settle("default");
+    let asked = server.retrieve("default", "q=quince+brandy");
+    assert!(asked.contents()[0].contains("alembic"));
+    wait_for("the log", || server.log().contains(&header(&asked)));
+
+    let own = |id: &str| {
+        let request = reqwest::blocking::Client::new().get(format!("{}/health", server.url)).header("x-request-id", id);
+        let response = request.send().expect("answers");
+        response.headers()["x-request-id"].to_str().expect("text").to_owned()
+    };
+    assert_eq!(own("trace-7:a.b"), "trace-7:a.b");
+    assert_ne!(own("two words"), "two words");
+    assert_ne!(own(&"x".repeat(200)), "x".repeat(200));
+    server.post("/v1/memories", &json!({"messages": [{"role": "user", "content": 7}]}));
+    stdout(&data, &["keys", "list"]);
+    let log = server.log();
+    for content in ["alembic", "quince", "brandy", server.key.as_str()] {
+        assert!(!log.contains(content), "{content} is in the log: {log}");
+    }
+}
