@@ -33,6 +33,8 @@ mod isolation;
 mod issuer;
 /// Backups, restoring them, and the doctor.
 mod keeping;
+/// More than can be done at once, and stops in the midst of it.
+mod limits;
 /// Uploaded files.
 mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.

@@ -16,7 +16,6 @@ impl Bar {
     }
 
     /// Moves on.
-    #[expect(clippy::needless_pass_by_value, reason = "as it is handed on")]
     pub(super) fn show(&self, progress: Progress) {
         self.0.set_length(progress.all.max(progress.done));
         self.0.set_position(progress.done);

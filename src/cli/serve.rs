@@ -16,7 +16,8 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
     }
     let service = Service::open(config)?;
     service.models.probe()?;
-    runtime()?.block_on(async {
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;
         let address = server.address()?;
@@ -37,7 +38,10 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
         }
         println!("listening on http://{address}");
         server.run(interrupted()).await
-    })
+    });
+    // Whatever still runs was given its time.
+    runtime.shutdown_background();
+    served
 }
 
 /// An account-wide key of the default account.

@@ -89,6 +89,10 @@ pub struct Config {
 pub struct ServerSettings {
     /// Open connections.
     pub connections: usize,
+    /// Requests worked on at once, beside retrievals.
+    pub requests: usize,
+    /// A stop takes no longer.
+    pub shutdown: Duration,
     /// Where clients reach the API.
     pub public_url: Option<String>,
     /// Until a head has arrived.
@@ -273,6 +277,8 @@ impl Config {
             server: ServerSettings {
                 connections: positive("server.connections", &text("server.connections"))?,
                 public_url: optional("server.public_url").map(|url| url.trim_end_matches('/').to_owned()),
+                requests: positive("server.requests", &text("server.requests"))?,
+                shutdown: milliseconds("server.shutdown_ms")?,
                 header_timeout: milliseconds("server.header_timeout_ms")?,
                 body_timeout: milliseconds("server.body_timeout_ms")?,
                 body_memory_mib: positive("server.body_memory_mib", &text("server.body_memory_mib"))?,

@@ -21,7 +21,7 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 52] = [
+pub const SETTINGS: [Setting; 54] = [
     setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
     setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
@@ -49,6 +49,12 @@ pub const SETTINGS: [Setting; 52] = [
     setting("model.timeout_ms", "60000", "A call to a hosted model may take so long, tries again included."),
     setting("model.concurrency", "8", "Calls to a hosted model at once."),
     setting("server.connections", "1024", "Open connections; at the cap the longest wait makes room for a new one."),
+    setting("server.requests", "256", "Requests worked on at once beside retrievals; one more is answered 503."),
+    setting(
+        "server.shutdown_ms",
+        "30000",
+        "A stop takes no longer than this; what is accepted goes on at the next start.",
+    ),
     setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
     setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),
     setting("server.body_timeout_ms", "60000", "A request's body must have arrived within this."),

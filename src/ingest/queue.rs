@@ -63,14 +63,18 @@ pub struct Assignment {
     pub id: Ulid,
 }
 
+impl Default for Queue {
+    fn default() -> Self {
+        let began = Began { at: Instant::now(), at_ms: Timestamp::now().as_millisecond(), newest: None };
+        Self { state: Mutex::default(), changed: Condvar::default(), began }
+    }
+}
+
 impl Queue {
-    /// A queue of what the store holds.
-    pub fn new(entries: &[QueueEntry]) -> Self {
-        let newest = entries.iter().map(|entry| entry.id).max();
-        let began = Began { at: Instant::now(), at_ms: Timestamp::now().as_millisecond(), newest };
-        let queue = Self { state: Mutex::default(), changed: Condvar::default(), began };
-        entries.iter().for_each(|entry| queue.add(entry));
-        queue
+    /// Adds a write that an earlier process accepted.
+    pub fn take_over(&mut self, entry: &QueueEntry) {
+        self.began.newest = self.began.newest.max(Some(entry.id));
+        self.add(entry);
     }
 
     /// Adds an accepted write.
@@ -184,7 +188,8 @@ mod tests {
     fn what_was_accepted_since_the_start_has_waited_no_longer_than_that() {
         let now_ms = Timestamp::now().as_millisecond();
         let old = QueueEntry { accepted_at_ms: now_ms - 1_000_000, ..entry(1, "x") };
-        let queue = Queue::new(std::slice::from_ref(&old));
+        let mut queue = Queue::default();
+        queue.take_over(&old);
         assert!((1_000_000..1_060_000).contains(&queue.waited_ms(&old)));
         // Accepted by a clock that was set back by far.
         assert!(queue.waited_ms(&entry(2, "x")) < 60_000);
@@ -192,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_namespace_is_served_in_order_and_others_meanwhile() {
-        let queue = Queue::new(&[entry(1, "x"), entry(2, "x"), entry(3, "y")]);
+        let queue = Queue::default();
+        [entry(1, "x"), entry(2, "x"), entry(3, "y")].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
         let second = queue.next().expect("work");
         assert_eq!((first.id, second.id), (Ulid::from(1), Ulid::from(3)));

@@ -75,9 +75,13 @@ fn records(service: &Service) -> Finding {
 }
 
 fn queue(service: &Service) -> Outcome<Finding> {
-    let (waiting, dead) = (service.store.queue_entries()?, service.store.dead_letters()?.len());
-    let mut says = format!("{} writes wait, {dead} dead letters", waiting.len());
-    let retried = waiting.iter().filter(|entry| entry.failures > 0).count();
+    let (mut waiting, mut retried) = (0u64, 0u64);
+    service.store.each_queue_entry(|entry| {
+        waiting += 1;
+        retried += u64::from(entry.failures > 0);
+    })?;
+    let dead = service.store.dead_letters()?.len();
+    let mut says = format!("{waiting} writes wait, {dead} dead letters");
     if retried > 0 {
         says.push_str(&format!(", {retried} of those that wait failed before"));
     }

@@ -138,9 +138,16 @@ impl Server {
         stop.await;
         // Nobody listening to this is nobody left to stop.
         let _ = halt.send(true);
-        while open.join_next().await.is_some() {}
         let kept = Arc::clone(&service);
-        tokio::task::spawn_blocking(move || workers.drain()).await?;
+        let drained = async move {
+            while open.join_next().await.is_some() {}
+            tokio::task::spawn_blocking(move || workers.drain()).await
+        };
+        match tokio::time::timeout(service.config.server.shutdown, drained).await {
+            Ok(drained) => drained?,
+            // Nothing is lost by it: what was accepted is durable.
+            Err(_) => tracing::warn!("some work did not end in time; what was accepted goes on at the next start"),
+        }
         Ok(kept.store.sync()?)
     }
 }

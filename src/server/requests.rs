@@ -34,6 +34,7 @@ pub(super) struct Api {
     router: Router,
     pub(super) bodies: Budget,
     retrievals: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
 }
 
 impl Api {
@@ -42,6 +43,7 @@ impl Api {
             router: Router::new()?,
             bodies,
             retrievals: Arc::new(Semaphore::new(service.config.retrieval_concurrency)),
+            requests: Arc::new(Semaphore::new(service.config.server.requests)),
             service,
             gateway,
         })
@@ -129,6 +131,16 @@ impl Api {
         let work = move || span.in_scope(work);
         let panicked = || Failure::internal(format!("the handler of {} {} panicked", route.method, route.path));
         if route.lane == Lane::Ordinary {
+            // What is taken in is answered soon; the rest is told to come back rather than to wait in a growing line.
+            // What needs no credential is cheap, and health must be told above all when there is much to do.
+            let permit = match route.access {
+                Access::Open => None,
+                _ => Some(Arc::clone(&self.requests).try_acquire_owned().map_err(|_| error::unavailable())?),
+            };
+            let work = move || {
+                let _permit = permit;
+                work()
+            };
             let outcome = tokio::task::spawn_blocking(work).await;
             return Ok(outcome.unwrap_or_else(|_| Err(panicked())));
         }

@@ -100,13 +100,17 @@ impl Service {
         let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&models), Arc::clone(&backlog));
         namespaces.finish_deletions()?;
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
-        let entries = store.queue_entries()?;
+        let (mut queue, promises) = (Queue::default(), Promises::default());
+        store.each_queue_entry(|entry| {
+            promises.note(&entry);
+            queue.take_over(&entry);
+        })?;
         let service = Self {
             billing: Billing::open(&config, &store)?,
             config,
             namespaces,
-            queue: Queue::new(&entries),
-            promises: Promises::of(&entries),
+            queue,
+            promises,
             issuer,
             models,
             backlog,

@@ -35,13 +35,6 @@ struct Promise {
 }
 
 impl Promises {
-    /// The promises of what is queued.
-    pub fn of(entries: &[QueueEntry]) -> Self {
-        let promises = Self::default();
-        entries.iter().for_each(|entry| promises.note(entry));
-        promises
-    }
-
     /// Notes what a write promises, before anybody can be done with it.
     pub fn note(&self, entry: &QueueEntry) {
         let QueuedWork::Skills { request } = &entry.work else { return };

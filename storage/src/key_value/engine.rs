@@ -223,9 +223,9 @@ impl KeyValueStore {
     }
 
     /// Applies a batch atomically. One that failed may be there all the same, in whole.
-    pub fn write(&self, batch: Batch, durability: Durability) -> Result<()> {
-        match self.write_once(&batch, durability) {
-            Err(Error::EngineIo(_)) if self.reopen() => self.write_once(&batch, durability),
+    pub fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
+        match self.write_once(batch, durability) {
+            Err(Error::EngineIo(_)) if self.reopen() => self.write_once(batch, durability),
             written => written,
         }
     }
@@ -325,7 +325,7 @@ mod tests {
         for name in ["a\0one", "a\0two", "a\0three", "b\0one"] {
             batch.put(Column::Namespaces, name, name);
         }
-        store.write(batch, Durability::Buffered).expect("writes");
+        store.write(&batch, Durability::Buffered).expect("writes");
         let names = |after: Option<&[u8]>, limit| {
             let entries = store.scan(Column::Namespaces, b"a\0", after, limit).expect("scans");
             entries.into_iter().map(|(key, _)| String::from_utf8_lossy(&key[2..]).into_owned()).collect::<Vec<_>>()
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(names(None, 1), ["one"]);
         let mut batch = Batch::new();
         batch.delete_below(Column::Namespaces, b"a\0".to_vec()).put(Column::Namespaces, "a\0four", "");
-        store.write(batch, Durability::Buffered).expect("writes");
+        store.write(&batch, Durability::Buffered).expect("writes");
         assert_eq!(names(None, 9), ["four"]);
         assert!(store.get(Column::Namespaces, b"b\0one").expect("reads").is_some());
     }

@@ -92,7 +92,7 @@ mod tests {
             let store = KeyValueStore::open(folder.path()).expect("opens");
             let mut batch = Batch::new();
             batch.put(Column::Meta, vec![round], vec![round]);
-            store.write(batch, Durability::Synced).expect("writes");
+            store.write(&batch, Durability::Synced).expect("writes");
         }
         assert!(!cut_back(folder.path()).expect("reads"));
         let name = fs::read_to_string(folder.path().join("CURRENT")).expect("reads");

@@ -28,7 +28,7 @@ impl Store {
     pub fn put_account(&self, record: &AccountRecord) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Accounts, record.account.as_bytes(), encode(record)?);
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// Every account, by id.

@@ -51,7 +51,7 @@ impl Store {
         let animal = AnimalRecord { id: newest.map_or(1, |newest| newest.id + 1), ..animal };
         let mut batch = Batch::new();
         batch.put(Column::Animals, below(&[account, environment], &animal.id.to_be_bytes()), encode(&animal)?);
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(animal)
     }
 }

@@ -40,7 +40,7 @@ impl Store {
         let mut batch = Batch::new();
         batch.put(Column::Keys, record.id.as_bytes(), encode(record)?);
         batch.put(Column::KeysByAccount, joined(&record.account, &record.id), "");
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// An account's keys, oldest first.

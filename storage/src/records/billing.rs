@@ -88,7 +88,7 @@ impl Store {
         if let Some((id, at_ms)) = change.notification {
             batch.put(Column::Notifications, id.as_bytes(), encode(&at_ms)?);
         }
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// An account's newest transactions, newest first.
@@ -112,7 +112,7 @@ impl Store {
     pub fn mirrored(&self, account: &str, id: Ulid) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete(Column::Outbox, below(&[account], &id.to_bytes()));
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// A payment that was started here.
@@ -136,7 +136,7 @@ impl Store {
                 gone += 1;
             }
         }
-        self.kv.write(batch, Durability::Buffered)?;
+        self.kv.write(&batch, Durability::Buffered)?;
         Ok(gone)
     }
 
@@ -150,6 +150,6 @@ impl Store {
     pub fn put_sandbox<T: Serialize>(&self, key: &str, record: &T) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Sandbox, key.as_bytes(), encode(record)?);
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 }

@@ -102,7 +102,7 @@ impl Store {
             batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
             used.map_or(Ok(()), |used| usage::put(&mut batch, used))?;
         }
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// A message of a conversation.
@@ -121,7 +121,7 @@ impl Store {
     pub fn delete_conversation(&self, record: &ConversationRecord) -> Result<()> {
         let mut batch = Batch::new();
         self.drop_conversation(&mut batch, &record.account, &record.namespace, &record.id.to_bytes())?;
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// Removes a namespace's conversations, in a batch.

@@ -39,7 +39,7 @@ impl Store {
         let mut batch = Batch::new();
         batch.put(Column::Media, record.id.to_bytes(), encode(record)?);
         batch.put(Column::MediaByNamespace, below(&[&record.account, &record.namespace], &record.id.to_bytes()), "");
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// The ids of a namespace's files.

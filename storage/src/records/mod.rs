@@ -56,7 +56,7 @@ impl Store {
             None => {
                 let mut batch = Batch::new();
                 batch.put(Column::Meta, "format", DATA_FORMAT.to_le_bytes());
-                store.kv.write(batch, Durability::Synced)?;
+                store.kv.write(&batch, Durability::Synced)?;
             }
             Some(bytes) => {
                 let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not four bytes"))?;
@@ -77,7 +77,7 @@ impl Store {
         let key = mint();
         let mut batch = Batch::new();
         batch.put(Column::Meta, name, key.clone());
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(key)
     }
 

@@ -46,6 +46,6 @@ impl Store {
     pub fn put_model(&self, identity: &str, record: &ModelRecord) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Models, identity, encode(record)?);
-        self.kv.write(batch, Durability::Buffered)
+        self.kv.write(&batch, Durability::Buffered)
     }
 }

@@ -38,7 +38,7 @@ impl Store {
     pub fn put_namespace(&self, record: &NamespaceRecord, durability: Durability) -> Result<()> {
         let mut batch = Batch::new();
         put(&mut batch, record)?;
-        self.kv.write(batch, durability)
+        self.kv.write(&batch, durability)
     }
 
     /// Up to `limit` namespaces of an account, by name, after the given one.
@@ -59,11 +59,11 @@ impl Store {
         let mut batch = Batch::new();
         batch.delete(Column::Namespaces, key.clone());
         batch.put(Column::Deletions, key, "");
-        for entry in self.queue_entries()? {
+        self.each_queue_entry(|entry| {
             if entry.account == account && entry.namespace == name {
                 batch.delete(Column::Queue, entry.id.to_bytes());
             }
-        }
+        })?;
         for letter in self.dead_letters()? {
             if letter.entry.account == account && letter.entry.namespace == name {
                 batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
@@ -78,7 +78,7 @@ impl Store {
         self.drop_media(&mut batch, account, name)?;
         // Which of the account's vectors are of this namespace is not known; any of them can be made again.
         vectors::drop_all(&mut batch, account);
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(true)
     }
 
@@ -96,7 +96,7 @@ impl Store {
     pub fn finish_deletion(&self, account: &str, name: &str) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete(Column::Deletions, joined(account, name));
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 }
 

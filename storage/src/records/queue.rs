@@ -157,14 +157,18 @@ impl Store {
         if let Some(usage) = usage {
             usage::put(&mut batch, usage)?;
         }
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(Enqueued::Accepted(entry.id))
     }
 
-    /// Every entry, oldest first.
-    pub fn queue_entries(&self) -> Result<Vec<QueueEntry>> {
-        let entries = self.kv.scan(Column::Queue, b"", None, usize::MAX)?;
-        entries.iter().map(|(_, value)| decode(Column::Queue, value)).collect()
+    /// Comes by every entry, oldest first, one in memory at a time: there may be a million.
+    pub fn each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<()> {
+        let mut unreadable = None;
+        self.kv.read_all(Column::Queue, |_, value| match decode(Column::Queue, value) {
+            Ok(entry) => visit(entry),
+            Err(error) => unreadable = Some(error),
+        })?;
+        unreadable.map_or(Ok(()), Err)
     }
 
     /// One entry.
@@ -183,14 +187,14 @@ impl Store {
         }
         self.change_terms(&mut batch, namespace, terms)?;
         namespaces::put(&mut batch, namespace)?;
-        self.kv.write(batch, Durability::Buffered)
+        self.kv.write(&batch, Durability::Buffered)
     }
 
     /// Notes a failed try.
     pub fn note_failure(&self, entry: &QueueEntry) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
-        self.kv.write(batch, Durability::Buffered)
+        self.kv.write(&batch, Durability::Buffered)
     }
 
     /// Moves an entry to the dead letters.
@@ -198,14 +202,14 @@ impl Store {
         let mut batch = Batch::new();
         batch.delete(Column::Queue, letter.entry.id.to_bytes());
         batch.put(Column::DeadLetters, letter.entry.id.to_bytes(), encode(letter)?);
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// Drops an entry whose retention is over.
     pub fn drop_entry(&self, id: Ulid) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete(Column::Queue, id.to_bytes());
-        self.kv.write(batch, Durability::Synced)
+        self.kv.write(&batch, Durability::Synced)
     }
 
     /// Every dead letter, oldest first.
@@ -222,7 +226,7 @@ impl Store {
         let mut batch = Batch::new();
         batch.delete(Column::DeadLetters, id.to_bytes());
         batch.put(Column::Queue, id.to_bytes(), encode(&entry)?);
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(Some(entry))
     }
 
@@ -233,7 +237,7 @@ impl Store {
         }
         let mut batch = Batch::new();
         batch.delete(Column::DeadLetters, id.to_bytes());
-        self.kv.write(batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Synced)?;
         Ok(true)
     }
 
@@ -245,13 +249,15 @@ impl Store {
             batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
             gone += 1;
         }
-        for (key, value) in self.kv.scan(Column::Deduplication, b"", None, usize::MAX)? {
-            if decode::<Fingerprint>(Column::Deduplication, &value)?.at_ms < seen_before_ms {
+        self.kv.read_all(Column::Deduplication, |key, value| {
+            let seen = decode::<Fingerprint>(Column::Deduplication, value);
+            // One that cannot be read is of no use either.
+            if seen.map_or(true, |seen| seen.at_ms < seen_before_ms) {
                 batch.delete(Column::Deduplication, key);
                 gone += 1;
             }
-        }
-        self.kv.write(batch, Durability::Buffered)?;
+        })?;
+        self.kv.write(&batch, Durability::Buffered)?;
         Ok(gone)
     }
 
@@ -259,7 +265,7 @@ impl Store {
     pub fn newest_message_id(&self) -> Result<Option<Ulid>> {
         let mut newest = None;
         for column in [Column::Queue, Column::DeadLetters] {
-            for (key, _) in self.kv.scan(column, b"", None, usize::MAX)? {
+            for (key, _) in self.kv.scan_back(column, b"", None, 1)? {
                 let bytes = key.try_into().map_err(|_| Error::corrupt(column.name(), "key is not 16 bytes"))?;
                 newest = newest.max(Some(Ulid::from_bytes(bytes)));
             }
@@ -271,6 +277,12 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entries(store: &Store) -> Vec<QueueEntry> {
+        let mut entries = Vec::new();
+        store.each_queue_entry(|entry| entries.push(entry)).expect("reads");
+        entries
+    }
 
     fn entry(id: u128, at_ms: i64) -> QueueEntry {
         QueueEntry {
@@ -291,7 +303,7 @@ mod tests {
         assert_eq!(store.enqueue(&entry(1, 0), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(1))));
         assert_eq!(store.enqueue(&entry(2, 299), Some(print), 300, None), Ok2(Enqueued::Duplicate(Ulid::from(1))));
         assert_eq!(store.enqueue(&entry(3, 300), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(3))));
-        let ids: Vec<u128> = store.queue_entries().expect("reads").iter().map(|e| e.id.into()).collect();
+        let ids: Vec<u128> = entries(&store).iter().map(|e| e.id.into()).collect();
         assert_eq!(ids, [1, 3]);
     }
 
@@ -320,14 +332,14 @@ mod tests {
             store.enqueue(&entry(2, 6), Some([2; 32]), 300, None).expect("enqueues");
         }
         let store = Store::open(folder.path()).expect("opens again");
-        assert_eq!(store.queue_entries().expect("reads"), [entry(1, 5), entry(2, 6)]);
+        assert_eq!(entries(&store), [entry(1, 5), entry(2, 6)]);
         store.bury(&DeadLetter { entry: entry(1, 5), died_at_ms: 10, reason: "no".into() }).expect("buries");
         store.drop_entry(Ulid::from(2)).expect("drops");
-        assert!(store.queue_entries().expect("reads").is_empty());
+        assert!(entries(&store).is_empty());
         assert_eq!(store.dead_letters().expect("reads").len(), 1);
         assert_eq!(store.newest_message_id().expect("reads"), Some(Ulid::from(1)));
         let revived = store.revive(Ulid::from(1)).expect("revives").expect("was there");
-        assert_eq!(store.queue_entries().expect("reads"), std::slice::from_ref(&revived));
+        assert_eq!(entries(&store), std::slice::from_ref(&revived));
         assert!(store.dead_letters().expect("reads").is_empty());
         assert!(!store.drop_dead_letter(Ulid::from(1)).expect("drops"));
         store.bury(&DeadLetter { entry: revived, died_at_ms: 10, reason: "no".into() }).expect("buries");

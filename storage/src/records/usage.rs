@@ -33,7 +33,7 @@ impl Store {
     pub fn put_usage(&self, record: &UsageRecord) -> Result<()> {
         let mut batch = Batch::new();
         put(&mut batch, record)?;
-        self.kv.write(batch, Durability::Buffered)
+        self.kv.write(&batch, Durability::Buffered)
     }
 }
 

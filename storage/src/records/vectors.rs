@@ -35,7 +35,7 @@ impl Store {
         for (key, bytes) in vectors {
             batch.put(Column::Vectors, key.below(account), bytes);
         }
-        self.kv.write(batch, Durability::Buffered)
+        self.kv.write(&batch, Durability::Buffered)
     }
 
     /// Drops every account's vectors that are of none of these models. Returns of how many models, each account's counted
@@ -54,7 +54,7 @@ impl Store {
                 gone += 1;
             }
         }
-        self.kv.write(batch, Durability::Buffered)?;
+        self.kv.write(&batch, Durability::Buffered)?;
         Ok(gone)
     }
 }
