@@ -50,7 +50,7 @@ fn a_stop_does_not_wait_for_a_model_that_hangs_and_the_write_goes_on_at_the_next
     let server = Server::start_with_models(&data, &settings);
     provider.chat_fault(Some(Fault::Silence));
     let id = server.remember("default", &["The weighbridge closes at four"]);
-    wait_for("the model to be asked", || provider.calls().chats > 0);
+    wait_for("the model to be asked", || provider.calls().silent > 0);
     let began = Instant::now();
     assert!(server.terminate());
     // The model would be waited for a minute.

@@ -96,6 +96,8 @@ pub(crate) struct Calls {
     pub(crate) embeddings: usize,
     pub(crate) chats: usize,
     pub(crate) refused: usize,
+    /// Calls that are never answered.
+    pub(crate) silent: usize,
 }
 
 impl Provider {
@@ -168,7 +170,10 @@ impl State {
             }
             Some(Fault::Later) => return Told::Later(429, json!({"error": "slow down"})),
             Some(Fault::Closed) => return Told::Nothing,
-            Some(Fault::Silence) => return Told::Silence,
+            Some(Fault::Silence) => {
+                self.calls.lock().silent += 1;
+                return Told::Silence;
+            }
             Some(Fault::HalfJson) => return Told::Text(200, "{\"data\": [{\"embedding\": [0.1,".into()),
             Some(Fault::Slow(milliseconds)) => std::thread::sleep(Duration::from_millis(milliseconds)),
             _ => {}

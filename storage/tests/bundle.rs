@@ -1,0 +1,76 @@
+//! Bundles made of anything at all: taken apart or refused, never believed and never a panic.
+
+use std::path::Path;
+
+use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, is_bundle};
+use proptest::prelude::*;
+
+fn message(subject: &str) -> CommitMessage {
+    CommitMessage { subject: subject.into(), body: String::new(), trailers: Vec::new(), at_seconds: 1_700_000_000 }
+}
+
+/// A repository with two commits, its head, and the bytes of its bundle.
+fn bundled(folder: &Path) -> (Repository, CommitId, Vec<u8>) {
+    let repository = Repository::open_or_create(&folder.join("source.git")).expect("creates");
+    let mut writer = repository.writer().expect("writes");
+    let edit = |path: &str, content: &str| Edit { path: path.into(), content: Some(content.into()) };
+    writer.commit(&[edit("facts/a/one.md", "one"), edit("rules/two.md", "two")], &message("first")).expect("commits");
+    let head = writer.commit(&[edit("facts/a/one.md", "one, later")], &message("second")).expect("commits");
+    let mut bytes = Vec::new();
+    repository.write_bundle(head, &mut bytes, |_, _| {}).expect("writes");
+    (repository, head, bytes)
+}
+
+/// What comes of a file when it is taken apart into an empty repository: the head, where all that it reaches is sound.
+fn taken_apart(folder: &Path, bytes: &[u8]) -> Option<CommitId> {
+    let (file, target) = (folder.join("a.bundle"), folder.join("target.git"));
+    std::fs::write(&file, bytes).expect("writes");
+    let _ = std::fs::remove_dir_all(&target);
+    let repository = Repository::open_or_create(&target).expect("creates");
+    let head = repository.unbundle(&file).ok()?;
+    let inspected = repository.inspect(head, |_| {}).ok()?;
+    inspected.wrong.is_empty().then_some(head)
+}
+
+#[test]
+fn a_bundle_holds_the_whole_history() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (source, head, bytes) = bundled(folder.path());
+    assert_eq!(taken_apart(folder.path(), &bytes), Some(head));
+    assert!(is_bundle(&folder.path().join("a.bundle")));
+    let copy = Repository::open_or_create(&folder.path().join("target.git")).expect("opens");
+    let (there, here) = (copy.changes(None, head).expect("reads"), source.changes(None, head).expect("reads"));
+    assert_eq!((there.len(), &there), (2, &here));
+    assert_eq!(copy.log(head, None, 9).expect("reads").len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_bundle_that_was_tampered_with_is_the_same_history_or_none(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let (_, head, mut bytes) = bundled(folder.path());
+        for (at, value) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        // An id is the hash of all that is below it, so another sound history would have to be made on purpose.
+        if let Some(found) = taken_apart(folder.path(), &bytes) {
+            let parent = Repository::open_or_create(&folder.path().join("source.git")).expect("opens");
+            prop_assert!(parent.is_ancestor(found, head).expect("reads"));
+        }
+    }
+
+    #[test]
+    fn any_bytes_at_all_are_refused(header in "# v2 git bundle\n(\\PC{0,60}\n){0,3}\n?", rest in prop::collection::vec(any::<u8>(), 0..200)) {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        prop_assert_eq!(taken_apart(folder.path(), &[header.as_bytes(), &rest].concat()), None);
+    }
+}
