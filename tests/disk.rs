@@ -122,6 +122,8 @@ fn what_was_accepted_waits_for_a_full_disk_and_does_not_die_of_it() {
 fn a_branch_that_moved_without_being_synced_is_not_taken_back_and_nothing_is_committed_twice() {
     for rule in [
         "eio sync refs/heads 1",
+        // The first is of the lock, the second of the folder, when the branch has moved.
+        "eio sync refs/heads 2",
         "eio unlink cuebase-pending 1",
         "eio rename refs/heads/main 1",
         "eio sync objects/pack 2",
@@ -329,7 +331,10 @@ fn a_server_with_few_descriptors_refuses_what_it_cannot_do_and_is_well_when_they
     let served = cuebase(&data, &SERVE);
     let mut command = Command::new("sh");
     command.arg("-c").arg("ulimit -S -n 80; ulimit -H -n 80; exec \"$@\"").arg("sh").arg(served.get_program());
-    command.args(served.get_args()).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    // Without a place being made for others, they would be waited for so long.
+    let served_arguments = served.get_args();
+    command.args(served_arguments).env_clear().env("CUEBASE_SERVER_HEADER_TIMEOUT_MS", "600000");
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     let mut server = Server::try_start(&data, command).expect("starts");
     server.key = key;
     server.remember("default", &["The quartermaster counts the oars"]);
