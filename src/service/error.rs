@@ -106,17 +106,20 @@ impl Failure {
         matches!(self, Self::Disk { says, .. } if *says != FAILING)
     }
 
+    /// What the system refused, where it is the disk or the number of open files; anything else is internal.
     fn disk(kind: ErrorKind, reason: impl Display) -> Self {
+        let reason = reason.to_string();
+        let code = |code: &str| reason.contains(&format!("(os error {code})"));
         let says = match kind {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full",
             ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
-            // Of this process, or of the machine.
-            _ if ["os error 24", "os error 23"].iter().any(|code| reason.to_string().contains(code)) => {
-                "too many files are open"
-            }
-            _ => FAILING,
+            // EMFILE and ENFILE: of this process, or of the machine.
+            _ if code("24") || code("23") => "too many files are open",
+            // EIO; and the engine tells no numbers.
+            _ if code("5") || kind == ErrorKind::Other => FAILING,
+            _ => return Self::Internal(reason),
         };
-        Self::Disk { says, reason: reason.to_string() }
+        Self::Disk { says, reason }
     }
 
     /// For `map_err` on what should not fail.

@@ -86,7 +86,10 @@ impl Error {
             Self::EngineIo(text) | Self::Git { reason: text, .. } if text.contains("Read-only file system") => {
                 Some(ErrorKind::ReadOnlyFilesystem)
             }
-            Self::Git { reason, .. } if reason.contains("os error") => Some(ErrorKind::Other),
+            Self::Git { reason, .. } if reason.contains("(os error 5)") => Some(ErrorKind::Other),
+            Self::Git { reason, .. } if ["(os error 23)", "(os error 24)"].iter().any(|code| reason.contains(code)) => {
+                Some(ErrorKind::ResourceBusy)
+            }
             Self::EngineIo(_) => Some(ErrorKind::Other),
             _ => None,
         }
