@@ -19,7 +19,7 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
-/// Full, read-only, failing and damaged disks, jumping clocks, descriptors that run out.
+/// Full, read-only, failing and damaged disks, descriptors that run out.
 mod disk;
 /// Local encoders against the reference.
 mod encoder;
