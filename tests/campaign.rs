@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::disk::Disk;
 use crate::support::provider::Provider;
-use crate::support::{Chance, Server, cuebase, git, run, stdout};
+use crate::support::{Chance, Server, committed_messages, cuebase, git, run, stdout};
 
 /// Kills in an ordinary run of the tests: every named moment once, and as many random ones.
 const KILLS: u32 = 68;
@@ -427,12 +427,7 @@ impl Campaign {
         assert!(said.contains("0 dead letters"), "{said}");
         for namespace in NAMESPACES {
             let repository = self.data.join(format!("repositories/default/{namespace}.git"));
-            let log = git(&repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
-            let mut ids: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
-            let count = ids.len();
-            ids.sort_unstable();
-            ids.dedup();
-            assert_eq!(ids.len(), count, "a message was committed twice");
+            committed_messages(&repository);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::json;
 
-use crate::support::{Server, fresh, git, wait_for};
+use crate::support::{Server, committed_messages, fresh, git, wait_for};
 
 /// Moments at which the server is killed.
 const KILLS: u32 = 20;
@@ -71,12 +71,9 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
     assert!(accepted.len() >= KILLS as usize, "only {} writes were accepted", accepted.len());
     for client in 0..CLIENTS {
         let repository = server.repository(&format!("c{client}"));
-        let log = git(&repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
-        let mut commits: HashMap<&str, u32> = HashMap::new();
-        log.lines().filter(|line| !line.is_empty()).for_each(|id| *commits.entry(id).or_default() += 1);
-        assert!(commits.values().all(|count| *count == 1), "a message was committed twice");
+        let commits = committed_messages(&repository);
         for (id, (_, number)) in accepted.iter().filter(|(_, (owner, _))| *owner == client) {
-            assert_eq!(commits.get(id.as_str()), Some(&1), "message {id} is not in git");
+            assert!(commits.contains(id.as_str()), "message {id} is not in git");
             let token = format!("token{number}x");
             let hits = server.retrieve(&format!("c{client}"), &format!("q={token}&limit=5")).contents();
             let holding = hits.iter().filter(|content| content.contains(&token)).count();
@@ -157,12 +154,7 @@ fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
             }
         }
     }
-    let log = git(&repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
-    let mut ids: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
-    let count = ids.len();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), count, "a message was committed twice");
+    committed_messages(&repository);
     // What is derived is the same when it is made anew from git.
     let seen = |server: &Server| {
         (

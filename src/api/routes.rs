@@ -185,6 +185,9 @@ pub static ROUTES: [Route; 41] = {
     ]
 };
 
+/// A route and its path parameters, percent-decoded.
+pub type Found = (&'static Route, Vec<String>);
+
 /// Finds routes by method and path.
 pub struct Router {
     paths: matchit::Router<Vec<&'static Route>>,
@@ -203,9 +206,8 @@ impl Router {
         Ok(Self { paths })
     }
 
-    /// The route for a request and its path parameters, percent-decoded; none when nothing fits, or a parameter is no
-    /// UTF-8.
-    pub fn find(&self, method: &Method, path: &str) -> Option<(&'static Route, Vec<String>)> {
+    /// What a request asks for; none when nothing fits, or a parameter is no UTF-8.
+    pub fn find(&self, method: &Method, path: &str) -> Option<Found> {
         let found = self.paths.at(path).ok()?;
         let route = found.value.iter().find(|route| route.method == *method)?;
         let decode = |(_, value): (&str, &str)| {

@@ -80,7 +80,7 @@ fn queue(service: &Service) -> Outcome<Finding> {
         waiting += 1;
         retried += u64::from(entry.failures > 0);
     })?;
-    let dead = service.store.dead_letters()?.len();
+    let dead = service.store.dead_letter_count()?;
     let mut says = format!("{waiting} writes wait, {dead} dead letters");
     if retried > 0 {
         says.push_str(&format!(", {retried} of those that wait failed before"));

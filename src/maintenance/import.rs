@@ -58,8 +58,8 @@ pub fn import(
     from: &Path,
     tell: &dyn Fn(Progress),
 ) -> Outcome<Report> {
-    let wrong = |message: String| Failure::invalid("invalid_import", format!("{}: {message}", from.display()));
-    let kind = fs::metadata(from).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |message: &str| wrong(from, message);
+    let kind = fs::metadata(from).map_err(|error| wrong(&error.to_string()))?;
     service.ensure_account(account)?;
     let (namespace, _) = service.namespaces.create(account, name)?;
     if kind.is_dir() {
@@ -72,8 +72,13 @@ pub fn import(
     if named {
         conversations(service, &namespace, from, tell)
     } else {
-        Err(wrong("it is neither a git bundle, nor a folder of markdown, nor a .jsonl file of conversations".into()))
+        Err(wrong("it is neither a git bundle, nor a folder of markdown, nor a .jsonl file of conversations"))
     }
+}
+
+/// What is to be imported is not what can be.
+fn wrong(from: &Path, message: &str) -> Failure {
+    Failure::invalid("invalid_import", format!("{}: {message}", from.display()))
 }
 
 /// What is wrong with what was to be imported, all of it at once.
@@ -234,9 +239,9 @@ fn take_apart(
     aside: &Path,
     tell: &dyn Fn(Progress),
 ) -> Outcome<Report> {
-    let wrong = |message: String| Failure::invalid("invalid_import", format!("{}: {message}", from.display()));
+    let wrong = |message: &str| wrong(from, message);
     let told = |error: cuebase_storage::Error| match error {
-        cuebase_storage::Error::Invalid { .. } => wrong(error.to_string()),
+        cuebase_storage::Error::Invalid { .. } => wrong(&error.to_string()),
         other => other.into(),
     };
     fs::create_dir_all(aside)?;
@@ -249,7 +254,7 @@ fn take_apart(
     let before = lease.repository().head()?;
     lease.adopt(&history, head).map_err(|failure| match failure {
         Failure::Invalid { message, .. } => {
-            wrong(format!("{message}: import it into an empty namespace, or its files as a folder"))
+            wrong(&format!("{message}: import it into an empty namespace, or its files as a folder"))
         }
         other => other,
     })?;

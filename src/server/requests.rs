@@ -16,7 +16,7 @@ use super::body::Budget;
 use super::connections::Activity;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
-use crate::api::routes::{Access, Body, Handler, Lane, Metering, Route, Router};
+use crate::api::routes::{Access, Body, Found, Handler, Lane, Metering, Route, Router};
 use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
@@ -57,11 +57,11 @@ impl Api {
     ) -> Response<Full<Bytes>> {
         let (began, service) = (Instant::now(), Arc::clone(&self.service));
         let id = request_id(request.headers());
-        let route = self.router.find(request.method(), request.uri().path());
-        let (method, path) = route.map_or(("", ""), |(route, _)| (route.method.as_str(), route.path));
+        let found = self.router.find(request.method(), request.uri().path());
+        let (method, path) = found.as_ref().map_or(("", ""), |(route, _)| (route.method.as_str(), route.path));
         // What is logged on the way to the answer carries the id, and nothing of what was sent.
         let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method, route = path);
-        let replied = self.reply(request, &activity).instrument(span.clone()).await;
+        let replied = self.reply(request, found, &activity).instrument(span.clone()).await;
         let mut response = respond(replied.unwrap_or_else(|refused| refused));
         response.headers_mut().insert(REQUEST_ID, id);
         let took = began.elapsed();
@@ -71,9 +71,13 @@ impl Api {
         response
     }
 
-    async fn reply(self: Arc<Self>, request: Request<IncomingBody>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
+    async fn reply(
+        self: Arc<Self>,
+        request: Request<IncomingBody>,
+        found: Option<Found>,
+        activity: &Arc<Activity>,
+    ) -> Result<Reply, Reply> {
         let (head, body) = request.into_parts();
-        let found = self.router.find(&head.method, head.uri.path());
         let open = found.as_ref().is_some_and(|(route, _)| route.access == Access::Open);
         // The gateway stands before the router: without a credential nobody learns which routes there are.
         let (headers, principal) = match open {

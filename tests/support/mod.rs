@@ -4,6 +4,7 @@ pub(crate) mod disk;
 pub(crate) mod fake;
 pub(crate) mod provider;
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -327,4 +328,14 @@ pub(crate) fn git(repository: &Path, arguments: &[&str]) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && !error.contains("error"), "git {arguments:?}: {error}");
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The messages that commits of a repository name; none may be named twice.
+pub(crate) fn committed_messages(repository: &Path) -> HashSet<String> {
+    let log = git(repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
+    let mut seen = HashSet::new();
+    for id in log.lines().filter(|line| !line.is_empty()) {
+        assert!(seen.insert(id.to_owned()), "message {id} was committed twice in {}", repository.display());
+    }
+    seen
 }

@@ -163,18 +163,24 @@ impl Writer {
             extra_headers: Vec::new(),
         })?;
         let pending = self.repository.path().join(PENDING);
-        pack.write(&self.repository.pack_folder(), |name| {
+        let name = pack.write(&self.repository.pack_folder(), |name| {
             let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
             fs::write(&pending, format!("{name} {id} {parent}")).map_err(Error::io("write", &pending))
         })?;
-        // Where that fails the pack goes when the head is read again, unless the branch has moved all the same.
-        self.move_branch(id)?;
+        let moved = self.move_branch(id);
+        if let Err(Error::Conflict) = moved {
+            // Somebody else's commit is the head now, and this one in nobody's history.
+            self.repository.remove_pack(&name)?;
+        }
+        // After any other failure the pack goes when the head is read again, unless the branch has moved all the same.
+        moved?;
         fs::remove_file(&pending).map_err(Error::io("remove", &pending))?;
         self.head = Some(id);
         Ok(CommitId(id))
     }
 
-    /// Moves the branch if it is still where this writer left it, under git's own lock file, and syncs it.
+    /// Moves the branch if it is still where this writer left it, under git's own lock file, and syncs it. Fails with
+    /// [`Error::Conflict`] only where it did not move.
     fn move_branch(&self, id: ObjectId) -> Result<()> {
         let path = self.repository.path().join(BRANCH);
         let folder = path.parent().unwrap_or(self.repository.path()).to_path_buf();

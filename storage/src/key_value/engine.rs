@@ -101,8 +101,8 @@ pub struct KeyValueStore {
     path: PathBuf,
     /// Written to only to put the database, opened again, in its own place.
     db: RwLock<DB>,
-    /// When it was last tried to open it again.
-    reopened: Mutex<Option<Instant>>,
+    /// When it was last tried to open it again, and whether that went well.
+    reopened: Mutex<Option<(Instant, bool)>>,
 }
 
 impl KeyValueStore {
@@ -141,13 +141,17 @@ impl KeyValueStore {
     }
 
     /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
-    /// and not more than once a second; true where that went well. Until then reads go on.
+    /// and not more than once a second; true where that went well, for all who waited for it. Until then reads go on.
     fn reopen(&self) -> bool {
         let mut reopened = self.reopened.lock();
-        if reopened.is_some_and(|at| at.elapsed() < REOPEN_INTERVAL) || self.probe().is_err() {
+        if let Some((at, went_well)) = *reopened
+            && at.elapsed() < REOPEN_INTERVAL
+        {
+            return went_well;
+        }
+        if self.probe().is_err() {
             return false;
         }
-        *reopened = Some(Instant::now());
         let strict = rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords;
         let mut db = self.db.write();
         let opened = (|| {
@@ -160,6 +164,7 @@ impl KeyValueStore {
             Ok(()) => tracing::info!("the key-value store takes writes again"),
             Err(error) => tracing::error!(%error, "the key-value store could not be opened again"),
         }
+        *reopened = Some((Instant::now(), opened.is_ok()));
         opened.is_ok()
     }
 

@@ -218,6 +218,13 @@ impl Store {
         entries.iter().map(|(_, value)| decode(Column::DeadLetters, value)).collect()
     }
 
+    /// How many dead letters there are.
+    pub fn dead_letter_count(&self) -> Result<u64> {
+        let mut count = 0;
+        self.kv.read_all(Column::DeadLetters, |_, _| count += 1)?;
+        Ok(count)
+    }
+
     /// Puts a dead letter back into the queue, its failures forgotten; none when there is no such letter.
     pub fn revive(&self, id: Ulid) -> Result<Option<QueueEntry>> {
         let Some(bytes) = self.kv.get(Column::DeadLetters, &id.to_bytes())? else { return Ok(None) };
