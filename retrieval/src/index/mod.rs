@@ -291,6 +291,9 @@ impl Index {
             return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
         for layer in layers {
+            if !layer.rows_fill(self.cues.rows(), Row::bytes(self.settings.dimensions)) {
+                return Err(Error::Damaged("a layer's rows are not where they should be".into()));
+            }
             let extent = layer.vectors();
             let rows = self.vectors.file().read(extent.range.clone())?;
             if crc32fast::hash(&rows) != extent.checksum {

@@ -166,7 +166,7 @@ impl Table {
 
     /// Takes a document that is no longer current out of the counts.
     pub(crate) fn forget(&mut self, body: &Body) {
-        self.terms -= u64::from(body.length);
+        self.terms = self.terms.saturating_sub(u64::from(body.length));
         let tokens = Arc::make_mut(&mut self.tokens);
         for token in &body.tokens {
             if let Some(count) = tokens.get_mut(usize::from(*token)) {

@@ -83,6 +83,8 @@ fn options(recovery: rocksdb::DBRecoveryMode) -> Options {
     options.set_keep_log_file_num(2);
     options.set_max_background_jobs(2);
     options.set_max_open_files(OPEN_FILES_MAX);
+    // As many threads are begun for every column family with files in it, and its files are few.
+    options.set_max_file_opening_threads(1);
     options.set_wal_recovery_mode(recovery);
     options
 }

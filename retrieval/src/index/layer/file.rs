@@ -98,7 +98,8 @@ impl Layer {
         out.0
     }
 
-    /// Reads what [`Layer::to_bytes`] wrote. A file whose checksum fits was written by this code.
+    /// Reads what [`Layer::to_bytes`] wrote. A checksum can fit by chance, so what is read must fit together too: whatever
+    /// this returns can be searched.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let damaged = || Error::Damaged("a layer's file is not whole".into());
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
@@ -114,7 +115,7 @@ impl Layer {
         let extent = |from: &mut Reader<'_>| -> Result<Extent> {
             Ok(Extent { range: from.number()?..from.number()?, checksum: from.number()? as u32 })
         };
-        Ok(Self {
+        let layer = Self {
             first,
             vectors: extent(&mut from)?,
             path: from.array(u64::from_le_bytes)?,
@@ -136,7 +137,33 @@ impl Layer {
                 documents: from.array(u32::from_le_bytes)?,
                 counts: from.array(|[byte]| byte)?,
             },
-        })
+        };
+        if layer.fits_together() { Ok(layer) } else { Err(damaged()) }
+    }
+
+    /// Whether every column has an element a document, and whatever points into an array points inside it.
+    fn fits_together(&self) -> bool {
+        let count = self.len();
+        let [occurred, created, updated] = self.times.each_ref().map(Vec::len);
+        let columns = [self.session.len(), occurred, created, updated, self.hidden_from.len(), self.words.len()];
+        let columns = columns.iter().chain(&[self.length.len(), self.flags.len()]).all(|length| *length == count);
+        let borders = |starts: &[u32], lists: usize, values: usize| {
+            starts.len() == lists + 1 && starts.is_sorted() && starts.last().is_some_and(|end| *end as usize <= values)
+        };
+        let lists = [&self.speaker, &self.entities, &self.links];
+        let inverted = &self.inverted;
+        let end = self.first as usize + count;
+        columns
+            && end <= u32::MAX as usize
+            && self.frames.len() == count + 1
+            && self.frames.is_sorted()
+            && borders(&self.rows, count, usize::MAX)
+            && lists.iter().all(|lists| borders(&lists.starts, count, lists.values.len()))
+            && borders(&self.tokens.starts, count, self.tokens.values.len())
+            && inverted.terms.is_sorted()
+            && inverted.counts.len() == inverted.documents.len()
+            && borders(&inverted.starts, inverted.terms.len(), inverted.documents.len())
+            && inverted.documents.iter().all(|document| (self.first as usize..end).contains(&(*document as usize)))
     }
 }
 

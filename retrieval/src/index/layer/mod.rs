@@ -148,6 +148,13 @@ impl Layer {
         &self.vectors
     }
 
+    /// Whether its rows are the ones of the cue table from `first` on, and fill its part of the log of vectors.
+    pub(crate) fn rows_fill(&self, first: usize, row_bytes: usize) -> bool {
+        let begin = self.rows.first().copied().unwrap_or_default() as usize;
+        let bytes = |rows: usize| rows as u64 * row_bytes as u64;
+        begin == first && self.vectors.range == (bytes(begin)..bytes(self.rows_end() as usize))
+    }
+
     /// The document of each of its rows.
     pub(crate) fn owners(&self) -> Vec<u32> {
         let rows = |document: u32| std::iter::repeat_n(document, self.document(document).rows().len());

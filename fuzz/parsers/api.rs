@@ -1,0 +1,154 @@
+//! A whole request: path, query, headers and body, through the gateway, the router and the handler to the reply.
+//!
+//! An input is a request as HTTP/1.1 writes it. Its first header may be `as: wide`, `as: scoped` or `as: session`, for a
+//! good credential of that kind. Whatever the request is, the answer is never that something went wrong inside.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cuebase::api::query::QueryString;
+use cuebase::api::routes::{Handler, Router};
+use cuebase::api::{Call, Incoming, Place, error};
+use cuebase::config::Config;
+use cuebase::gateway::credentials::Environment;
+use cuebase::gateway::{Credential, Gateway, Principal};
+use cuebase::service::accounts::{DEFAULT_ACCOUNT, NewKey};
+use cuebase::service::{Failure, Service};
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use hyper::{HeaderMap, Method, Uri};
+
+/// After so many requests they begin again with an empty data directory, so that each finds about the same.
+const REQUESTS_A_DIRECTORY: u32 = 2_000;
+/// The namespace that there is beside the default one; the scoped key is confined to it.
+const NAMESPACE: &str = "notes";
+
+pub(super) fn enter(bytes: &[u8]) {
+    thread_local! {
+        static INSIDE: RefCell<Option<Inside>> = const { RefCell::new(None) };
+    }
+    INSIDE.with_borrow_mut(|inside| {
+        if inside.as_ref().is_none_or(|inside| inside.answered >= REQUESTS_A_DIRECTORY) {
+            *inside = None;
+            *inside = Some(Inside::new());
+        }
+        if let Some(inside) = inside {
+            inside.answered += 1;
+            inside.answer(bytes);
+        }
+    });
+}
+
+/// A service with all that a server has but its sockets and its workers.
+struct Inside {
+    service: Arc<Service>,
+    gateway: Arc<Gateway>,
+    router: Router,
+    wide: String,
+    scoped: String,
+    answered: u32,
+    _folder: tempfile::TempDir,
+}
+
+impl Inside {
+    fn new() -> Self {
+        let folder = super::scratch();
+        let own = BTreeMap::from([
+            ("data", folder.path().join("data").display().to_string()),
+            ("payments.provider", "sandbox".to_owned()),
+        ]);
+        let config = Config::resolve(&own, |_| None, None).expect("settings");
+        let service = Service::open(config).expect("opens");
+        let key = |namespace: Option<&str>| {
+            let wanted =
+                NewKey { name: String::new(), env: Environment::Live, namespace: namespace.map(str::to_owned) };
+            service.create_key(DEFAULT_ACCOUNT, wanted).expect("a key").1
+        };
+        let (wide, gateway) = (key(None), Arc::new(Gateway::new(Arc::clone(&service)).expect("a gate")));
+        let mut inside = Self {
+            gateway,
+            router: Router::new().expect("routes"),
+            wide,
+            scoped: String::new(),
+            answered: 0,
+            _folder: folder,
+            service: Arc::clone(&service),
+        };
+        let made = format!("POST /v1/namespaces\nas: wide\n\n{{\"name\":\"{NAMESPACE}\"}}");
+        inside.answer(made.as_bytes());
+        inside.scoped = key(Some(NAMESPACE));
+        inside
+    }
+
+    fn answer(&self, bytes: &[u8]) {
+        let Some((method, uri, headers, body)) = request(bytes) else { return };
+        let found = self.router.find(&method, uri.path());
+        let open = found.as_ref().is_some_and(|(route, _)| matches!(route.handler, Handler::Open(_)));
+        let principal = match (open, self.caller(headers)) {
+            (true, _) => None,
+            (false, Some((principal, headers))) => Some((principal, headers)),
+            (false, None) => return,
+        };
+        let Some((route, parameters)) = found else { return };
+        let (principal, headers) = principal.map_or((None, HeaderMap::new()), |(who, headers)| (Some(who), headers));
+        let request = Incoming {
+            service: Arc::clone(&self.service),
+            parameters,
+            query: QueryString::parse(uri.query().unwrap_or_default()),
+            headers,
+            body: body.to_vec().into(),
+            place: Arc::new(Place::default()),
+        };
+        let outcome = match (&route.handler, principal) {
+            (Handler::Open(handler), _) => handler(&request),
+            (Handler::Guarded(handler), Some(principal)) => route
+                .access
+                .check(&principal)
+                .and_then(|()| handler(&Call { request, gateway: Arc::clone(&self.gateway), principal })),
+            (Handler::Guarded(_), None) => return,
+        };
+        match outcome {
+            Ok(reply) => assert!(!reply.status.is_server_error(), "{}", reply.status),
+            Err(failure @ (Failure::Internal(_) | Failure::Damaged(_))) => {
+                panic!("{} {}: {failure}", route.method, route.path)
+            }
+            Err(failure) => {
+                let reply = error::reply(&failure, &error::Shape::Envelope);
+                assert!(!reply.body.is_empty() && (reply.status.is_client_error() || reply.status == 503), "{failure}");
+            }
+        }
+    }
+
+    /// Who sends these headers.
+    fn caller(&self, mut headers: HeaderMap) -> Option<(Principal, HeaderMap)> {
+        let key = match headers.get("as").and_then(|value| value.to_str().ok()) {
+            Some("wide") => &self.wide,
+            Some("scoped") => &self.scoped,
+            Some("session") => {
+                let credential = Credential::Session { email: None };
+                return Some((Principal { account: DEFAULT_ACCOUNT.to_owned(), credential }, headers));
+            }
+            _ => "",
+        };
+        if !key.is_empty() {
+            headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")).ok()?);
+        }
+        Some((self.gateway.authorize(&headers).ok()?, headers))
+    }
+}
+
+/// Takes an input apart; none for what no HTTP library would hand over.
+fn request(bytes: &[u8]) -> Option<(Method, Uri, HeaderMap, &[u8])> {
+    let end = bytes.windows(2).position(|pair| pair == b"\n\n");
+    let (head, body) = end.map_or((bytes, &[][..]), |end| (&bytes[..end], &bytes[end + 2..]));
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let mut first = lines.next()?.splitn(2, |byte| *byte == b' ');
+    let method = Method::from_bytes(first.next()?).ok()?;
+    let uri = Uri::try_from(first.next()?).ok()?;
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let (name, value) = line.split_at(line.iter().position(|byte| *byte == b':')?);
+        headers.append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value[1..].trim_ascii()).ok()?);
+    }
+    Some((method, uri, headers, body))
+}

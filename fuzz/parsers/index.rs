@@ -1,0 +1,114 @@
+//! The files of an index: opened, or found damaged; never a panic, also where the checksum fits.
+//!
+//! An input is a byte that says which file is put in the place of a good one, a byte of which the lowest bit asks for its
+//! checksum to be made right, and the file.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use cuebase_retrieval::{Change, Cue, Error, Index, IndexSettings, Memory, TokenVectors};
+
+const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2100"];
+const DIMENSIONS: usize = 64;
+const MEMORIES: usize = 2100;
+
+/// Every text has the same one token.
+struct OneToken;
+
+impl TokenVectors for OneToken {
+    fn identity(&self) -> &str {
+        "one"
+    }
+
+    fn vocabulary(&self) -> usize {
+        1
+    }
+
+    fn tokens(&self, _: &str) -> Vec<u16> {
+        vec![0]
+    }
+
+    fn tells(&self, _: u16) -> bool {
+        true
+    }
+
+    fn cosine(&self, _: u16, _: u16) -> f32 {
+        1.0
+    }
+}
+
+static MADE: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let folder = super::scratch();
+    let mut index = Index::open(folder.path(), settings()).expect("opens");
+    let memory = |n: usize| {
+        let mut vector = vec![0.0; DIMENSIONS];
+        vector[n % DIMENSIONS] = 1.0;
+        let cues = vec![Cue { text: format!("cue {n}"), vector: Some(vector) }];
+        Memory { path: format!("facts/m{n}.md"), content: format!("# Said\n\nremark {n}"), cues, ..Memory::default() }
+    };
+    let put = |n| Change::Put(Box::new(memory(n)));
+    index.apply((0..MEMORIES).map(put).collect(), "one").expect("applies");
+    index.apply(vec![put(7), Change::Forget("facts/m9.md".into())], "two").expect("applies");
+    folder
+});
+
+fn settings() -> IndexSettings {
+    IndexSettings { dimensions: DIMENSIONS, model: "fuzz".into(), tokens: &OneToken }
+}
+
+pub(super) fn enter(bytes: &[u8]) {
+    let [which, checksum, rest @ ..] = bytes else { return };
+    let replaced = FILES[usize::from(*which) % FILES.len()];
+    let mut content = rest.to_vec();
+    if checksum & 1 == 1 {
+        make_right(replaced, &mut content);
+    }
+    let folder = super::scratch();
+    for name in FILES {
+        let to = folder.path().join(name);
+        if name == replaced {
+            std::fs::write(&to, &content).expect("writes");
+        } else {
+            std::fs::copy(MADE.path().join(name), &to).expect("copies");
+        }
+    }
+    match Index::open(folder.path(), settings()) {
+        Ok(index) => assert!(index.memories() <= MEMORIES),
+        Err(Error::Damaged(_)) => {}
+        Err(error) => panic!("{replaced}: {error}"),
+    }
+}
+
+/// Gives a file the checksum that its content has, in the places where the formats keep them.
+fn make_right(name: &str, content: &mut Vec<u8>) {
+    match name {
+        "state" => {
+            let end = content.iter().rposition(|byte| *byte == b'\n').unwrap_or(content.len());
+            let begin = content[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            content.truncate(begin);
+            let line = format!("{:08x}\n", crc32fast::hash(content));
+            content.extend_from_slice(line.as_bytes());
+        }
+        "layer-0-2100" if content.len() > 16 => {
+            let checksum = crc32fast::hash(&content[16..]);
+            content[8..12].copy_from_slice(&checksum.to_le_bytes());
+        }
+        "memories.log" if content.len() > 12 => {
+            let number =
+                |at: usize| u32::from_le_bytes([content[at], content[at + 1], content[at + 2], content[at + 3]]);
+            let end = 12 + (number(0) as usize).saturating_add(number(4) as usize);
+            if let Some(payload) = content.get(12..end) {
+                let checksum = crc32fast::hash(payload);
+                content[8..12].copy_from_slice(&checksum.to_le_bytes());
+            }
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let read = |name: &&str| std::fs::read(MADE.path().join(Path::new(name))).expect("reads");
+    let with =
+        |checksum: u8| FILES.iter().zip(0u8..).map(move |(name, which)| [&[which, checksum][..], &read(name)].concat());
+    with(0).chain(with(1)).collect()
+}

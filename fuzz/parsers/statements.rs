@@ -1,0 +1,16 @@
+//! A message's text through the built-in extractor: statements, dates, names, cues.
+
+use cuebase::ingest::extract;
+use jiff::Timestamp;
+
+pub(super) fn enter(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let roles = ["user", "assistant"].map(|role| serde_json::json!({"role": role, "content": text}));
+    let body = serde_json::json!({"messages": roles});
+    let Some(body) = body.as_object() else { return };
+    let Ok(conversation) = cuebase::api::memories::conversation(body) else { return };
+    for draft in extract::extract(&conversation, Timestamp::UNIX_EPOCH) {
+        assert!(draft.body.starts_with("# "));
+        assert!(!draft.cues.is_empty());
+    }
+}

@@ -1,0 +1,37 @@
+//! Short texts with rules of their own: tags, times, time zones, paths, names, slugs, query strings.
+
+use cuebase::api::query::{QueryString, zone};
+use cuebase::api::retrieve;
+use cuebase::ingest::naming::slug;
+use cuebase::service::namespaces::Namespaces;
+use cuebase::{tags, time};
+use cuebase_storage::memory_file::MemoryPath;
+use jiff::tz::TimeZone;
+
+pub(super) fn enter(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // What was made of a tag is a tag, and itself.
+    if let Ok(made) = tags::check_all("tags", text.split(',').map(str::to_owned).collect()) {
+        assert_eq!(tags::check_all("tags", made.clone()).ok(), Some(made));
+    }
+    let somewhere = zone(text.lines().next().unwrap_or_default()).unwrap_or(TimeZone::UTC);
+    for line in text.lines() {
+        if let Some(written) = time::parse(line, &somewhere) {
+            let _ = (written.since_ms(&somewhere), written.until_ms(&somewhere));
+            let moment = written.moment().expect("a time that was read can be kept");
+            let told = moment.at.to_string();
+            assert!(time::parse(&told, &TimeZone::UTC).is_some(), "{told}");
+        }
+    }
+    if let Ok(path) = text.parse::<MemoryPath>() {
+        assert_eq!(path.as_str().parse::<MemoryPath>().ok().as_ref(), Some(&path));
+        assert!(!path.as_str().split('/').any(|part| matches!(part, "" | "." | "..")), "{path:?}");
+    }
+    if Namespaces::check_name(&text).is_ok() {
+        assert!(!text.contains(['/', '\\', '\0']) && text != "." && text != "..", "{text:?}");
+    }
+    let made = slug(&text, "memory");
+    assert!(made.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{made:?}");
+    assert_eq!(slug(&made, "memory"), made);
+    let _ = retrieve::request(&QueryString::parse(&text));
+}
