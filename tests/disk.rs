@@ -1,4 +1,4 @@
-//! Trouble below: full, read-only and failing disks, damaged files, descriptors that run out.
+//! Trouble below: full, read-only and failing disks, damaged files, clocks that jump, descriptors that run out.
 
 use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
@@ -294,6 +294,34 @@ fn damaged_records_are_never_served_wrong_and_the_backup_is_named() {
         }
     }
     assert!(refused >= 2, "{refused} refused, {answered} answered");
+}
+
+#[test]
+fn a_clock_that_jumps_loses_nothing() {
+    let (_folder, server, disk) = over_disk();
+    let mut said = Vec::new();
+    for (number, jump) in [0, 400 * 86_400, -3 * 86_400, -40 * 365 * 86_400, 6 * 86_400, 0].into_iter().enumerate() {
+        disk.obey(&[&format!("clock - - {jump}")]);
+        let token = format!("windlass{number}x");
+        server.remember("default", &[&format!("The {token} was oiled")]);
+        server.settle("default");
+        said.push(token);
+        for token in &said {
+            let hits = server.retrieve("default", &format!("q={token}&limit=3")).contents();
+            assert!(hits.iter().any(|hit| hit.contains(token.as_str())), "{jump}: {token} in {hits:?}");
+        }
+    }
+    // What waits in the queue while the clock is set does not grow old by it.
+    disk.obey(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
+    server.remember("default", &["The bosun whistles at noon"]);
+    wait_for("a try", || server.log().contains("ingestion waits for the disk"));
+    disk.obey(&["clock - - 864000"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=who+whistles").contents()[0].contains("bosun"));
+    assert!(!server.log().contains("dropped"));
+    let data = server.data.clone();
+    assert!(server.terminate());
+    assert!(run(&data, &["doctor"]).status.success());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::{Server, fresh, wait_for};
+use crate::support::{Answer, Server, fresh, wait_for};
 
 const TIMEOUTS: &str =
     "[server]\nconnections = 8\nheader_timeout_ms = 300\nbody_timeout_ms = 300\nwrite_timeout_ms = 300\n";
@@ -191,6 +191,30 @@ fn bodies_that_are_being_sent_share_one_budget() {
         third.write_all(&vec![1; 7 << 20]).expect("sends");
         status(&mut third).starts_with("http/1.1 201")
     });
+}
+
+#[test]
+fn bodies_that_grow_when_they_are_read_are_refused_before_they_are() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 128\n");
+    let objects = |count: usize| format!("{{\"messages\":[{}{{}}]}}", "{\"a\":0},".repeat(count)).into_bytes();
+    let send =
+        |body: Vec<u8>| server.request("POST", "/v1/memories", Some(&format!("Bearer {}", server.key)), Some(body));
+    // One that would fit is read, and found to be no messages.
+    let small = send(objects(20_000));
+    assert_eq!((small.status, small.code()), (400, "invalid_body"), "{small:?}");
+    let before = server.resident_bytes();
+    // Each is within the limit of bytes, and would take 700 MiB.
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let sent: Vec<_> = (0..8).map(|_| scope.spawn(|| send(objects(1_000_000)))).collect();
+        sent.into_iter().map(|sent| sent.join().expect("no panic")).collect()
+    });
+    for answer in answers {
+        let refused = (answer.status, answer.code()) == (413, "payload_too_large") || answer.status == 503;
+        assert!(refused, "{answer:?}");
+    }
+    let grown = server.peak_bytes() - before;
+    assert!(grown < 400 << 20, "{} MiB", grown >> 20);
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod support;
 mod billing;
 /// Killing the server at named and at random moments, and cutting its power.
 mod campaign;
+/// The memory that many namespaces, connections and waiting messages take.
+mod ceiling;
 /// The command line beside a running server and on a stopped one's directory.
 mod command_line;
 /// Managed conversations.
@@ -19,7 +21,7 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
-/// Full, read-only, failing and damaged disks, descriptors that run out.
+/// Full, read-only, failing and damaged disks, clocks that jump, descriptors that run out.
 mod disk;
 /// Local encoders against the reference.
 mod encoder;

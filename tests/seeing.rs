@@ -4,25 +4,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Server, fresh, git, stdout, wait_for};
+use crate::support::{Server, fresh, git, metrics, metrics_address, sample, stdout, wait_for};
 
 /// A server that tells its metrics, and where it does.
 fn observed(data: &Path) -> (Server, String) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-    let address = format!("127.0.0.1:{port}");
-    (Server::start_with(data, &["--metrics-listen", &address]), format!("http://{address}/metrics"))
-}
-
-fn metrics(url: &str) -> String {
-    let response = reqwest::blocking::get(url).expect("answers");
-    assert_eq!(response.status().as_u16(), 200);
-    response.text().expect("text")
-}
-
-/// The value of the first sample whose line begins with a text.
-fn sample(text: &str, begin: &str) -> f64 {
-    let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin} in {text}"));
-    line.rsplit(' ').next().expect("a value").parse().expect("a number")
+    let (address, url) = metrics_address();
+    (Server::start_with(data, &["--metrics-listen", &address]), url)
 }
 
 #[test]

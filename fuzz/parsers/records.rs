@@ -12,10 +12,13 @@ use ulid::Ulid;
 
 const ACCOUNT: &str = "default";
 
+/// A database, and the keys that the last input put there.
+type Used = (tempfile::TempDir, Vec<(Column, Vec<u8>)>);
+
 thread_local! {
-    /// One database for all inputs, since making one takes long, and the keys of the input before. On disk: the engine
+    /// One for all inputs, since making one takes long. On disk: the engine
     /// reserves room for its logs, which costs nothing there, and in memory is filled with zeros.
-    static USED: RefCell<(tempfile::TempDir, Vec<(Column, Vec<u8>)>)> = RefCell::new((tempfile::tempdir().expect("a temporary folder"), Vec::new()));
+    static USED: RefCell<Used> = RefCell::new((tempfile::tempdir().expect("a temporary folder"), Vec::new()));
 }
 
 pub(super) fn enter(bytes: &[u8]) {

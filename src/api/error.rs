@@ -86,6 +86,12 @@ fn plain(status: StatusCode, body: &Value) -> Reply {
     Reply { status, headers: Vec::new(), body: body.to_string().into() }
 }
 
+/// A body of few bytes and very many values.
+pub fn too_rich() -> Failure {
+    let message = "the body holds more values than there is memory for: send it in parts".into();
+    Failure::TooLarge { code: "payload_too_large", message }
+}
+
 /// Too many requests of one account.
 pub fn rate_limited(retry_after: u64) -> Failure {
     let message = format!("too many requests: try again in {retry_after} s");

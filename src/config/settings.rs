@@ -58,7 +58,11 @@ pub const SETTINGS: [Setting; 54] = [
     setting("server.public_url", "", "Where clients reach the API, for links; by default what they called."),
     setting("server.header_timeout_ms", "15000", "A request's head must have arrived within this."),
     setting("server.body_timeout_ms", "60000", "A request's body must have arrived within this."),
-    setting("server.body_memory_mib", "512", "What all bodies together may take, MiB; beyond it the answer is 503."),
+    setting(
+        "server.body_memory_mib",
+        "512",
+        "What all bodies together may take once read, MiB; beyond it the answer is 503.",
+    ),
     setting("server.write_timeout_ms", "30000", "A client that takes nothing for so long is cut off."),
     setting("rate_limit.requests_per_minute", "600000", "Requests of one account in a minute; 0 sets no limit."),
     setting("identity.issuer", "", "Issuer of the dashboard's ID tokens, beside the built-in one."),

@@ -2,7 +2,7 @@
 //!
 //! The entries themselves are in the store; this is only the order, rebuilt from them at start.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cuebase_storage::records::QueueEntry;
@@ -24,7 +24,30 @@ struct Lane {
 #[derive(Default)]
 struct State {
     lanes: HashMap<NamespaceKey, Lane>,
+    /// The namespaces that nobody is working on and that need not wait, by their oldest message.
+    ready: BTreeMap<Ulid, NamespaceKey>,
+    /// Those that wait after a failure, by when they are ready.
+    later: BTreeMap<(Instant, Ulid), NamespaceKey>,
     stopping: bool,
+}
+
+impl State {
+    /// Changes a namespace's lane, and its place among those that are ready with it; a lane of nothing is taken away.
+    fn change(&mut self, key: &NamespaceKey, change: impl FnOnce(&mut Lane)) {
+        let mut lane = self.lanes.remove(key).unwrap_or_default();
+        if let Some(oldest) = lane.waiting.first() {
+            self.ready.remove(oldest);
+            lane.not_before.map(|at| self.later.remove(&(at, *oldest)));
+        }
+        change(&mut lane);
+        let Some(oldest) = lane.waiting.first().copied() else { return };
+        match lane.not_before {
+            _ if lane.busy => {}
+            Some(at) => drop(self.later.insert((at, oldest), key.clone())),
+            None => drop(self.ready.insert(oldest, key.clone())),
+        }
+        self.lanes.insert(key.clone(), lane);
+    }
 }
 
 /// The order of work, shared by the workers.
@@ -80,7 +103,7 @@ impl Queue {
     /// Adds an accepted write.
     pub fn add(&self, entry: &QueueEntry) {
         let key = NamespaceKey { account: entry.account.clone(), name: entry.namespace.clone() };
-        self.state.lock().lanes.entry(key).or_default().waiting.insert(entry.id);
+        self.state.lock().change(&key, |lane| lane.waiting.extend([entry.id]));
         self.changed.notify_one();
     }
 
@@ -91,18 +114,19 @@ impl Queue {
             if state.stopping {
                 return None;
             }
+            // Whoever has waited long enough after a failure is ready.
             let now = Instant::now();
-            let free = state.lanes.iter_mut().filter(|(_, lane)| !lane.busy && !lane.waiting.is_empty());
-            let (ready, later): (Vec<_>, Vec<_>) =
-                free.partition(|(_, lane)| lane.not_before.is_none_or(|at| at <= now));
-            let wake = later.iter().filter_map(|(_, lane)| lane.not_before).min();
-            if let Some((key, lane)) = ready.into_iter().min_by_key(|(_, lane)| lane.waiting.first().copied())
-                && let Some(id) = lane.waiting.first().copied()
+            while let Some(((at, _), key)) = state.later.first_key_value()
+                && *at <= now
             {
-                lane.busy = true;
-                return Some(Assignment { key: key.clone(), id });
+                let key = key.clone();
+                state.change(&key, |lane| lane.not_before = None);
             }
-            match wake {
+            if let Some((id, key)) = state.ready.first_key_value().map(|(id, key)| (*id, key.clone())) {
+                state.change(&key, |lane| lane.busy = true);
+                return Some(Assignment { key, id });
+            }
+            match state.later.first_key_value().map(|((at, _), _)| *at) {
                 Some(at) => drop(self.changed.wait_until(&mut state, at)),
                 None => self.changed.wait(&mut state),
             }
@@ -111,24 +135,20 @@ impl Queue {
 
     /// The message is done with, one way or another.
     pub fn finish(&self, assignment: &Assignment) {
-        let mut state = self.state.lock();
-        if let Some(lane) = state.lanes.get_mut(&assignment.key) {
+        self.state.lock().change(&assignment.key, |lane| {
             lane.waiting.remove(&assignment.id);
             lane.busy = false;
             lane.not_before = None;
-            if lane.waiting.is_empty() {
-                state.lanes.remove(&assignment.key);
-            }
-        }
+        });
         self.changed.notify_all();
     }
 
     /// The message is to be tried again after a while; the ones behind it wait, to keep their order.
     pub fn retry(&self, assignment: &Assignment, after: Duration) {
-        if let Some(lane) = self.state.lock().lanes.get_mut(&assignment.key) {
+        self.state.lock().change(&assignment.key, |lane| {
             lane.busy = false;
             lane.not_before = Some(Instant::now() + after);
-        }
+        });
         self.changed.notify_all();
     }
 

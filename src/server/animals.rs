@@ -10,8 +10,9 @@ use hyper::{Request, Response};
 use super::body::Budget;
 use super::connections::Activity;
 use super::requests::{authorize, respond};
+use crate::api::Reply;
 use crate::api::query::QueryString;
-use crate::api::{BODY_BYTES_MAX, Reply};
+use crate::api::routes::Body;
 use crate::gateway::{Credential, Gateway};
 use crate::pets::{PetError, PetRequest, Pets};
 use crate::service::Service;
@@ -44,7 +45,7 @@ impl Animals {
         let (_, principal) = authorize(&self.gateway, head.headers).await.map_err(refused)?;
         // API keys alone: a dashboard session has no environment.
         let Credential::Key { env, .. } = principal.credential else { return Err(PetError::unauthorized().reply()) };
-        let body = self.bodies.read(body, BODY_BYTES_MAX, self.service.config.server.body_timeout).await;
+        let body = self.bodies.read(body, Body::Json, self.service.config.server.body_timeout).await;
         let body = body.map_err(|_| PetError::unreadable().reply())?;
         let _working = activity.work();
         let answered = tokio::task::spawn_blocking(move || {

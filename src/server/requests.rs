@@ -16,8 +16,8 @@ use super::body::Budget;
 use super::connections::Activity;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
-use crate::api::routes::{Access, Body, Found, Handler, Lane, Metering, Route, Router};
-use crate::api::{BODY_BYTES_MAX, Call, Incoming, MEDIA_BYTES_MAX, Place, Reply, retrieve};
+use crate::api::routes::{Access, Found, Handler, Lane, Metering, Route, Router};
+use crate::api::{Call, Incoming, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::{Failure, Outcome, Service};
@@ -96,8 +96,7 @@ impl Api {
             let admitted = self.gateway.admit(principal).map_err(error::rate_limited);
             admitted.and_then(|()| route.access.check(principal)).map_err(|failure| error::reply(&failure, &shape))?;
         }
-        let limit = if route.body == Body::Media { MEDIA_BYTES_MAX } else { BODY_BYTES_MAX };
-        let body = self.bodies.read(body, limit, self.service.config.server.body_timeout).await?;
+        let body = self.bodies.read(body, route.body, self.service.config.server.body_timeout).await?;
         let _working = activity.work();
         let place = Arc::new(Place::default());
         let request = Incoming {

@@ -136,3 +136,24 @@ fn a_push_by_somebody_else_is_built_upon_not_overwritten() {
     assert_eq!(git(repository.path(), &["rev-list", "--count", "HEAD"]).trim(), "3");
     assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
 }
+
+#[test]
+fn a_lock_that_a_crash_left_is_taken_away_whatever_the_clock_said() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
+    let lock = repository.path().join("refs/heads/main.lock");
+    let hour = std::time::Duration::from_secs(3600);
+    for made_at in [std::time::SystemTime::now() - hour, std::time::SystemTime::now() + hour] {
+        let file = std::fs::File::create(&lock).expect("creates");
+        file.set_modified(made_at).expect("sets its time");
+        // Found on the first try, which reads the branch again.
+        assert!(writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).is_err());
+        writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
+    }
+    // A push that is going on holds its own.
+    std::fs::File::create(&lock).expect("creates");
+    assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
+    assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
+    assert!(lock.exists());
+}

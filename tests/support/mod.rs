@@ -313,6 +313,24 @@ pub(crate) fn fresh() -> (tempfile::TempDir, PathBuf) {
     (folder, data)
 }
 
+impl Server {
+    /// The most memory that the process ever took, bytes.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    /// What it takes now, bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    fn memory(&self, field: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells it");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of that name");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+    }
+}
+
 /// Polls until a condition holds.
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
@@ -338,4 +356,25 @@ pub(crate) fn committed_messages(repository: &Path) -> HashSet<String> {
         assert!(seen.insert(id.to_owned()), "message {id} was committed twice in {}", repository.display());
     }
     seen
+}
+
+/// A free address for metrics, and where they are then.
+pub(crate) fn metrics_address() -> (String, String) {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let address = format!("127.0.0.1:{port}");
+    let url = format!("http://{address}/metrics");
+    (address, url)
+}
+
+/// What a server tells of itself.
+pub(crate) fn metrics(url: &str) -> String {
+    let response = reqwest::blocking::get(url).expect("answers");
+    assert_eq!(response.status().as_u16(), 200);
+    response.text().expect("text")
+}
+
+/// The value of the first sample whose line begins with a text.
+pub(crate) fn sample(text: &str, begin: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin} in {text}"));
+    line.rsplit(' ').next().expect("a value").parse().expect("a number")
 }

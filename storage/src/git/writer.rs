@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::objs::tree::{Entry, EntryKind};
@@ -226,7 +227,9 @@ impl Writer {
         self.sound = false;
         // A lock left by a crash is ours: this process is the only writer, and a push holds its own only for moments.
         let lock = self.repository.path().join(BRANCH).with_extension("lock");
-        let stale = fs::metadata(&lock).and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+        // One from the future was left before the clock was set back.
+        let made = fs::metadata(&lock).and_then(|m| m.modified()).ok();
+        let stale = made.map(|at| at.elapsed().unwrap_or(Duration::MAX));
         if stale.is_some_and(|age| age.as_secs() > 5) || (self.head.is_none() && stale.is_some()) {
             let _ = fs::remove_file(&lock);
         }

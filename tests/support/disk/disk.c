@@ -11,7 +11,7 @@
  *   ACTION     enospc, eio, erofs, emfile: the call fails so; kill, killafter: the process dies before or after the
  *              call; tear: half of a write is done, then the process dies
  *
- *   A rule `clock - - SECONDS` sets the clock forward, or back, by so much.
+ *   A rule `clock - - SECONDS` sets the clock forward, or back, by so much, also for those who wait until a time by it.
  *
  * CUEBASE_DISK_JOURNAL  a folder: `journal` in it is told what changes names and bytes, in order, and what is overwritten
  *                       or removed is kept there by a number, so that a loss of power can be imitated afterwards:
@@ -369,4 +369,15 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
         pthread_mutex_unlock(&lock);
     }
     return done;
+}
+
+/* Whoever waits for a time means the time that it was told. The version is that of the conditions that programs are built
+ * with today; without it the one of thirty years ago would be found. */
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+    static __typeof__(&pthread_cond_timedwait) wait;
+    if (!wait)
+        wait = (__typeof__(wait))dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    struct timespec real_time = *until;
+    real_time.tv_sec -= clock_offset;
+    return wait(condition, mutex, &real_time);
 }
