@@ -22,4 +22,5 @@ pub mod pets;
 pub mod server;
 pub mod service;
 pub mod tags;
+pub mod telemetry;
 pub mod time;

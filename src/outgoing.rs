@@ -11,6 +11,7 @@ use reqwest::blocking::{Client, RequestBuilder, Response};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 /// The wait after the first failed try; it doubles.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -40,7 +41,7 @@ pub enum CallError {
 pub struct Caller {
     client: Client,
     url: String,
-    key: String,
+    key: Zeroizing<String>,
     /// Tries of one call.
     attempts_max: u32,
     /// How long one try may take.
@@ -62,7 +63,7 @@ impl Caller {
         let client = Client::builder().timeout(try_timeout).redirect(reqwest::redirect::Policy::none());
         let url = url.trim_end_matches('/').to_owned();
         let client = client.tcp_nodelay(true).build()?;
-        Ok(Self { client, url, key: key.to_owned(), attempts_max, try_timeout, answer_bytes_max })
+        Ok(Self { client, url, key: key.to_owned().into(), attempts_max, try_timeout, answer_bytes_max })
     }
 
     /// Where it is.
@@ -99,7 +100,7 @@ impl Caller {
         request: RequestBuilder,
     ) -> Result<T, (CallError, Option<Duration>)> {
         let again = |error: String| (CallError::Unavailable(format!("{path}: {}", self.silenced(&error))), None);
-        let request = if self.key.is_empty() { request } else { request.bearer_auth(&self.key) };
+        let request = if self.key.is_empty() { request } else { request.bearer_auth(self.key.as_str()) };
         // Without the address: it may hold what is nobody's business.
         let response = request.send().map_err(|error| again(reason(error)))?;
         let (status, wait) = (response.status(), wait_asked_for(response.headers()));
@@ -123,7 +124,7 @@ impl Caller {
 
     /// A service's words, cut, without the key should it repeat that.
     fn silenced(&self, text: &str) -> String {
-        let text = if self.key.is_empty() { text.to_owned() } else { text.replace(&self.key, "********") };
+        let text = if self.key.is_empty() { text.to_owned() } else { text.replace(self.key.as_str(), "********") };
         text.chars().take(TOLD_CHARS_MAX).collect()
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::support::fake::{self, Told};
 use crate::support::{Server, fresh, git, metrics, metrics_address, sample, stdout, wait_for};
 
 /// A server that tells its metrics, and where it does.
@@ -33,6 +34,9 @@ fn metrics_tell_what_happened_on_an_address_of_their_own() {
     assert!(sample(&text, "cuebase_resident_bytes ") > 1e7 && sample(&text, "cuebase_open_files ") > 5.0);
     assert!(text.ends_with("# EOF\n"));
     // Nothing that was sent, no account, no namespace is in them; and the API does not show them.
+    for step in ["commit", "index", "pack"] {
+        assert!(sample(&text, &format!("cuebase_write_seconds_count{{step=\"{step}\"}}")) >= 1.0);
+    }
     for secret in ["observatory", "dusk", server.key.as_str(), "nothing-here"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -90,4 +94,56 @@ fn a_request_has_an_id_that_the_log_repeats_and_the_log_has_no_content() {
     for content in ["alembic", "quince", "brandy", server.key.as_str()] {
         assert!(!log.contains(content), "{content} is in the log: {log}");
     }
+}
+
+#[test]
+fn traces_go_to_a_collector_with_the_clients_own_and_without_content() {
+    let (sent, received) = std::sync::mpsc::channel::<Value>();
+    let collector = fake::serve(move |asked| {
+        assert_eq!((asked.method.as_str(), asked.path.as_str()), ("POST", "/v1/traces"));
+        // The test may have ended.
+        let _ = sent.send(asked.body.clone());
+        Told::Json(200, json!({}))
+    });
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, &format!("[telemetry]\notlp_endpoint = '{collector}'\n"));
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let id = server.remember("default", &["The astrolabe was polished with chalk"]);
+    server.settle("default");
+    let request = reqwest::blocking::Client::new()
+        .get(format!("{}/v1/retrieve?q=astrolabe", server.url))
+        .bearer_auth(&server.key)
+        .header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"));
+    assert_eq!(request.send().expect("answers").status(), 200);
+    let (key, log) = (server.key.clone(), server.log());
+    assert!(server.terminate());
+    // What is left is sent at the end.
+    let told: Vec<Value> = received.try_iter().collect();
+    let scopes = told.iter().map(|body| &body["resourceSpans"][0]);
+    assert!(scopes.clone().all(|told| told["resource"].to_string().contains("cuebase")));
+    let spans: Vec<&Value> =
+        scopes.flat_map(|told| told["scopeSpans"][0]["spans"].as_array().expect("spans")).collect();
+    let named = |name: &str| spans.iter().filter(|span| span["name"] == name).copied().collect::<Vec<&Value>>();
+    let own: Vec<&Value> = named("GET /v1/retrieve").into_iter().filter(|span| span["traceId"] == trace).collect();
+    assert_eq!(own.len(), 1, "{spans:?}");
+    assert_eq!((&own[0]["parentSpanId"], &own[0]["kind"]), (&json!("00f067aa0ba902b7"), &json!(2)));
+    let status = json!({"key": "http.response.status_code", "value": {"intValue": "200"}});
+    assert!(own[0]["attributes"].as_array().expect("attributes").contains(&status), "{own:?}");
+    let nanoseconds = |name: &str| own[0][name].as_str().expect("text").parse::<u64>().expect("a number");
+    assert!(nanoseconds("startTimeUnixNano") <= nanoseconds("endTimeUnixNano"));
+    assert!(named("ingest").iter().any(|span| span.to_string().contains(&id)), "{spans:?}");
+    let told = json!(told).to_string();
+    for content in ["astrolabe", "chalk", key.as_str()] {
+        assert!(!told.contains(content) && !log.contains(content), "{content}");
+    }
+}
+
+#[test]
+fn a_collector_that_is_not_there_costs_nothing_but_its_traces() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[telemetry]\notlp_endpoint = 'http://127.0.0.1:1'\n");
+    server.remember("default", &["The sextant hangs by the door"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=sextant").contents()[0].contains("door"));
+    assert!(server.terminate());
 }

@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cuebase_retrieval::{Change, Cue, Error, Index, IndexSettings, Memory, TokenVectors};
+use cuebase_retrieval::{Change, Cue, Error, Filter, Index, IndexSettings, Memory, Query, TokenVectors};
 
-const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2100"];
+const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"];
 const DIMENSIONS: usize = 64;
-const MEMORIES: usize = 2100;
+const MEMORIES: usize = 2400;
 
 /// Every text has the same one token.
 struct OneToken;
@@ -73,9 +73,26 @@ pub(super) fn enter(bytes: &[u8]) {
         }
     }
     match Index::open(folder.path(), settings()) {
-        Ok(index) => assert!(index.memories() <= MEMORIES),
+        Ok(index) => {
+            assert!(index.memories() <= MEMORIES);
+            search(&index);
+        }
         Err(Error::Damaged(_)) => {}
         Err(error) => panic!("{replaced}: {error}"),
+    }
+}
+
+/// Searches what was opened, over the sketches and row by row; a memory that is read for a hit may turn out damaged.
+fn search(index: &Index) {
+    let (vector, filter) = ([0.125; DIMENSIONS], Filter::default());
+    for exact in [false, true] {
+        let (text, vector) = ("remark 7 cue", Some(&vector[..]));
+        let query = Query { text, synonyms: &[], vector, filter: &filter, min_score: 0.0, limit: 200, now: 0, exact };
+        match index.published().load().search(&query) {
+            Ok(found) => assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score))),
+            Err(Error::Damaged(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
@@ -89,7 +106,7 @@ fn make_right(name: &str, content: &mut Vec<u8>) {
             let line = format!("{:08x}\n", crc32fast::hash(content));
             content.extend_from_slice(line.as_bytes());
         }
-        "layer-0-2100" if content.len() > 16 => {
+        "layer-0-2400" if content.len() > 16 => {
             let checksum = crc32fast::hash(&content[16..]);
             content[8..12].copy_from_slice(&checksum.to_le_bytes());
         }

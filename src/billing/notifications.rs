@@ -8,6 +8,7 @@ use data_encoding::BASE64;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 use super::Billing;
 use super::wallet::transaction;
@@ -43,7 +44,9 @@ impl WebhookSecret {
     /// `whsec_` and base64.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let bytes = BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text).as_bytes());
-        let bytes = bytes.map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
+        let bytes = bytes
+            .map(Zeroizing::new)
+            .map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 

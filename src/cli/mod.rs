@@ -19,6 +19,7 @@ use crate::config::{Config, SETTINGS, environment_name};
 use crate::control::{self, Command};
 use crate::gateway::credentials::Environment;
 use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
+use crate::telemetry;
 
 /// Long-term memory for AI applications: conversations in, the right memory out.
 #[derive(Parser)]
@@ -220,7 +221,7 @@ fn environment(name: &str) -> Result<Environment, String> {
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = arguments.common.resolve().and_then(|config| {
-        start_log(&config.log);
+        let _telemetry = telemetry::start(&config)?;
         arguments.command.run(config)
     });
     match done {
@@ -312,7 +313,6 @@ fn print_config(config: &Config) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     for ((key, value, origin), setting) in config.origins.iter().zip(&SETTINGS) {
-        let value = if setting.secret && !value.is_empty() { "********" } else { value };
         writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
     }
     Ok(())
@@ -323,17 +323,4 @@ fn print_document() -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&crate::api::document::document()?)?;
     writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(())
-}
-
-fn start_log(filter: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|error| {
-        eprintln!("cuebase: setting log: {error}; logging at info");
-        tracing_subscriber::EnvFilter::new("info")
-    });
-    let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
-    // A log on a full disk must not take the service down: telling on stderr that stderr cannot be written to panics.
-    let subscriber = subscriber.log_internal_errors(false);
-    // A second initialisation can only come from a test that runs commands in process.
-    let _ = subscriber.try_init();
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::model::hosted::EndpointSettings;
 pub use settings::{SETTINGS, environment_name};
@@ -80,6 +81,8 @@ pub struct Config {
     pub payments: PaymentSettings,
     /// `log`.
     pub log: String,
+    /// `telemetry.otlp_endpoint`: where traces are sent.
+    pub collector: Option<String>,
     /// Every setting's value and origin, for `cuebase config`.
     pub origins: Vec<(&'static str, String, Origin)>,
 }
@@ -188,9 +191,9 @@ pub struct PaymentSettings {
     /// Its API.
     pub url: String,
     /// Its key.
-    pub api_key: String,
+    pub api_key: Zeroizing<String>,
     /// What its notifications are signed with.
-    pub webhook_secret: String,
+    pub webhook_secret: Zeroizing<String>,
     /// Its product ids by plan, and `recharge`.
     pub products: BTreeMap<String, String>,
     /// Where its page sends people afterwards.
@@ -214,6 +217,8 @@ impl std::fmt::Debug for PaymentSettings {
     }
 }
 
+/// Stands for a secret wherever settings are printed.
+const MASK: &str = "********";
 /// The plans that there are; the first charges by unit.
 pub const PLANS: [&str; 5] = ["payg", "starter", "growth", "scale", "max"];
 /// Tries of one call to a hosted model.
@@ -305,8 +310,8 @@ impl Config {
                     other => bail!("setting payments.provider is {other:?}: it must be off, dodo or sandbox"),
                 },
                 url: text("payments.url").trim_end_matches('/').to_owned(),
-                api_key: text("payments.api_key"),
-                webhook_secret: text("payments.webhook_secret"),
+                api_key: text("payments.api_key").into(),
+                webhook_secret: text("payments.webhook_secret").into(),
                 products: pairs("payments.products", &text("payments.products"))?,
                 return_url: optional("payments.return_url"),
                 country: text("payments.country"),
@@ -315,9 +320,17 @@ impl Config {
                 sandbox_listen: text("payments.sandbox_listen"),
             },
             log: text("log"),
+            collector: collector(optional("telemetry.otlp_endpoint"))?,
             origins: Vec::new(),
         };
         config.payments.check()?;
+        // What is printed is wiped here already.
+        for (setting, (_, value, _)) in SETTINGS.iter().zip(&mut origins) {
+            if setting.secret && !value.is_empty() {
+                value.zeroize();
+                value.push_str(MASK);
+            }
+        }
         Ok(Self { origins, ..config })
     }
 }
@@ -340,6 +353,16 @@ impl PaymentSettings {
     }
 }
 
+/// Where traces are sent.
+fn collector(url: Option<String>) -> anyhow::Result<Option<String>> {
+    let Some(url) = url else { return Ok(None) };
+    ensure!(
+        url.starts_with("http://") || url.starts_with("https://"),
+        "setting telemetry.otlp_endpoint is {url:?}: it must begin with http:// or https://"
+    );
+    Ok(Some(url.trim_end_matches('/').to_owned()))
+}
+
 /// The models' settings, which must agree with each other.
 fn models(
     optional: &dyn Fn(&str) -> Option<String>,
@@ -356,7 +379,7 @@ fn models(
         // It is told in logs and kept with indexes.
         ensure!(!base_url.contains('@'), "setting {key} holds a user or password: give a key with model.api_key");
         let base_url = base_url.trim_end_matches('/').to_owned();
-        let api_key = api_key.unwrap_or_default();
+        let api_key = api_key.unwrap_or_default().into();
         Ok(Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency }))
     };
     let endpoint = at("model.base_url", optional("model.api_key"))?;

@@ -21,7 +21,7 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 54] = [
+pub const SETTINGS: [Setting; 55] = [
     setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
     setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
@@ -88,6 +88,11 @@ pub const SETTINGS: [Setting; 54] = [
     setting("payments.timeout_ms", "10000", "How long a call to it may take."),
     setting("payments.sandbox_listen", "127.0.0.1:8082", "Address of the sandbox's page."),
     setting("log", "info", "What is logged to stderr: a level, or a tracing filter."),
+    setting(
+        "telemetry.otlp_endpoint",
+        "",
+        "An OpenTelemetry collector that takes OTLP over HTTP, such as http://localhost:4318; traces are sent there.",
+    ),
 ];
 
 const PLAN_HELP: &str = "Its monthly limits; memories is a level, not a count.";

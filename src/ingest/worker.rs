@@ -22,6 +22,7 @@ use crate::metrics::Ingested;
 use crate::service::namespace::plan::Desk;
 use crate::service::retrieval::{Found, Retrieve};
 use crate::service::{Failure, Outcome, Service};
+use crate::telemetry;
 use crate::time::format_ms;
 
 /// A message that was not processed for so long is dropped: 4 days.
@@ -125,6 +126,8 @@ fn work(service: &Service, assignment: &Assignment, mut entry: QueueEntry) {
     let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
     let began = Instant::now();
     let tell = |outcome| service.metrics.ingested(outcome, began.elapsed());
+    let traced = service.config.collector.is_some();
+    let _entered = telemetry::ingestion_span(traced, &entry.id.to_string(), entry.work.kind()).entered();
     let outcome = if service.queue.waited_ms(&entry) > RETENTION_MS {
         tell(Ingested::Dropped);
         tracing::error!(message = %entry.id, "dropped: not processed within 4 days");

@@ -27,6 +27,7 @@ pub struct Metrics {
     requests: Family<RequestLabels, Histogram>,
     parts: Family<PartLabels, Histogram>,
     ingestion: Histogram,
+    steps: Family<StepLabels, Histogram>,
     writes: Family<WriteLabels, Counter>,
     levels: Levels,
 }
@@ -45,8 +46,24 @@ struct PartLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabels {
+    step: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WriteLabels {
     outcome: &'static str,
+}
+
+/// What a change of a namespace consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The commit, until it is durable in git.
+    Commit,
+    /// Then the index, until it can be retrieved.
+    Index,
+    /// Later, packs are joined.
+    Pack,
 }
 
 /// What became of a try to ingest a write.
@@ -74,6 +91,7 @@ impl Default for Metrics {
         let requests = Family::<RequestLabels, Histogram>::new_with_constructor(times);
         let parts = Family::<PartLabels, Histogram>::new_with_constructor(times);
         let ingestion = times();
+        let steps = Family::<StepLabels, Histogram>::new_with_constructor(times);
         let writes = Family::<WriteLabels, Counter>::default();
         registry.register("request_seconds", "Time from a whole request to its answer, by route", requests.clone());
         registry.register(
@@ -82,9 +100,14 @@ impl Default for Metrics {
             parts.clone(),
         );
         registry.register("ingestion_seconds", "Time in one try to ingest a write", ingestion.clone());
+        registry.register(
+            "write_seconds",
+            "Time in a step of a change to a namespace: commit (git), index, pack (joining git's packs)",
+            steps.clone(),
+        );
         registry.register("ingested", "Tries to ingest a write, by what became of them", writes.clone());
         let levels = Levels::new(&mut registry);
-        Self { registry, requests, parts, ingestion, writes, levels }
+        Self { registry, requests, parts, ingestion, steps, writes, levels }
     }
 }
 
@@ -99,6 +122,16 @@ impl Metrics {
         for (part, took) in [("vector", vector), ("lexical", lexical), ("graph", graph)] {
             self.parts.get_or_create(&PartLabels { part }).observe(took.as_secs_f64());
         }
+    }
+
+    /// A step of a change was done.
+    pub fn changed(&self, step: Step, took: Duration) {
+        let step = match step {
+            Step::Commit => "commit",
+            Step::Index => "index",
+            Step::Pack => "pack",
+        };
+        self.steps.get_or_create(&StepLabels { step }).observe(took.as_secs_f64());
     }
 
     /// A write was tried.

@@ -21,6 +21,7 @@ use crate::api::{Call, Incoming, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::{Failure, Outcome, Service};
+use crate::telemetry;
 
 /// The header that names a request, in the answer and, where the client chose the name, in the question.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -60,7 +61,8 @@ impl Api {
         let found = self.router.find(request.method(), request.uri().path());
         let (method, path) = found.as_ref().map_or(("", ""), |(route, _)| (route.method.as_str(), route.path));
         // What is logged on the way to the answer carries the id, and nothing of what was sent.
-        let span = tracing::info_span!("request", id = %id.to_str().unwrap_or_default(), method, route = path);
+        let traced = service.config.collector.is_some();
+        let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
         let replied = self.reply(request, found, &activity).instrument(span.clone()).await;
         let mut response = respond(replied.unwrap_or_else(|refused| refused));
         response.headers_mut().insert(REQUEST_ID, id);
@@ -68,6 +70,9 @@ impl Api {
         let status = response.status().as_u16();
         service.metrics.answered(method, path, status, took);
         span.in_scope(|| tracing::debug!(status, ?took, "answered"));
+        if traced {
+            telemetry::request_ended(&span, status);
+        }
         response
     }
 

@@ -30,6 +30,7 @@ use parking_lot::Mutex;
 use ulid::Ulid;
 
 pub use error::{Failure, Outcome};
+use namespace::Around;
 use namespaces::Namespaces;
 
 use crate::billing::Billing;
@@ -71,7 +72,7 @@ pub struct Service {
     pub(crate) searchers: rayon::ThreadPool,
     pub(crate) media: MediaStore,
     /// What is counted of all this.
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
     /// Held around reading and changing a conversation; taken before `ids`.
     conversations: Mutex<()>,
     /// Held around fingerprint look-up and enqueue; also gives out ids in order.
@@ -97,7 +98,14 @@ impl Service {
         let backlog = Arc::new(Backlog::default());
         let searchers = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("retrieve-{n}")).build()?;
         let media = MediaStore::open(&config.data.join("media"), &store)?;
-        let namespaces = Namespaces::new(&config, Arc::clone(&store), Arc::clone(&models), Arc::clone(&backlog));
+        let metrics = Arc::new(Metrics::default());
+        let around = Around {
+            store: Arc::clone(&store),
+            models: Arc::clone(&models),
+            backlog: Arc::clone(&backlog),
+            metrics: Arc::clone(&metrics),
+        };
+        let namespaces = Namespaces::new(&config, around);
         namespaces.finish_deletions()?;
         let newest = store.newest_message_id()?.unwrap_or(Ulid::nil());
         let (mut queue, promises) = (Queue::default(), Promises::default());
@@ -116,7 +124,7 @@ impl Service {
             backlog,
             searchers,
             media,
-            metrics: Metrics::default(),
+            metrics,
             conversations: Mutex::new(()),
             ids: Mutex::new(newest),
             store,
@@ -128,7 +136,20 @@ impl Service {
     /// Accepts a write: durable when this returns. An identical body a short while ago is the same write.
     pub fn accept(&self, namespace: &NamespaceRecord, work: QueuedWork, body: Option<&[u8]>) -> Outcome<Ulid> {
         let permit = self.permit_write(&namespace.account, &work)?;
-        self.enqueue(&mut self.ids.lock(), namespace, work, body, permit)
+        self.accept_permitted(namespace, work, body, permit)
+    }
+
+    /// The same, for one that may be counted. Many accepted at the same time share one sync of the disk.
+    fn accept_permitted(
+        &self,
+        namespace: &NamespaceRecord,
+        work: QueuedWork,
+        body: Option<&[u8]>,
+        permit: Option<Permit<'_>>,
+    ) -> Outcome<Ulid> {
+        let id = self.enqueue(&mut self.ids.lock(), namespace, work, body, permit)?;
+        self.store.sync()?;
+        Ok(id)
     }
 
     /// Leave to have a write counted; none for what is free.

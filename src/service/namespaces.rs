@@ -7,18 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cuebase_storage::Store;
 use cuebase_storage::key_value::Durability;
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
-use super::backlog::Backlog;
 use super::error::{Failure, Outcome};
-use super::namespace::Namespace;
+use super::namespace::{Around, Namespace};
 use crate::config::Config;
-use crate::model::Models;
 
 /// The namespace that every account has.
 pub const DEFAULT: &str = "default";
@@ -36,9 +33,7 @@ pub struct NamespaceKey {
 
 /// All namespaces.
 pub struct Namespaces {
-    store: Arc<Store>,
-    models: Arc<Models>,
-    backlog: Arc<Backlog>,
+    around: Around,
     data: PathBuf,
     warm_max: usize,
     /// Held for reading by a deletion, for writing while files are copied.
@@ -70,17 +65,9 @@ impl std::ops::Deref for Lease {
 }
 
 impl Namespaces {
-    pub(super) fn new(config: &Config, store: Arc<Store>, models: Arc<Models>, backlog: Arc<Backlog>) -> Self {
+    pub(super) fn new(config: &Config, around: Around) -> Self {
         let warm_max = config.warm_namespaces.max(1);
-        Self {
-            store,
-            models,
-            backlog,
-            data: config.data.clone(),
-            warm_max,
-            deletions: RwLock::new(()),
-            open: Mutex::new(Vec::new()),
-        }
+        Self { around, data: config.data.clone(), warm_max, deletions: RwLock::new(()), open: Mutex::new(Vec::new()) }
     }
 
     /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
@@ -105,7 +92,7 @@ impl Namespaces {
 
     /// The record of a namespace. `default` comes into being here, the first time an account asks for it.
     pub fn record(&self, account: &str, name: &str) -> Outcome<Option<NamespaceRecord>> {
-        match self.store.namespace(account, name)? {
+        match self.around.store.namespace(account, name)? {
             None if name == DEFAULT => self.create(account, name).map(|(record, _)| Some(record)),
             found => Ok(found),
         }
@@ -124,7 +111,7 @@ impl Namespaces {
         Self::check_name(name)?;
         // The same lock as for opening, so that two creations of one name agree.
         let _held = self.open.lock();
-        if let Some(record) = self.store.namespace(account, name)? {
+        if let Some(record) = self.around.store.namespace(account, name)? {
             return Ok((record, false));
         }
         let now_ms = Timestamp::now().as_millisecond();
@@ -137,14 +124,14 @@ impl Namespaces {
             head: None,
             waiting: 0,
         };
-        self.store.put_namespace(&record, Durability::Synced)?;
+        self.around.store.put_namespace(&record, Durability::Synced)?;
         Ok((record, true))
     }
 
     /// Up to `limit` namespaces of an account, by name.
     pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Outcome<Vec<NamespaceRecord>> {
         self.record(account, DEFAULT)?;
-        Ok(self.store.namespaces(account, after, limit)?)
+        Ok(self.around.store.namespaces(account, after, limit)?)
     }
 
     /// Opens a namespace that exists, or hands out the open one.
@@ -170,8 +157,7 @@ impl Namespaces {
                 let record = self.existing(account, name)?;
                 let repository = self.repository_path(account, name);
                 let index = self.index_path(account, name);
-                let (models, backlog) = (Arc::clone(&self.models), Arc::clone(&self.backlog));
-                let opened = Namespace::open(record, &repository, &index, Arc::clone(&self.store), models, backlog)?;
+                let opened = Namespace::open(record, &repository, &index, self.around.clone())?;
                 Arc::clone(held.insert(Arc::new(opened)))
             }
         };
@@ -222,7 +208,7 @@ impl Namespaces {
             message: "a backup is being made: delete the namespace when it has ended".into(),
         };
         let _deleting = self.deletions.try_read().ok_or_else(busy)?;
-        if self.store.namespace(account, name)?.is_none() {
+        if self.around.store.namespace(account, name)?.is_none() {
             return Ok(false);
         }
         let lease = self.lease(account, name)?;
@@ -230,12 +216,12 @@ impl Namespaces {
         let deleted = lease.retire(|| {
             // Under the lock that creation takes: one that is made again meanwhile finds nothing of the old one.
             let mut open = self.open.lock();
-            if !self.store.begin_deletion(account, name)? {
+            if !self.around.store.begin_deletion(account, name)? {
                 return Ok(false);
             }
             trash = Some(self.set_aside(account, name)?);
             open.retain(|(key, _)| key.account != account || key.name != name);
-            self.store.finish_deletion(account, name)?;
+            self.around.store.finish_deletion(account, name)?;
             Ok(true)
         })?;
         drop(lease);
@@ -245,9 +231,9 @@ impl Namespaces {
 
     /// Ends the deletions that a crash interrupted. Called before anything is served.
     pub(super) fn finish_deletions(&self) -> Outcome<()> {
-        for (account, name) in self.store.pending_deletions()? {
+        for (account, name) in self.around.store.pending_deletions()? {
             self.set_aside(&account, &name)?;
-            self.store.finish_deletion(&account, &name)?;
+            self.around.store.finish_deletion(&account, &name)?;
         }
         remove(&self.data.join("trash"))
     }

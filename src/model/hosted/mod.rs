@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 pub use chat::Chat;
 pub use embeddings::HostedEmbedder;
@@ -33,7 +34,7 @@ pub struct EndpointSettings {
     /// The part of the URL before `/embeddings` and `/chat/completions`, such as `https://api.openai.com/v1`.
     pub base_url: String,
     /// Empty where none is needed.
-    pub api_key: String,
+    pub api_key: Zeroizing<String>,
     /// Tries of one call.
     pub attempts: u32,
     /// How long one try may take.

@@ -33,6 +33,7 @@ use self::plan::{Content, Desk, Plan};
 use super::error::{Failure, Outcome};
 use crate::ingest::files;
 use crate::ingest::naming::Namer;
+use crate::metrics::{Metrics, Step};
 use crate::model::{Models, Patience};
 use crate::service::backlog::Backlog;
 use crate::service::namespaces::NamespaceKey;
@@ -42,14 +43,25 @@ const MESSAGE_TRAILER: &str = "Cuebase-Message";
 /// How often a commit is tried again when somebody pushes at the same moment.
 const CONFLICTS_MAX: usize = 5;
 
+/// What all namespaces share.
+#[derive(Clone)]
+pub struct Around {
+    /// The records.
+    pub(crate) store: Arc<Store>,
+    /// Who makes vectors.
+    pub(crate) models: Arc<Models>,
+    /// Which namespaces wait for vectors.
+    pub(crate) backlog: Arc<Backlog>,
+    /// Where it is counted.
+    pub(crate) metrics: Arc<Metrics>,
+}
+
 /// An open namespace.
 pub struct Namespace {
     account: String,
     name: String,
     repository: Repository,
-    store: Arc<Store>,
-    models: Arc<Models>,
-    backlog: Arc<Backlog>,
+    around: Around,
     index_folder: PathBuf,
     retired: AtomicBool,
     snapshot: Arc<ArcSwap<Snapshot>>,
@@ -84,28 +96,24 @@ impl Namespace {
         record: NamespaceRecord,
         repository_path: &Path,
         index_folder: &Path,
-        store: Arc<Store>,
-        models: Arc<Models>,
-        backlog: Arc<Backlog>,
+        around: Around,
     ) -> Outcome<Self> {
         let repository = Repository::open_or_create(repository_path)?;
         let git = repository.writer()?;
-        let index = follow::open_index(index_folder, &repository, git.head(), &record.account, &models)?;
+        let index = follow::open_index(index_folder, &repository, git.head(), &record.account, &around.models)?;
         let committed = follow::unacknowledged(&repository, git.head(), &record)?;
         if record.head.as_deref() != index.head() {
             // The record's head stays: it tells which messages are not acknowledged.
             let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
             let terms = follow::term_changes(&repository, recorded, git.head())?;
-            store.acknowledge(&[], &record, &terms)?;
+            around.store.acknowledge(&[], &record, &terms)?;
         }
-        let vocabulary = follow::vocabulary(&store, &record.account, &record.name)?;
+        let vocabulary = follow::vocabulary(&around.store, &record.account, &record.name)?;
         let namespace = Self {
             account: record.account.clone(),
             name: record.name.clone(),
             repository,
-            store,
-            models,
-            backlog,
+            around,
             index_folder: index_folder.to_path_buf(),
             retired: AtomicBool::new(false),
             snapshot: index.published(),
@@ -131,10 +139,10 @@ impl Namespace {
     /// Has the vectors made that a write to come will need, before it takes the writer's lock. Where the model fails,
     /// the write goes on without them.
     pub fn prepare(&self, texts: &[String], patience: Patience) {
-        let Some(vectors) = self.models.of(self.snapshot().model()) else { return };
+        let Some(vectors) = self.around.models.of(self.snapshot().model()) else { return };
         match vectors.prepare(&self.account, texts.iter().map(String::as_str), patience) {
             // Only a model that was asked has shown that it works.
-            Ok(made) if made > 0 => self.backlog.hurry(),
+            Ok(made) if made > 0 => self.around.backlog.hurry(),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(account = %self.account, namespace = %self.name, %error, "a write goes on without vectors");
@@ -174,7 +182,7 @@ impl Namespace {
         }
         let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
         inner.doubtful = true;
-        follow::replace(&mut inner.index, &self.repository, head, &self.account, &self.models)?;
+        follow::replace(&mut inner.index, &self.repository, head, &self.account, &self.around.models)?;
         inner.doubtful = false;
         self.note_waiting(&mut inner)
     }
@@ -280,14 +288,14 @@ impl Namespace {
         record.waiting = inner.index.waiting() as u64;
         // Whatever is committed is in the index by now, so all of it is acknowledged as the head moves past it.
         let done: Vec<Ulid> = inner.committed.iter().copied().chain(id).collect();
-        self.store.acknowledge(&done, &record, &inner.terms)?;
+        self.around.store.acknowledge(&done, &record, &inner.terms)?;
         inner.record = record;
         if inner.record.waiting > 0 {
-            self.backlog.add(&self.key());
+            self.around.backlog.add(&self.key());
         }
         inner.committed.clear();
         if !std::mem::take(&mut inner.terms).is_empty() {
-            self.vocabulary.store(Arc::new(follow::vocabulary(&self.store, &self.account, &self.name)?));
+            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, &self.account, &self.name)?));
         }
         Ok(commit)
     }
@@ -307,7 +315,9 @@ impl Namespace {
     pub fn tidy(&self) -> Outcome<()> {
         let _held = self.inner.lock();
         if !self.retired.load(Ordering::SeqCst) {
+            let began = Instant::now();
             self.repository.consolidate()?;
+            self.around.metrics.changed(Step::Pack, began.elapsed());
         }
         Ok(())
     }
@@ -329,7 +339,7 @@ impl Namespace {
                 git: &mut inner.git,
                 namer: &mut inner.namer,
                 repository: &self.repository,
-                store: &self.store,
+                store: &self.around.store,
             })?;
             if files.is_empty() {
                 return Ok(None);
@@ -342,7 +352,10 @@ impl Namespace {
             let mut trailers: Vec<_> = id.map(|id| (MESSAGE_TRAILER.to_owned(), id.to_string())).into_iter().collect();
             trailers.extend(more);
             let message = CommitMessage { subject, body, trailers, at_seconds: now.as_second() };
-            match inner.git.commit(&edits, &message) {
+            let began = Instant::now();
+            let committed = inner.git.commit(&edits, &message);
+            self.around.metrics.changed(Step::Commit, began.elapsed());
+            match committed {
                 Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
                 Err(error) => return Err(error.into()),
                 Ok(commit) => return Ok(Some(Made { commit, parent, files })),
@@ -357,7 +370,7 @@ impl Namespace {
             inner.terms = follow::term_changes(&self.repository, parent, Some(commit))?;
         }
         let at_parent = inner.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
-        let vectors = self.models.of(inner.index.model());
+        let vectors = self.around.models.of(inner.index.model());
         let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
         if !at_parent {
             let changes = follow::changes(inner.index.head(), &self.repository, commit, &lookup)?;
@@ -380,10 +393,13 @@ impl Namespace {
 
     /// Applies the changes that lead to a commit. An index that turns out damaged is made anew from git instead.
     fn apply(&self, inner: &mut Inner, changes: Vec<Change>, to: CommitId) -> Outcome<()> {
-        match inner.index.apply(changes, &to.to_string()) {
+        let began = Instant::now();
+        let applied = inner.index.apply(changes, &to.to_string());
+        self.around.metrics.changed(Step::Index, began.elapsed());
+        match applied {
             Err(IndexError::Damaged(reason)) => {
                 tracing::warn!(index = %inner.index.folder().display(), %reason, "making the index anew from git");
-                follow::replace(&mut inner.index, &self.repository, Some(to), &self.account, &self.models)
+                follow::replace(&mut inner.index, &self.repository, Some(to), &self.account, &self.around.models)
             }
             applied => Ok(applied?),
         }
@@ -402,13 +418,13 @@ impl Namespace {
                 &self.repository,
                 inner.git.head(),
                 &self.account,
-                &self.models,
+                &self.around.models,
             )?;
             inner.index.publish_to(Arc::clone(&self.snapshot));
         } else if let Some(head) = inner.git.head() {
             inner.doubtful = true;
             if inner.index.head() != Some(head.to_string().as_str()) {
-                let vectors = self.models.of(inner.index.model());
+                let vectors = self.around.models.of(inner.index.model());
                 let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
                 let changes = follow::changes(inner.index.head(), &self.repository, head, &lookup)?;
                 self.apply(inner, changes, head)?;
@@ -428,8 +444,8 @@ impl Namespace {
         let terms = follow::term_changes(&self.repository, recorded, inner.git.head())?;
         if !terms.is_empty() {
             // The record's head stays: it tells which messages are not acknowledged.
-            self.store.acknowledge(&[], &inner.record, &terms)?;
-            self.vocabulary.store(Arc::new(follow::vocabulary(&self.store, &self.account, &self.name)?));
+            self.around.store.acknowledge(&[], &inner.record, &terms)?;
+            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, &self.account, &self.name)?));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ const BATCHES_PER_WORD: usize = 16;
 impl Namespace {
     /// Makes the vectors that are missing, or all of them where they are another model's. False when it was interrupted.
     pub fn renew(&self) -> Outcome<bool> {
-        let vectors = Arc::clone(self.models.current());
+        let vectors = Arc::clone(self.around.models.current());
         if self.snapshot().model() == vectors.model().identity() {
             self.fill(&vectors)
         } else {
@@ -36,7 +36,7 @@ impl Namespace {
         let all = self.inner.lock().index.waiting();
         let mut done = 0;
         loop {
-            if self.backlog.is_stopping() {
+            if self.around.backlog.is_stopping() {
                 return Ok(false);
             }
             let waiting = self.waiting()?;
@@ -44,13 +44,13 @@ impl Namespace {
                 return Ok(true);
             }
             let texts = waiting.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-            vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(Failure::from)?;
+            vectors.prepare(&self.account, texts, self.around.models.work_patience()).map_err(Failure::from)?;
             let filled = self.take_in_vectors(vectors)?;
             if filled == 0 && !self.retired.load(Ordering::SeqCst) {
                 return Err(Failure::internal("vectors that were made are not at hand"));
             }
             done += filled;
-            self.backlog.note(Progress { done, all: all.max(done) });
+            self.around.backlog.note(Progress { done, all: all.max(done) });
             tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were made");
         }
     }
@@ -111,13 +111,13 @@ impl Namespace {
             }
             let all = memories.len();
             for (number, part) in memories.chunks(MEMORIES_AT_ONCE).enumerate() {
-                if self.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
+                if self.around.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
                     return Ok(false);
                 }
                 let texts = part.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-                vectors.prepare(&self.account, texts, self.models.work_patience()).map_err(Failure::from)?;
+                vectors.prepare(&self.account, texts, self.around.models.work_patience()).map_err(Failure::from)?;
                 let done = number * MEMORIES_AT_ONCE + part.len();
-                self.backlog.note(Progress { done, all });
+                self.around.backlog.note(Progress { done, all });
                 if number % BATCHES_PER_WORD == 0 {
                     tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
                 }
@@ -159,10 +159,10 @@ impl Namespace {
         let waiting = inner.index.waiting() as u64;
         if inner.record.waiting != waiting {
             inner.record.waiting = waiting;
-            self.store.put_namespace(&inner.record, Durability::Buffered)?;
+            self.around.store.put_namespace(&inner.record, Durability::Buffered)?;
         }
         if waiting > 0 {
-            self.backlog.add(&self.key());
+            self.around.backlog.add(&self.key());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
@@ -103,6 +104,9 @@ pub struct KeyValueStore {
     path: PathBuf,
     /// Written to only to put the database, opened again, in its own place.
     db: RwLock<DB>,
+    /// How many have asked for what they wrote to be durable, and how many of those it is for.
+    asked: AtomicU64,
+    durable: Mutex<u64>,
     /// When it was last tried to open it again, and whether that went well.
     reopened: Mutex<Option<(Instant, bool)>>,
 }
@@ -139,7 +143,8 @@ impl KeyValueStore {
                 engine(error)
             }
         })?;
-        Ok(Self { path: path.to_path_buf(), db: RwLock::new(db), reopened: Mutex::default() })
+        let (db, asked) = (RwLock::new(db), AtomicU64::new(0));
+        Ok(Self { path: path.to_path_buf(), db, asked, durable: Mutex::default(), reopened: Mutex::default() })
     }
 
     /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
@@ -287,9 +292,26 @@ impl KeyValueStore {
         }
     }
 
-    /// Makes every buffered write durable.
+    /// Makes every buffered write durable that was made before the call. Those who call at the same time share one sync of
+    /// the disk.
     pub fn sync(&self) -> Result<()> {
-        self.db.read().flush_wal(true).map_err(engine)
+        let place = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut durable = self.durable.lock();
+        if *durable >= place {
+            return Ok(());
+        }
+        // Whoever has asked by now has written by now.
+        let all = self.asked.load(Ordering::SeqCst);
+        let synced = self.db.read().flush_wal(true).map_err(engine);
+        match &synced {
+            Ok(()) => *durable = all,
+            // What was written may be there or not; it is for the caller to say so.
+            Err(Error::EngineIo(_)) => {
+                self.reopen();
+            }
+            Err(_) => {}
+        }
+        synced
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, KeyValueStore, Levels};
@@ -70,13 +71,13 @@ impl Store {
     }
 
     /// A secret of this data directory by its name (see [`Column::Meta`]), made by `mint` the first time.
-    pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
+    pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Zeroizing<Vec<u8>>> {
         if let Some(key) = self.kv.get(Column::Meta, name.as_bytes())? {
-            return Ok(key);
+            return Ok(key.into());
         }
-        let key = mint();
+        let key = Zeroizing::new(mint());
         let mut batch = Batch::new();
-        batch.put(Column::Meta, name, key.clone());
+        batch.put(Column::Meta, name, key.to_vec());
         self.kv.write(&batch, Durability::Synced)?;
         Ok(key)
     }
@@ -117,7 +118,7 @@ impl Store {
         (records, wrong)
     }
 
-    /// Makes every buffered write durable; called when the service stops.
+    /// Makes every buffered write durable that was made before the call.
     pub fn sync(&self) -> Result<()> {
         self.kv.sync()
     }

@@ -103,7 +103,7 @@ pub struct DeadLetter {
 /// The outcome of an enqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
-    /// A new entry, now durable.
+    /// A new entry.
     Accepted(Ulid),
     /// The same body was accepted a short while ago, under this id.
     Duplicate(Ulid),
@@ -116,8 +116,9 @@ struct Fingerprint {
 }
 
 impl Store {
-    /// Accepts a write durably, unless the same body was accepted for the same kind of work less than `window_ms`
-    /// before and nothing since has undone it. A meter counts with it, or not at all.
+    /// Accepts a write, unless the same body was accepted for the same kind of work less than `window_ms` before and
+    /// nothing since has undone it. A meter counts with it, or not at all. Whether new or not, it is durable once
+    /// [`Store::sync`] has returned.
     ///
     /// Callers serialise calls; the service holds one lock around this.
     pub fn enqueue(
@@ -157,7 +158,7 @@ impl Store {
         if let Some(usage) = usage {
             usage::put(&mut batch, usage)?;
         }
-        self.kv.write(&batch, Durability::Synced)?;
+        self.kv.write(&batch, Durability::Buffered)?;
         Ok(Enqueued::Accepted(entry.id))
     }
 
