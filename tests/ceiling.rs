@@ -49,10 +49,10 @@ fn memory_stays_below_its_ceiling_and_all_of_it_is_there_at_the_next_start() {
     let (address, url) = metrics_address();
     let patience = "header_timeout_ms = 3600000\nbody_timeout_ms = 3600000\n";
     let settings = format!(
-        "{}[server]\nshutdown_ms = 500\n{patience}[metrics]\nlisten = '{address}'\n[rate_limit]\nrequests_per_minute = 0\n",
+        "{}timeout_ms = 3600000\n[server]\nshutdown_ms = 500\n{patience}[metrics]\nlisten = '{address}'\n[rate_limit]\nrequests_per_minute = 0\n",
         provider.chat_settings()
     );
-    // Nothing leaves the queue: the model that would read it says nothing.
+    // Nothing leaves the queue: the model that would read it says nothing, and is waited for.
     provider.chat_fault(Some(Fault::Silence));
     let mut server = Server::start_with_models(&data, &settings);
     let told = |server: &Server, what: &str| {
