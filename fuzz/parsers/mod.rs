@@ -58,9 +58,9 @@ pub(crate) fn named(name: &str) -> &'static Parser {
 }
 
 impl Parser {
-    /// Its seeds: those kept in `corpus/<name>` and those that are made.
+    /// Its seeds: those kept in `seeds/<name>` and those that are made.
     pub(crate) fn seeds(&self) -> Vec<Vec<u8>> {
-        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/")).join(corpus(self.name));
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/")).join(kept(self.name));
         let mut paths: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
         paths.sort();
         let kept = paths.iter().map(|path| std::fs::read(path).expect("a seed is read"));
@@ -69,8 +69,8 @@ impl Parser {
 }
 
 /// Where the seeds of a name are, from the project's root.
-fn corpus(name: &str) -> String {
-    format!("fuzz/corpus/{name}")
+fn kept(name: &str) -> String {
+    format!("fuzz/seeds/{name}")
 }
 
 /// A folder for what an input has to be put into; in memory where the system has such a place, since all is synced.
