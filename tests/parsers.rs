@@ -168,15 +168,22 @@ each! {
     answers api credentials history index memory_file notifications records settings statements term_file words
 }
 
-/// Puts the seeds, also those that are made, where the fuzzer begins from.
+/// Puts the seeds, also those that are made, where the fuzzer begins from: into the folder that is named, or one of the
+/// test's own.
 #[test]
 fn seeds_are_handed_to_the_fuzzer() {
-    let Ok(folder) = std::env::var("CUEBASE_FUZZ_CORPUS") else { return };
+    let own = tempfile::tempdir().expect("temporary directory");
+    let folder = std::env::var("CUEBASE_FUZZ_CORPUS").map_or_else(|_| own.path().to_path_buf(), Into::into);
     for parser in &parsers::PARSERS {
-        let into = std::path::Path::new(&folder).join(parser.name);
+        let into = folder.join(parser.name);
         std::fs::create_dir_all(&into).expect("creates");
-        for (number, seed) in parser.seeds().iter().enumerate() {
+        let seeds = parser.seeds();
+        assert!(!seeds.is_empty(), "{} has nothing to begin from", parser.name);
+        for (number, seed) in seeds.iter().enumerate() {
             std::fs::write(into.join(format!("seed-{number}")), seed).expect("writes");
         }
+        let written = std::fs::read_dir(&into).expect("reads").filter_map(Result::ok);
+        let ours = written.filter(|file| file.file_name().to_string_lossy().starts_with("seed-")).count();
+        assert!(ours >= seeds.len(), "{} of {} seeds for {}", ours, seeds.len(), parser.name);
     }
 }

@@ -147,8 +147,9 @@ impl Service {
         body: Option<&[u8]>,
         permit: Option<Permit<'_>>,
     ) -> Outcome<Ulid> {
+        let opening = self.store.opening();
         let id = self.enqueue(&mut self.ids.lock(), namespace, work, body, permit)?;
-        self.store.sync()?;
+        self.store.sync_since(opening)?;
         Ok(id)
     }
 

@@ -44,6 +44,10 @@ pub struct Levels {
     pub compactions_pending: u64,
 }
 
+/// One opening of a database; after a write that the system refused there is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening(u64);
+
 /// Changes that take effect together or not at all.
 #[derive(Default)]
 pub struct Batch {
@@ -104,6 +108,8 @@ pub struct KeyValueStore {
     path: PathBuf,
     /// Written to only to put the database, opened again, in its own place.
     db: RwLock<DB>,
+    /// How often it has been opened again.
+    opening: AtomicU64,
     /// How many have asked for what they wrote to be durable, and how many of those it is for.
     asked: AtomicU64,
     durable: Mutex<u64>,
@@ -143,8 +149,14 @@ impl KeyValueStore {
                 engine(error)
             }
         })?;
-        let (db, asked) = (RwLock::new(db), AtomicU64::new(0));
-        Ok(Self { path: path.to_path_buf(), db, asked, durable: Mutex::default(), reopened: Mutex::default() })
+        Ok(Self {
+            path: path.to_path_buf(),
+            db: RwLock::new(db),
+            opening: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            durable: Mutex::default(),
+            reopened: Mutex::default(),
+        })
     }
 
     /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
@@ -162,6 +174,7 @@ impl KeyValueStore {
         let strict = rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords;
         let mut db = self.db.write();
         let opened = (|| {
+            self.opening.fetch_add(1, Ordering::SeqCst);
             // Only one at a time may write; one that only reads takes the place of the other meanwhile.
             *db = DB::open_cf_descriptors_read_only(&options(strict), &self.path, families(), false)?;
             *db = DB::open_cf_descriptors(&options(strict), &self.path, families())?;
@@ -260,6 +273,11 @@ impl KeyValueStore {
         db.write_opt(changes, &options).map_err(engine)
     }
 
+    /// Which opening of the database this is.
+    pub fn opening(&self) -> Opening {
+        Opening(self.opening.load(Ordering::SeqCst))
+    }
+
     /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system: files
     /// that never change are linked, not copied.
     pub(crate) fn checkpoint(&self, folder: &Path) -> Result<()> {
@@ -292,17 +310,36 @@ impl KeyValueStore {
         }
     }
 
-    /// Makes every buffered write durable that was made before the call. Those who call at the same time share one sync of
-    /// the disk.
+    fn is_still(&self, opening: Opening) -> Result<()> {
+        if opening == self.opening() {
+            return Ok(());
+        }
+        Err(Error::EngineIo("the database was opened again before what was written was durable".into()))
+    }
+
+    /// Makes every buffered write durable that was made before the call.
     pub fn sync(&self) -> Result<()> {
+        self.sync_since(self.opening())
+    }
+
+    /// The same for what was written, or read, since an opening was asked for; fails where there has been another, as
+    /// what had not been synced may not have come through that. Those who call at the same time share one sync of the
+    /// disk.
+    pub fn sync_since(&self, opening: Opening) -> Result<()> {
         let place = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut durable = self.durable.lock();
+        self.is_still(opening)?;
         if *durable >= place {
             return Ok(());
         }
         // Whoever has asked by now has written by now.
         let all = self.asked.load(Ordering::SeqCst);
-        let synced = self.db.read().flush_wal(true).map_err(engine);
+        let synced = {
+            let db = self.db.read();
+            // Nobody opens it again while this is held.
+            self.is_still(opening)?;
+            db.flush_wal(true).map_err(engine)
+        };
         match &synced {
             Ok(()) => *durable = all,
             // What was written may be there or not; it is for the caller to say so.
@@ -373,6 +410,19 @@ mod tests {
     fn the_end_of_a_prefix_is_the_next_one() {
         assert_eq!(after_all(b"a\0"), b"a\x01");
         assert_eq!(after_all(b"a\xff\xff"), b"b");
+    }
+
+    #[test]
+    fn what_was_not_durable_when_it_was_opened_again_is_not_said_to_be() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = KeyValueStore::open(folder.path()).expect("opens");
+        let mut batch = Batch::new();
+        batch.put(Column::Namespaces, "a", "1");
+        let before = store.opening();
+        store.write(&batch, Durability::Buffered).expect("writes");
+        assert!(store.reopen());
+        assert!(matches!(store.sync_since(before), Err(Error::EngineIo(_))));
+        store.sync().expect("syncs");
     }
 
     #[test]

@@ -11,4 +11,4 @@ mod manifest;
 mod power;
 
 pub use columns::Column;
-pub use engine::{Batch, Durability, KeyValueStore, Levels};
+pub use engine::{Batch, Durability, KeyValueStore, Levels, Opening};

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability, KeyValueStore, Levels};
+use crate::key_value::{Batch, Column, Durability, KeyValueStore, Levels, Opening};
 
 mod accounts;
 mod animals;
@@ -121,6 +121,17 @@ impl Store {
     /// Makes every buffered write durable that was made before the call.
     pub fn sync(&self) -> Result<()> {
         self.kv.sync()
+    }
+
+    /// Which opening of the database this is, for [`Self::sync_since`].
+    pub fn opening(&self) -> Opening {
+        self.kv.opening()
+    }
+
+    /// Makes every buffered write durable that was made since an opening was asked for. Fails where the database has been
+    /// opened again meanwhile: what had been written may be there or not.
+    pub fn sync_since(&self, opening: Opening) -> Result<()> {
+        self.kv.sync_since(opening)
     }
 }
 
