@@ -3,18 +3,20 @@
 //! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
 //! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
 //! [`model`] turns text into vectors and memories, [`outgoing`] is how other services are called,
-//! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`pets`] is an API apart. Begin with [`server::Server`], which
-//! reads as the story of a start and a stop.
+//! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
+//! API, [`mcp`] are tools that do, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
 
 pub mod api;
 pub mod billing;
 pub mod cli;
 pub mod config;
 pub mod control;
+pub mod dashboard;
 pub mod eval;
 pub mod gateway;
 pub mod ingest;
 pub mod maintenance;
+pub mod mcp;
 pub mod metrics;
 pub mod model;
 pub mod outgoing;

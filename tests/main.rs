@@ -21,6 +21,8 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// The dashboard's listener; what its page does is tried in a browser, in `tests/browser`.
+mod dashboard;
 /// Full, read-only, failing and damaged disks, clocks that jump, descriptors that run out.
 mod disk;
 /// Local encoders against the reference.

@@ -16,6 +16,7 @@ pub mod memories;
 pub mod memory;
 pub mod namespaces;
 pub mod query;
+pub mod queue;
 pub mod retrieve;
 pub mod routes;
 pub mod skills;

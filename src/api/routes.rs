@@ -3,7 +3,7 @@
 use hyper::Method;
 
 use super::{
-    Call, Incoming, Reply, answer, billing, conversations, identity, keys, media, memories, memory, namespaces,
+    Call, Incoming, Reply, answer, billing, conversations, identity, keys, media, memories, memory, namespaces, queue,
     retrieve, skills, vocabulary,
 };
 use crate::gateway::{Credential, Principal};
@@ -133,7 +133,7 @@ const fn open(method: Method, path: &'static str, body: Body, handler: fn(&Incom
 }
 
 /// Every route.
-pub static ROUTES: [Route; 41] = {
+pub static ROUTES: [Route; 44] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -176,6 +176,9 @@ pub static ROUTES: [Route; 41] = {
         upload("/v1/media", media::upload),
         route(GET, "/v1/media/{id}", Any, Free, media::address),
         open(GET, "/v1/media/{id}/content", Body::Nothing, media::content),
+        route(GET, "/v1/queue", Wide, Free, queue::show),
+        route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
+        route(DELETE, "/v1/dead-letters/{id}", WideSession, Free, queue::drop_letter),
         route(GET, "/v1/usage", Any, Free, billing::usage),
         route(GET, "/v1/billing", Any, Free, billing::statement),
         route(POST, "/v1/billing/recharge", Session, Free, billing::recharge),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::serve::{first_key, interrupted, runtime};
 use crate::api::memories::conversation;
-use crate::config::{Config, Origin};
+use crate::config::Config;
 use crate::control;
 use crate::server::Server;
 use crate::service::Service;
@@ -34,13 +34,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs the demo on a fresh data directory and, unless `once`, keeps serving.
 pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
     // Its own directory, so that it is always a fresh start; one that was named is taken as it is.
-    let named = config.origins.iter().any(|(key, _, origin)| *key == "data" && *origin != Origin::Default);
+    let named = config.is_chosen("data");
     if !named {
         config.data = std::env::temp_dir().join(format!("cuebase-demo-{}", std::process::id()));
     }
     // Whoever tries the demo may well have something else on the usual port.
-    let chosen = config.origins.iter().any(|(key, _, origin)| *key == "listen" && *origin != Origin::Default);
-    if !chosen && TcpListener::bind(&config.listen).is_err() {
+    if !config.is_chosen("listen") && TcpListener::bind(&config.listen).is_err() {
         config.listen = "127.0.0.1:0".into();
     }
     let data = config.data.clone();
@@ -65,7 +64,11 @@ fn run(config: Config, once: bool) -> anyhow::Result<()> {
         let stop = async {
             outcome = answers.await.map_err(anyhow::Error::from).and_then(|answered| answered);
             if outcome.is_ok() && !once {
-                println!("\nServing until Ctrl-C. The key: {key}\n");
+                println!("\nServing until Ctrl-C.\n");
+                if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+                    println!("  dashboard  {link}");
+                }
+                println!("  key        {key}\n");
                 let question = "q=what+pets+does+Jonas+have";
                 let target = format!("http://{address}/v1/retrieve?namespace={NAMESPACE}&{question}");
                 println!("  curl -H 'authorization: Bearer {key}' '{target}'\n");

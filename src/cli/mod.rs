@@ -3,19 +3,21 @@
 mod demo;
 mod evaluate;
 mod keeping;
+mod mcp;
 mod models;
 mod moving;
 mod progress;
 mod serve;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use anyhow::Context;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use serde_json::Value;
 
-use crate::config::{Config, SETTINGS, environment_name};
+use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
 use crate::gateway::credentials::Environment;
 use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
@@ -49,8 +51,8 @@ struct Common {
     /// A TOML file with settings [default: cuebase.toml, where there is one]
     #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
     config: Option<PathBuf>,
-    /// Address of the dashboard, or off [default: off; not served by this version]
-    #[arg(long, global = true, value_name = "ADDR", hide = true)]
+    /// Address of the dashboard, or off [default: 127.0.0.1:8081]
+    #[arg(long, global = true, value_name = "ADDR")]
     dashboard_listen: Option<String>,
     /// Address of the animals API, or off [default: off]
     #[arg(long, global = true, value_name = "ADDR")]
@@ -74,9 +76,15 @@ enum Task {
     #[command(subcommand)]
     Keys(Keys),
     /// Mint a dashboard session and print it alone
+    ///
+    /// It is a credential for 12 hours. With --link, print a link instead that opens the running service's dashboard and
+    /// signs in, once, within an hour.
     Token {
         #[command(flatten)]
         account: Account,
+        /// A link to the dashboard that signs in once
+        #[arg(long)]
+        link: bool,
     },
     /// Create, list or delete namespaces
     #[command(subcommand)]
@@ -113,10 +121,30 @@ enum Task {
     Import(moving::ImportOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     Openapi,
+    /// Print completions for a shell
+    ///
+    /// Example: cuebase completions bash > ~/.local/share/bash-completion/completions/cuebase
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a folder, one a command
+    ///
+    /// Example: cuebase man ~/.local/share/man/man1
+    Man {
+        /// The folder; made where it is not there
+        folder: PathBuf,
+    },
     /// Print every setting, its value and where it came from
     Config,
     /// List the models that are configured, time each, and tell what is still to be embedded
     Models,
+    /// Speak MCP on standard input and output: memory as tools for an agent
+    ///
+    /// With --url and --key it is a client of that server. Without, it works on the data directory: through the server
+    /// that runs on it, or, where none does, by itself. A host's entry for it: {"command": "cuebase", "args": ["mcp",
+    /// "--data", "/path/to/cuebase-data"]}. A running server speaks the same at /v1/mcp, with the same credentials.
+    Mcp(mcp::Options),
     /// Measure retrieval quality on a file in the LoCoMo format
     Eval(evaluate::Options),
 }
@@ -247,6 +275,10 @@ impl Common {
             Some(file) => Some(file.clone()),
             None => Some(PathBuf::from("cuebase.toml")).filter(|file| file.exists()),
         };
+        for (name, nearest) in misspelt(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())) {
+            let advice = nearest.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            eprintln!("cuebase: {name} is no setting and is ignored{advice}");
+        }
         let environment = |name: &str| std::env::var(name).ok();
         Config::resolve(&given.collect::<BTreeMap<_, _>>(), environment, file.as_deref())
     }
@@ -259,7 +291,10 @@ impl Task {
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
             Self::Models => return models::models(config),
+            Self::Mcp(options) => return mcp::mcp(config, options),
             Self::Openapi => return print_document(),
+            Self::Completions { shell } => return print_completions(shell),
+            Self::Man { folder } => return write_manual(&folder),
             Self::Backup(options) => return keeping::backup(config, &options),
             Self::Restore(options) => return keeping::restore(&config, &options),
             Self::Export(options) => return moving::export(config, options),
@@ -271,7 +306,8 @@ impl Task {
             }
             Self::Keys(Keys::List { account }) => Command::ListKeys { account: account.account },
             Self::Keys(Keys::Revoke { account, id }) => Command::RevokeKey { account: account.account, id },
-            Self::Token { account } => Command::Token { account: account.account },
+            Self::Token { account, link: true } => Command::Link { account: account.account },
+            Self::Token { account, link: false } => Command::Token { account: account.account },
             Self::Namespaces(NamespacesTask::Create { account, name }) => {
                 Command::CreateNamespace { account: account.account, name }
             }
@@ -316,6 +352,20 @@ fn print_config(config: &Config) -> anyhow::Result<()> {
         writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
     }
     Ok(())
+}
+
+fn print_completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    use std::io::Write;
+    // Not straight to stdout: there it panics where nobody reads to the end.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "cuebase", &mut script);
+    Ok(std::io::stdout().lock().write_all(&script)?)
+}
+
+fn write_manual(folder: &Path) -> anyhow::Result<()> {
+    let told = || format!("the manual cannot be written to {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(told)?;
+    clap_mangen::generate_to(Arguments::command(), folder).with_context(told)
 }
 
 fn print_document() -> anyhow::Result<()> {

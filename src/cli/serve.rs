@@ -11,9 +11,6 @@ use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
 
 /// Serves until SIGINT or SIGTERM.
 pub(super) fn serve(config: Config) -> anyhow::Result<()> {
-    if config.origins.iter().any(|(key, value, _)| *key == "dashboard.listen" && value != "off") {
-        tracing::warn!(setting = "dashboard.listen", "this version does not serve that listener");
-    }
     let service = Service::open(config)?;
     service.models.probe()?;
     let runtime = runtime()?;
@@ -24,11 +21,19 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
         if service.accounts()?.is_empty() {
             let key = first_key(&service, "first key")?;
             println!("Cuebase is new here.\n");
-            println!("  address  http://{address}");
-            println!("  data     {}", service.config.data.display());
-            println!("  key      {key}");
-            println!("           (account-wide, shown this once; `cuebase keys create` makes another)\n");
+            println!("  address    http://{address}");
+            println!("  data       {}", service.config.data.display());
+            println!("  key        {key}");
+            println!("             (account-wide, shown this once; `cuebase keys create` makes another)");
+            if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+                println!("  dashboard  {link}");
+                println!("             (signs in once, within an hour; `cuebase token --link` makes another)");
+            }
+            println!();
             println!("  curl -H 'authorization: Bearer {key}' http://{address}/v1/whoami\n");
+        }
+        if let Some(url) = service.dashboard.url() {
+            println!("dashboard on {url} (`cuebase token --link` signs in)");
         }
         if let Some(address) = server.pets_address() {
             println!("animals API on http://{address}");

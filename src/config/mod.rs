@@ -53,6 +53,10 @@ pub struct Config {
     pub pets_listen: Option<String>,
     /// Address of the metrics, where they are told.
     pub metrics_listen: Option<String>,
+    /// `dashboard.listen`; none is off.
+    pub dashboard_listen: Option<String>,
+    /// `dashboard.public_url`.
+    pub dashboard_public_url: Option<String>,
     /// `dashboard.origins`.
     pub dashboard_origins: Vec<String>,
     /// `retrieval.concurrency`.
@@ -223,12 +227,31 @@ const MASK: &str = "********";
 pub const PLANS: [&str; 5] = ["payg", "starter", "growth", "scale", "max"];
 /// Tries of one call to a hosted model.
 const CALL_ATTEMPTS: u32 = 3;
+/// Variables that are no settings.
+const OTHER_VARIABLES: [&str; 3] = ["CUEBASE_CONFIG", "CUEBASE_URL", "CUEBASE_KEY"];
 /// What plans limit.
 const LIMITED: [&str; 4] = ["writes", "reads", "memories", "chats"];
 /// What a unit price can be set for.
 const PRICED: [&str; 3] = ["writes", "reads", "chats"];
 
+/// Of names in the environment those that look like a setting of ours and are none, each with the nearest one.
+pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<(String, Option<String>)> {
+    let known = |name: &String| SETTINGS.iter().any(|setting| environment_name(setting.key) == *name);
+    let ours = names.filter(|name| name.starts_with("CUEBASE_") && !OTHER_VARIABLES.contains(&name.as_str()));
+    let strange = ours.filter(|name| !known(name) && !name.starts_with("CUEBASE_TEST_"));
+    let near = |name: &str| {
+        let key = name["CUEBASE_".len()..].to_lowercase().replacen('_', ".", 1);
+        values::nearest(&key).map(environment_name)
+    };
+    strange.map(|name| (name.clone(), near(&name))).collect()
+}
+
 impl Config {
+    /// Whether somebody set a value for a setting.
+    pub fn is_chosen(&self, key: &str) -> bool {
+        self.origins.iter().any(|(other, _, origin)| *other == key && *origin != Origin::Default)
+    }
+
     /// Resolves the settings from what the command line says, the environment and a file.
     pub fn resolve(
         command_line: &BTreeMap<&'static str, String>,
@@ -271,6 +294,8 @@ impl Config {
             listen: text("listen"),
             pets_listen: Some(text("pets.listen")).filter(|address| address != "off"),
             metrics_listen: Some(text("metrics.listen")).filter(|address| address != "off"),
+            dashboard_listen: Some(text("dashboard.listen")).filter(|address| address != "off"),
+            dashboard_public_url: optional("dashboard.public_url").map(|url| url.trim_end_matches('/').to_owned()),
             dashboard_origins: list(&text("dashboard.origins")),
             retrieval_concurrency: positive("retrieval.concurrency", &text("retrieval.concurrency"))?,
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,
@@ -441,7 +466,14 @@ mod tests {
         let file = folder.path().join("cuebase.toml");
         std::fs::write(&file, "lisen = 'x'").expect("writes");
         let error = Config::resolve(&BTreeMap::new(), |_| None, Some(&file)).expect_err("refused");
-        assert!(error.to_string().contains("lisen"));
+        assert!(
+            error.to_string().contains("lisen") && error.to_string().contains("did you mean \"listen\"?"),
+            "{error}"
+        );
+        let names = ["CUEBASE_RETRIEVAL_CONCURENCY", "CUEBASE_LISTEN", "CUEBASE_CONFIG", "CUEBASE_XYZZY", "HOME"];
+        let found = misspelt(names.into_iter().map(str::to_owned));
+        let nearest = Some("CUEBASE_RETRIEVAL_CONCURRENCY".to_owned());
+        assert_eq!(found, [(names[0].to_owned(), nearest), (names[3].to_owned(), None)]);
         let environment = |name: &str| (name == "CUEBASE_INGESTION_WORKERS").then(|| "many".to_owned());
         let error = Config::resolve(&BTreeMap::new(), environment, None).expect_err("refused");
         assert!(error.to_string().contains("ingestion.workers"));

@@ -21,11 +21,16 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 55] = [
+pub const SETTINGS: [Setting; 56] = [
     setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
-    setting("dashboard.listen", "off", "Address of the dashboard. Not served by this version."),
-    setting("dashboard.origins", "", "Browser origins that may call the API (CORS), comma-separated."),
+    setting("dashboard.listen", "127.0.0.1:8081", "Address of the dashboard, or off; port 0 takes a free one."),
+    setting("dashboard.public_url", "", "Where people reach the dashboard, for links; by default where it listens."),
+    setting(
+        "dashboard.origins",
+        "",
+        "Browser origins that may call the API (CORS) beside the dashboard's own, comma-separated.",
+    ),
     setting("pets.listen", "off", "Address of the animals API; port 0 takes a free one."),
     setting(
         "metrics.listen",

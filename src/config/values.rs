@@ -7,6 +7,9 @@ use anyhow::{Context, bail, ensure};
 
 use super::settings::SETTINGS;
 
+/// Names less alike than this are not each other misspelt.
+const LIKENESS_MIN: f64 = 0.85;
+
 pub(super) fn positive(key: &str, text: &str) -> anyhow::Result<usize> {
     let value: usize = number(key, text)?;
     ensure!(value > 0, "setting {key} is 0: it must be at least 1");
@@ -56,10 +59,18 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>>
     flatten("", &table, &mut found);
     for key in found.keys() {
         if !SETTINGS.iter().any(|setting| setting.key == key) {
-            bail!("{}: there is no setting {key:?}; `cuebase config` lists them", path.display());
+            let advice = nearest(key).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+            bail!("{}: there is no setting {key:?}{advice} `cuebase config` lists them all", path.display());
         }
     }
     Ok(found)
+}
+
+/// The setting that a name most likely means; none where nothing is like it.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let alike = |setting: &super::settings::Setting| strsim::jaro_winkler(name, setting.key);
+    let best = SETTINGS.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+    (alike(best) > LIKENESS_MIN).then_some(best.key)
 }
 
 fn flatten(prefix: &str, table: &toml::Table, found: &mut BTreeMap<String, String>) {

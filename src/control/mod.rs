@@ -11,17 +11,15 @@ use cuebase_storage::records::DeadLetter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use ulid::Ulid;
 
-pub use self::socket::{listen, run};
-use crate::api::{keys, namespaces};
+pub use self::socket::{ask_running, listen, run};
+use crate::api::{keys, namespaces, queue};
 use crate::gateway::Gateway;
 use crate::ingest::worker::Workers;
 use crate::maintenance::export::Format;
 use crate::maintenance::{Progress, backup, doctor, export, import};
 use crate::service::accounts::{NewKey, check_account};
 use crate::service::{Failure, Outcome, Service};
-use crate::time::format_ms;
 
 /// Namespaces told by one listing.
 const LISTED_MAX: usize = 100_000;
@@ -51,6 +49,16 @@ pub enum Command {
     },
     /// Mints a dashboard session.
     Token {
+        /// Whose.
+        account: String,
+    },
+    /// Makes a link that signs in at the dashboard.
+    Link {
+        /// Whose.
+        account: String,
+    },
+    /// Tells where the running server's API is, with a session for it.
+    Connect {
         /// Whose.
         account: String,
     },
@@ -159,6 +167,22 @@ pub fn execute(
             let token = service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?;
             Ok(json!(token))
         }
+        Command::Link { account } => {
+            check_account(&account)?;
+            service.ensure_account(&account)?;
+            let link = service.dashboard.link(&account).ok_or_else(|| {
+                let message = "no dashboard runs on this data directory: start `cuebase serve`, without \
+                               --dashboard-listen off";
+                Failure::not_found("not_found", message)
+            })?;
+            Ok(json!(link))
+        }
+        Command::Connect { account } => {
+            check_account(&account)?;
+            service.ensure_account(&account)?;
+            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?;
+            Ok(json!({"url": service.address(), "token": token}))
+        }
         Command::CreateNamespace { account, name } => {
             check_account(&account)?;
             service.ensure_account(&account)?;
@@ -174,27 +198,19 @@ pub fn execute(
         }
         Command::ListDeadLetters => {
             let letter = |letter: &DeadLetter| {
-                json!({
-                    "id": letter.entry.id.to_string(),
-                    "account": letter.entry.account,
-                    "namespace": letter.entry.namespace,
-                    "accepted_at": format_ms(letter.entry.accepted_at_ms),
-                    "died_at": format_ms(letter.died_at_ms),
-                    "failures": letter.entry.failures,
-                    "reason": letter.reason,
-                })
+                let mut listed = queue::dead_letter(letter);
+                listed["account"] = json!(letter.entry.account);
+                listed
             };
             Ok(json!(service.store.dead_letters()?.iter().map(letter).collect::<Vec<_>>()))
         }
         Command::RetryDeadLetter { id } => {
-            let entry = service.store.revive(message_id(&id)?)?.ok_or_else(|| no_letter(&id))?;
-            service.promises.note(&entry);
-            service.queue.add(&entry);
+            service.retry_dead_letter(None, &id)?;
             Ok(json!({"id": id, "retried": true}))
         }
         Command::DropDeadLetter { id } => {
-            let dropped = service.store.drop_dead_letter(message_id(&id)?)?;
-            if dropped { Ok(json!({"id": id, "dropped": true})) } else { Err(no_letter(&id)) }
+            service.drop_dead_letter(None, &id)?;
+            Ok(json!({"id": id, "dropped": true}))
         }
         Command::Models => {
             service.models.note_calls()?;
@@ -231,12 +247,4 @@ pub fn execute(
             Ok(json!(record))
         }
     }
-}
-
-fn message_id(text: &str) -> Outcome<Ulid> {
-    text.parse().map_err(|_| Failure::invalid("invalid_id", format!("{text:?} is no queue message id")))
-}
-
-fn no_letter(id: &str) -> Failure {
-    Failure::not_found("not_found", format!("there is no dead letter {id}"))
 }

@@ -47,6 +47,14 @@ pub fn run(config: Config, command: Command, show: &dyn Fn(Progress)) -> anyhow:
     }
 }
 
+/// Has a command done by the server that runs on the data directory; none where none does.
+pub fn ask_running(config: &Config, command: &Command) -> anyhow::Result<Option<Value>> {
+    match with_path(&config.data, |path| UnixStream::connect(path)) {
+        Ok(stream) => ask(stream, command, &|_| {}).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
 fn ask(mut stream: UnixStream, command: &Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
     let mut line = serde_json::to_string(command)?;
     line.push('\n');

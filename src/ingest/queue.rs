@@ -77,6 +77,15 @@ pub struct Levels {
     pub oldest: Option<Ulid>,
 }
 
+/// What waits of one account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Messages that wait or are worked on.
+    pub messages: usize,
+    /// The one that has waited longest.
+    pub oldest: Option<Ulid>,
+}
+
 /// One message to work on; its namespace is busy until [`Queue::finish`] or [`Queue::retry`] is called with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
@@ -174,6 +183,16 @@ impl Queue {
             busy: lanes().filter(|lane| lane.busy).count(),
             oldest: lanes().filter_map(|lane| lane.waiting.first().copied()).min(),
         }
+    }
+
+    /// How much there is to do for one account.
+    pub fn of_account(&self, account: &str) -> Waiting {
+        let state = self.state.lock();
+        let own = state.lanes.iter().filter(|(key, _)| key.account == account).map(|(_, lane)| &lane.waiting);
+        own.fold(Waiting::default(), |sum, waiting| Waiting {
+            messages: sum.messages + waiting.len(),
+            oldest: [sum.oldest, waiting.first().copied()].into_iter().flatten().min(),
+        })
     }
 
     /// Whether the workers are to end.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::Body as HttpBody;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::{self, Shape};
@@ -19,6 +19,11 @@ use crate::api::{BODY_BYTES_MAX, MEDIA_BYTES_MAX, Reply, invalid_body};
 const DISCARDED_BYTES_MAX: usize = 64 << 20;
 /// The budget is given out in pieces of 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
+
+/// A body that can be read here: one that arrives, or one that is at hand.
+pub(super) trait RequestBody: HttpBody<Data = Bytes> + Send + Unpin {}
+
+impl<B: HttpBody<Data = Bytes> + Send + Unpin> RequestBody for B {}
 
 /// How much may be held in bodies, shared by all requests.
 #[derive(Clone)]
@@ -44,14 +49,14 @@ impl Budget {
     ///
     /// What is above the limit, or beyond the budget, is read and thrown away, up to a second limit, so that a client that
     /// sends first and reads later gets to see the refusal instead of a broken pipe.
-    pub(super) async fn read(&self, body: Incoming, kind: Body, within: Duration) -> Result<Held, Reply> {
+    pub(super) async fn read<B: RequestBody>(&self, body: B, kind: Body, within: Duration) -> Result<Held, Reply> {
         match tokio::time::timeout(within, self.collect(body, kind)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(failed("the body did not arrive in time")),
         }
     }
 
-    async fn collect(&self, mut body: Incoming, kind: Body) -> Result<Held, Reply> {
+    async fn collect<B: RequestBody>(&self, mut body: B, kind: Body) -> Result<Held, Reply> {
         let limit = if kind == Body::Media { MEDIA_BYTES_MAX } else { BODY_BYTES_MAX };
         let mut kept = BytesMut::new();
         let mut budget: Option<OwnedSemaphorePermit> = None;

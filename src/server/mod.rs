@@ -2,13 +2,15 @@
 //!
 //! Async is here and nowhere deeper: a request's body is read ([`body`]), then its handler runs as plain blocking code
 //! ([`requests`]), on tokio's blocking pool or, for retrievals, on the retrieval threads. [`connections`] is what every
-//! listener has in common: how many, how slow, how silent a client may be. [`animals`] and [`sandbox`] are listeners of
-//! their own.
+//! listener has in common: how many, how slow, how silent a client may be. [`animals`], [`dashboard`], [`metrics`] and [`sandbox`]
+//! are listeners of their own.
 
 mod animals;
 mod body;
 mod connections;
+mod dashboard;
 mod descriptors;
+mod mcp;
 mod metrics;
 mod requests;
 mod sandbox;
@@ -39,6 +41,7 @@ pub struct Server {
     pets: Option<TcpListener>,
     sandbox: Option<TcpListener>,
     metrics: Option<TcpListener>,
+    dashboard: Option<TcpListener>,
     api: Arc<Api>,
     workers: Workers,
 }
@@ -55,6 +58,7 @@ impl Server {
             Some(address) => Some(bind(address, "--metrics-listen").await?),
             None => None,
         };
+        let dashboard = bind_dashboard(&service).await?;
         let sandbox = match service.billing.sandbox() {
             Some(sandbox) => {
                 let listener = bind(&service.config.payments.sandbox_listen, "setting payments.sandbox_listen").await?;
@@ -63,10 +67,11 @@ impl Server {
             }
             None => None,
         };
+        service.listens_at(format!("http://{}", listener.local_addr()?));
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
         let api =
             Arc::new(Api::new(Arc::clone(&service), gateway, Budget::new(service.config.server.body_memory_mib))?);
-        Ok(Self { listener, pets, sandbox, metrics, api, workers: Workers::start(&service)? })
+        Ok(Self { listener, pets, sandbox, metrics, dashboard, api, workers: Workers::start(&service)? })
     }
 
     /// Where it listens.
@@ -92,9 +97,10 @@ impl Server {
     /// Serves until `stop` completes, then drains: open requests finish, workers finish the message at hand, and what
     /// was buffered is synced.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
-        let Self { listener, pets, sandbox, metrics, api, workers } = self;
+        let Self { listener, pets, sandbox, metrics, dashboard, api, workers } = self;
         let service = Arc::clone(&api.service);
-        let cors = cors(&service.config.dashboard_origins)?;
+        let origins = service.config.dashboard_origins.iter().map(String::as_str).chain(service.dashboard.url());
+        let cors = cors(origins)?;
         let mut settings = service.config.server.clone();
         settings.connections = descriptors::connections(settings.connections);
         let settings = &settings;
@@ -117,6 +123,12 @@ impl Server {
             let connections = Connections::new(settings);
             let service = Arc::clone(&service);
             let answer = move |request, activity| metrics::answer(Arc::clone(&service), request, activity);
+            open.spawn(connections.serve(listener, halted.clone(), answer));
+        }
+        if let Some(listener) = dashboard {
+            let connections = Connections::new(settings);
+            let api = Arc::clone(&api);
+            let answer = move |request, activity| dashboard::answer(Arc::clone(&api), request, activity);
             open.spawn(connections.serve(listener, halted.clone(), answer));
         }
         let answer = move |request: Request<hyper::body::Incoming>, activity| {
@@ -157,9 +169,23 @@ async fn bind(address: &str, option: &str) -> anyhow::Result<TcpListener> {
     bound.with_context(|| format!("cannot listen on {address} ({option} takes another address)"))
 }
 
+/// The dashboard's listener. Where nobody chose its address and the usual port is taken, it takes a free one.
+async fn bind_dashboard(service: &Service) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = &service.config.dashboard_listen else { return Ok(None) };
+    let listener = match bind(address, "--dashboard-listen").await {
+        Err(error) if !service.config.is_chosen("dashboard.listen") => {
+            tracing::warn!(error = format!("{error:#}"), "the dashboard takes a free port instead");
+            bind("127.0.0.1:0", "--dashboard-listen").await?
+        }
+        bound => bound?,
+    };
+    service.dashboard.listens_at(format!("http://{}", listener.local_addr()?));
+    Ok(Some(listener))
+}
+
 /// CORS for the dashboard's origins; from any other origin the preflight gets no permission.
-fn cors(origins: &[String]) -> anyhow::Result<CorsLayer> {
-    let origins = origins.iter().map(|origin| {
+fn cors<'a>(origins: impl Iterator<Item = &'a str>) -> anyhow::Result<CorsLayer> {
+    let origins = origins.map(|origin| {
         HeaderValue::from_str(origin).with_context(|| format!("setting dashboard.origins: {origin:?} is no origin"))
     });
     let origins = origins.collect::<anyhow::Result<Vec<_>>>()?;

@@ -12,8 +12,9 @@ use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument;
 use ulid::Ulid;
 
-use super::body::Budget;
+use super::body::{Budget, RequestBody};
 use super::connections::Activity;
+use super::mcp;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Found, Handler, Lane, Metering, Route, Router};
@@ -56,6 +57,18 @@ impl Api {
         request: Request<IncomingBody>,
         activity: Arc<Activity>,
     ) -> Response<Full<Bytes>> {
+        if request.uri().path() == mcp::PATH {
+            return mcp::answer(&self, request, &activity).await.unwrap_or_else(respond);
+        }
+        self.answer_route(request, activity).await
+    }
+
+    /// Answers one request to the table of routes.
+    pub(super) async fn answer_route<B: RequestBody>(
+        self: Arc<Self>,
+        request: Request<B>,
+        activity: Arc<Activity>,
+    ) -> Response<Full<Bytes>> {
         let (began, service) = (Instant::now(), Arc::clone(&self.service));
         let id = request_id(request.headers());
         let found = self.router.find(request.method(), request.uri().path());
@@ -76,9 +89,9 @@ impl Api {
         response
     }
 
-    async fn reply(
+    async fn reply<B: RequestBody>(
         self: Arc<Self>,
-        request: Request<IncomingBody>,
+        request: Request<B>,
         found: Option<Found>,
         activity: &Arc<Activity>,
     ) -> Result<Reply, Reply> {

@@ -10,6 +10,7 @@ pub mod accounts;
 pub mod answer;
 pub mod backlog;
 pub mod conversations;
+pub mod dead_letters;
 pub mod error;
 pub mod media;
 pub mod memories;
@@ -20,7 +21,7 @@ pub mod skills;
 pub mod vocabulary;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuebase_storage::Error::DamagedRecords;
 use cuebase_storage::Store;
@@ -36,6 +37,7 @@ use namespaces::Namespaces;
 use crate::billing::Billing;
 use crate::billing::meters::{Meter, Permit};
 use crate::config::Config;
+use crate::dashboard::Dashboard;
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
 use crate::maintenance::backup::restoring;
@@ -66,6 +68,9 @@ pub struct Service {
     pub(crate) queue: Queue,
     pub(crate) promises: Promises,
     pub(crate) issuer: LocalIssuer,
+    /// What the dashboard knows.
+    pub dashboard: Dashboard,
+    address: OnceLock<String>,
     pub(crate) models: Arc<Models>,
     pub(crate) backlog: Arc<Backlog>,
     /// Where searches run: as many at once as there are cores.
@@ -113,7 +118,10 @@ impl Service {
             promises.note(&entry);
             queue.take_over(&entry);
         })?;
+        let dashboard = Dashboard::new(&config)?;
         let service = Self {
+            dashboard,
+            address: OnceLock::new(),
             billing: Billing::open(&config, &store)?,
             config,
             namespaces,
@@ -131,6 +139,17 @@ impl Service {
         };
         service.purge()?;
         Ok(Arc::new(service))
+    }
+
+    /// Tells where the API listens.
+    pub fn listens_at(&self, address: String) {
+        // There is one listener; a second call would name the same.
+        let _ = self.address.set(address);
+    }
+
+    /// Where the API listens, once it does.
+    pub fn address(&self) -> Option<&str> {
+        self.address.get().map(String::as_str)
     }
 
     /// Accepts a write: durable when this returns. An identical body a short while ago is the same write.

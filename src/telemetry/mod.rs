@@ -33,6 +33,11 @@ pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
         eprintln!("cuebase: setting log: {error}; logging at info");
         EnvFilter::new("info")
     });
+    // Tells of every request of an agent as of an event in the life of a server.
+    let filter = match (config.log.contains("rmcp"), "rmcp=warn".parse()) {
+        (false, Ok(quiet)) => filter.add_directive(quiet),
+        _ => filter,
+    };
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let Some(collector) = &config.collector else {
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);

@@ -1,0 +1,323 @@
+"""What the service answers, as frozen records; times are aware datetimes in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from typing import Any, Literal, TypedDict, Union
+
+Tier = Literal["facts", "incidents", "rules", "skills"]
+TimeField = Literal["occurred", "created", "updated"]
+Environment = Literal["live", "test"]
+Json = dict[str, Any]
+#: A time as callers have it: a datetime (a naive one is UTC), a date, seconds since the epoch, or text.
+When = Union[datetime, date, int, float, str]
+
+
+class _RequiredMessage(TypedDict):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str | Sequence[Json]
+
+
+class Message(_RequiredMessage, total=False):
+    """A message to remember: `role` and `content`, and where it is known `name` and `occurred_at`."""
+
+    name: str
+    occurred_at: When
+
+
+def to_wire(when: When) -> str | int | float:
+    """A time as the service reads it."""
+    if isinstance(when, datetime):
+        aware = when if when.tzinfo else when.replace(tzinfo=timezone.utc)
+        return aware.isoformat()
+    if isinstance(when, date):
+        return when.isoformat()
+    return when
+
+
+def at(text: str | None) -> datetime | None:
+    """A time as the service writes it."""
+    if text is None:
+        return None
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
+
+
+def known(text: str) -> datetime:
+    """A time that is always there."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
+
+
+@dataclass(frozen=True)
+class Who:
+    account: str
+    auth: Literal["api_key", "jwt"]
+    env: str
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key that was just made; `key` is shown this once."""
+
+    id: str
+    env: Environment
+    name: str
+    key: str = field(repr=False)
+    namespace: str | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Key:
+    id: str
+    env: Environment
+    name: str
+    namespace: str | None
+    revoked: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Namespace:
+    name: str
+    created_at: datetime
+    updated_at: datetime | None
+    memories: int | None
+    head: str | None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A write that is durable and on its way. `id` is of the write, not of a memory."""
+
+    id: str
+    namespace: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Revision:
+    commit: str
+    at: datetime
+    message: str
+
+
+@dataclass(frozen=True)
+class Relation:
+    path: str
+    kind: str
+    snippet: str | None
+
+
+@dataclass(frozen=True)
+class Source:
+    session_id: str | None
+    message: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory. What stands below `updated` is there with `detail="full"`."""
+
+    path: str
+    content: str
+    sections: tuple[str, ...]
+    score: float
+    matched: tuple[str, ...]
+    via: str | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    occurred_at: datetime | None
+    expires_at: datetime | None
+    occurred_precision: str | None
+    occurred_source: str | None
+    user_tags: tuple[str, ...]
+    tags: tuple[str, ...]
+    #: Deprecated: `created_at`, as text.
+    created: str | None
+    #: Deprecated: `updated_at`, as text.
+    updated: str | None
+    revisions: tuple[Revision, ...] | None = None
+    last_diff: str | None = None
+    relations: tuple[Relation, ...] | None = None
+    cues: tuple[str, ...] | None = None
+    sources: tuple[Source, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    term: str
+    aliases: tuple[str, ...]
+    definition: str | None
+    path: str | None
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """What came to mind, best first, with the time that each arm took, and the definitions of terms in the query."""
+
+    hits: tuple[Memory, ...]
+    defined: tuple[Term, ...]
+    vector_ms: float
+    lexical_ms: float
+    graph_ms: float
+    cold_start: bool
+
+
+@dataclass(frozen=True)
+class Citation:
+    path: str
+    section: str | None
+    quote: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    answer: str
+    model: str
+    citations: tuple[Citation, ...]
+    hits: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    path: str
+    namespace: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    path: str
+    kind: Literal["directory", "memory"]
+    memories: int | None
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Topic:
+    tier: Tier
+    topic: str
+    memories: int
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Node:
+    path: str
+    title: str
+    tier: Tier
+
+
+@dataclass(frozen=True)
+class Edge:
+    source: str
+    target: str
+    kind: str
+    snippet: str | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class Skill:
+    path: str
+    topic: str
+    name: str
+    description: str
+    content: str
+    tags: tuple[str, ...]
+    triggers: tuple[str, ...]
+    score: float | None
+    matched: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class ConversationMessage:
+    id: str
+    parent: str | None
+    role: str
+    content: str | list[Json]
+    created_at: datetime
+    edited_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A managed conversation; `messages` are those of `branch`, where they were asked for."""
+
+    id: str
+    namespace: str
+    title: str | None
+    branch: str
+    created_at: datetime
+    messages: tuple[ConversationMessage, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Branch:
+    name: str
+    head: str | None
+    messages: int
+    active: bool
+    forked_from: str | None
+
+
+@dataclass(frozen=True)
+class Media:
+    id: str
+    namespace: str
+    content_type: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    id: str
+    namespace: str
+    accepted_at: datetime
+    died_at: datetime
+    failures: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What waits to be ingested, and what failed for good."""
+
+    waiting: int
+    waiting_since: datetime | None
+    dead_letters: tuple[DeadLetter, ...]
+
+
+@dataclass(frozen=True)
+class Usage:
+    period: str
+    plan: str
+    used: dict[str, int]
+    limits: dict[str, int]
+    exceeded: bool
+
+
+@dataclass(frozen=True)
+class Transaction:
+    amount_paise: int
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Billing:
+    plan: str
+    currency: str
+    ledger: str
+    balance_paise: int
+    min_recharge_paise: int
+    rates_paise: dict[str, int]
+    transactions: tuple[Transaction, ...]

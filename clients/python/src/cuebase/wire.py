@@ -1,0 +1,286 @@
+"""What goes over the wire: requests as data, and how answers are read. No input or output happens here."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from . import models as m
+from .errors import CuebaseError, RateLimited, ServerError, Unavailable, Unreachable
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: The first wait before trying again, doubled each time, and the longest; seconds.
+BACKOFF = 0.25
+BACKOFF_MAX = 20.0
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A request and how its answer is read. `repeatable` is one that does no harm when it is done twice."""
+
+    method: str
+    path: str
+    read: Callable[[Any], T]
+    params: Mapping[str, str] | None = None
+    body: m.Json | None = None
+    content: bytes | None = None
+    content_type: str | None = None
+    repeatable: bool = True
+
+
+def wait_before_retry(call: Call[Any], error: CuebaseError, attempt: int) -> float | None:
+    """How long to wait before a request is tried again, in seconds; none where it should not be."""
+    busy = isinstance(error, (RateLimited, Unavailable)) and error.code != "merchant_not_live"
+    unclear = isinstance(error, (ServerError, Unreachable))
+    if not busy and not (unclear and call.repeatable):
+        return None
+    backoff = min(BACKOFF_MAX, BACKOFF * 2.0**attempt)
+    # All that were refused at the same time do not come back at the same time.
+    jittered = backoff * random.uniform(0.5, 1.0)
+    return jittered if error.retry_after is None else error.retry_after + jittered
+
+
+def params(**values: Any) -> dict[str, str]:
+    """A query: lists comma-separated, what is not given left out."""
+    query: dict[str, str] = {}
+    for name, value in values.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            query[name] = "true" if value else "false"
+        elif isinstance(value, str):
+            query[name] = value
+        elif isinstance(value, Iterable):
+            if listed := ",".join(str(each) for each in value):
+                query[name] = listed
+        else:
+            query[name] = str(m.to_wire(value))
+    return query
+
+
+def body(**values: Any) -> m.Json:
+    """A body: what is not given left out."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def when(value: m.When | None) -> str | int | float | None:
+    return None if value is None else m.to_wire(value)
+
+
+def segment(text: str) -> str:
+    """One part of a path."""
+    return quote(text, safe="")
+
+
+def memory_path(path: str) -> str:
+    """The address of a memory, or of a section of it: `facts/a.md#Heading`."""
+    return "/v1/memories/" + quote(path, safe="/")
+
+
+def messages(given: Sequence[m.Message]) -> list[m.Json]:
+    def one(message: m.Message) -> m.Json:
+        written: m.Json = dict(message)
+        if "occurred_at" in message:
+            written["occurred_at"] = m.to_wire(message["occurred_at"])
+        return written
+
+    return [one(message) for message in given]
+
+
+def many(read: Callable[[m.Json], R], values: Iterable[m.Json] | None) -> tuple[R, ...]:
+    return tuple(read(value) for value in values or ())
+
+
+def nothing(_: Any) -> None:
+    return None
+
+
+def key(value: m.Json) -> m.Key:
+    return m.Key(
+        id=value["id"],
+        env=value["env"],
+        name=value["name"],
+        namespace=value.get("namespace") or None,
+        revoked=value["revoked"],
+        created_at=m.known(value["created_at"]),
+    )
+
+
+def new_key(value: m.Json) -> m.NewKey:
+    fields = {name: value[name] for name in ("id", "env", "name", "key", "note")}
+    return m.NewKey(namespace=value.get("namespace") or None, **fields)
+
+
+def namespace(value: m.Json) -> m.Namespace:
+    return m.Namespace(
+        name=value["name"],
+        created_at=m.known(value["created_at"]),
+        updated_at=m.at(value.get("updated_at")),
+        memories=value.get("memories"),
+        head=value.get("head"),
+    )
+
+
+def accepted(value: m.Json) -> m.Accepted:
+    return m.Accepted(value["id"], value["namespace"], tuple(value.get("paths") or ()))
+
+
+def memory(value: m.Json) -> m.Memory:
+    def full(name: str, read: Callable[[Any], R]) -> tuple[R, ...] | None:
+        return many(read, value[name]) if name in value else None
+
+    return m.Memory(
+        path=value["path"],
+        content=value["content"],
+        sections=tuple(value.get("sections") or ()),
+        score=value["score"],
+        matched=tuple(value.get("matched") or ()),
+        via=value.get("via"),
+        created_at=m.at(value.get("created_at")),
+        updated_at=m.at(value.get("updated_at")),
+        occurred_at=m.at(value.get("occurred_at")),
+        expires_at=m.at(value.get("expires_at")),
+        occurred_precision=value.get("occurred_precision"),
+        occurred_source=value.get("occurred_source"),
+        user_tags=tuple(value.get("user_tags") or ()),
+        tags=tuple(value.get("tags") or ()),
+        created=value.get("created"),
+        updated=value.get("updated"),
+        revisions=full("revisions", lambda each: m.Revision(each["commit"], m.known(each["at"]), each["message"])),
+        last_diff=value.get("last_diff"),
+        relations=full("relations", lambda each: m.Relation(each["path"], each["kind"], each.get("snippet"))),
+        cues=full("cues", str),
+        sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"])),
+    )
+
+
+def term(value: m.Json) -> m.Term:
+    return m.Term(value["term"], tuple(value.get("aliases") or ()), value.get("definition"), value.get("path"))
+
+
+def retrieved(value: m.Json) -> m.Retrieved:
+    return m.Retrieved(
+        hits=many(memory, value.get("hits")),
+        defined=many(term, value.get("defined")),
+        vector_ms=value["vector_ms"],
+        lexical_ms=value["lexical_ms"],
+        graph_ms=value["graph_ms"],
+        cold_start=value["cold_start"],
+    )
+
+
+def answer(value: m.Json) -> m.Answer:
+    def citation(each: m.Json) -> m.Citation:
+        return m.Citation(each["path"], each.get("section"), each["quote"])
+
+    citations = many(citation, value.get("citations"))
+    return m.Answer(value["answer"], value["model"], citations, many(memory, value.get("hits")))
+
+
+def tree_entry(value: m.Json) -> m.TreeEntry:
+    return m.TreeEntry(value["path"], value["kind"], value.get("memories"), m.at(value.get("updated_at")))
+
+
+def topic(value: m.Json) -> m.Topic:
+    return m.Topic(value["tier"], value["topic"], value["memories"], m.at(value.get("updated_at")))
+
+
+def graph(value: m.Json) -> m.Graph:
+    return m.Graph(
+        nodes=many(lambda each: m.Node(each["path"], each["title"], each["tier"]), value["nodes"]),
+        edges=many(lambda each: m.Edge(each["from"], each["to"], each["kind"], each.get("snippet")), value["edges"]),
+    )
+
+
+def skill(value: m.Json) -> m.Skill:
+    return m.Skill(
+        path=value["path"],
+        topic=value.get("topic") or "",
+        name=value["name"],
+        description=value.get("description") or "",
+        content=value.get("content") or "",
+        tags=tuple(value.get("tags") or ()),
+        triggers=tuple(value.get("triggers") or ()),
+        score=value.get("score"),
+        matched=tuple(value["matched"]) if "matched" in value else None,
+    )
+
+
+def conversation_message(value: m.Json) -> m.ConversationMessage:
+    return m.ConversationMessage(
+        id=value["id"],
+        parent=value.get("parent"),
+        role=value["role"],
+        content=value["content"],
+        created_at=m.known(value["created_at"]),
+        edited_at=m.at(value.get("edited_at")),
+    )
+
+
+def conversation(value: m.Json) -> m.Conversation:
+    return m.Conversation(
+        id=value["id"],
+        namespace=value["namespace"],
+        title=value.get("title"),
+        branch=value["branch"],
+        created_at=m.known(value["created_at"]),
+        messages=many(conversation_message, value["messages"]) if "messages" in value else None,
+    )
+
+
+def branch(value: m.Json) -> m.Branch:
+    return m.Branch(value["name"], value.get("head"), value["messages"], value["active"], value.get("forked_from"))
+
+
+def media(value: m.Json) -> m.Media:
+    return m.Media(value["id"], value["namespace"], value["content_type"], value["bytes"], value["sha256"])
+
+
+def queue(value: m.Json) -> m.Queue:
+    def letter(each: m.Json) -> m.DeadLetter:
+        return m.DeadLetter(
+            id=each["id"],
+            namespace=each["namespace"],
+            accepted_at=m.known(each["accepted_at"]),
+            died_at=m.known(each["died_at"]),
+            failures=each["failures"],
+            reason=each["reason"],
+        )
+
+    return m.Queue(value["waiting"], m.at(value.get("waiting_since")), many(letter, value["dead_letters"]))
+
+
+def usage(value: m.Json) -> m.Usage:
+    return m.Usage(value["period"], value["plan"], value["used"], value["limits"], value["exceeded"])
+
+
+def billing(value: m.Json) -> m.Billing:
+    def transaction(each: m.Json) -> m.Transaction:
+        return m.Transaction(each["amount_paise"], each["note"], m.known(each["at"]))
+
+    return m.Billing(
+        plan=value["plan"],
+        currency=value["currency"],
+        ledger=value["ledger"],
+        balance_paise=value["balance_paise"],
+        min_recharge_paise=value["min_recharge_paise"],
+        rates_paise=value["rates_paise"],
+        transactions=many(transaction, value.get("transactions")),
+    )
+
+
+#: A message id is a ULID: 48 bits of milliseconds in Crockford's base 32 come first.
+_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def accepted_at(message_id: str) -> float:
+    """When a write was accepted, by the server's clock, in seconds since the epoch."""
+    milliseconds = 0
+    for character in message_id[:10]:
+        milliseconds = milliseconds * 32 + _BASE32.index(character)
+    return milliseconds / 1000

@@ -1,0 +1,201 @@
+"""Every method against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import pytest
+from conftest import Service
+
+import cuebase
+from cuebase import AsyncClient, Client, Message
+
+SAID: list[Message] = [
+    {"role": "assistant", "content": "Which seat do you like on long flights?"},
+    {"role": "user", "name": "Noor", "content": "An aisle seat, always. And I moved to Lisbon last week."},
+]
+
+
+def fresh(client: Client) -> str:
+    return client.create_namespace(f"n-{uuid.uuid4().hex[:12]}").name
+
+
+def test_a_conversation_is_remembered_and_retrieved(client: Client) -> None:
+    namespace = fresh(client)
+    at = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+    accepted = client.remember(SAID, namespace=namespace, session_id="s", tags=["Travel"], occurred_at=at)
+    made = client.wait_until_ingested(accepted)
+    assert made and all(each.sources for each in made)
+    found = client.retrieve("where does Noor live", namespace=namespace)
+    best = found.hits[0]
+    assert "Lisbon" in best.content and 0 < best.score <= 1 and best.matched
+    assert best.user_tags == ("travel",) and "travel" in best.tags
+    assert best.occurred_at == at and best.created_at and best.created_at.tzinfo
+    assert best.revisions is None and found.vector_ms >= 0
+    full = client.retrieve(tags=["travel"], namespace=namespace, detail="full").hits[0]
+    assert full.revisions and full.last_diff and full.cues is not None and full.relations is not None
+    assert full.score == 1
+
+
+def test_retrieve_needs_a_query_or_a_filter(client: Client) -> None:
+    for query in (None, "", "  "):
+        with pytest.raises(ValueError, match="query"):
+            client.retrieve(query, limit=3)
+    assert client.retrieve(tiers=["facts"], until=date(2026, 1, 1)).hits == ()
+
+
+def test_what_made_no_memory_is_not_waited_for_without_end(client: Client) -> None:
+    accepted = client.remember([{"role": "user", "content": "ok"}], namespace=fresh(client))
+    with pytest.raises(cuebase.NotIngested):
+        client.wait_until_ingested(accepted, timeout=0.3)
+
+
+def test_memories_by_path(client: Client) -> None:
+    namespace = fresh(client)
+    path = "facts/noor/the seat.md".replace(" ", "-")
+    expires = datetime(2999, 1, 1)
+    text = "# Seats\n\nThe aisle.\n\n## Trains\n\nThe window.\n"
+    written = client.write(path, text, namespace=namespace, tags=["x"], cues=["Which seat?"], occurred_at=date(2026, 5, 4), expires_at=expires)
+    assert written.path == path and len(written.commit) == 40
+    memory = client.get(path, namespace=namespace, detail="full")
+    assert memory.occurred_at == datetime(2026, 5, 4, 12, tzinfo=timezone.utc) and memory.occurred_precision == "day"
+    assert memory.expires_at == expires.replace(tzinfo=timezone.utc)
+    assert memory.cues == ("Which seat?",) and memory.sections == ("Seats", "Trains")
+    assert "window" in client.get(f"{path}#Trains", namespace=namespace).content
+    assert client.retrieve("Which seat?", namespace=namespace).hits[0].path == path
+    client.write(path, "# Seats\n\nNow the window.\n", namespace=namespace)
+    assert "aisle" in client.get(path, namespace=namespace, revision=written.commit).content
+    assert [each.path for each in client.tree("facts", namespace=namespace)] == ["facts/noor"]
+    assert [(each.tier, each.topic, each.memories) for each in client.topics(namespace=namespace)] == [("facts", "noor", 1)]
+    assert client.graph(namespace=namespace).nodes[0].title == "Seats"
+    answer = client.answer("Which seat?", namespace=namespace, tiers=["facts"])
+    assert answer.model == "extractive" and answer.citations[0].path == path
+    client.forget(path, namespace=namespace)
+    gone_within(client, path, namespace)
+    with pytest.raises(cuebase.NotFound) as told:
+        client.answer("Which seat?", namespace=namespace)
+    assert told.value.code == "no_answer"
+
+
+def gone_within(client: Client, path: str, namespace: str) -> None:
+    for _ in range(2000):
+        try:
+            client.get(path, namespace=namespace)
+        except cuebase.NotFound:
+            return
+    raise AssertionError("it is still there")
+
+
+def test_vocabulary_and_skills(client: Client) -> None:
+    namespace = fresh(client)
+    client.teach([{"term": "OKR", "aliases": ["objective"], "definition": "A goal."}], namespace=namespace)
+    stored = client.store_skills([{"name": "Brew tea", "description": "How to brew tea.", "topic": "kitchen"}], namespace=namespace)
+    assert stored.paths == ("skills/kitchen/brew-tea.md",)
+    client.wait_until_ingested(stored)
+    while client.resolve("objective", namespace=namespace) is None:
+        pass
+    assert client.vocabulary(like="ok", namespace=namespace)[0].definition == "A goal."
+    defined = client.retrieve("what is our objective", namespace=namespace).defined
+    assert defined[0].term == "OKR"
+    assert client.skills("brewing tea", namespace=namespace)[0].score is not None
+    assert client.skills(namespace=namespace)[0].score is None
+    client.forget_terms(["OKR"], namespace=namespace)
+    while client.resolve("OKR", namespace=namespace) is not None:
+        pass
+
+
+def test_conversations(client: Client) -> None:
+    namespace = fresh(client)
+    made = client.create_conversation("Flights", namespace=namespace)
+    ids = client.append(made.id, SAID)
+    shown = client.conversation(made.id)
+    assert shown.messages and [each.id for each in shown.messages] == list(ids)
+    branch = client.edit(made.id, ids[1], "A window seat.")
+    assert {each.name for each in client.branches(made.id)} == {"main", branch}
+    assert client.edit_in_place(made.id, ids[0], "Which seat?").edited_at
+    client.update_conversation(made.id, title="Seats", branch="main")
+    client.rewind(made.id, ids[0])
+    assert len(client.conversation(made.id).messages or ()) == 1
+    assert [each.title for each in client.conversations(namespace=namespace)] == ["Seats"]
+    client.delete_conversation(made.id)
+    assert list(client.conversations(namespace=namespace)) == []
+
+
+def test_long_listings_are_read_to_their_end(client: Client) -> None:
+    namespace = fresh(client)
+    made = [client.create_conversation(str(number), namespace=namespace).id for number in range(205)]
+    assert [each.id for each in client.conversations(namespace=namespace)] == made[::-1]
+    names = [client.create_namespace(f"many-{number:03}").name for number in range(205)]
+    listed = [each.name for each in client.namespaces()]
+    assert listed == sorted(listed) and set(names) <= set(listed)
+
+
+def test_media(client: Client, service: Service) -> None:
+    media = client.upload(b"\x89PNG", "image/png", filename="dot.png")
+    assert (media.bytes, media.content_type) == (4, "image/png")
+    url, expires = client.media_url(media.id)
+    assert url.startswith(service.url) and expires > datetime.now(timezone.utc)
+
+
+def test_keys_usage_and_billing(client: Client, service: Service) -> None:
+    assert client.health() and client.whoami().env == "live"
+    scoped = client.create_key("scoped", namespace="default", env="test")
+    assert scoped.key.startswith("svc_test_") and scoped.key not in repr(scoped)
+    assert client.usage().used["writes"] > 0 and client.billing().rates_paise["writes"] > 0
+    assert client.queue().dead_letters == ()
+    with Client(service.url, service.session) as session:
+        assert scoped.id in [each.id for each in session.keys()]
+        link, payment = session.recharge(50_000)
+        assert link.startswith("http") and payment
+        assert session.subscribe("starter").startswith("http")
+        session.revoke_key(scoped.id)
+        assert [each.revoked for each in session.keys() if each.id == scoped.id] == [True]
+        session.create_namespace("for-deletion")
+        session.delete_namespace("for-deletion")
+
+
+def test_every_refusal_has_its_class(client: Client, service: Service) -> None:
+    for key, status in (("", 401), ("svc_live_0123456789abcdef_x", 403)):
+        with Client(service.url, key) as stranger, pytest.raises(cuebase.Unauthorized) as told:
+            stranger.whoami()
+        assert (told.value.code, told.value.status) == ("unauthorized", status)
+    with pytest.raises(cuebase.Forbidden, match="dashboard_only"):
+        client.keys()
+    with pytest.raises(cuebase.InvalidRequest, match="invalid_path"):
+        client.write("elsewhere/x.md", "x")
+    with pytest.raises(cuebase.NotFound, match="namespace_not_found") as missing:
+        client.retrieve("x", namespace="never-made")
+    assert missing.value.request_id
+    with pytest.raises(cuebase.TooLarge, match="too_many_terms"):
+        client.teach([{"term": f"t{number}", "aliases": [], "definition": "d"} for number in range(201)])
+    with Client("http://127.0.0.1:9", "x", max_retries=0) as nowhere, pytest.raises(cuebase.Unreachable):
+        nowhere.health()
+
+
+def test_the_async_client_does_the_same(service: Service) -> None:
+    async def use() -> None:
+        async with AsyncClient(service.url, service.key, namespace="default") as client:
+            accepted = await client.remember(SAID, tags=["awaited"])
+            assert await client.wait_until_ingested(accepted)
+            found, answer = await asyncio.gather(client.retrieve("where does Noor live"), client.answer("Where does Noor live?"))
+            assert found.hits and answer.citations
+            assert "default" in [each.name async for each in client.namespaces()]
+            with pytest.raises(cuebase.NotFound):
+                await client.get("facts/no/such.md")
+
+    asyncio.run(use())
+
+
+def readme_examples() -> list[str]:
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("example", readme_examples())
+def test_the_examples_of_the_readme_run(service: Service, example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(example, "README.md", "exec"), {"url": service.url, "key": service.key})
+    assert capsys.readouterr().out

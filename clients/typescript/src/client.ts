@@ -1,0 +1,386 @@
+import { CuebaseError, NotIngested, Unreachable, fromAnswer } from "./errors.js";
+import type * as t from "./types.js";
+import * as wire from "./wire.js";
+
+export interface ClientOptions {
+  /** Where the server is; `http://127.0.0.1:8080` by default. */
+  url?: string;
+  /** An API key, or a dashboard session. */
+  key?: string;
+  /** The namespace that is meant where a call names none. */
+  namespace?: string;
+  /** How long an answer is waited for, milliseconds; 30,000 by default. */
+  timeoutMs?: number;
+  /** How often something is tried again; 3 by default. */
+  maxRetries?: number;
+  /** Another `fetch`. */
+  fetch?: typeof fetch;
+  /** Another way to wait. */
+  sleep?: (milliseconds: number) => Promise<void>;
+}
+
+interface Request {
+  query?: Record<string, unknown>;
+  body?: Record<string, unknown>;
+  content?: Uint8Array;
+  contentType?: string;
+  /** Whether it does no harm when it is done twice. */
+  repeatable?: boolean;
+}
+
+const NAMESPACES_PAGE = 200;
+const CONVERSATIONS_PAGE = 200;
+// Between two looks at whether a write was ingested, and what one look reads.
+const LOOK_MS = 50;
+const LOOK_MAX_MS = 1000;
+const LOOK_LIMIT = 200;
+
+/**
+ * A client of one server, with one credential.
+ *
+ * What fails because the server is busy or cannot be reached is tried again, after waits that grow, are spread at random,
+ * and are never shorter than the server asked for.
+ */
+export class Client {
+  readonly #url: string;
+  readonly #key: string;
+  readonly #namespace: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #maxRetries: number;
+  readonly #fetch: typeof fetch;
+  readonly #sleep: (milliseconds: number) => Promise<void>;
+
+  constructor(options: ClientOptions = {}) {
+    this.#url = (options.url ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
+    this.#key = options.key ?? "";
+    this.#namespace = options.namespace;
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#maxRetries = options.maxRetries ?? 3;
+    this.#fetch = options.fetch ?? fetch;
+    this.#sleep = options.sleep ?? ((milliseconds) => new Promise((done) => setTimeout(done, milliseconds)));
+  }
+
+  async #do<T>(method: string, path: string, request: Request = {}): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return (await this.#once(method, path, request)) as T;
+      } catch (error) {
+        if (!(error instanceof CuebaseError) || attempt >= this.#maxRetries) throw error;
+        const wait = wire.waitBeforeRetry(error, request.repeatable ?? true, attempt);
+        if (wait === undefined) throw error;
+        await this.#sleep(wait);
+      }
+    }
+  }
+
+  async #once(method: string, path: string, { query, body, content, contentType }: Request): Promise<unknown> {
+    const headers = new Headers();
+    if (this.#key) headers.set("authorization", `Bearer ${this.#key}`);
+    if (body) headers.set("content-type", "application/json");
+    if (contentType) headers.set("content-type", contentType);
+    const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#timeoutMs) };
+    if (body) init.body = JSON.stringify(body);
+    if (content) init.body = content as BodyInit;
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.#fetch(`${this.#url}${path}${wire.query(query ?? {})}`, init);
+      text = await response.text();
+    } catch (cause) {
+      throw new Unreachable(cause instanceof Error ? cause.message : String(cause), { code: "unreachable", cause });
+    }
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      answer = undefined;
+    }
+    if (!response.ok) throw fromAnswer(response.status, answer, response.headers);
+    return wire.read(answer);
+  }
+
+  #in(namespace: string | undefined): string | undefined {
+    return namespace ?? this.#namespace;
+  }
+
+  /** The server's version, if it answers. */
+  async health(): Promise<string> {
+    return (await this.#do<{ version: string }>("GET", "/health")).version;
+  }
+
+  /** What the credential is. */
+  whoami(): Promise<t.Who> {
+    return this.#do("GET", "/v1/whoami");
+  }
+
+  /** Makes a key, confined to a namespace where one is named. The whole key is told this once. */
+  async createKey(options: { name?: string; env?: t.Environment; namespace?: string } = {}): Promise<t.NewKey> {
+    const made = await this.#do<t.NewKey>("POST", "/v1/keys", { body: wire.body(options), repeatable: false });
+    return { ...made, namespace: made.namespace || null };
+  }
+
+  /** All keys (dashboard session). */
+  async keys(): Promise<t.Key[]> {
+    const { keys } = await this.#do<{ keys: t.Key[] }>("GET", "/v1/keys");
+    return keys.map((key) => ({ ...key, namespace: key.namespace || null }));
+  }
+
+  /** Revokes a key for good (dashboard session). It may keep working for up to 30 seconds. */
+  async revokeKey(id: string): Promise<void> {
+    await this.#do("DELETE", `/v1/keys/${encodeURIComponent(id)}`);
+  }
+
+  /** Makes a namespace; one that exists is told as it is. */
+  async createNamespace(name: string): Promise<t.Namespace> {
+    const made = await this.#do<t.Namespace>("POST", "/v1/namespaces", { body: { name } });
+    return { ...made, updated_at: made.updated_at ?? null, memories: made.memories ?? null, head: made.head ?? null };
+  }
+
+  /** Every namespace, by name, however many there are. */
+  async *namespaces(): AsyncGenerator<t.Namespace, void, undefined> {
+    for (let after: string | undefined; ; ) {
+      const query = { after };
+      const { namespaces } = await this.#do<{ namespaces: t.Namespace[] }>("GET", "/v1/namespaces", { query });
+      yield* namespaces;
+      if (namespaces.length < NAMESPACES_PAGE) return;
+      after = namespaces.at(-1)?.name;
+    }
+  }
+
+  /** Removes a namespace with everything in it, for good (dashboard session). */
+  async deleteNamespace(name: string): Promise<void> {
+    await this.#do("DELETE", `/v1/namespaces/${encodeURIComponent(name)}`);
+  }
+
+  /** Has a conversation remembered. It is durable when this resolves, and retrievable a moment later. */
+  remember(
+    messages: readonly t.Message[],
+    options: { namespace?: string; session_id?: string; tags?: string[]; occurred_at?: t.When; timezone?: string } = {},
+  ): Promise<t.Accepted> {
+    const body = { ...options, namespace: this.#in(options.namespace), messages: wire.messages(messages) };
+    return this.#accept("POST", "/v1/memories", { body: wire.body(body) });
+  }
+
+  async #accept(method: string, path: string, request: Request): Promise<t.Accepted> {
+    const { id, namespace, paths } = await this.#do<t.Accepted>(method, path, request);
+    return { id, namespace, paths: paths ?? [] };
+  }
+
+  /** What a query brings to mind, best first; without one, what the filters let through, newest first. */
+  async retrieve(query: string | null, filters: t.Filters & { detail?: "full" } = {}): Promise<t.Retrieved> {
+    const { tiers, paths, tags, tags_all, since, until } = filters;
+    const filtered = [tiers, paths, tags, tags_all].some((list) => list?.length) || since !== undefined || until !== undefined;
+    if (!query?.trim() && !filtered) {
+      throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, since, until");
+    }
+    const sent = { q: query, ...filters, namespace: this.#in(filters.namespace) };
+    const found = await this.#do<Partial<t.Retrieved> & Omit<t.Retrieved, "hits" | "defined">>("GET", "/v1/retrieve", { query: sent });
+    return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
+  }
+
+  /**
+   * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
+   *
+   * The service tells this by retrieval alone: a memory's history names the write that it came from. A write that made no
+   * memory (nothing in it was worth keeping) cannot be told from one that is still to come: `NotIngested` in the end.
+   */
+  async waitUntilIngested(accepted: t.Accepted, { timeoutMs = 60_000 } = {}): Promise<t.Memory[]> {
+    const deadline = Date.now() + timeoutMs;
+    const mark = `Cuebase-Message: ${accepted.id}`;
+    const since = wire.acceptedAt(accepted.id);
+    for (let pause = LOOK_MS; ; pause = Math.min(LOOK_MAX_MS, pause * 1.5)) {
+      const { namespace } = accepted;
+      const { hits } = await this.retrieve(null, { namespace, since, time_field: "updated", limit: LOOK_LIMIT, detail: "full" });
+      const made = hits.filter((hit) => hit.revisions?.some((revision) => revision.message.includes(mark)));
+      if (made.length) return made;
+      if (Date.now() + pause > deadline) {
+        throw new NotIngested(`write ${accepted.id} was not retrievable within ${timeoutMs} ms`, { code: "not_ingested" });
+      }
+      await this.#sleep(pause);
+    }
+  }
+
+  /** Answers a question from the memories, with citations. `NotFound` where they hold no answer. */
+  async answer(question: string, filters: t.Filters = {}): Promise<t.Answer> {
+    const body = wire.body({ ...filters, q: question, namespace: this.#in(filters.namespace) });
+    const answer = await this.#do<t.Answer>("POST", "/v1/answer", { body });
+    return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
+  }
+
+  /** One memory by its path; `facts/a.md#Heading`, or `section`, is one section of it. */
+  async get(
+    path: string,
+    options: { namespace?: string; section?: string; revision?: string; detail?: "full" } = {},
+  ): Promise<t.Memory> {
+    const query = { ...options, namespace: this.#in(options.namespace) };
+    return wire.memory(await this.#do<t.Memory>("GET", wire.memoryPath(path), { query }));
+  }
+
+  /** Writes a memory at a path that ends in `.md`: one commit, and the next read sees it. */
+  write(
+    path: string,
+    content: string,
+    options: { namespace?: string; tags?: string[]; cues?: string[]; occurred_at?: t.When; expires_at?: t.When; timezone?: string } = {},
+  ): Promise<t.Written> {
+    const body = wire.body({ ...options, content, namespace: this.#in(options.namespace) });
+    return this.#do("POST", wire.memoryPath(path), { body });
+  }
+
+  /** Has a memory forgotten; earlier revisions stay in git history. */
+  forget(path: string, options: { namespace?: string } = {}): Promise<t.Accepted> {
+    return this.#accept("DELETE", wire.memoryPath(path), { query: { namespace: this.#in(options.namespace) } });
+  }
+
+  /** What is right below a directory. */
+  async tree(path = "", options: { namespace?: string } = {}): Promise<t.TreeEntry[]> {
+    const query = { path, namespace: this.#in(options.namespace) };
+    const { entries } = await this.#do<{ entries: t.TreeEntry[] }>("GET", "/v1/tree", { query });
+    return entries.map((entry) => ({ ...entry, memories: entry.memories ?? null }));
+  }
+
+  /** Every topic with the number of its memories. */
+  async topics(options: { namespace?: string } = {}): Promise<t.Topic[]> {
+    const query = { namespace: this.#in(options.namespace) };
+    return (await this.#do<{ topics: t.Topic[] }>("GET", "/v1/topics", { query })).topics;
+  }
+
+  /** The relations around a memory, or of the whole namespace. */
+  graph(options: { path?: string; depth?: 1 | 2 | 3; limit?: number; namespace?: string } = {}): Promise<t.Graph> {
+    return this.#do("GET", "/v1/graph", { query: { ...options, namespace: this.#in(options.namespace) } });
+  }
+
+  /** Teaches terms; a known one is rewritten. */
+  teach(terms: readonly t.NewTerm[], options: { namespace?: string } = {}): Promise<t.Accepted> {
+    return this.#accept("POST", "/v1/vocab", { body: wire.body({ terms, namespace: this.#in(options.namespace) }) });
+  }
+
+  /** The terms, those whose name holds `like`. */
+  async vocabulary(options: { like?: string; limit?: number; namespace?: string } = {}): Promise<t.Term[]> {
+    const query = { ...options, namespace: this.#in(options.namespace) };
+    return (await this.#do<{ terms: t.Term[] }>("GET", "/v1/vocab", { query })).terms;
+  }
+
+  /** The term that a word is a name of. */
+  async resolve(word: string, options: { namespace?: string } = {}): Promise<t.Term | null> {
+    const query = { word, namespace: this.#in(options.namespace) };
+    return (await this.#do<{ term?: t.Term }>("GET", "/v1/vocab", { query })).term ?? null;
+  }
+
+  /** Forgets terms by their canonical names. */
+  forgetTerms(terms: readonly string[], options: { namespace?: string } = {}): Promise<t.Accepted> {
+    return this.#accept("DELETE", "/v1/vocab", { query: { term: terms, namespace: this.#in(options.namespace) } });
+  }
+
+  /** Stores procedures; the answer names the paths at which they will be. */
+  storeSkills(skills: readonly t.NewSkill[], options: { namespace?: string } = {}): Promise<t.Accepted> {
+    return this.#accept("POST", "/v1/skills", { body: wire.body({ skills, namespace: this.#in(options.namespace) }) });
+  }
+
+  /** The skills for a task, best first; without one, all of them. */
+  async skills(
+    task?: string,
+    options: { paths?: string[]; tags?: string[]; limit?: number; namespace?: string } = {},
+  ): Promise<t.Skill[]> {
+    const query = { q: task, ...options, namespace: this.#in(options.namespace) };
+    const { skills } = await this.#do<{ skills: t.Skill[] }>("GET", "/v1/skills", { query });
+    return skills.map((skill) => ({ ...skill, score: skill.score ?? null, matched: skill.matched ?? null }));
+  }
+
+  /** Begins a managed conversation. */
+  createConversation(options: { title?: string; namespace?: string } = {}): Promise<t.Conversation> {
+    const body = wire.body({ ...options, namespace: this.#in(options.namespace) });
+    return this.#do("POST", "/v1/conversations", { body, repeatable: false });
+  }
+
+  /** Every conversation, newest first, however many there are. */
+  async *conversations(options: { namespace?: string } = {}): AsyncGenerator<t.Conversation, void, undefined> {
+    for (let before: string | undefined; ; ) {
+      const query = { namespace: this.#in(options.namespace), before, limit: CONVERSATIONS_PAGE };
+      const page = await this.#do<{ conversations: t.Conversation[] }>("GET", "/v1/conversations", { query });
+      yield* page.conversations;
+      if (page.conversations.length < CONVERSATIONS_PAGE) return;
+      before = page.conversations.at(-1)?.id;
+    }
+  }
+
+  /** A conversation with the messages of a branch, by default the active one. */
+  conversation(id: string, options: { branch?: string } = {}): Promise<t.Conversation> {
+    return this.#do("GET", at(id), { query: options });
+  }
+
+  /** Sets the title, or makes a branch the active one. */
+  updateConversation(id: string, change: { title?: string; branch?: string }): Promise<t.Conversation> {
+    return this.#do("PATCH", at(id), { body: wire.body(change) });
+  }
+
+  /** Deletes a conversation; the memories made from it stay. */
+  async deleteConversation(id: string): Promise<void> {
+    await this.#do("DELETE", at(id));
+  }
+
+  /** Appends messages, which are also remembered; resolves to their ids. */
+  async append(id: string, messages: readonly t.Message[], options: { branch?: string } = {}): Promise<string[]> {
+    const body = wire.body({ ...options, messages: wire.messages(messages) });
+    return (await this.#do<{ ids: string[] }>("POST", `${at(id)}/messages`, { body, repeatable: false })).ids;
+  }
+
+  /** Ends the active branch at a message; what came after stays, on a branch of its own. */
+  rewind(id: string, to: string): Promise<t.Conversation> {
+    return this.#do("POST", `${at(id)}/rewind`, { body: { to }, repeatable: false });
+  }
+
+  /** Puts other content in a message's place. */
+  editInPlace(id: string, messageId: string, content: t.Message["content"]): Promise<t.ConversationMessage> {
+    return this.#do("PATCH", `${at(id)}/messages/${encodeURIComponent(messageId)}`, { body: { content } });
+  }
+
+  /** Other content on a new branch that forks before the message; resolves to the branch's name. */
+  async edit(id: string, messageId: string, content: t.Message["content"]): Promise<string> {
+    const path = `${at(id)}/messages/${encodeURIComponent(messageId)}/edit`;
+    return (await this.#do<{ branch: string }>("POST", path, { body: { content }, repeatable: false })).branch;
+  }
+
+  /** The branches of a conversation. */
+  async branches(id: string): Promise<t.Branch[]> {
+    return (await this.#do<{ branches: t.Branch[] }>("GET", `${at(id)}/branches`)).branches;
+  }
+
+  /** Uploads a file of at most 32 MiB. */
+  upload(content: Uint8Array, contentType: string, options: { filename?: string; namespace?: string } = {}): Promise<t.Media> {
+    const query = { ...options, namespace: this.#in(options.namespace) };
+    return this.#do("POST", "/v1/media", { query, content, contentType });
+  }
+
+  /** An address that opens a file without a credential, and until when it does. */
+  mediaUrl(id: string): Promise<{ url: string; expires_at: Date }> {
+    return this.#do("GET", `/v1/media/${encodeURIComponent(id)}`);
+  }
+
+  /** What waits to be ingested, and what failed for good. */
+  queue(): Promise<t.Queue> {
+    return this.#do("GET", "/v1/queue");
+  }
+
+  /** What was used this month, and what may be. */
+  usage(): Promise<t.Usage> {
+    return this.#do("GET", "/v1/usage");
+  }
+
+  /** The wallet. */
+  billing(): Promise<t.Billing> {
+    return this.#do("GET", "/v1/billing");
+  }
+
+  /** A page to pay at, and the payment's id (dashboard session). */
+  recharge(amountPaise: number): Promise<{ payment_link: string; payment_id: string }> {
+    return this.#do("POST", "/v1/billing/recharge", { body: { amount_paise: amountPaise }, repeatable: false });
+  }
+
+  /** A page to subscribe to a plan at (dashboard session). */
+  async subscribe(plan: "starter" | "growth" | "scale" | "max"): Promise<string> {
+    const request = { body: { plan }, repeatable: false };
+    return (await this.#do<{ payment_link: string }>("POST", "/v1/billing/subscribe", request)).payment_link;
+  }
+}
+
+const at = (id: string): string => `/v1/conversations/${encodeURIComponent(id)}`;

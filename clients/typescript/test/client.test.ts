@@ -1,0 +1,184 @@
+// Every method against a real server.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import * as cuebase from "../src/index.js";
+import { Client, type Message } from "../src/index.js";
+import { type Service, start } from "./service.js";
+
+const SAID: Message[] = [
+  { role: "assistant", content: "Which seat do you like on long flights?" },
+  { role: "user", name: "Noor", content: "An aisle seat, always. And I moved to Lisbon last week." },
+];
+
+let service: Service;
+let client: Client;
+
+before(async () => {
+  service = await start();
+  client = new Client(service);
+});
+after(() => service.process.kill());
+
+const fresh = async () => (await client.createNamespace(`n-${randomUUID().slice(0, 12)}`)).name;
+
+async function until<T>(look: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
+  for (let tries = 0; tries < 2000; tries++) {
+    const found = await look();
+    if (holds(found)) return found;
+  }
+  throw new Error("it did not come true");
+}
+
+async function all<T>(many: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const each of many) found.push(each);
+  return found;
+}
+
+test("a conversation is remembered and retrieved", async () => {
+  const namespace = await fresh();
+  const at = new Date("2026-05-04T09:00:00Z");
+  const accepted = await client.remember(SAID, { namespace, session_id: "s", tags: ["Travel"], occurred_at: at });
+  const made = await client.waitUntilIngested(accepted);
+  assert.ok(made.length && made.every((each) => each.sources?.length));
+  const found = await client.retrieve("where does Noor live", { namespace });
+  const best = found.hits[0]!;
+  assert.ok(best.content.includes("Lisbon") && best.score > 0 && best.score <= 1 && best.matched.length);
+  assert.deepEqual(best.user_tags, ["travel"]);
+  assert.deepEqual(best.occurred_at, at);
+  assert.ok(best.created_at instanceof Date && best.revisions === undefined);
+  const full = (await client.retrieve(null, { namespace, tags: ["travel"], detail: "full" })).hits[0];
+  assert.ok(full?.revisions?.[0]?.at instanceof Date && full.last_diff && full.cues && full.relations);
+  assert.equal(full.score, 1);
+});
+
+test("retrieve needs a query or a filter", async () => {
+  await assert.rejects(client.retrieve(null), TypeError);
+  await assert.rejects(client.retrieve("  ", { limit: 3 }), TypeError);
+  assert.deepEqual((await client.retrieve(null, { tiers: ["facts"], until: "2020-01-01" })).hits, []);
+});
+
+test("what made no memory is not waited for without end", async () => {
+  const accepted = await client.remember([{ role: "user", content: "ok" }], { namespace: await fresh() });
+  await assert.rejects(client.waitUntilIngested(accepted, { timeoutMs: 300 }), cuebase.NotIngested);
+});
+
+test("memories by path", async () => {
+  const namespace = await fresh();
+  const path = "facts/noor/seat.md";
+  const text = "# Seats\n\nThe aisle.\n\n## Trains\n\nThe window.\n";
+  const expires_at = new Date("2999-01-01T00:00:00Z");
+  const written = await client.write(path, text, { namespace, tags: ["x"], cues: ["Which seat?"], occurred_at: "2026-05-04", expires_at });
+  assert.equal(written.commit.length, 40);
+  const memory = await client.get(path, { namespace, detail: "full" });
+  assert.deepEqual([memory.occurred_at, memory.occurred_precision], [new Date("2026-05-04T12:00:00Z"), "day"]);
+  assert.deepEqual([memory.expires_at, memory.cues, memory.sections], [expires_at, ["Which seat?"], ["Seats", "Trains"]]);
+  assert.match((await client.get(`${path}#Trains`, { namespace })).content, /window/);
+  await client.write(path, "# Seats\n\nNow the window.\n", { namespace });
+  assert.match((await client.get(path, { namespace, revision: written.commit })).content, /aisle/);
+  assert.deepEqual((await client.tree("facts", { namespace })).map((each) => each.path), ["facts/noor"]);
+  assert.deepEqual((await client.topics({ namespace })).map((each) => [each.tier, each.topic, each.memories]), [["facts", "noor", 1]]);
+  assert.equal((await client.graph({ namespace })).nodes[0]?.title, "Seats");
+  await client.write(path, text, { namespace, cues: ["Which seat?"] });
+  const answer = await client.answer("Which seat?", { namespace, tiers: ["facts"] });
+  assert.deepEqual([answer.model, answer.citations[0]?.path], ["extractive", path]);
+  await client.forget(path, { namespace });
+  const gone = () => client.get(path, { namespace }).then(() => false, (error: unknown) => error instanceof cuebase.NotFound);
+  await until(gone, Boolean);
+  await assert.rejects(client.answer("Which seat?", { namespace }), { code: "no_answer", name: "NotFound" });
+});
+
+test("vocabulary and skills", async () => {
+  const namespace = await fresh();
+  await client.teach([{ term: "OKR", aliases: ["objective"], definition: "A goal." }], { namespace });
+  const stored = await client.storeSkills([{ name: "Brew tea", description: "How to brew tea.", topic: "kitchen" }], { namespace });
+  assert.deepEqual(stored.paths, ["skills/kitchen/brew-tea.md"]);
+  await client.waitUntilIngested(stored);
+  await until(() => client.resolve("objective", { namespace }), (term) => term?.term === "OKR");
+  assert.equal((await client.vocabulary({ like: "ok", namespace }))[0]?.definition, "A goal.");
+  assert.equal((await client.retrieve("what is our objective", { namespace })).defined[0]?.term, "OKR");
+  assert.ok((await client.skills("brewing tea", { namespace }))[0]?.score);
+  assert.equal((await client.skills(undefined, { namespace }))[0]?.score, null);
+  await client.forgetTerms(["OKR"], { namespace });
+  await until(() => client.resolve("OKR", { namespace }), (term) => term === null);
+});
+
+test("conversations", async () => {
+  const namespace = await fresh();
+  const { id } = await client.createConversation({ title: "Flights", namespace });
+  const ids = await client.append(id, SAID);
+  assert.deepEqual((await client.conversation(id)).messages?.map((each) => each.id), ids);
+  const [first, second] = ids as [string, string];
+  const branch = await client.edit(id, second, "A window seat.");
+  assert.deepEqual(new Set((await client.branches(id)).map((each) => each.name)), new Set(["main", branch]));
+  assert.ok((await client.editInPlace(id, first, "Which seat?")).edited_at instanceof Date);
+  await client.updateConversation(id, { title: "Seats", branch: "main" });
+  await client.rewind(id, first);
+  assert.equal((await client.conversation(id)).messages?.length, 1);
+  assert.deepEqual((await all(client.conversations({ namespace }))).map((each) => each.title), ["Seats"]);
+  await client.deleteConversation(id);
+  assert.deepEqual(await all(client.conversations({ namespace })), []);
+});
+
+test("long listings are read to their end", async () => {
+  const namespace = await fresh();
+  const made: string[] = [];
+  for (let number = 0; number < 205; number++) made.push((await client.createConversation({ title: `${number}`, namespace })).id);
+  assert.deepEqual((await all(client.conversations({ namespace }))).map((each) => each.id), made.reverse());
+  const names = Array.from({ length: 205 }, (_, number) => `many-${String(number).padStart(3, "0")}`);
+  for (const name of names) await client.createNamespace(name);
+  const listed = new Set((await all(client.namespaces())).map((each) => each.name));
+  assert.ok(names.every((name) => listed.has(name)));
+});
+
+test("media, keys, usage and billing", async () => {
+  const media = await client.upload(new Uint8Array([137, 80, 78, 71]), "image/png", { filename: "dot.png" });
+  assert.deepEqual([media.bytes, media.content_type], [4, "image/png"]);
+  const { url, expires_at } = await client.mediaUrl(media.id);
+  assert.ok(url.startsWith(service.url) && expires_at > new Date());
+  assert.ok(await client.health());
+  assert.equal((await client.whoami()).env, "live");
+  const scoped = await client.createKey({ name: "scoped", namespace: "default", env: "test" });
+  assert.match(scoped.key, /^svc_test_/);
+  assert.ok((await client.usage()).used.writes > 0 && (await client.billing()).transactions.length);
+  assert.deepEqual((await client.queue()).dead_letters, []);
+  const session = new Client({ url: service.url, key: service.session });
+  assert.ok((await session.recharge(50_000)).payment_link.startsWith("http"));
+  assert.ok((await session.subscribe("starter")).startsWith("http"));
+  await session.revokeKey(scoped.id);
+  assert.equal((await session.keys()).find((key) => key.id === scoped.id)?.revoked, true);
+  await session.createNamespace("for-deletion");
+  await session.deleteNamespace("for-deletion");
+});
+
+test("every refusal has its class", async () => {
+  for (const [key, status] of [["", 401], ["svc_live_0123456789abcdef_x", 403]] as const) {
+    const stranger = new Client({ url: service.url, key });
+    await assert.rejects(stranger.whoami(), { name: "Unauthorized", code: "unauthorized", status });
+  }
+  await assert.rejects(client.keys(), { name: "Forbidden", code: "dashboard_only" });
+  await assert.rejects(client.write("elsewhere/x.md", "x"), { name: "InvalidRequest", code: "invalid_path" });
+  const missing = client.retrieve("x", { namespace: "never-made" });
+  await assert.rejects(missing, (error: cuebase.NotFound) => error.code === "namespace_not_found" && Boolean(error.requestId));
+  const terms = Array.from({ length: 201 }, (_, number) => ({ term: `t${number}`, aliases: [], definition: "d" }));
+  await assert.rejects(client.teach(terms), { name: "TooLarge", code: "too_many_terms" });
+  const nowhere = new Client({ url: "http://127.0.0.1:9", maxRetries: 0 });
+  await assert.rejects(nowhere.health(), cuebase.Unreachable);
+});
+
+test("the examples of the README run", async () => {
+  const text = readFileSync("README.md", "utf8");
+  const examples = [...text.matchAll(/```ts\n(.*?)```/gs)].map((found) => found[1] ?? "");
+  assert.equal(examples.length, 2);
+  for (const [number, example] of examples.entries()) {
+    // Beside the built tests, so that the package is found as its own users find it.
+    const file = join(import.meta.dirname, `example-${number}.mjs`);
+    const told = `const url = ${JSON.stringify(service.url)}, key = ${JSON.stringify(service.key)};\n`;
+    writeFileSync(file, told + example.replace('"cuebase"', '"../src/index.js"'));
+    await import(file);
+  }
+});

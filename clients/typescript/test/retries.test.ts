@@ -1,0 +1,77 @@
+// What is tried again, and after how long; the server is imitated.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, ServerError, Unreachable } from "../src/index.js";
+import { BACKOFF_MS, waitBeforeRetry } from "../src/wire.js";
+
+type Answer = () => Response;
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => () =>
+  new Response(JSON.stringify(body), { status, headers });
+const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
+  json(status, { error: { code, message: "m" } }, headers);
+const OK = json(200, { version: "1" });
+
+function imitated(answers: Answer[], last: Answer) {
+  const asked: (string | undefined)[] = [];
+  const waits: number[] = [];
+  const client = new Client({
+    key: "key",
+    fetch: async (_, init) => {
+      asked.push(init?.body as string | undefined);
+      return (answers.shift() ?? last)();
+    },
+    sleep: async (milliseconds) => void waits.push(milliseconds),
+  });
+  return { client, asked, waits };
+}
+
+test("a busy server is asked again no sooner than it said", async () => {
+  const busy = json(503, { message: "Service Unavailable" }, { "retry-after": "1" });
+  const { client, waits } = imitated([refusal(429, "rate_limited", { "retry-after": "7" }), busy], OK);
+  assert.equal(await client.health(), "1");
+  assert.ok(waits[0]! > 7000 && waits[0]! <= 7250 && waits[1]! > 1000 && waits[1]! <= 1500, `${waits}`);
+});
+
+test("waits grow, are spread, and end", async () => {
+  const { client, asked, waits } = imitated([], refusal(500, "internal"));
+  await assert.rejects(client.health(), ServerError);
+  assert.equal(asked.length, 4);
+  for (const [turn, waited] of waits.entries()) {
+    assert.ok(waited >= (BACKOFF_MS * 2 ** turn) / 2 && waited <= BACKOFF_MS * 2 ** turn);
+  }
+  const spread = new Set(Array.from({ length: 20 }, () => waitBeforeRetry(new ServerError(""), true, 3)));
+  assert.ok(spread.size > 10);
+});
+
+test("what waiting does not help is told at once", async () => {
+  for (const [status, code] of [[429, "quota_exceeded"], [503, "merchant_not_live"], [400, "invalid_body"], [404, "not_found"]] as const) {
+    const { client, asked } = imitated([], refusal(status, code, { "retry-after": "1" }));
+    await assert.rejects(client.usage(), { code });
+    assert.equal(asked.length, 1);
+  }
+});
+
+test("what may have been done is not done twice", async () => {
+  const lost = imitated([], refusal(500, "internal"));
+  await assert.rejects(lost.client.createConversation(), ServerError);
+  assert.equal(lost.asked.length, 1);
+  // A refusal did nothing, and an identical write is the same write.
+  const refused = imitated([refusal(429, "rate_limited")], json(201, { id: "1", created_at: "2026-01-01T00:00:00Z" }));
+  assert.equal((await refused.client.createConversation()).id, "1");
+  const written = imitated([refusal(500, "internal")], json(202, { id: "1", namespace: "n" }));
+  assert.equal((await written.client.remember([{ role: "user", content: "x" }])).id, "1");
+  assert.equal(written.asked[0], written.asked[1]);
+});
+
+test("a connection that breaks is tried again, an answer that is no JSON is told", async () => {
+  const broken = () => {
+    throw new TypeError("fetch failed");
+  };
+  const { client, asked } = imitated([broken, broken], OK);
+  assert.equal(await client.health(), "1");
+  assert.equal(asked.length, 3);
+  await assert.rejects(imitated([], broken).client.health(), Unreachable);
+  await assert.rejects(imitated([], () => new Response("teapot", { status: 418 })).client.health(), { status: 418 });
+});

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The dashboard in a real browser, MCP through its official client, and the clients in Python and TypeScript, each against
+# the real binary: sh scripts/test-clients.sh [dashboard|mcp|python|typescript]…, all of them by default. Installs what is
+# missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
+set -eu
+cd "$(dirname "$0")/.."
+root="$PWD"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
+
+missing=""
+command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v node >/dev/null 2>&1 || missing="$missing nodejs"
+command -v npm >/dev/null 2>&1 || missing="$missing npm"
+if [ -n "$missing" ]; then
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo="sudo"
+    $sudo apt-get update -qq >&2
+    # shellcheck disable=SC2086 # a list of packages
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >&2
+fi
+tools="$cache/tools/clients"
+if ! cmp -s tests/requirements.txt "$tools/requirements.txt"; then
+    rm -rf "$tools"
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt >&2
+    cp tests/requirements.txt "$tools/requirements.txt"
+fi
+
+cargo build --release --locked --workspace
+export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
+export PYTHONDONTWRITEBYTECODE=1
+pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
+
+for part in ${*:-dashboard mcp python typescript}; do
+    echo "== $part"
+    case "$part" in
+    dashboard) (cd tests/browser && pytest) ;;
+    mcp) (cd tests/mcp && pytest) ;;
+    python)
+        cd clients/python
+        "$tools/bin/python" generate_sync.py --check
+        MYPYPATH=src "$tools/bin/mypy" --cache-dir "$cache/mypy"
+        PYTHONPATH=src pytest
+        cd "$root"
+        ;;
+    typescript)
+        cd clients/typescript
+        npm ci --no-audit --no-fund --silent
+        npm test --silent
+        cd "$root"
+        ;;
+    *) echo "no such part: $part" >&2 && exit 1 ;;
+    esac
+done

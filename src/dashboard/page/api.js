@@ -1,0 +1,85 @@
+// The public API as its client sees it: a bearer session, JSON, and errors by their code.
+
+const KEPT = "session";
+let token = sessionStorage.getItem(KEPT);
+let ended = () => {};
+
+/** An answer that is an error. */
+export class Failure extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** What a session says about itself; none without one, or once it is over. */
+export function session() {
+  if (!token) return null;
+  try {
+    const part = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(part), (c) => c.charCodeAt(0))));
+    if (claims.exp * 1000 > Date.now()) return claims;
+  } catch {
+    // Not a token: the same as none.
+  }
+  close();
+  return null;
+}
+
+/** Keeps a session until the tab is closed. */
+export function open(text) {
+  token = text;
+  sessionStorage.setItem(KEPT, text);
+}
+
+/** Forgets the session. */
+export function close() {
+  token = null;
+  sessionStorage.removeItem(KEPT);
+}
+
+/** What to do when the server does not take the session any more. */
+export function onEnd(act) {
+  ended = act;
+}
+
+/** A path with each of its parts encoded. */
+export const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
+
+function address(path, query) {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null && value !== "") parameters.set(name, value);
+  }
+  const text = parameters.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** One request; the body of the answer, or a Failure. */
+export async function call(method, path, { query, body } = {}) {
+  const headers = {};
+  if (token) headers.authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(address(path, query), { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw new Failure(0, "unreachable", "The server cannot be reached.");
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  // The gateway says no more than this; anything else is about the request.
+  if ((response.status === 401 || response.status === 403) && !answer.error) {
+    close();
+    ended();
+    throw new Failure(response.status, "unauthorized", "This session is over. Sign in again.");
+  }
+  const error = typeof answer.error === "object" ? answer.error : { code: answer.error, message: answer.message };
+  throw new Failure(response.status, error.code ?? "unknown", error.message ?? `The server answered ${response.status}.`);
+}
+
+export const get = (path, query) => call("GET", path, { query });
+export const post = (path, body, query) => call("POST", path, { body: body ?? {}, query });
+export const patch = (path, body) => call("PATCH", path, { body });
+export const remove = (path, query) => call("DELETE", path, { query });

@@ -1,0 +1,72 @@
+// Elements without markup: what is shown as text is never read as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An HTML element: attributes, listeners as `onclick`, classes as `class`; children are nodes, texts or lists. */
+export function h(name, attributes, ...children) {
+  return build(document.createElement(name), attributes, children);
+}
+
+/** The same for SVG. */
+export function s(name, attributes, ...children) {
+  return build(document.createElementNS(SVG, name), attributes, children);
+}
+
+function build(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [key, to] of Object.entries(value)) element.style.setProperty(key, to);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Puts children in place of those that an element has. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  return build(element, {}, children);
+}
+
+/** A message that comes and goes; a failure stays longer. */
+export function notice(text, bad = false) {
+  const shown = h("div", { class: bad ? "notice bad" : "notice" }, text);
+  document.getElementById("notices").append(shown);
+  setTimeout(() => shown.remove(), bad ? 8000 : 3500);
+}
+
+const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+
+/** A time as a person tells it, with the exact one beside it. */
+export function time(text) {
+  if (!text) return h("span", { class: "dim" }, "—");
+  const at = new Date(text);
+  const seconds = (at - Date.now()) / 1000;
+  const step = STEPS.find(([, length]) => Math.abs(seconds) >= length);
+  const said = step ? relative.format(Math.round(seconds / step[1]), step[0]) : "just now";
+  return h("time", { datetime: text, title: absolute.format(at) }, said);
+}
+
+/** A day. */
+export const day = (text) => (text ? new Date(text).toLocaleDateString(undefined, { dateStyle: "medium", timeZone: "UTC" }) : "—");
+
+/** A number with its thousands told apart. */
+export const number = (value) => Number(value).toLocaleString();
+
+/** Copies a text, by the browser's clipboard or, where there is none, by hand. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const held = h("textarea", { class: "away", "aria-hidden": "true", value: text });
+    document.body.append(held);
+    held.select();
+    document.execCommand("copy");
+    held.remove();
+  }
+  notice("Copied");
+}

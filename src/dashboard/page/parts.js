@@ -1,0 +1,175 @@
+// What several views are made of.
+
+import { h, fill, notice, copy } from "./dom.js";
+import { post, encoded } from "./api.js";
+
+/** Where things are in the page's own address. */
+export const to = {
+  memories: (namespace, path = "") => `#/n/${namespace}/memories${path ? `/${encoded(path)}` : ""}`,
+  memory: (namespace, path) => `#/n/${namespace}/memory/${encoded(path)}`,
+  graph: (namespace, path = "") => `#/n/${namespace}/graph${path ? `/${encoded(path)}` : ""}`,
+  conversation: (namespace, id) => `#/n/${namespace}/conversations/${encodeURIComponent(id)}`,
+};
+
+/** A heading with what can be done beside it. */
+export const heading = (text, ...actions) =>
+  h("header", { class: "heading" }, h("h1", { tabindex: "-1" }, text), h("div", { class: "row" }, actions));
+
+/** A box with a title. */
+export const card = (title, ...children) => h("section", { class: "card" }, title && h("h2", {}, title), children);
+
+/** What stands where there is nothing yet, and what to do about it. */
+export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
+
+/** A table: names of columns, and rows of cells. */
+export function table(caption, columns, rows) {
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", { class: "away" }, caption),
+      h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", {}, cell))))),
+    ),
+  );
+}
+
+/** A labelled field; `input` is an element that gets an id. */
+let fields = 0;
+export function field(label, input, hint) {
+  const id = `field-${++fields}`;
+  input.id = id;
+  if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, hint && h("small", { id: `${id}-hint` }, hint));
+}
+
+/** A list in a text field, comma-separated. */
+export const words = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
+
+/** Small labels. */
+export const chips = (values, kind = "") => h("span", { class: "chips" }, (values ?? []).map((value) => h("span", { class: `chip ${kind}` }, value)));
+
+/** A share of something as a bar; with `text` for those who do not see it. */
+export const bar = (share, text) =>
+  h(
+    "span",
+    { class: "bar", role: "img", "aria-label": text },
+    h("span", { style: { width: `${Math.max(0, Math.min(1, share)) * 100}%` } }),
+  );
+
+/** A button that copies. */
+export const copier = (text, label = "Copy") => h("button", { onclick: () => copy(text) }, label);
+
+/** Does something that may fail, and says so when it did; a button is out of use meanwhile. */
+export async function attempt(act, button) {
+  if (button) button.disabled = true;
+  try {
+    return await act();
+  } catch (error) {
+    notice(error.message, true);
+    return undefined;
+  } finally {
+    if (button) button.disabled = false;
+  }
+}
+
+/** A dialog; resolves to what `close` was given, or nothing when it was left. */
+export function dialog(title, body) {
+  return new Promise((resolve) => {
+    const before = document.activeElement;
+    const id = `dialog-${++fields}`;
+    const shown = h("dialog", { "aria-labelledby": id });
+    let result;
+    const close = (value) => {
+      result = value;
+      shown.close();
+    };
+    fill(shown, h("h2", { id }, title), body(close));
+    shown.addEventListener("close", () => {
+      shown.remove();
+      before?.focus?.();
+      resolve(result);
+    });
+    document.body.append(shown);
+    shown.showModal();
+  });
+}
+
+/** Asks before something that cannot be taken back. */
+export const confirmed = (title, text, action) =>
+  dialog(title, (close) => [
+    h("p", {}, text),
+    h(
+      "div",
+      { class: "row end" },
+      h("button", { onclick: () => close(false), autofocus: true }, "Cancel"),
+      h("button", { class: "danger", onclick: () => close(true) }, action),
+    ),
+  ]);
+
+/** Asks for values with a form; `act` gets the form's data and may fail, which is then said in the form. */
+export function ask(title, fieldsets, action, act) {
+  return dialog(title, (close) => {
+    const problem = h("p", { class: "bad", role: "alert" });
+    const button = h("button", { class: "main" }, action);
+    const submit = async (event) => {
+      event.preventDefault();
+      button.disabled = true;
+      try {
+        close((await act()) ?? true);
+      } catch (error) {
+        fill(problem, error.message);
+        button.disabled = false;
+      }
+    };
+    const cancel = h("button", { type: "button", onclick: () => close() }, "Cancel");
+    return h("form", { onsubmit: submit }, fieldsets, problem, h("div", { class: "row end" }, cancel, button));
+  });
+}
+
+/** A text as markdown; links to other memories stay in the page. */
+export async function markdown(text, namespace, path) {
+  const body = h("div", { class: "prose" });
+  try {
+    // The server's renderer lets nothing through that could act.
+    body.innerHTML = (await post("/markdown", { content: text })).html;
+  } catch {
+    fill(body, h("pre", {}, text));
+    return body;
+  }
+  for (const link of body.querySelectorAll("a[href]")) {
+    const href = link.getAttribute("href");
+    if (/^(https?|mailto):/i.test(href)) {
+      link.target = "_blank";
+      link.rel = "noopener noreferrer";
+    } else if (href && !href.startsWith("#")) {
+      link.href = to.memory(namespace, resolved(href, path));
+    } else {
+      link.removeAttribute("href");
+    }
+  }
+  return body;
+}
+
+/** A link's target in a memory as a path from the root. */
+function resolved(href, path) {
+  const target = decodeURIComponent(href.split("#")[0]);
+  const rooted = /^\/?(facts|incidents|rules|skills)\//.test(target);
+  const parts = rooted ? [] : path.split("/").slice(0, -1);
+  for (const part of target.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part && part !== ".") parts.push(part);
+  }
+  const joined = parts.join("/");
+  return joined.endsWith(".md") ? joined : `${joined}.md`;
+}
+
+/** A unified diff, line by line. */
+export function diff(text) {
+  const kind = (line) =>
+    /^(---|\+\+\+)/.test(line) ? "dim" : line.startsWith("@@") ? "place" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+  const lines = text.replace(/\n$/, "").split("\n");
+  return h("pre", { class: "diff", tabindex: "0" }, lines.map((line) => h("span", { class: kind(line) }, `${line}\n`)));
+}

@@ -1,0 +1,45 @@
+// API keys: made here and shown once, revoked with a confirmation.
+
+import { h, time, notice } from "../dom.js";
+import { get, post, remove } from "../api.js";
+import { heading, card, table, empty, ask, dialog, confirmed, copier, attempt, field } from "../parts.js";
+
+export default async function keys({ namespaces, refresh }) {
+  const { keys: list } = await get("/v1/keys");
+  const row = (key) => [
+    key.name || h("span", { class: "dim" }, "no name"),
+    h("code", {}, key.id),
+    key.env,
+    key.namespace ?? "all",
+    time(key.created_at),
+    key.revoked ? h("span", { class: "dim" }, "revoked") : h("button", { class: "danger", "aria-label": `Revoke ${key.name || key.id}`, onclick: () => revoke(key, refresh) }, "Revoke"),
+  ];
+  return [
+    heading("Keys", h("button", { class: "main", onclick: () => create(namespaces, refresh) }, "New key")),
+    card(null, list.length ? table("Keys", ["Name", "Id", "Environment", "Namespace", "Created", ""], list.map(row)) : empty("No keys yet. An application needs one to call the API.")),
+  ];
+}
+
+async function create(namespaces, refresh) {
+  const name = h("input", { autocomplete: "off", autofocus: true });
+  const env = h("select", {}, ["live", "test"].map((each) => h("option", {}, each)));
+  const scope = h("select", {}, h("option", { value: "" }, "All namespaces"), namespaces.map((each) => h("option", {}, each.name)));
+  const made = await ask(
+    "New key",
+    [field("Name", name, "what it is for"), field("Environment", env, "shows in the key's prefix; no boundary between data"), field("Confined to", scope)],
+    "Create",
+    () => post("/v1/keys", { name: name.value, env: env.value, ...(scope.value ? { namespace: scope.value } : {}) }),
+  );
+  if (!made) return;
+  await dialog("Your new key", (close) => [
+    h("p", {}, "It is shown this once. Keep it where secrets are kept."),
+    h("pre", { class: "secret", tabindex: "0" }, made.key),
+    h("div", { class: "row end" }, copier(made.key, "Copy"), h("button", { class: "main", onclick: () => close(true) }, "Done")),
+  ]);
+  refresh();
+}
+
+async function revoke(key, refresh) {
+  if (!(await confirmed(`Revoke ${key.name || key.id}?`, "Whatever uses it is refused from now on. This cannot be taken back.", "Revoke"))) return;
+  if (await attempt(() => remove(`/v1/keys/${key.id}`))) notice("Revoked"), refresh();
+}

@@ -1,0 +1,106 @@
+// One memory: what it says, what brings it back, where it came from, and how it was before.
+
+import { h, fill, time, day, notice } from "../dom.js";
+import { get, post, remove, encoded } from "../api.js";
+import { heading, card, chips, diff, markdown, confirmed, ask, attempt, field, words, to } from "../parts.js";
+import { crumbs } from "./memories.js";
+
+export default async function memory({ namespace, rest: path, query }) {
+  const revision = query.get("revision");
+  const address = `/v1/memories/${encoded(path)}`;
+  const shown = await get(address, { namespace, detail: "full", revision });
+  const [, first, rest] = /^#\s+(.*)\n*([^]*)$/.exec(shown.content) ?? [];
+  const title = first ?? path.split("/").at(-1);
+  const actions = revision
+    ? [h("a", { class: "button", href: to.memory(namespace, path) }, "As it is now")]
+    : [
+        h("a", { class: "button", href: to.graph(namespace, path) }, "Graph"),
+        h("button", { onclick: () => edit(namespace, address, shown) }, "Edit"),
+        h("button", { class: "danger", onclick: () => forget(namespace, address, title) }, "Forget"),
+      ];
+  return [
+    heading(title, actions),
+    crumbs(namespace, path),
+    revision && h("p", { class: "flag" }, "As it was at ", h("code", {}, revision.slice(0, 8))),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", {}, card(null, await markdown(rest ?? shown.content, namespace, path)), card("History", history(namespace, path, address, shown))),
+      h("div", {}, card("About it", about(shown)), card("Cues", list(shown.cues, "No cues of its own.")), card("Relations", relations(namespace, shown))),
+    ),
+  ];
+}
+
+function about(shown) {
+  const rows = [
+    ["Happened", shown.occurred_at && (shown.occurred_precision === "day" ? day(shown.occurred_at) : time(shown.occurred_at))],
+    ["Changed", time(shown.updated_at)],
+    ["Created", time(shown.created_at)],
+    ["Expires", shown.expires_at && time(shown.expires_at)],
+    ["Tags", (shown.user_tags?.length || shown.tags?.length) && [chips(shown.user_tags, "own"), chips(shown.tags.filter((tag) => !shown.user_tags.includes(tag)))]],
+    ["Sections", shown.sections?.length > 1 && chips(shown.sections)],
+    ["Sources", shown.sources?.length && list(shown.sources.map((source) => `${source.session_id ?? "no session"}, message ${source.message}`))],
+  ];
+  return h("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+const list = (items, none) => (items?.length ? h("ul", {}, items.map((item) => h("li", {}, item))) : h("p", { class: "dim" }, none));
+
+function relations(namespace, shown) {
+  const row = (relation) => [h("span", { class: "chip" }, relation.kind), " ", h("a", { href: to.memory(namespace, relation.path) }, relation.path), relation.snippet && h("p", { class: "dim" }, relation.snippet)];
+  return list(shown.relations?.map(row), "None.");
+}
+
+function history(namespace, path, address, shown) {
+  const place = h("div", {}, shown.last_diff ? diff(shown.last_diff) : null);
+  const row = (revision) =>
+    h(
+      "li",
+      {},
+      h("code", {}, revision.commit.slice(0, 8)),
+      " ",
+      revision.message.split("\n")[0],
+      " ",
+      h("span", { class: "dim" }, time(revision.at)),
+      " ",
+      h("button", { onclick: (event) => attempt(async () => fill(place, diff((await get(address, { namespace, detail: "full", revision: revision.commit })).last_diff ?? "")), event.target) }, "Diff"),
+      " ",
+      h("a", { href: `${to.memory(namespace, path)}?revision=${revision.commit}` }, "Show"),
+    );
+  return [h("ol", { class: "revisions" }, (shown.revisions ?? []).map(row)), place];
+}
+
+/** When it happened as a rewrite says it again; nothing where that was only when it was written. */
+function happened({ occurred_at: at, occurred_precision: precision, occurred_source: source }) {
+  if (!at || source === "written") return undefined;
+  return precision === "day" ? at.slice(0, 10) : at;
+}
+
+async function edit(namespace, address, shown) {
+  const content = h("textarea", { rows: "14", required: true, value: shown.content });
+  const tags = h("input", { value: (shown.user_tags ?? []).join(", ") });
+  const cues = h("textarea", { rows: "4", value: (shown.cues ?? []).join("\n") });
+  const done = await ask(
+    "Edit",
+    [field("Content", content, "Markdown, the title as the first heading"), field("Tags", tags, "comma-separated"), field("Cues", cues, "questions that should bring it back, one a line")],
+    "Save",
+    () =>
+      post(address, {
+        namespace,
+        content: content.value,
+        tags: words(tags.value),
+        cues: cues.value.split("\n").map((line) => line.trim()).filter(Boolean),
+        occurred_at: happened(shown),
+        expires_at: shown.expires_at ?? undefined,
+      }),
+  );
+  if (done) notice("Saved"), window.dispatchEvent(new Event("hashchange"));
+}
+
+async function forget(namespace, address, title) {
+  if (!(await confirmed("Forget this memory?", `“${title}” will not be found any more. Its history stays in git.`, "Forget"))) return;
+  if (await attempt(() => remove(address, { namespace }))) {
+    notice("It will be gone in a moment");
+    location.hash = to.memories(namespace);
+  }
+}

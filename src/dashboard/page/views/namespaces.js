@@ -1,0 +1,59 @@
+// Namespaces: hard boundaries between memories.
+
+import { h, number, time, notice } from "../dom.js";
+import { post, remove } from "../api.js";
+import { heading, card, table, ask, dialog, field, to } from "../parts.js";
+
+export default async function show({ namespaces, refresh }) {
+  return [
+    heading("Namespaces", h("button", { class: "main", onclick: () => create(refresh) }, "New namespace")),
+    card(
+      null,
+      table(
+        "Namespaces",
+        ["Name", "Memories", "Head", "Changed", "Created", ""],
+        namespaces.map((each) => [
+          h("a", { href: to.memories(each.name) }, each.name),
+          number(each.memories),
+          h("code", {}, each.head?.slice(0, 8) ?? "—"),
+          time(each.updated_at),
+          time(each.created_at),
+          h("button", { class: "danger", "aria-label": `Delete ${each.name}`, onclick: () => destroy(each, refresh) }, "Delete"),
+        ]),
+      ),
+    ),
+  ];
+}
+
+async function create(refresh) {
+  const name = h("input", { required: true, pattern: "[a-z0-9\\-]{1,64}", autocomplete: "off", autofocus: true });
+  const made = await ask("New namespace", field("Name", name, "1 to 64 of a-z, 0-9 and -"), "Create", () => post("/v1/namespaces", { name: name.value }));
+  if (made) notice(`${made.name} is there`), refresh();
+}
+
+// Typed, not clicked: nothing brings it back but a backup.
+async function destroy({ name, memories }, refresh) {
+  const done = await dialog(`Delete ${name}?`, (close) => {
+    const typed = h("input", { autocomplete: "off", autofocus: true });
+    const button = h("button", { class: "danger", disabled: true }, "Delete for good");
+    typed.addEventListener("input", () => (button.disabled = typed.value !== name));
+    const problem = h("p", { class: "bad", role: "alert" });
+    const submit = async (event) => {
+      event.preventDefault();
+      try {
+        close(await remove(`/v1/namespaces/${name}`));
+      } catch (error) {
+        problem.textContent = error.message;
+      }
+    };
+    return h(
+      "form",
+      { onsubmit: submit },
+      h("p", {}, `Its ${number(memories)} memories, their history and its vocabulary are removed for good.`),
+      field(`Type ${name} to go on`, typed),
+      problem,
+      h("div", { class: "row end" }, h("button", { type: "button", onclick: () => close() }, "Cancel"), button),
+    );
+  });
+  if (done) notice(`${name} is deleted`), refresh();
+}

@@ -1,0 +1,61 @@
+// How it goes: what was used, what waits, what failed, and whether the server answers.
+
+import { h, number, time, notice } from "../dom.js";
+import { get, post, remove } from "../api.js";
+import { heading, card, bar, table, empty, confirmed, attempt } from "../parts.js";
+
+const METERS = { writes: "Writes", reads: "Reads", chats: "Answers", memories: "Memories" };
+
+export default async function overview({ namespaces, refresh }) {
+  const [usage, queue, health] = await Promise.all([get("/v1/usage"), get("/v1/queue"), get("/health")]);
+  const memories = namespaces.reduce((sum, each) => sum + each.memories, 0);
+  const facts = [
+    ["Server", health.status === "ok" ? "answers" : health.status, `version ${health.version}`],
+    ["Memories", number(memories), `in ${number(namespaces.length)} namespace${namespaces.length === 1 ? "" : "s"}`],
+    ["Waiting", number(queue.waiting), queue.waiting_since ? h("span", {}, "since ", time(queue.waiting_since)) : "all is ingested"],
+    ["Dead letters", number(queue.dead_letters.length), queue.dead_letters.length ? "failed for good" : "nothing failed"],
+  ];
+  return [
+    heading("Overview", h("button", { onclick: refresh }, "Refresh")),
+    h("div", { class: "tiles" }, facts.map(([name, value, more]) => h("div", { class: "tile" }, h("h2", {}, name), h("p", { class: "figure" }, value), h("p", { class: "dim" }, more)))),
+    card(`Used in ${usage.period}, plan ${usage.plan}`, usage.exceeded && h("p", { class: "bad" }, "A limit of the plan is reached."), Object.entries(METERS).map(([meter, name]) => used(name, usage.used[meter], usage.limits[meter]))),
+    card("Memories by namespace", chart(namespaces)),
+    queue.dead_letters.length > 0 && card("Dead letters", letters(queue.dead_letters, refresh)),
+  ];
+}
+
+function used(name, count, limit) {
+  const share = limit > 0 ? count / limit : 0;
+  const said = `${number(count)} of ${number(limit)}`;
+  return h("div", { class: "meter" }, h("span", {}, name), bar(share, `${name}: ${said}`), h("span", { class: "dim" }, said));
+}
+
+function chart(namespaces) {
+  const largest = [...namespaces].sort((a, b) => b.memories - a.memories).slice(0, 12);
+  const most = Math.max(1, ...largest.map((each) => each.memories));
+  if (!largest.some((each) => each.memories)) return empty("No memories yet. Post a conversation to /v1/memories, or write one by hand under Memories.");
+  return largest.map(({ name, memories }) =>
+    h("div", { class: "meter" }, h("a", { href: `#/n/${name}/memories` }, name), bar(memories / most, `${name}: ${number(memories)}`), h("span", { class: "dim" }, number(memories))),
+  );
+}
+
+function letters(list, refresh) {
+  const retry = async (letter, button) => {
+    const done = await attempt(() => post(`/v1/dead-letters/${letter.id}/retry`), button);
+    if (done) notice("Back in the queue"), refresh();
+  };
+  const forget = async (letter) => {
+    if (!(await confirmed("Forget this write?", "What it would have remembered is lost for good.", "Forget it"))) return;
+    if (await attempt(() => remove(`/v1/dead-letters/${letter.id}`))) refresh();
+  };
+  return table(
+    "Dead letters",
+    ["Failed", "Namespace", "Reason", ""],
+    list.map((letter) => [
+      time(letter.died_at),
+      letter.namespace,
+      letter.reason,
+      h("div", { class: "row" }, h("button", { onclick: (event) => retry(letter, event.target) }, "Retry"), h("button", { class: "danger", onclick: () => forget(letter) }, "Forget")),
+    ]),
+  );
+}

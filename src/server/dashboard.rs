@@ -1,0 +1,151 @@
+//! The dashboard's listener: its page, its ways to sign in, and the API itself under the same origin.
+//!
+//! What the page asks of the API takes the same path as anybody's request, gateway first. The listener's own routes are
+//! `GET /session` (which ways in there are), `POST /session` (a one-time code, or what another issuer gave, becomes a
+//! session) and `POST /markdown` (for whoever is signed in).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::connections::Activity;
+use super::requests::{Api, authorize, respond};
+use crate::api::error::{self, Shape};
+use crate::api::routes::Body;
+use crate::api::{Reply, invalid_body, text};
+use crate::dashboard::sign_in::Returned;
+use crate::dashboard::{markdown, pages};
+use crate::service::{Failure, Outcome, Service};
+
+/// Nothing from elsewhere, nothing inline, framed by nobody.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// The API's own paths.
+const API: [&str; 2] = ["/v1", "/health"];
+
+/// Answers one request.
+pub(super) async fn answer(
+    api: Arc<Api>,
+    request: Request<Incoming>,
+    activity: Arc<Activity>,
+) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    if API.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))) {
+        return api.answer(request, activity).await;
+    }
+    let answered = own(&api, request, &activity).await;
+    let mut response = respond(answered.unwrap_or_else(|refused| refused));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
+    let (head, body) = request.into_parts();
+    let service = Arc::clone(&api.service);
+    match (&head.method, head.uri.path()) {
+        (&Method::GET, "/session") => blocking(move || ways_in(&service)).await,
+        (&Method::POST, "/session") => {
+            let body = api.bodies.read(body, Body::Json, service.config.server.body_timeout).await?;
+            let _working = activity.work();
+            blocking(move || sign_in(&service, &body.bytes)).await
+        }
+        (&Method::POST, "/markdown") => {
+            authorize(&api.gateway, head.headers).await?;
+            let body = api.bodies.read(body, Body::Json, service.config.server.body_timeout).await?;
+            let _working = activity.work();
+            blocking(move || render(&body.bytes)).await
+        }
+        (&Method::GET, path) => page(path, &head.headers).ok_or_else(missing),
+        _ => Err(missing()),
+    }
+}
+
+fn missing() -> Reply {
+    error::reply(&error::no_route(), &Shape::Envelope)
+}
+
+async fn blocking(work: impl FnOnce() -> Outcome<Reply> + Send + 'static) -> Result<Reply, Reply> {
+    let outcome = tokio::task::spawn_blocking(work).await;
+    let outcome = outcome.unwrap_or_else(|_| Err(Failure::internal("a request of the dashboard panicked")));
+    outcome.map_err(|failure| error::reply(&failure, &Shape::Envelope))
+}
+
+/// A file of the page; where the browser has it, only that it is still the same.
+fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
+    let page = pages::find(path)?;
+    let known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == page.tag().as_bytes());
+    let (status, body) = match known {
+        true => (StatusCode::NOT_MODIFIED, Bytes::new()),
+        false => (StatusCode::OK, Bytes::from_static(page.body)),
+    };
+    let reply = Reply { status, headers: Vec::new(), body };
+    Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, "no-cache").with(ETAG, page.tag()))
+}
+
+/// `GET /session`: which ways in there are.
+fn ways_in(service: &Service) -> Outcome<Reply> {
+    let external = service.dashboard.external.as_ref().map(|external| match external.invitation() {
+        Ok(invitation) => json!(invitation),
+        Err(error) => {
+            tracing::warn!(error = format!("{error:#}"), "the issuer's sign-in page is not known");
+            json!({"unreachable": true})
+        }
+    });
+    Reply::ok(&json!({"external": external}))
+}
+
+/// What the page sends to sign in.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Proof {
+    Code { code: String },
+    Returned(Returned),
+}
+
+/// `POST /session`: a proof becomes a session.
+fn sign_in(service: &Service, body: &[u8]) -> Outcome<Reply> {
+    let proof = serde_json::from_slice(body).map_err(|_| {
+        invalid_body("send code, or authorization_code with code_verifier and redirect_uri, as a JSON object")
+    })?;
+    let token = match proof {
+        Proof::Code { code } => {
+            let account = service.dashboard.links.redeem(&code).ok_or_else(|| {
+                Failure::forbidden("code_refused", "this code is used up, too old or unknown: take a new link")
+            })?;
+            service.ensure_account(&account)?;
+            service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?
+        }
+        Proof::Returned(returned) => {
+            let missing = || Failure::not_found("not_found", "no other issuer is configured");
+            let external = service.dashboard.external.as_ref().ok_or_else(missing)?;
+            external.exchange(&returned).map_err(|error| {
+                tracing::warn!(error = format!("{error:#}"), "the issuer gave no session for a code");
+                Failure::forbidden("code_refused", "the issuer gave no session for this code: sign in again")
+            })?
+        }
+    };
+    Ok(Reply::ok(&json!({"token": token}))?.with(CACHE_CONTROL, "no-store"))
+}
+
+/// `POST /markdown`: `content` as harmless HTML.
+fn render(body: &[u8]) -> Outcome<Reply> {
+    let body: Map<String, Value> =
+        serde_json::from_slice(body).map_err(|error| invalid_body(format!("body: {error}")))?;
+    let html = markdown::to_html(text(&body, "content")?.unwrap_or_default());
+    Reply::ok(&json!({"html": html}))
+}

@@ -1,0 +1,79 @@
+//! `/v1/mcp`: the Model Context Protocol over streamable HTTP, without sessions.
+//!
+//! The gateway stands before it as before any route. A tool's request then goes through the API in this process, with the
+//! caller's own credential: it may do what that may do, is counted the same, and is refused in the same words.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::connections::Activity;
+use super::requests::{Api, authorize};
+use crate::api::error::{self, Shape};
+use crate::api::routes::Body;
+use crate::api::{BODY_BYTES_MAX, Reply};
+use crate::mcp::Tools;
+use crate::mcp::api::{Answered, Asked, Coming};
+
+/// Where it is.
+pub(super) const PATH: &str = "/v1/mcp";
+
+/// Answers one request.
+pub(super) async fn answer(
+    api: &Arc<Api>,
+    request: Request<Incoming>,
+    activity: &Arc<Activity>,
+) -> Result<Response<Full<Bytes>>, Reply> {
+    let (mut head, body) = request.into_parts();
+    let (headers, principal) = authorize(&api.gateway, head.headers).await?;
+    let admitted = api.gateway.admit(&principal).map_err(error::rate_limited);
+    admitted.map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
+    let authorization = headers.get(AUTHORIZATION).cloned();
+    head.headers = headers;
+    let held = api.bodies.read(body, Body::Json, api.service.config.server.body_timeout).await?;
+    let within = Arc::new(Within { api: Arc::clone(api), authorization, activity: Arc::clone(activity) });
+    // The gateway has let the caller in, so it does not matter which name the host was called by.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        .disable_allowed_hosts();
+    let tools = Tools::new(within, None);
+    let service =
+        StreamableHttpService::new(move || Ok(tools.clone()), Arc::new(NeverSessionManager::default()), config);
+    let response = service.handle(Request::from_parts(head, Full::new(held.bytes.clone()))).await;
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.map_or_else(|never| match never {}, http_body_util::Collected::to_bytes);
+    Ok(Response::from_parts(head, Full::new(bytes)))
+}
+
+/// The API in this process, as one caller.
+struct Within {
+    api: Arc<Api>,
+    authorization: Option<HeaderValue>,
+    activity: Arc<Activity>,
+}
+
+impl crate::mcp::api::Api for Within {
+    fn ask(&self, asked: Asked) -> Coming<'_> {
+        Box::pin(async move {
+            let body = asked.body.map(|body| serde_json::to_vec(&body)).transpose()?.unwrap_or_default();
+            let mut request =
+                Request::builder().method(asked.method).uri(asked.target).header(CONTENT_TYPE, "application/json");
+            if let Some(authorization) = &self.authorization {
+                request = request.header(AUTHORIZATION, authorization);
+            }
+            let request = request.body(Full::new(Bytes::from(body)))?;
+            let response = Arc::clone(&self.api).answer_route(request, Arc::clone(&self.activity)).await;
+            let (head, body) = response.into_parts();
+            let bytes = body.collect().await?.to_bytes();
+            Ok(Answered { status: head.status.as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() })
+        })
+    }
+}

@@ -1,0 +1,403 @@
+"""Every view and every action of the dashboard, in a real browser."""
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+DEMO = "/n/demo"
+VIEWS = {
+    "overview": ("/overview", "Overview"),
+    "namespaces": ("/namespaces", "Namespaces"),
+    "keys": ("/keys", "Keys"),
+    "billing": ("/billing", "Billing"),
+    "memories": (f"{DEMO}/memories", "Memories"),
+    "search": (f"{DEMO}/search?q=When+did+Priya+break+her+wrist", "Search"),
+    "graph": (f"{DEMO}/graph", "Graph"),
+    "vocabulary": (f"{DEMO}/vocabulary", "Vocabulary"),
+    "skills": (f"{DEMO}/skills", "Skills"),
+    "conversations": (f"{DEMO}/conversations", "Conversations"),
+}
+FIRST_VIEW_BYTES_MAX = 100_000
+
+
+def fresh(prefix: str) -> str:
+    return f"{prefix}-{uuid.uuid4().hex[:8]}"
+
+
+def shown(page, name: str):
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    expect(page.locator("main[aria-busy]")).to_have_count(0)
+
+
+def picture(page, name: str):
+    """Kept where somebody wants to look at it."""
+    folder = os.environ.get("CUEBASE_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def test_a_link_signs_in_once(start, visit):
+    service = start("serve")
+    page = visit(service.first_link)
+    shown(page, "Overview")
+    assert "code" not in page.url
+    again = visit(service.first_link)
+    expect(again.get_by_role("alert")).to_contain_text("used up")
+    # A reload keeps the session, signing out ends it.
+    page.reload()
+    shown(page, "Overview")
+    page.get_by_role("button", name="Sign out").click()
+    shown(page, "Cuebase")
+    page.reload()
+    shown(page, "Cuebase")
+
+
+def test_a_session_or_a_link_can_be_pasted(service, visit):
+    for proof in (service.session, service.link()):
+        page = visit(service.dashboard)
+        page.get_by_label("Or paste the link").fill(proof)
+        page.get_by_role("button", name="Sign in").click()
+        shown(page, "Overview")
+    page = visit(service.dashboard)
+    page.get_by_label("Or paste the link").fill("a.b.c")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("over")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_shown_and_accessible(signed_in, view, scheme):
+    place, title = VIEWS[view]
+    page = signed_in(place, color_scheme=scheme, bypass_csp=True)
+    shown(page, title)
+    if view == "search":
+        expect(page.locator(".hit").first).to_be_visible()
+    picture(page, f"{view}-{scheme}")
+    found = Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert not serious, [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_fits_a_phone(signed_in, view):
+    place, title = VIEWS[view]
+    page = signed_in(place, viewport={"width": 360, "height": 740})
+    shown(page, title)
+    picture(page, f"{view}-phone")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("link", name="Keys")).to_be_visible()
+
+
+def test_the_first_view_is_small_and_comes_from_here(service, signed_in):
+    page = signed_in()
+    shown(page, "Overview")
+    sizes = page.evaluate(
+        "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
+        ".map(each => each.decodedBodySize)"
+    )
+    assert len(sizes) > 10 and 30_000 < sum(sizes) < FIRST_VIEW_BYTES_MAX, sizes
+    policy = page.request.get(service.dashboard).headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+
+
+def test_a_namespace_is_made_and_deleted(signed_in):
+    name = fresh("made")
+    page = signed_in("/namespaces")
+    page.get_by_role("button", name="New namespace").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("link", name=name)).to_be_visible()
+    page.get_by_role("button", name=f"Delete {name}").click()
+    delete = page.get_by_role("button", name="Delete for good")
+    expect(delete).to_be_disabled()
+    page.get_by_label(f"Type {name} to go on").fill(name)
+    delete.click()
+    expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
+    name = fresh("page")
+    path = f"facts/{name}/boat.md"
+    page = signed_in(f"{DEMO}/memories")
+    page.get_by_role("button", name="Write one").click()
+    page.get_by_label("Path").last.fill(path)
+    page.get_by_label("Content").fill("# The boat\n\nIt is **green**, see [another](other.md).\n")
+    page.get_by_label("Tags").fill("harbour")
+    page.get_by_label("Cues").fill("What colour is the boat?")
+    page.get_by_role("button", name="Write", exact=True).click()
+    shown(page, "The boat")
+    expect(page.locator(".prose strong")).to_have_text("green")
+    expect(page.locator(".prose a")).to_have_attribute("href", f"#/n/demo/memory/facts/{name}/other.md")
+    expect(page.get_by_text("harbour", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Content").fill("# The boat\n\nIt is blue.\n")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".prose")).to_contain_text("blue")
+    expect(page.get_by_text("What colour is the boat?", exact=True)).to_be_visible()
+    expect(page.locator(".diff .added", has_text="It is blue.")).to_be_visible()
+    picture(page, "memory-light")
+    # The first revision, as a difference and as it was.
+    first = page.locator(".revisions li").last
+    first.get_by_role("button", name="Diff").click()
+    expect(page.locator(".diff .added", has_text="green")).to_be_visible()
+    first.get_by_role("link", name="Show").click()
+    expect(page.locator(".prose strong")).to_have_text("green")
+    page.get_by_role("link", name="As it is now").click()
+    expect(page.locator(".prose")).to_contain_text("blue")
+    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    shown(page, "Memories")
+    assert service.call("GET", "/v1/whoami")["account"] == "default"
+    expect(page.get_by_role("status")).to_contain_text("gone in a moment")
+
+
+def test_a_refusal_is_told_where_it_happened(signed_in):
+    page = signed_in(f"{DEMO}/memories")
+    page.get_by_role("button", name="Write one").click()
+    page.get_by_label("Path").last.fill("elsewhere/x.md")
+    page.get_by_label("Content").fill("x")
+    page.get_by_role("button", name="Write", exact=True).click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("elsewhere/x.md")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_bench_shows_scores_arms_and_times(signed_in):
+    page = signed_in(f"{DEMO}/search")
+    page.get_by_label("Query").fill("When did Priya break her wrist?")
+    page.keyboard.press("Enter")
+    hit = page.locator(".hit").first
+    expect(hit).to_contain_text("wrist")
+    expect(hit.get_by_role("img")).to_have_attribute("aria-label", "score " + hit.locator("strong").first.inner_text())
+    expect(page.get_by_text("lexical", exact=True).first).to_be_visible()
+    expect(page.get_by_text("vector 0.").or_(page.get_by_text("hits ·")).first).to_be_visible()
+    every = page.locator(".hit").count()
+    page.get_by_text("Filters").click()
+    page.get_by_label("rules").check()
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator(".hit")).not_to_have_count(every)
+    for place in page.locator(".hit code").all_inner_texts():
+        assert place.startswith("rules/")
+    page.get_by_label("rules").uncheck()
+    page.get_by_label("Least score").fill("2")
+    assert not page.get_by_label("Least score").evaluate("field => field.checkValidity()")
+    page.get_by_label("Least score").fill("")
+    page.get_by_label("Directories").fill("../etc")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("paths")
+    page.get_by_label("Directories").fill("")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.get_by_role("heading", name="Answer")).to_be_visible()
+    expect(page.get_by_text("by extractive")).to_be_visible()
+    picture(page, "answer-light")
+
+
+def test_the_graph_can_be_walked_by_keyboard(signed_in):
+    page = signed_in(f"{DEMO}/graph")
+    shown(page, "Graph")
+    node = page.locator(".node").first
+    node.focus()
+    page.keyboard.press("Enter")
+    title = node.get_attribute("aria-label")
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    page.get_by_role("link", name="Walk there").click()
+    expect(page.locator(".node.centre")).to_have_attribute("aria-label", title)
+    page.get_by_label("Steps away").select_option("1")
+    expect(page.locator(".node.centre")).to_have_count(1)
+    picture(page, "graph-around-light")
+    page.locator(".node.centre").click()
+    page.get_by_role("link", name="Read").click()
+    shown(page, title)
+
+
+def test_a_term_is_taught_edited_and_forgotten(signed_in):
+    term = fresh("term")
+    page = signed_in(f"{DEMO}/vocabulary")
+    page.get_by_role("button", name="Teach a term").click()
+    page.get_by_label("Term").last.fill(term)
+    page.get_by_label("Aliases").fill("one, other")
+    page.get_by_label("Definition").fill("What it means.")
+    page.get_by_role("button", name="Teach", exact=True).click()
+    row = page.get_by_role("row").filter(has_text=term)
+    expect(row).to_contain_text("What it means.")
+    row.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("Aliases")).to_have_value("one, other")
+    page.keyboard.press("Escape")
+    page.get_by_label("Find a term").fill("no such")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_text("No term like that.")).to_be_visible()
+    page.get_by_label("Find a term").fill(term)
+    page.get_by_role("button", name="Find").click()
+    row.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(row).to_have_count(0)
+
+
+def test_skills_are_found_by_the_task(signed_in):
+    page = signed_in(f"{DEMO}/skills")
+    shown(page, "Skills")
+    page.get_by_label("Task").fill("feed the sourdough starter")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("img").first).to_have_attribute("aria-label", "score " + page.locator(".score strong").first.inner_text())
+    page.get_by_text("Show", exact=True).first.click()
+    expect(page.locator(".prose li").first).to_contain_text("rye flour")
+
+
+def test_a_conversation_is_read_and_rewound(service, signed_in):
+    made = service.call("POST", "/v1/conversations", {"namespace": "demo", "title": fresh("talk")})
+    messages = [{"role": "user", "name": "Noor", "content": "First."}, {"role": "assistant", "content": "Second."}]
+    service.call("POST", f"/v1/conversations/{made['id']}/messages", {"messages": messages})
+    page = signed_in(f"{DEMO}/conversations")
+    page.get_by_role("link", name=made["title"]).click()
+    expect(page.locator(".message")).to_have_count(2)
+    picture(page, "conversation-light")
+    page.locator(".message").first.get_by_role("button", name="Rewind").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
+    expect(page.locator(".message")).to_have_count(1)
+    other = page.get_by_label("Branch").locator("option").last.get_attribute("value")
+    page.get_by_label("Branch").select_option(other)
+    expect(page.locator(".message")).to_have_count(2)
+    page.get_by_role("button", name="Make it the active one").click()
+    expect(page.get_by_role("button", name="Make it the active one")).to_have_count(0)
+    page.get_by_role("button", name="Title").click()
+    page.get_by_label("Title").last.fill("Another title")
+    page.get_by_role("button", name="Save").click()
+    shown(page, "Another title")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    shown(page, "Conversations")
+
+
+def test_a_key_is_shown_once_copied_and_revoked(service, signed_in):
+    name = fresh("key")
+    page = signed_in("/keys", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="New key").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Environment").select_option("test")
+    page.get_by_label("Confined to").select_option("demo")
+    page.get_by_role("button", name="Create").click()
+    key = page.locator(".secret").inner_text()
+    assert key.startswith("svc_test_")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("status")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == key
+    page.get_by_role("button", name="Done").click()
+    row = page.get_by_role("row").filter(has_text=name)
+    expect(row).to_contain_text("demo")
+    assert key not in page.content()
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("revoked")
+
+
+def test_the_wallet_is_recharged_on_the_providers_page(service, signed_in):
+    link = service.call("POST", "/v1/billing/recharge", {"amount_paise": 50_000})["payment_link"]
+    page = signed_in("/billing", elsewhere=[link.split("/")[2]])
+    shown(page, "Billing")
+    page.get_by_role("button", name="Recharge").click()
+    page.get_by_label("Amount").fill("750")
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_url("**/pay/**")
+    page.get_by_role("button", name="Pay").click()
+    expect(page.get_by_text("Paid.")).to_be_visible()
+    page.goto(f"{service.dashboard}/#/billing")
+    expect(page.get_by_role("cell", name="750").first).to_be_visible()
+    page.get_by_role("button", name="Subscribe to growth").click()
+    page.wait_for_url("**/pay/**")
+    expect(page.get_by_text("Plan: growth")).to_be_visible()
+
+
+def test_dead_letters_are_retried_and_forgotten(start, visit):
+    service = start(
+        "serve",
+        CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1",
+        CUEBASE_MODEL_CHAT="unreachable",
+        CUEBASE_INGESTION_RETRIES="0",
+    )
+    for text in ("one", "two"):
+        service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": f"I like {text} very much."}]})
+    page = visit(service.link())
+    shown(page, "Overview")
+    rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
+
+    def until(count: int):
+        for _ in range(200):
+            page.get_by_role("button", name="Refresh").click()
+            shown(page, "Overview")
+            if rows.count() == count:
+                return
+        raise AssertionError(f"not {count} dead letters")
+
+    until(2)
+    picture(page, "dead-letters-light")
+    rows.first.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("status")).to_contain_text("Back in the queue")
+    until(2)
+    rows.first.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(rows).to_have_count(1)
+
+
+def test_hostile_memories_are_harmless(service, signed_in):
+    name = fresh("hostile")
+    content = "\n\n".join(
+        [
+            "# <img src=x onerror='window.pwned=1'>",
+            "<script>window.pwned = 1</script>",
+            "<svg onload='window.pwned=1'><iframe src='javascript:parent.pwned=1'></iframe>",
+            "[click](javascript:window.pwned=1) [data](data:text/html,<script>parent.pwned=1</script>)",
+            "![pixel](http://elsewhere.example/pixel.png)",
+            "<a href='javascript:window.pwned=1' onclick='window.pwned=1'>raw</a>",
+        ]
+    )
+    path = f"facts/{name}/x.md"
+    body = {"namespace": "demo", "content": content, "cues": [f"<b>{name}</b>"], "tags": []}
+    service.call("POST", f"/v1/memories/{path}", body)
+    page = signed_in(f"{DEMO}/memory/{path}")
+    expect(page.locator(".prose")).to_contain_text("<script>window.pwned = 1</script>")
+    assert page.locator(".prose :is(script, img, svg, iframe)").count() == 0
+    for link in page.locator(".prose a").all():
+        link.click(no_wait_after=True)
+        assert page.evaluate("window.pwned") is None
+    page.evaluate(f"location.hash = '/n/demo/search?q={name}'")
+    expect(page.locator(".hit").first).to_be_visible()
+    page.evaluate(f"location.hash = '/n/demo/graph/{path}'")
+    shown(page, "Graph")
+    assert page.evaluate("window.pwned") is None
+
+
+def test_a_session_that_is_over_asks_to_sign_in_again(service, visit):
+    page = visit(service.link())
+    shown(page, "Overview")
+    page.evaluate("sessionStorage.setItem('session', sessionStorage.getItem('session').slice(0, -4) + 'AAAA')")
+    page.reload()
+    shown(page, "Cuebase")
+    expect(page.get_by_role("alert")).to_contain_text("over")
+
+
+def test_the_keyboard_is_enough(signed_in):
+    page = signed_in()
+    page.keyboard.press("/")
+    shown(page, "Search")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Query")).to_be_focused()
+    page.keyboard.type("What is Jonas allergic to?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_contain_text("hazelnuts")
+    page.get_by_role("button", name="Answer").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    page.locator(".hit a").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Forget")).to_be_visible()
+    # A dialog keeps the focus, and gives it back.
+    page.get_by_role("button", name="Forget").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Forget")).to_be_focused()

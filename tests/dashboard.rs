@@ -1,0 +1,148 @@
+//! The dashboard's listener: its page and headers, its ways to sign in, the API under the same origin.
+
+use reqwest::blocking::{Client, Response};
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, run, stdout, wait_for};
+
+/// A link of the running server, as its address and its code.
+fn link(data: &std::path::Path, arguments: &[&str]) -> (String, String) {
+    let link = stdout(data, &[&["token", "--link"], arguments].concat());
+    let (address, code) = link.split_once("/#code=").expect("a link with a code");
+    (address.to_owned(), code.to_owned())
+}
+
+fn post(address: &str, path: &str, session: Option<&str>, body: &Value) -> (u16, Value) {
+    let mut request = Client::new().post(format!("{address}{path}")).json(body);
+    if let Some(session) = session {
+        request = request.bearer_auth(session);
+    }
+    told(request.send().expect("answers"))
+}
+
+fn told(response: Response) -> (u16, Value) {
+    (response.status().as_u16(), response.json().unwrap_or_default())
+}
+
+#[test]
+fn a_code_becomes_a_session_once() {
+    let (_folder, data) = fresh();
+    let _server = Server::start(&data);
+    let (address, code) = link(&data, &["--account", "acme"]);
+    let (status, body) = post(&address, "/session", None, &json!({"code": code}));
+    assert_eq!(status, 200);
+    let session = body["token"].as_str().expect("a session");
+    let whoami = Client::new().get(format!("{address}/v1/whoami")).bearer_auth(session).send().expect("answers");
+    assert_eq!(told(whoami), (200, json!({"account": "acme", "auth": "jwt", "env": ""})));
+    for proof in [json!({"code": code}), json!({"code": "x"}), json!({"code": ""})] {
+        let (status, body) = post(&address, "/session", None, &proof);
+        assert_eq!((status, &body["error"]["code"]), (403, &json!("code_refused")), "{proof}");
+    }
+    let (status, body) = post(&address, "/session", None, &json!({}));
+    assert_eq!((status, &body["error"]["code"]), (400, &json!("invalid_body")));
+    let returned = json!({"authorization_code": "x", "code_verifier": "x", "redirect_uri": "x"});
+    assert_eq!(post(&address, "/session", None, &returned).0, 404, "no other issuer is configured");
+}
+
+#[test]
+fn the_page_is_served_with_its_rules_and_the_api_keeps_its_gate() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let (address, _) = link(&data, &[]);
+    let client = Client::new();
+    let get = |path: &str| client.get(format!("{address}{path}")).send().expect("answers");
+    let page = get("/");
+    assert_eq!(page.status(), 200);
+    let header = |response: &Response, name: &str| response.headers()[name].to_str().expect("text").to_owned();
+    assert!(header(&page, "content-security-policy").starts_with("default-src 'none'; script-src 'self'"));
+    assert_eq!(header(&page, "x-content-type-options"), "nosniff");
+    assert_eq!(header(&page, "referrer-policy"), "no-referrer");
+    let tag = header(&page, "etag");
+    let again = client.get(&address).header("if-none-match", tag).send().expect("answers");
+    assert_eq!((again.status().as_u16(), again.bytes().expect("a body").len()), (304, 0));
+    for (path, kind) in [("/style.css", "text/css"), ("/app.js", "text/javascript"), ("/icon.svg", "image/svg+xml")] {
+        assert!(header(&get(path), "content-type").starts_with(kind), "{path}");
+    }
+    for path in ["/../Cargo.toml", "/views/", "/views/nothing.js", "/%2e%2e/x", "//style.css", "/session/x"] {
+        assert_eq!(get(path).status(), 404, "{path}");
+    }
+    // The same gate, and the API's own address has nothing of the dashboard.
+    assert_eq!(told(get("/v1/usage")), (401, json!({"message": "Unauthorized"})));
+    assert_eq!(told(get("/v1")).0, 401);
+    assert_eq!(get("/health").status(), 200);
+    assert_eq!(server.request("GET", "/", None, None).status, 401);
+    assert_eq!(server.request("GET", "/session", None, None).status, 401);
+    assert_eq!(told(get("/session")), (200, json!({"external": null})));
+}
+
+#[test]
+fn markdown_is_rendered_for_whoever_is_signed_in() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let (address, _) = link(&data, &[]);
+    let text = json!({"content": "# A\n\n<script>x</script> [y](javascript:z)"});
+    assert_eq!(post(&address, "/markdown", None, &text).0, 401);
+    assert_eq!(post(&address, "/markdown", Some("x"), &text).0, 403);
+    let (status, body) = post(&address, "/markdown", Some(&server.key), &text);
+    let html = "<h1>A</h1>\n<p>&lt;script&gt;x&lt;/script&gt; <a href=\"\">y</a></p>\n";
+    assert_eq!((status, body["html"].as_str()), (200, Some(html)));
+    assert_eq!(post(&address, "/markdown", Some(&server.key), &json!({"content": 1})).0, 400);
+}
+
+#[test]
+fn it_can_be_off_and_a_link_then_says_so() {
+    let (_folder, data) = fresh();
+    let none = run(&data, &["token", "--link"]);
+    assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("start `cuebase serve`"));
+    let _server = Server::start_with(&data, &["--dashboard-listen", "off"]);
+    let off = run(&data, &["token", "--link"]);
+    assert!(!off.status.success() && String::from_utf8_lossy(&off.stderr).contains("--dashboard-listen off"));
+}
+
+#[test]
+fn an_address_that_was_chosen_and_is_taken_ends_the_start() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("binds");
+    let address = taken.local_addr().expect("an address").to_string();
+    let (_folder, data) = fresh();
+    let refused = run(&data, &["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", &address]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains(&address) && said.contains("--dashboard-listen"), "{said}");
+}
+
+#[test]
+fn links_go_where_people_reach_it_and_its_origin_may_call() {
+    let (_folder, data) = fresh();
+    std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
+    let server = Server::start_configured(&data, "[dashboard]\npublic_url = 'https://memory.example/'\n");
+    assert_eq!(link(&data, &[]).0, "https://memory.example");
+    let request = Client::new().request(reqwest::Method::OPTIONS, format!("{}/v1/keys", server.url));
+    let request = request.header("origin", "https://memory.example").header("access-control-request-method", "GET");
+    let allowed = request.send().expect("answers").headers().get("access-control-allow-origin").cloned();
+    assert_eq!(allowed.expect("allowed"), "https://memory.example");
+}
+
+#[test]
+fn what_failed_for_good_is_the_accounts_own() {
+    let (_folder, data) = fresh();
+    let settings = "[model]\nbase_url = 'http://127.0.0.1:9/v1'\nchat = 'away'\n[ingestion]\nretries = 0\n";
+    let server = Server::start_with_models(&data, settings);
+    server.remember("default", &["I like the sea."]);
+    let session = stdout(&data, &["token"]);
+    let queue = || server.call_as(&session, "GET", "/v1/queue", None).body;
+    wait_for("the write to fail for good", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
+    let letter = queue()["dead_letters"][0].clone();
+    assert_eq!((&letter["namespace"], &letter["failures"]), (&json!("default"), &json!(1)));
+    assert!(letter.get("account").is_none() && !letter.to_string().contains("the sea"));
+    let address = format!("/v1/dead-letters/{}", letter["id"].as_str().expect("an id"));
+    // Neither another account, nor a key.
+    let stranger = stdout(&data, &["token", "--account", "stranger"]);
+    assert_eq!(server.call_as(&stranger, "GET", "/v1/queue", None).body["dead_letters"], json!([]));
+    assert_eq!(server.call_as(&stranger, "DELETE", &address, None).status, 404);
+    assert_eq!(server.call_as(&stranger, "POST", &format!("{address}/retry"), None).status, 404);
+    assert_eq!(server.call("DELETE", &address, None).code(), "dashboard_only");
+    assert_eq!(server.call_as(&session, "DELETE", "/v1/dead-letters/x", None).code(), "invalid_id");
+    assert_eq!(server.call_as(&session, "POST", &format!("{address}/retry"), None).status, 200);
+    wait_for("it to fail again", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
+    assert_eq!(server.call_as(&session, "DELETE", &address, None).status, 200);
+    assert_eq!(queue(), json!({"waiting": 0, "waiting_since": null, "dead_letters": []}));
+}
