@@ -69,6 +69,29 @@ fn mistakes_are_told_in_words() {
 }
 
 #[test]
+fn a_misspelt_setting_is_told_with_the_nearest() {
+    let (_folder, data) = fresh();
+    let mut command = cuebase(&data, &["config"]);
+    let told = command.env("CUEBASE_RETRIEVAL_CONCURENCY", "3").output().expect("runs");
+    let error = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.status.success() && error.contains("did you mean CUEBASE_RETRIEVAL_CONCURRENCY?"), "{error}");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let (folder, data) = fresh();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&data, &["completions", shell]);
+        assert!(script.contains("dead-letters") && script.contains("dashboard-listen"), "{shell}");
+    }
+    let manual = folder.path().join("man1");
+    stdout(&data, &["man", manual.to_str().expect("a path")]);
+    let page = std::fs::read_to_string(manual.join("cuebase-keys-create.1")).expect("a page");
+    assert!(page.contains("Make a key"), "{page}");
+    assert!(!data.exists(), "neither touches a data directory");
+}
+
+#[test]
 fn eval_tells_how_well_a_chat_with_an_assistant_is_found() {
     let (_folder, data) = fresh();
     let told = stdout(&data, &["eval", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chat.json")]);
@@ -102,9 +125,10 @@ fn the_first_start_shows_a_key_once() {
     let (_folder, data) = fresh();
     let first = banner(&data);
     let key = first.split_whitespace().find(|word| word.starts_with("svc_live_")).expect("a key").to_owned();
-    assert!(first.contains("curl"), "{first}");
+    assert!(first.contains("curl") && first.contains("/#code="), "{first}");
     let second = banner(&data);
-    assert!(!second.contains("svc_live_") && second.starts_with("listening on http://127.0.0.1:"), "{second}");
+    let told_once = !second.contains("svc_live_") && !second.contains("#code=");
+    assert!(told_once && second.contains("\nlistening on http://127.0.0.1:"), "{second}");
     let server = Server::start(&data);
     assert_eq!(server.request("GET", "/v1/whoami", Some(&format!("Bearer {key}")), None).status, 200);
 }

@@ -80,11 +80,11 @@ fn markdown_is_rendered_for_whoever_is_signed_in() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let (address, _) = link(&data, &[]);
-    let text = json!({"content": "# A\n\n<script>x</script> [y](javascript:z)"});
+    let text = json!({"content": "# A\n\nb <script>x</script> [y](javascript:z)"});
     assert_eq!(post(&address, "/markdown", None, &text).0, 401);
     assert_eq!(post(&address, "/markdown", Some("x"), &text).0, 403);
     let (status, body) = post(&address, "/markdown", Some(&server.key), &text);
-    let html = "<h1>A</h1>\n<p>&lt;script&gt;x&lt;/script&gt; <a href=\"\">y</a></p>\n";
+    let html = "<h1>A</h1>\n<p>b &lt;script&gt;x&lt;/script&gt; <a href=\"\">y</a></p>\n";
     assert_eq!((status, body["html"].as_str()), (200, Some(html)));
     assert_eq!(post(&address, "/markdown", Some(&server.key), &json!({"content": 1})).0, 400);
 }

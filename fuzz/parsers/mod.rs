@@ -9,6 +9,7 @@ mod credentials;
 mod files;
 mod history;
 mod index;
+mod markdown;
 mod notifications;
 mod records;
 mod settings;
@@ -32,12 +33,13 @@ pub(crate) struct Parser {
 }
 
 /// All of them.
-pub(crate) const PARSERS: [Parser; 12] = [
+pub(crate) const PARSERS: [Parser; 13] = [
     parser("answers", answers::enter),
     parser("api", api::enter),
     Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, made: credentials::seeds },
     Parser { name: "history", enter: history::enter, inputs: INPUTS, made: history::seeds },
     Parser { name: "index", enter: index::enter, inputs: INPUTS, made: index::seeds },
+    parser("markdown", markdown::enter),
     parser("memory_file", files::memory),
     Parser { name: "notifications", enter: notifications::enter, inputs: INPUTS, made: notifications::seeds },
     Parser { inputs: 40, ..parser("records", records::enter) },
