@@ -9,10 +9,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 BINARY = os.environ["CUEBASE_BINARY"]
 CHROMIUM = os.environ.get("CUEBASE_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+# Conditions are waited for, however busy the machine is.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 ARGUMENTS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
 
@@ -99,7 +102,7 @@ def visit(browser):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_MS)
         own = address.split("/#")[0].split("/")[2]
         page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
         page.on("console", lambda said: wrong.append(f"console: {said.text}") if blocked(said) else None)

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import * as cuebase from "../src/index.js";
 import { Client, type Message } from "../src/index.js";
@@ -176,9 +175,9 @@ test("the examples of the README run", async () => {
   assert.equal(examples.length, 2);
   for (const [number, example] of examples.entries()) {
     // Beside the built tests, so that the package is found as its own users find it.
-    const file = join(import.meta.dirname, `example-${number}.mjs`);
+    const file = new URL(`./example-${number}.mjs`, import.meta.url);
     const told = `const url = ${JSON.stringify(service.url)}, key = ${JSON.stringify(service.key)};\n`;
     writeFileSync(file, told + example.replace('"cuebase"', '"../src/index.js"'));
-    await import(file);
+    await import(file.href);
   }
 });
