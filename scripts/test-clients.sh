@@ -1,7 +1,8 @@
 #!/bin/sh
-# The dashboard in a real browser, MCP through its official client, and the clients in Python and TypeScript, each against
-# the real binary: sh scripts/test-clients.sh [dashboard|mcp|python|typescript]…, all of them by default. Installs what is
-# missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
+# The dashboard in a real browser, MCP through its official client, the clients in Python and TypeScript, each against the
+# real binary, and whether docs/api.md is what the binary says: sh scripts/test-clients.sh
+# [dashboard|mcp|python|typescript|reference]…, all of them by default. Installs what is missing: Chromium and Node.js as
+# Debian's packages, the rest in folders of its own.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -32,7 +33,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-dashboard mcp python typescript}; do
+for part in ${*:-dashboard mcp python typescript reference}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
@@ -49,6 +50,10 @@ for part in ${*:-dashboard mcp python typescript}; do
         npm ci --no-audit --no-fund --silent
         npm test --silent
         cd "$root"
+        ;;
+    reference)
+        "$CUEBASE_BINARY" openapi | "$tools/bin/python" scripts/api-reference.py | diff docs/api.md - ||
+            { echo "docs/api.md is old: cuebase openapi | python3 scripts/api-reference.py > docs/api.md" >&2 && exit 1; }
         ;;
     *) echo "no such part: $part" >&2 && exit 1 ;;
     esac
