@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::connections::Activity;
-use super::requests::{Api, authorize, respond};
+use super::requests::{Api, admitted, respond};
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
 use crate::api::{Reply, invalid_body, text};
@@ -65,7 +65,7 @@ async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity
             blocking(move || sign_in(&service, &body.bytes)).await
         }
         (&Method::POST, "/markdown") => {
-            authorize(&api.gateway, head.headers).await?;
+            admitted(&api.gateway, head.headers).await?;
             let body = api.bodies.read(body, Body::Json, service.config.server.body_timeout).await?;
             let _working = activity.work();
             blocking(move || render(&body.bytes)).await

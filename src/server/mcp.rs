@@ -14,8 +14,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::connections::Activity;
-use super::requests::{Api, authorize};
-use crate::api::error::{self, Shape};
+use super::requests::{Api, admitted};
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::mcp::Tools;
@@ -31,9 +30,7 @@ pub(super) async fn answer(
     activity: &Arc<Activity>,
 ) -> Result<Response<Full<Bytes>>, Reply> {
     let (mut head, body) = request.into_parts();
-    let (headers, principal) = authorize(&api.gateway, head.headers).await?;
-    let admitted = api.gateway.admit(&principal).map_err(error::rate_limited);
-    admitted.map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
+    let headers = admitted(&api.gateway, head.headers).await?;
     let authorization = headers.get(AUTHORIZATION).cloned();
     head.headers = headers;
     let held = api.bodies.read(body, Body::Json, api.service.config.server.body_timeout).await?;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{HeaderMap, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response};
 use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument;
 use ulid::Ulid;
@@ -58,7 +58,13 @@ impl Api {
         activity: Arc<Activity>,
     ) -> Response<Full<Bytes>> {
         if request.uri().path() == mcp::PATH {
-            return mcp::answer(&self, request, &activity).await.unwrap_or_else(respond);
+            let (began, id) = (Instant::now(), request_id(request.headers()));
+            // What else is sent there is refused, and its methods are of the client's making.
+            let method = if request.method() == Method::POST { "POST" } else { "" };
+            let mut response = mcp::answer(&self, request, &activity).await.unwrap_or_else(respond);
+            response.headers_mut().insert(REQUEST_ID, id);
+            self.service.metrics.answered(method, mcp::PATH, response.status().as_u16(), began.elapsed());
+            return response;
         }
         self.answer_route(request, activity).await
     }
@@ -198,6 +204,14 @@ pub(super) async fn authorize(gateway: &Arc<Gateway>, headers: HeaderMap) -> Res
         Ok((Err(refusal), _)) => Err(error::refusal(refusal)),
         Err(_) => Err(error::refusal(Refusal::Refused)),
     }
+}
+
+/// The headers of a caller who is let in, and counted as a request of their account; for what no table of routes knows.
+pub(super) async fn admitted(gateway: &Arc<Gateway>, headers: HeaderMap) -> Result<HeaderMap, Reply> {
+    let (headers, principal) = authorize(gateway, headers).await?;
+    let counted = gateway.admit(&principal).map_err(error::rate_limited);
+    counted.map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
+    Ok(headers)
 }
 
 /// Reserves the unit that a call counts as, runs it, and counts it when it was answered.

@@ -144,6 +144,7 @@ def test_a_key_that_is_not_good_is_told(service):
         try:
             return urllib.request.urlopen(request).status
         except urllib.error.HTTPError as error:
+            assert error.headers["x-request-id"]
             return error.code
 
     assert ask({}) == 401
