@@ -4,7 +4,7 @@
 //! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
 //! [`model`] turns text into vectors and memories, [`outgoing`] is how other services are called,
 //! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
-//! API, [`mcp`] are tools that do, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
+//! API, [`mcp`] are tools that do, [`git_protocol`] lets git itself clone and push, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
 
 pub mod api;
 pub mod billing;
@@ -14,6 +14,7 @@ pub mod control;
 pub mod dashboard;
 pub mod eval;
 pub mod gateway;
+pub mod git_protocol;
 pub mod ingest;
 pub mod maintenance;
 pub mod mcp;

@@ -190,7 +190,7 @@ fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
 #[test]
 fn a_write_that_waited_four_days_is_dropped() {
     use cuebase_storage::Store;
-    use cuebase_storage::records::{QueueEntry, QueuedWork};
+    use cuebase_storage::records::{KnownBy, QueueEntry, QueuedWork};
 
     let (_folder, data) = fresh();
     assert!(Server::start(&data).terminate());
@@ -207,7 +207,7 @@ fn a_write_that_waited_four_days_is_dropped() {
             failures: 0,
             work: QueuedWork::Conversation { request: json!({"messages": [{"role": "user", "text": content}]}) },
         };
-        store.enqueue(&entry, Some([id as u8; 32]), 0, None).expect("enqueues");
+        store.enqueue(&entry, KnownBy::Body { hash: [id as u8; 32], window_ms: 0 }, None).expect("enqueues");
     }
     drop(store);
     let server = Server::start(&data);

@@ -29,8 +29,12 @@ mod disk;
 mod encoder;
 /// A provider that is ill, under load.
 mod faults;
+/// git itself as a client.
+mod git_transport;
 /// Slow, silent and greedy clients.
 mod hostile;
+/// What other services export.
+mod importing;
 /// One namespace's data from another's key, on every route.
 mod isolation;
 /// Dashboard sessions of an external issuer.

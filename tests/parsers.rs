@@ -165,7 +165,7 @@ macro_rules! each {
 }
 
 each! {
-    answers api credentials history index markdown memory_file notifications records settings statements term_file words
+    answers api credentials git_requests history index markdown memory_file notifications records settings statements term_file words
 }
 
 /// Puts the seeds, also those that are made, where the fuzzer begins from: into the folder that is named, or one of the

@@ -31,6 +31,7 @@ fn a_query_finds_a_term_under_any_of_its_names() {
         &json!([{"term": "Kubernetes", "aliases": ["k8s", "the big cluster"], "definition": "What the shop runs on."}]),
     );
     wait_for("the term to be known", || term(&server, "K8S") == "Kubernetes");
+    wait_for("queries to know it", || server.retrieve("default", "q=k8s").body.get("defined").is_some());
     for query in ["k8s", "K8s+rollout", "the+BIG++cluster", "k\u{301}8s"] {
         let answer = server.retrieve("default", &format!("q={query}&limit=3"));
         assert!(answer.contents()[0].contains("Kubernetes rollout"), "{query}: {answer:?}");

@@ -7,6 +7,7 @@ mod answers;
 mod api;
 mod credentials;
 mod files;
+mod git_requests;
 mod history;
 mod index;
 mod markdown;
@@ -33,10 +34,11 @@ pub(crate) struct Parser {
 }
 
 /// All of them.
-pub(crate) const PARSERS: [Parser; 13] = [
+pub(crate) const PARSERS: [Parser; 14] = [
     parser("answers", answers::enter),
     parser("api", api::enter),
     Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, made: credentials::seeds },
+    Parser { name: "git_requests", enter: git_requests::enter, inputs: INPUTS, made: git_requests::seeds },
     Parser { name: "history", enter: history::enter, inputs: INPUTS, made: history::seeds },
     Parser { name: "index", enter: index::enter, inputs: INPUTS, made: index::seeds },
     parser("markdown", markdown::enter),

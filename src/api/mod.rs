@@ -43,6 +43,8 @@ use query::QueryString;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Uploaded files above this are refused: 32 MiB.
 pub const MEDIA_BYTES_MAX: usize = 32 << 20;
+/// Pushes above this are refused: 64 MiB.
+pub const PACK_BYTES_MAX: usize = 64 << 20;
 
 /// A request's place under the retrieval ceiling; none for most.
 #[derive(Default)]

@@ -56,6 +56,8 @@ pub enum Body {
     Json,
     /// Anything, up to [`super::MEDIA_BYTES_MAX`].
     Media,
+    /// What git pushes, up to [`super::PACK_BYTES_MAX`].
+    Pack,
 }
 
 /// How a route's work is run, and how its failures look.

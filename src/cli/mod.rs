@@ -114,10 +114,13 @@ enum Task {
     /// The format is told from the name: a file ending in .jsonl holds the conversations, one ending in .bundle the whole
     /// history for `git clone`, anything else is a folder of markdown. Example: cuebase export notes.bundle --namespace notes
     Export(moving::ExportOptions),
-    /// Take files into a namespace: git bundles, folders of markdown, conversations as JSON Lines
+    /// Take files into a namespace: histories, markdown, conversations, what other services export
     ///
-    /// What a file is, is told from its content. A line of a .jsonl file is a body of POST /v1/memories. All is checked
-    /// first; where something is wrong, nothing is imported. Example: cuebase import chats.jsonl --namespace notes
+    /// What something is, is told from its content: a git bundle, a folder of markdown (of a namespace, of a Letta agent, or
+    /// anybody's notes), a .jsonl file whose lines are bodies of POST /v1/memories, ChatGPT's or Claude's conversations.json
+    /// or the folder that it was unpacked into, memories of mem0 as JSON. All is checked first; where something is wrong,
+    /// nothing is imported. What was imported before is not imported again.
+    /// Example: cuebase import --dry-run conversations.json --namespace chats
     Import(moving::ImportOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     Openapi,

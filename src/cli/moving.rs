@@ -9,7 +9,7 @@ use super::progress::Bar;
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::maintenance::export::{self, Format};
-use crate::maintenance::import;
+use crate::maintenance::import::{self, format::Format as ImportFormat};
 use crate::service::namespaces::DEFAULT;
 
 /// Options of `cuebase export`.
@@ -36,9 +36,26 @@ pub(super) struct ImportOptions {
     /// Which namespace; it is made where it is not there
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     namespace: String,
-    /// Git bundles, folders of markdown, .jsonl files of conversations
+    /// bundle, markdown, notes, jsonl, chatgpt, claude, mem0 or letta [default: what the content says]
+    #[arg(long, value_parser = import_format)]
+    format: Option<ImportFormat>,
+    /// Read all of it and say what would be done, but do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take in also messages that were imported before
+    #[arg(long)]
+    again: bool,
+    /// Files and folders to import
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+}
+
+fn import_format(name: &str) -> Result<ImportFormat, String> {
+    let mut formats = ImportFormat::ALL.into_iter();
+    formats.find(|(_, other)| *other == name).map(|(format, _)| format).ok_or_else(|| {
+        let names: Vec<&str> = ImportFormat::ALL.iter().map(|(_, name)| *name).collect();
+        format!("must be one of {}", names.join(", "))
+    })
 }
 
 fn format(name: &str) -> Result<Format, String> {
@@ -89,21 +106,38 @@ pub(super) fn export(config: Config, options: ExportOptions) -> anyhow::Result<(
 
 /// Imports files one after the other and prints what came of each.
 pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<()> {
-    let ImportOptions { account, namespace, files } = options;
+    let ImportOptions { account, namespace, format, dry_run, again, files } = options;
     for file in files {
         let from = std::path::absolute(&file)?;
         let answer = {
             let bar = Bar::new()?;
-            let command = Command::Import { account: account.account.clone(), namespace: namespace.clone(), from };
+            let options = import::Options { format, dry_run, again };
+            let (account, namespace) = (account.account.clone(), namespace.clone());
+            let command = Command::Import { account, namespace, from, options };
             control::run(config.clone(), command, &|progress| bar.show(progress))?
         };
         let report: import::Report =
             serde_json::from_value(answer).context("the running server is of another version")?;
-        let import::Report { conversations, files, unchanged, other, histories } = report;
-        println!(
-            "{}: {conversations} conversations, {files} files, {histories} histories; {unchanged} unchanged, {other} left alone",
-            file.display()
-        );
+        println!("{}: {}", file.display(), told(&report));
     }
     Ok(())
+}
+
+/// What came of an import, in one line.
+fn told(report: &import::Report) -> String {
+    let import::Report { format, tried, conversations, messages, known, files, unchanged, other, histories } = report;
+    let counts = [
+        (*conversations, "conversations"),
+        (*messages, "messages"),
+        (*files, "files"),
+        (*histories, "histories"),
+        (*known, "messages imported before"),
+        (*unchanged, "files unchanged"),
+        (*other, "left alone"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let counts: Vec<String> = counts.collect();
+    let counts = if counts.is_empty() { "nothing new".to_owned() } else { counts.join(", ") };
+    let tried = if *tried { " would be imported: nothing was changed" } else { "" };
+    format!("{format}: {counts}{tried}")
 }

@@ -59,6 +59,8 @@ pub struct Config {
     pub dashboard_public_url: Option<String>,
     /// `dashboard.origins`.
     pub dashboard_origins: Vec<String>,
+    /// `git.accept_push`.
+    pub accept_push: bool,
     /// `retrieval.concurrency`.
     pub retrieval_concurrency: usize,
     /// `retrieval.warm_namespaces`.
@@ -297,6 +299,7 @@ impl Config {
             dashboard_listen: Some(text("dashboard.listen")).filter(|address| address != "off"),
             dashboard_public_url: optional("dashboard.public_url").map(|url| url.trim_end_matches('/').to_owned()),
             dashboard_origins: list(&text("dashboard.origins")),
+            accept_push: boolean("git.accept_push", &text("git.accept_push"))?,
             retrieval_concurrency: positive("retrieval.concurrency", &text("retrieval.concurrency"))?,
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,
             ingestion_workers: positive("ingestion.workers", &text("ingestion.workers"))?,

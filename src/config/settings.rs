@@ -21,7 +21,7 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 56] = [
+pub const SETTINGS: [Setting; 57] = [
     setting("data", "./cuebase-data", "The data directory: records, repositories, indexes."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
     setting("dashboard.listen", "127.0.0.1:8081", "Address of the dashboard, or off; port 0 takes a free one."),
@@ -37,6 +37,7 @@ pub const SETTINGS: [Setting; 56] = [
         "off",
         "Address of GET /metrics for Prometheus, open to whoever reaches it; port 0 takes a free one.",
     ),
+    setting("git.accept_push", "false", "Whether git may push to /v1/git/<namespace>; it may always clone and pull."),
     setting("retrieval.concurrency", "20", "Retrievals at once; one more is answered 503."),
     setting("retrieval.warm_namespaces", "4", "Namespaces kept open when nobody uses them."),
     setting("ingestion.workers", "5", "Namespaces written to at once."),

@@ -126,6 +126,9 @@ pub enum Command {
         namespace: String,
         /// What, from the root of the file system.
         from: PathBuf,
+        /// How.
+        #[serde(default)]
+        options: import::Options,
     },
     /// Lists the accounts.
     ListAccounts,
@@ -229,14 +232,14 @@ pub fn execute(
             check_account(&account)?;
             Ok(json!(export::export(service, (&account, &namespace), format, &to, tell)?))
         }
-        Command::Import { account, namespace, from } => {
+        Command::Import { account, namespace, from, options } => {
             check_account(&account)?;
             // Beside a server its own workers ingest.
             let workers = match gateway {
                 None => Some(Workers::start(service)?),
                 Some(_) => None,
             };
-            let report = import::import(service, &account, &namespace, &from, tell);
+            let report = import::import(service, &account, &namespace, &from, options, tell);
             workers.into_iter().for_each(Workers::drain);
             Ok(json!(report?))
         }

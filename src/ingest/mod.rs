@@ -3,11 +3,12 @@
 //! [`conversation`] is what a client posted; [`extract`] makes drafts of memories from it, or
 //! [`model_extract`] does, with a chat model; [`naming`] gives each a path;
 //! [`files`] turns drafts into memory files and memory files into what the index takes. [`skills`], [`vocabulary`] and
-//! [`direct`] are what a client writes itself. [`queue`] hands accepted writes to workers, in order within a namespace;
+//! [`direct`] are what a client writes itself, [`edited`] what a person wrote as files. [`queue`] hands accepted writes to workers, in order within a namespace;
 //! [`worker`] does the work.
 
 pub mod conversation;
 pub mod direct;
+pub mod edited;
 pub mod extract;
 pub mod files;
 pub mod model_extract;

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
-use crate::api::{BODY_BYTES_MAX, MEDIA_BYTES_MAX, Reply, invalid_body};
+use crate::api::{BODY_BYTES_MAX, MEDIA_BYTES_MAX, PACK_BYTES_MAX, Reply, invalid_body};
 
 /// Of a body that is too large so much more is read before the connection is given up: 64 MiB.
 const DISCARDED_BYTES_MAX: usize = 64 << 20;
@@ -57,7 +57,11 @@ impl Budget {
     }
 
     async fn collect<B: RequestBody>(&self, mut body: B, kind: Body) -> Result<Held, Reply> {
-        let limit = if kind == Body::Media { MEDIA_BYTES_MAX } else { BODY_BYTES_MAX };
+        let limit = match kind {
+            Body::Pack => PACK_BYTES_MAX,
+            Body::Media => MEDIA_BYTES_MAX,
+            Body::Json | Body::Nothing => BODY_BYTES_MAX,
+        };
         let mut kept = BytesMut::new();
         let mut budget: Option<OwnedSemaphorePermit> = None;
         let mut values = Values::default();

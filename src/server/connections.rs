@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -124,10 +123,11 @@ impl Connections {
     }
 
     /// Answers every request of every connection until it is told to halt, then lets open ones finish.
-    pub(super) async fn serve<F, A>(self, listener: TcpListener, mut halted: watch::Receiver<bool>, answer: F)
+    pub(super) async fn serve<F, A, B>(self, listener: TcpListener, mut halted: watch::Receiver<bool>, answer: F)
     where
         F: Fn(Request<Incoming>, Arc<Activity>) -> A + Clone + Send + 'static,
-        A: Future<Output = Response<Full<Bytes>>> + Send,
+        A: Future<Output = Response<B>> + Send,
+        B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
     {
         let graceful = GracefulShutdown::new();
         loop {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
@@ -19,7 +19,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::connections::Activity;
-use super::requests::{Api, admitted, respond};
+use super::git;
+use super::requests::{Api, ResponseBody, admitted, respond};
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
 use crate::api::{Reply, invalid_body, text};
@@ -39,10 +40,13 @@ pub(super) async fn answer(
     api: Arc<Api>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
-) -> Response<Full<Bytes>> {
+) -> Response<ResponseBody> {
+    if git::is_asked(&request) {
+        return git::answer(api, request, activity).await;
+    }
     let path = request.uri().path();
     if API.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))) {
-        return api.answer(request, activity).await;
+        return api.answer(request, activity).await.map(Either::Left);
     }
     let answered = own(&api, request, &activity).await;
     let mut response = respond(answered.unwrap_or_else(|refused| refused));
@@ -51,7 +55,7 @@ pub(super) async fn answer(
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
-    response
+    response.map(Either::Left)
 }
 
 async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Reply, Reply> {

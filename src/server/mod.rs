@@ -2,14 +2,15 @@
 //!
 //! Async is here and nowhere deeper: a request's body is read ([`body`]), then its handler runs as plain blocking code
 //! ([`requests`]), on tokio's blocking pool or, for retrievals, on the retrieval threads. [`connections`] is what every
-//! listener has in common: how many, how slow, how silent a client may be. [`animals`], [`dashboard`], [`metrics`] and [`sandbox`]
-//! are listeners of their own.
+//! listener has in common: how many, how slow, how silent a client may be. [`git`] and [`mcp`] speak protocols of their own
+//! under the API's address; [`animals`], [`dashboard`], [`metrics`] and [`sandbox`] are listeners of their own.
 
 mod animals;
 mod body;
 mod connections;
 mod dashboard;
 mod descriptors;
+mod git;
 mod mcp;
 mod metrics;
 mod requests;
@@ -21,6 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
+use http_body_util::Either;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request};
 use tokio::net::TcpListener;
@@ -132,15 +134,18 @@ impl Server {
             open.spawn(connections.serve(listener, halted.clone(), answer));
         }
         let answer = move |request: Request<hyper::body::Incoming>, activity| {
-            let api = Arc::clone(&api);
-            let inner = tower::service_fn(move |request| {
-                let (api, activity) = (Arc::clone(&api), Arc::clone(&activity));
-                async move { Ok::<_, std::convert::Infallible>(api.answer(request, activity).await) }
-            });
-            let layered = cors.layer(inner);
+            let (api, cors) = (Arc::clone(&api), cors.clone());
             async move {
-                match layered.oneshot(request).await {
-                    Ok(response) => response,
+                // No browser speaks git.
+                if git::is_asked(&request) {
+                    return git::answer(api, request, activity).await;
+                }
+                let inner = tower::service_fn(move |request| {
+                    let (api, activity) = (Arc::clone(&api), Arc::clone(&activity));
+                    async move { Ok::<_, std::convert::Infallible>(api.answer(request, activity).await) }
+                });
+                match cors.layer(inner).oneshot(request).await {
+                    Ok(response) => response.map(Either::Left),
                     Err(never) => match never {},
                 }
             }

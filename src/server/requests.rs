@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::channel::Channel;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::Instrument;
 use ulid::Ulid;
 
@@ -25,9 +26,12 @@ use crate::service::{Failure, Outcome, Service};
 use crate::telemetry;
 
 /// The header that names a request, in the answer and, where the client chose the name, in the question.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer names are not taken over from a client.
 const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// An answer's body: at hand, or made while it is sent.
+pub(super) type ResponseBody = Either<Full<Bytes>, Channel<Bytes, std::io::Error>>;
 
 /// What answers the API's requests.
 pub(super) struct Api {
@@ -147,6 +151,11 @@ impl Api {
         Ok(outcome.unwrap_or_else(|failure| error::reply(&failure, &shape)))
     }
 
+    /// A place among the requests that are worked on; none is a reply of its own.
+    pub(super) fn permit(&self) -> Result<OwnedSemaphorePermit, Reply> {
+        Arc::clone(&self.requests).try_acquire_owned().map_err(|_| error::unavailable())
+    }
+
     /// Runs a handler where its lane says. A panic is a failure like any other; no free thread is a reply of its own.
     async fn run(
         &self,
@@ -162,7 +171,7 @@ impl Api {
             // What needs no credential is cheap, and health must be told above all when there is much to do.
             let permit = match route.access {
                 Access::Open => None,
-                _ => Some(Arc::clone(&self.requests).try_acquire_owned().map_err(|_| error::unavailable())?),
+                _ => Some(self.permit()?),
             };
             let work = move || {
                 let _permit = permit;
@@ -230,7 +239,7 @@ fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> 
 }
 
 /// The client's own name for a request, where it is plain, else a new one.
-fn request_id(headers: &HeaderMap) -> HeaderValue {
+pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     let own = headers.get(REQUEST_ID).filter(|value| {
         let bytes = value.as_bytes();

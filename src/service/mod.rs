@@ -4,7 +4,7 @@
 //! with its single writer; [`accounts`] holds accounts and keys; [`retrieval`] answers queries, [`answer`] questions;
 //! [`backlog`] is what is still to be embedded;
 //! [`memories`], [`vocabulary`] and [`skills`] are what a caller reads and writes by name; [`conversations`] and
-//! [`media`] are kept beside the memories.
+//! [`media`] are kept beside the memories; [`push`] takes in what another git sends.
 
 pub mod accounts;
 pub mod answer;
@@ -16,6 +16,7 @@ pub mod media;
 pub mod memories;
 pub mod namespace;
 pub mod namespaces;
+pub mod push;
 pub mod retrieval;
 pub mod skills;
 pub mod vocabulary;
@@ -25,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use cuebase_storage::Error::DamagedRecords;
 use cuebase_storage::Store;
-use cuebase_storage::records::{Enqueued, NamespaceRecord, QueueEntry, QueuedWork, UsageRecord};
+use cuebase_storage::records::{Enqueued, KnownBy, NamespaceRecord, QueueEntry, QueuedWork, UsageRecord};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use ulid::Ulid;
@@ -155,7 +156,24 @@ impl Service {
     /// Accepts a write: durable when this returns. An identical body a short while ago is the same write.
     pub fn accept(&self, namespace: &NamespaceRecord, work: QueuedWork, body: Option<&[u8]>) -> Outcome<Ulid> {
         let permit = self.permit_write(&namespace.account, &work)?;
-        self.accept_permitted(namespace, work, body, permit)
+        self.accept_permitted(namespace, work, known_by(namespace, body), permit)
+    }
+
+    /// Accepts a conversation from elsewhere, and remembers for good which of its messages were brought.
+    pub fn accept_import(
+        &self,
+        namespace: &NamespaceRecord,
+        request: serde_json::Value,
+        marks: &[[u8; 32]],
+    ) -> Outcome<Ulid> {
+        let work = QueuedWork::Conversation { request };
+        let permit = self.permit_write(&namespace.account, &work)?;
+        self.accept_permitted(namespace, work, KnownBy::Imports(marks), permit)
+    }
+
+    /// Which messages from elsewhere were brought before, in the same order.
+    pub fn imported(&self, namespace: &NamespaceRecord, marks: &[[u8; 32]]) -> Outcome<Vec<bool>> {
+        Ok(self.store.imported(&namespace.account, &namespace.name, marks)?)
     }
 
     /// The same, for one that may be counted. Many accepted at the same time share one sync of the disk.
@@ -163,11 +181,11 @@ impl Service {
         &self,
         namespace: &NamespaceRecord,
         work: QueuedWork,
-        body: Option<&[u8]>,
+        known_by: KnownBy<'_>,
         permit: Option<Permit<'_>>,
     ) -> Outcome<Ulid> {
         let opening = self.store.opening();
-        let id = self.enqueue(&mut self.ids.lock(), namespace, work, body, permit)?;
+        let id = self.enqueue(&mut self.ids.lock(), namespace, work, known_by, permit)?;
         self.store.sync_since(opening)?;
         Ok(id)
     }
@@ -196,15 +214,12 @@ impl Service {
         newest: &mut Ulid,
         namespace: &NamespaceRecord,
         work: QueuedWork,
-        body: Option<&[u8]>,
+        known_by: KnownBy<'_>,
         permit: Option<Permit<'_>>,
     ) -> Outcome<Ulid> {
         let entry = entry(newest, namespace, work);
-        // When it was created, so that a namespace deleted and made again does not remember bodies of the former one.
-        let created = namespace.created_at_ms.to_le_bytes();
-        let fingerprint = body.map(|body| fingerprint(&[&created, body]));
         let write = |usage: Option<&UsageRecord>| -> Outcome<(Ulid, bool)> {
-            match self.store.enqueue(&entry, fingerprint, DEDUPLICATION_MS, usage)? {
+            match self.store.enqueue(&entry, known_by, usage)? {
                 Enqueued::Accepted(id) => {
                     self.promises.note(&entry);
                     self.queue.add(&entry);
@@ -267,6 +282,14 @@ fn entry(newest: &mut Ulid, namespace: &NamespaceRecord, work: QueuedWork) -> Qu
     }
 }
 
+/// By what a write with a body is known for a while. When the namespace was created counts too, so that one deleted and
+/// made again does not remember bodies of the former one.
+fn known_by<'a>(namespace: &NamespaceRecord, body: Option<&[u8]>) -> KnownBy<'a> {
+    let Some(body) = body else { return KnownBy::Nothing };
+    let hash = fingerprint(&[&namespace.created_at_ms.to_le_bytes(), body]);
+    KnownBy::Body { hash, window_ms: DEDUPLICATION_MS }
+}
+
 /// Random bytes for a secret; none where the system has no randomness.
 pub(crate) fn random_secret() -> Vec<u8> {
     let mut bytes = vec![0; SECRET_BYTES];
@@ -283,7 +306,7 @@ fn next_id(newest: Ulid, now_ms: i64) -> Ulid {
 }
 
 /// SHA-256 over parts, each with its length before it.
-fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     for part in parts {
         context.update(&part.len().to_le_bytes());

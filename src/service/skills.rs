@@ -125,7 +125,7 @@ impl Service {
         let paths = skills.iter().map(|skill| skill.path.clone()).collect();
         let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Failure::internal)? };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let id = self.accept_permitted(namespace, work, Some(body), permit)?;
+        let id = self.accept_permitted(namespace, work, super::known_by(namespace, Some(body)), permit)?;
         Ok((id, paths))
     }
 

@@ -39,7 +39,7 @@ use crate::service::backlog::Backlog;
 use crate::service::namespaces::NamespaceKey;
 
 /// The trailer that ties a commit to the queue message it came from.
-const MESSAGE_TRAILER: &str = "Cuebase-Message";
+pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
 /// How often a commit is tried again when somebody pushes at the same moment.
 const CONFLICTS_MAX: usize = 5;
 
@@ -245,6 +245,28 @@ impl Namespace {
         self.write(Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
     }
 
+    /// Takes over what was pushed into a repository [apart](Repository::apart): true when it is in git and indexed, false
+    /// where the branch is not at `from` any more.
+    pub fn take_in(&self, apart: &Repository, from: Option<CommitId>, to: CommitId) -> Outcome<bool> {
+        {
+            let mut inner = self.inner.lock();
+            if self.retired.load(Ordering::SeqCst) {
+                return Err(deleted());
+            }
+            self.mend(&mut inner)?;
+            inner.doubtful = true;
+            let taken = inner.git.take_in(apart, from, to);
+            if let Err(StorageError::Conflict) = taken {
+                inner.doubtful = false;
+                return Ok(false);
+            }
+            taken?;
+            inner.doubtful = false;
+        }
+        // The next change takes in what the branch has moved by; this one changes nothing itself.
+        self.write(Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(|_| true)
+    }
+
     fn carry_out(
         &self,
         id: Option<Ulid>,
@@ -253,7 +275,7 @@ impl Namespace {
     ) -> Outcome<Option<CommitId>> {
         let mut inner = self.inner.lock();
         if self.retired.load(Ordering::SeqCst) {
-            return Err(Failure::not_found("namespace_not_found", "the namespace was deleted meanwhile"));
+            return Err(deleted());
         }
         let began = Instant::now();
         self.mend(&mut inner)?;
@@ -454,6 +476,10 @@ impl Namespace {
 /// Where an index is made that is to take the place of the one in a folder.
 pub(super) fn next_index_folder(folder: &Path) -> PathBuf {
     follow::next_folder(folder)
+}
+
+fn deleted() -> Failure {
+    Failure::not_found("namespace_not_found", "the namespace was deleted meanwhile")
 }
 
 fn is_term(path: &str) -> bool {

@@ -7,19 +7,14 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use gix::ObjectId;
-use gix::objs::Kind;
 
-use super::inspect::reach;
-use super::pack::{packed_entry, sync_folder};
+use super::pack::sync_folder;
 use super::repository::{BRANCH, CommitId, Repository};
 use crate::error::{Error, Result};
 
 const SIGNATURE: &str = "# v2 git bundle\n";
-/// An object that takes more than this, unpacked, is refused: no memory is as large.
-const OBJECT_BYTES_MAX: usize = 64 << 20;
 /// References that a bundle may name.
 const REFERENCES_MAX: usize = 10_000;
 
@@ -30,40 +25,13 @@ pub fn is_bundle(file: &Path) -> bool {
     read.is_ok() && begin.starts_with(b"# v") && begin.windows(12).any(|part| part == b" git bundle\n")
 }
 
-/// Writes what it passes on into a hash too.
-struct Hashed<W> {
-    inner: W,
-    hasher: gix::hash::Hasher,
-}
-
-impl<W: Write> Hashed<W> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hasher.update(bytes);
-        self.inner.write_all(bytes).map_err(Error::io("write", Path::new("the bundle")))
-    }
-}
-
 impl Repository {
     /// Writes everything that a commit reaches. `told` is told how many objects of how many are written.
-    pub fn write_bundle(&self, head: CommitId, out: impl Write, mut told: impl FnMut(u64, u64)) -> Result<()> {
-        let repository = self.open()?;
-        let mut objects: Vec<(ObjectId, Kind)> = Vec::new();
-        reach(&repository, head.0, |id, kind, read| read.map(|()| objects.push((id, kind))))?;
-        let count = u32::try_from(objects.len()).map_err(|_| Error::invalid("history", "has too many objects"))?;
-        let mut out = Hashed { inner: out, hasher: gix::hash::hasher(gix::hash::Kind::Sha1) };
+    pub fn write_bundle(&self, head: CommitId, mut out: impl Write, told: impl FnMut(u64, u64)) -> Result<()> {
+        let objects = self.missing(&[head], &[])?;
         let head_lines = format!("{SIGNATURE}{head} {BRANCH}\n{head} HEAD\n\n");
-        out.inner.write_all(head_lines.as_bytes()).map_err(Error::io("write", Path::new("the bundle")))?;
-        out.put(b"PACK")?;
-        out.put(&2u32.to_be_bytes())?;
-        out.put(&count.to_be_bytes())?;
-        for (done, (id, kind)) in (1..).zip(objects) {
-            let object = repository.find_object(id).map_err(Error::git("read an object"))?;
-            out.put(&packed_entry(kind, &object.data)?)?;
-            told(done, u64::from(count));
-        }
-        let hash = out.hasher.try_finalize().map_err(Error::git("hash a pack"))?;
-        out.inner.write_all(hash.as_slice()).map_err(Error::io("write", Path::new("the bundle")))?;
-        out.inner.flush().map_err(Error::io("write", Path::new("the bundle")))
+        out.write_all(head_lines.as_bytes()).map_err(Error::io("write", Path::new("the bundle")))?;
+        objects.write_pack(out, told)
     }
 
     /// Takes the objects of a bundle into this repository, and returns the commit that its `main`, else its `HEAD`, else
@@ -105,21 +73,7 @@ impl Repository {
         };
         let head = named(BRANCH).or_else(|| named("HEAD")).or_else(only);
         let head = head.ok_or_else(|| invalid("it names neither main nor HEAD"))?;
-        let options = gix_pack::bundle::write::Options {
-            alloc_limit_bytes: Some(OBJECT_BYTES_MAX),
-            ..gix_pack::bundle::write::Options::default()
-        };
-        let folder = self.pack_folder();
-        gix_pack::Bundle::write_to_directory(
-            &mut reader,
-            Some(&folder),
-            &mut gix::progress::Discard,
-            &AtomicBool::new(false),
-            None::<gix::OdbHandle>,
-            gix::hash::Kind::Sha1,
-            options,
-        )
-        .map_err(|error| Error::invalid("bundle", format!("{error}")))?;
+        self.take_pack(&mut reader)?;
         Ok(CommitId(head))
     }
 

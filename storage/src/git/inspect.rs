@@ -63,7 +63,7 @@ impl Repository {
 
 /// Comes by every object that a commit reaches, once each, and says whether it could be read and is what its name says.
 /// Ends where it is told to by an error.
-pub(super) fn reach(
+fn reach(
     repository: &gix::Repository,
     head: ObjectId,
     mut comes_by: impl FnMut(ObjectId, Kind, Result<()>) -> Result<()>,
@@ -84,7 +84,7 @@ fn is_harmless(name: &[u8]) -> bool {
 }
 
 /// What an object that must be of a kind refers to. Fails where it is not there, or is not what its id says.
-fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(ObjectId, Kind)>> {
+pub(super) fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(ObjectId, Kind)>> {
     let object = repository.find_object(id).map_err(Error::git("read an object"))?;
     let corrupt = |reason: &str| Error::corrupt(format!("object {id}"), reason);
     if object.kind != kind {

@@ -55,7 +55,8 @@ impl PackBuilder {
         self.add(object.kind(), &data)
     }
 
-    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+    /// Adds an object of a kind.
+    pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data).map_err(Error::git("hash an object"))?;
         self.entries.push(PackEntry { id, bytes: packed_entry(kind, data)? });
         Ok(id)

@@ -272,7 +272,7 @@ fn blob(repository: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {
 }
 
 /// A commit's description, its first parent and its tree.
-fn commit(repository: &gix::Repository, id: ObjectId) -> Result<(CommitInfo, Option<ObjectId>, ObjectId)> {
+pub(super) fn commit(repository: &gix::Repository, id: ObjectId) -> Result<(CommitInfo, Option<ObjectId>, ObjectId)> {
     let object = repository.find_commit(id).map_err(Error::git("read a commit"))?;
     let parent = object.parent_ids().next().map(gix::Id::detach);
     let tree = object.tree_id().map_err(Error::git("read a commit"))?.detach();

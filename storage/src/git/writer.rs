@@ -163,6 +163,13 @@ impl Writer {
             message: message.text().into(),
             extra_headers: Vec::new(),
         })?;
+        self.publish(pack, id)?;
+        self.head = Some(id);
+        Ok(CommitId(id))
+    }
+
+    /// Writes the pack that holds a commit and moves the branch to it, all of it durable.
+    fn publish(&self, pack: PackBuilder, id: ObjectId) -> Result<()> {
         let pending = self.repository.path().join(PENDING);
         let name = pack.write(&self.repository.pack_folder(), |name| {
             let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
@@ -175,9 +182,23 @@ impl Writer {
         }
         // After any other failure the pack goes when the head is read again, unless the branch has moved all the same.
         moved?;
-        fs::remove_file(&pending).map_err(Error::io("remove", &pending))?;
-        self.head = Some(id);
-        Ok(CommitId(id))
+        fs::remove_file(&pending).map_err(Error::io("remove", &pending))
+    }
+
+    /// Takes over what was pushed: the commits of a repository [apart](Repository::apart) from the head up to one, which
+    /// must go on from there. Durable when it returns. Fails with [`Error::Conflict`] where the head is another one.
+    pub fn take_in(&mut self, apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<()> {
+        if !self.sound {
+            self.reload()?;
+        }
+        if self.head() != from {
+            return Err(Error::Conflict);
+        }
+        let had: Vec<CommitId> = from.into_iter().collect();
+        let pack = apart.missing(&[to], &had)?.packed()?;
+        let taken = self.publish(pack, to.0);
+        self.reload()?;
+        taken
     }
 
     /// Moves the branch if it is still where this writer left it, under git's own lock file, and syncs it. Fails with

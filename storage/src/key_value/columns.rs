@@ -26,6 +26,8 @@ pub enum Column {
     DeadLetters,
     /// `account NUL namespace NUL kind NUL SHA-256 of the body` → the message id that body was accepted under, and when.
     Deduplication,
+    /// `account NUL namespace NUL SHA-256 of a message from elsewhere` → the message id that it was imported under.
+    Imports,
     /// `account NUL meter` → how much was used, ever and since the month began.
     Usage,
     /// `account` → wallet: plan, balance, up to where usage was debited.
@@ -65,7 +67,7 @@ pub enum Column {
 
 impl Column {
     /// Every column family, in the order in which they are opened.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Meta,
         Self::Accounts,
         Self::Keys,
@@ -75,6 +77,7 @@ impl Column {
         Self::Queue,
         Self::DeadLetters,
         Self::Deduplication,
+        Self::Imports,
         Self::Usage,
         Self::Billing,
         Self::Transactions,
@@ -111,6 +114,7 @@ impl Column {
             Self::Queue => "queue",
             Self::DeadLetters => "dead_letters",
             Self::Deduplication => "deduplication",
+            Self::Imports => "imports",
             Self::Usage => "usage",
             Self::Billing => "billing",
             Self::Transactions => "transactions",

@@ -116,7 +116,7 @@ impl FrontMatter {
         if yaml.trim().is_empty() {
             return Ok(Self::default());
         }
-        serde_saphyr::from_str(yaml).map_err(|e| Error::invalid("front matter", e))
+        super::from_yaml(yaml)
     }
 
     /// Writes the YAML, ending in a newline unless it is empty.

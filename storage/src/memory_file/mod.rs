@@ -26,6 +26,9 @@ pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation,
 pub use path::{MemoryPath, Tier};
 pub use term_file::TermFile;
 
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
 use crate::error::{Error, Result};
 
 const FENCE: &str = "---\n";
@@ -47,6 +50,12 @@ impl MemoryFile {
         Ok(Self { front: FrontMatter::parse(&yaml)?, body })
     }
 
+    /// Reads a file of another maker: whatever mapping its front matter is, and the rest.
+    pub fn parse_any(bytes: &[u8]) -> Result<(Map<String, Value>, String)> {
+        let (yaml, body) = fenced(bytes)?;
+        Ok((if yaml.trim().is_empty() { Map::new() } else { from_yaml(&yaml)? }, body))
+    }
+
     /// Writes the file; [`MemoryFile::parse`] reads the same back.
     pub fn render(&self) -> Result<String> {
         Ok(render(&self.front.render()?, &self.body))
@@ -55,7 +64,11 @@ impl MemoryFile {
 
 /// Takes a file apart: what stands between the fences, and what comes after them.
 fn fenced(bytes: &[u8]) -> Result<(String, String)> {
-    let text = std::str::from_utf8(bytes).map_err(|e| Error::invalid("memory file", e))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Error::invalid("memory file", format!("it is not UTF-8 at line {line}"))
+    })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() };
     let Some(rest) = text.strip_prefix(FENCE) else { return Ok((String::new(), text)) };
@@ -66,9 +79,15 @@ fn fenced(bytes: &[u8]) -> Result<(String, String)> {
     } else if let Some(yaml) = rest.strip_suffix("\n---") {
         (yaml, "")
     } else {
-        return Err(Error::invalid("memory file", "the front matter is not closed by a line of ---"));
+        return Err(Error::invalid("memory file", "the front matter opened at line 1 is not closed by a line of ---"));
     };
     Ok((yaml.to_owned(), body.strip_prefix('\n').unwrap_or(body).to_owned()))
+}
+
+/// Reads the YAML between the fences, which is not empty. Errors name the line of the file, whose first one is the fence.
+fn from_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T> {
+    serde_saphyr::from_str(&format!("\n{yaml}"))
+        .map_err(|error| Error::invalid("front matter", error.without_snippet()))
 }
 
 /// Puts a file together, ending in a newline.
@@ -107,6 +126,17 @@ mod tests {
         assert!(MemoryFile::parse(b"---\n- a list\n---\nbody").is_err());
         assert!(MemoryFile::parse(b"---\ntags: [unclosed\n---\nbody").is_err());
         assert!(MemoryFile::parse(b"\xff\xfe").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_in_the_file() {
+        let told = |bytes: &[u8]| MemoryFile::parse(bytes).expect_err("refused").to_string();
+        assert!(told(b"---\ntags: [a]\noccurred_at: soon\n---\nbody").contains("line 3"));
+        assert!(told(b"---\r\ntags: [a]\r\ncues: what?\r\n---\r\nbody").contains("line 3"));
+        assert!(told(b"---\ntags: [unclosed\n---\nbody").contains("line "));
+        assert!(told(b"---\ntags: [a]\n\n# no end").contains("line 1"));
+        assert!(told(b"one\ntwo \xff\n").contains("line 2"));
+        assert_eq!(told(b"---\n- a list\n---\nbody").lines().count(), 1);
     }
 
     proptest! {

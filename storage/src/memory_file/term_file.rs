@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{fenced, render};
+use super::{fenced, from_yaml, render};
 use crate::error::{Error, Result};
 
 /// The directory of all terms.
@@ -48,7 +48,7 @@ impl TermFile {
         let (yaml, body) = fenced(bytes)?;
         let front: Front = match yaml.trim() {
             "" => Front::default(),
-            yaml => serde_saphyr::from_str(yaml).map_err(|e| Error::invalid("front matter", e))?,
+            _ => from_yaml(&yaml)?,
         };
         let (title, rest) = match body.trim_start().strip_prefix("# ") {
             Some(heading) => heading.split_once('\n').unwrap_or((heading, "")),

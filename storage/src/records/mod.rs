@@ -33,7 +33,7 @@ pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
 pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::NamespaceRecord;
-pub use queue::{DeadLetter, Enqueued, QueueEntry, QueuedWork};
+pub use queue::{DeadLetter, Enqueued, KnownBy, QueueEntry, QueuedWork};
 pub use usage::UsageRecord;
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};

@@ -69,7 +69,7 @@ impl Store {
                 batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
             }
         }
-        for column in [Column::Vocab, Column::VocabForms] {
+        for column in [Column::Vocab, Column::VocabForms, Column::Imports] {
             for (key, _) in self.kv.scan(column, &prefix(&[account, name]), None, usize::MAX)? {
                 batch.delete(column, key);
             }

@@ -8,7 +8,7 @@ use ulid::Ulid;
 
 use super::{NamespaceRecord, Store, TermChange, UsageRecord, decode, encode, namespaces, usage};
 use crate::error::{Error, Result};
-use crate::key_value::columns::prefix;
+use crate::key_value::columns::{below, prefix};
 use crate::key_value::{Batch, Column, Durability};
 
 /// What a queue entry asks for.
@@ -109,6 +109,22 @@ pub enum Enqueued {
     Duplicate(Ulid),
 }
 
+/// By what a write is known when it comes again.
+#[derive(Clone, Copy, Debug)]
+pub enum KnownBy<'a> {
+    /// By nothing: every one is new.
+    Nothing,
+    /// By its body, unless something has undone it since.
+    Body {
+        /// SHA-256 of it.
+        hash: [u8; 32],
+        /// For so long.
+        window_ms: i64,
+    },
+    /// By each message from elsewhere that it brings, for as long as the namespace is there.
+    Imports(&'a [[u8; 32]]),
+}
+
 #[derive(Serialize, Deserialize)]
 struct Fingerprint {
     id: Ulid,
@@ -116,21 +132,19 @@ struct Fingerprint {
 }
 
 impl Store {
-    /// Accepts a write, unless the same body was accepted for the same kind of work less than `window_ms` before and
-    /// nothing since has undone it. A meter counts with it, or not at all. Whether new or not, it is durable once
-    /// [`Store::sync`] has returned.
+    /// Accepts a write, unless the same body was accepted for the same kind of work a short while before and nothing since
+    /// has undone it. A meter counts with it, or not at all. Whether new or not, it is durable once [`Store::sync`] has
+    /// returned.
     ///
     /// Callers serialise calls; the service holds one lock around this.
-    pub fn enqueue(
-        &self,
-        entry: &QueueEntry,
-        fingerprint: Option<[u8; 32]>,
-        window_ms: i64,
-        usage: Option<&UsageRecord>,
-    ) -> Result<Enqueued> {
+    pub fn enqueue(&self, entry: &QueueEntry, known_by: KnownBy<'_>, usage: Option<&UsageRecord>) -> Result<Enqueued> {
         let QueueEntry { account, namespace, work, .. } = entry;
         let kind = prefix(&[account, namespace, work.kind()]);
-        let print = fingerprint.map(|hash| [kind.as_slice(), &hash].concat());
+        let (print, window_ms, imports): (_, _, &[_]) = match known_by {
+            KnownBy::Nothing => (None, 0, &[]),
+            KnownBy::Body { hash, window_ms } => (Some([kind.as_slice(), &hash].concat()), window_ms, &[]),
+            KnownBy::Imports(marks) => (None, 0, marks),
+        };
         if let Some(print) = &print
             && let Some(bytes) = self.kv.get(Column::Deduplication, print)?
         {
@@ -155,11 +169,20 @@ impl Store {
             let seen = Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms };
             batch.put(Column::Deduplication, print, encode(&seen)?);
         }
+        for mark in imports {
+            batch.put(Column::Imports, below(&[account, namespace], mark), encode(&entry.id)?);
+        }
         if let Some(usage) = usage {
             usage::put(&mut batch, usage)?;
         }
         self.kv.write(&batch, Durability::Buffered)?;
         Ok(Enqueued::Accepted(entry.id))
+    }
+
+    /// Which messages from elsewhere were imported into a namespace before, in the same order.
+    pub fn imported(&self, account: &str, namespace: &str, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
+        let known = |mark: &[u8; 32]| Ok(self.kv.get(Column::Imports, &below(&[account, namespace], mark))?.is_some());
+        marks.iter().map(known).collect()
     }
 
     /// Comes by every entry, oldest first, one in memory at a time: there may be a million.
@@ -308,9 +331,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Store::open(folder.path()).expect("opens");
         let print = [7; 32];
-        assert_eq!(store.enqueue(&entry(1, 0), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(1))));
-        assert_eq!(store.enqueue(&entry(2, 299), Some(print), 300, None), Ok2(Enqueued::Duplicate(Ulid::from(1))));
-        assert_eq!(store.enqueue(&entry(3, 300), Some(print), 300, None), Ok2(Enqueued::Accepted(Ulid::from(3))));
+        assert_eq!(
+            store.enqueue(&entry(1, 0), KnownBy::Body { hash: print, window_ms: 300 }, None),
+            Ok2(Enqueued::Accepted(Ulid::from(1)))
+        );
+        assert_eq!(
+            store.enqueue(&entry(2, 299), KnownBy::Body { hash: print, window_ms: 300 }, None),
+            Ok2(Enqueued::Duplicate(Ulid::from(1)))
+        );
+        assert_eq!(
+            store.enqueue(&entry(3, 300), KnownBy::Body { hash: print, window_ms: 300 }, None),
+            Ok2(Enqueued::Accepted(Ulid::from(3)))
+        );
         let ids: Vec<u128> = entries(&store).iter().map(|e| e.id.into()).collect();
         assert_eq!(ids, [1, 3]);
     }
@@ -321,14 +353,40 @@ mod tests {
         let store = Store::open(folder.path()).expect("opens");
         let teach = |id| QueueEntry { work: QueuedWork::Teach { request: serde_json::Value::Null }, ..entry(id, 0) };
         let accepted = |entry: &QueueEntry, print: [u8; 32]| {
-            matches!(store.enqueue(entry, Some(print), 300, None), Ok(Enqueued::Accepted(_)))
+            matches!(
+                store.enqueue(entry, KnownBy::Body { hash: print, window_ms: 300 }, None),
+                Ok(Enqueued::Accepted(_))
+            )
         };
         assert!(accepted(&teach(1), [1; 32]) && !accepted(&teach(2), [1; 32]));
         assert!(accepted(&teach(3), [2; 32]) && accepted(&teach(4), [1; 32]), "rewritten in between");
         assert!(accepted(&entry(5, 0), [1; 32]) && accepted(&entry(6, 0), [2; 32]) && !accepted(&entry(7, 0), [1; 32]));
         let forget = QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(8, 0) };
-        store.enqueue(&forget, None, 300, None).expect("enqueues");
+        store.enqueue(&forget, KnownBy::Nothing, None).expect("enqueues");
         assert!(accepted(&entry(9, 0), [1; 32]) && accepted(&teach(10), [1; 32]), "forgotten in between");
+    }
+
+    #[test]
+    fn what_was_imported_is_known_until_the_namespace_goes() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = Store::open(folder.path()).expect("opens");
+        let marks = [[1; 32], [2; 32]];
+        store.enqueue(&entry(1, 0), KnownBy::Imports(&marks[..1]), None).expect("enqueues");
+        let known = |store: &Store| store.imported("default", "default", &marks).expect("reads");
+        assert_eq!(known(&store), [true, false]);
+        assert_eq!(store.imported("default", "other", &marks).expect("reads"), [false, false]);
+        let record = NamespaceRecord {
+            account: "default".into(),
+            name: "default".into(),
+            created_at_ms: 0,
+            updated_at_ms: 0,
+            memories: 0,
+            head: None,
+            waiting: 0,
+        };
+        store.put_namespace(&record, Durability::Synced).expect("writes");
+        assert!(store.begin_deletion("default", "default").expect("deletes"));
+        assert_eq!(known(&store), [false, false]);
     }
 
     #[test]
@@ -336,8 +394,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         {
             let store = Store::open(folder.path()).expect("opens");
-            store.enqueue(&entry(1, 5), Some([1; 32]), 300, None).expect("enqueues");
-            store.enqueue(&entry(2, 6), Some([2; 32]), 300, None).expect("enqueues");
+            store.enqueue(&entry(1, 5), KnownBy::Body { hash: [1; 32], window_ms: 300 }, None).expect("enqueues");
+            store.enqueue(&entry(2, 6), KnownBy::Body { hash: [2; 32], window_ms: 300 }, None).expect("enqueues");
         }
         let store = Store::open(folder.path()).expect("opens again");
         assert_eq!(entries(&store), [entry(1, 5), entry(2, 6)]);

@@ -1,0 +1,52 @@
+//! A whole history, taken over as it is.
+
+use std::fs;
+use std::path::Path;
+
+use cuebase_storage::git::Repository;
+use ulid::Ulid;
+
+use super::{Import, Report};
+use crate::service::{Failure, Outcome};
+
+pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
+    // Taken apart where nothing else is, on the same file system, and looked at before anything of it is believed.
+    let aside = import.service.config.data.join("trash").join(Ulid::generate().to_string());
+    let adopted = take_apart(import, &aside);
+    let _ = fs::remove_dir_all(&aside);
+    adopted
+}
+
+fn take_apart(import: &Import<'_>, aside: &Path) -> Outcome<Report> {
+    let told = |error: cuebase_storage::Error| match error {
+        cuebase_storage::Error::Invalid { .. } => import.wrong(&error.to_string()),
+        other => other.into(),
+    };
+    fs::create_dir_all(aside)?;
+    let history = Repository::open_or_create(&aside.join("history.git"))?;
+    import.tell("objects read", 0, 0);
+    let head = history.unbundle(import.from).map_err(told)?;
+    let inspected = history.inspect(head, |objects| import.tell("objects checked", objects, 0))?;
+    import.problems(&inspected.wrong)?;
+    if import.options.dry_run && import.known()?.is_none() {
+        return Ok(Report { histories: 1, ..Report::default() });
+    }
+    let namespace = import.namespace()?;
+    let lease = import.service.namespaces.lease(&namespace.account, &namespace.name)?;
+    let before = lease.repository().head()?;
+    let refused =
+        |reason: &str| import.wrong(&format!("{reason}: import it into an empty namespace, or its files as a folder"));
+    if import.options.dry_run {
+        if let Some(before) = before
+            && !history.is_ancestor(before, head)?
+        {
+            return Err(refused("history: it does not go on where the namespace's own one is"));
+        }
+    } else {
+        lease.adopt(&history, head).map_err(|failure| match failure {
+            Failure::Invalid { message, .. } => refused(&message),
+            other => other,
+        })?;
+    }
+    Ok(Report { histories: u64::from(before != Some(head)), ..Report::default() })
+}

@@ -1,0 +1,183 @@
+//! A push into a namespace: looked at apart from it, then taken in whole or refused whole.
+
+use std::path::Path;
+
+use cuebase_storage::Error as StorageError;
+use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::records::NamespaceRecord;
+use ulid::Ulid;
+
+use super::namespace::MESSAGE_TRAILER;
+use super::namespace::plan::Content;
+use super::namespaces::Lease;
+use super::{Outcome, Service};
+use crate::billing::meters::{Meter, Permit};
+use crate::git_protocol::BRANCH;
+use crate::git_protocol::push::Update;
+use crate::ingest::{edited, files};
+
+/// Memories and terms that one push may change.
+const FILES_MAX: usize = 10_000;
+/// So many problems are told of one push.
+const PROBLEMS_MAX: usize = 20;
+
+/// Why a push is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// In one line, as git shows it behind the branch.
+    pub reason: String,
+    /// What there is to say beside it, a line each.
+    pub words: Vec<String>,
+}
+
+impl Refused {
+    fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), words: Vec::new() }
+    }
+
+    /// By reason of several things that are wrong.
+    fn by_problems(problems: &[String]) -> Self {
+        let mut words: Vec<String> = problems.iter().take(PROBLEMS_MAX).cloned().collect();
+        if problems.len() > PROBLEMS_MAX {
+            words.push(format!("and {} more", problems.len() - PROBLEMS_MAX));
+        }
+        let reason = match problems {
+            [one] => one.clone(),
+            several => format!("{} files cannot be taken", several.len()),
+        };
+        Self { reason: reason.replace('\n', " "), words }
+    }
+}
+
+/// What a push is made of, once it has been looked at.
+struct Checked {
+    texts: Vec<String>,
+    written: usize,
+    added: u64,
+}
+
+impl Service {
+    /// Takes in what was pushed: in git, and visible to the next read, when this returns with nothing to object.
+    pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Outcome<Result<(), Refused>> {
+        let NamespaceRecord { account, name, .. } = namespace;
+        let Some(to) = update.to.filter(|_| update.reference == BRANCH) else {
+            let reason = match update.to {
+                Some(_) => "a namespace has the branch main alone",
+                None => "nothing can be deleted here: a history is never lost",
+            };
+            return Ok(Err(Refused::new(reason)));
+        };
+        self.billing.require_balance(account)?;
+        let lease = self.namespaces.lease(account, name)?;
+        if lease.repository().head()? != update.from {
+            return Ok(Err(moved()));
+        }
+        // Where nothing else is, on the same file system.
+        let aside = self.config.data.join("trash").join(Ulid::generate().to_string());
+        let taken = self.take_apart(&lease, account, update.from, to, pack, &aside);
+        if let Err(error) = std::fs::remove_dir_all(&aside) {
+            tracing::warn!(%error, folder = %aside.display(), "what a push left aside could not be removed");
+        }
+        taken
+    }
+
+    fn take_apart(
+        &self,
+        lease: &Lease,
+        account: &str,
+        from: Option<CommitId>,
+        to: CommitId,
+        mut pack: &[u8],
+        aside: &Path,
+    ) -> Outcome<Result<(), Refused>> {
+        std::fs::create_dir_all(aside)?;
+        let apart = lease.repository().apart(&aside.join("pushed.git"))?;
+        if !pack.is_empty()
+            && let Err(error) = apart.take_pack(&mut pack)
+        {
+            return blamed(error);
+        }
+        let checked = match check(&apart, from, to) {
+            Ok(Ok(checked)) => checked,
+            Ok(Err(refused)) => return Ok(Err(refused)),
+            Err(error) => return blamed(error),
+        };
+        let known = || Ok(self.memories(account)? + checked.added.saturating_sub(1));
+        let mut permits: Vec<Permit<'_>> = Vec::new();
+        for place in 0..checked.written {
+            permits.push(match place {
+                0 => self.billing.reserve(account, Meter::Writes, known)?,
+                _ => self.billing.reserve(account, Meter::Writes, || Ok(0))?,
+            });
+        }
+        lease.prepare(&checked.texts, self.models.write_patience());
+        if !lease.take_in(&apart, from, to)? {
+            return Ok(Err(moved()));
+        }
+        permits.into_iter().for_each(Permit::charge);
+        if let Err(error) = lease.tidy() {
+            tracing::error!(%error, "joining packs failed; it is tried again with the next write");
+        }
+        Ok(Ok(()))
+    }
+}
+
+fn moved() -> Refused {
+    Refused::new("fetch first: the branch has moved on (git pull --rebase)")
+}
+
+/// What could not be read is what was pushed, unless the disk is at fault.
+fn blamed<T>(error: StorageError) -> Outcome<Result<T, Refused>> {
+    match error.disk_trouble() {
+        Some(_) => Err(error.into()),
+        None => Ok(Err(Refused::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
+    }
+}
+
+/// Looks at everything that a push brings, before anything of it is believed.
+fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Result<Checked, Refused>, StorageError> {
+    if apart.commits_among(&[to])?.is_empty() {
+        return Ok(Err(Refused::new("no commit was sent under that id")));
+    }
+    if let Some(from) = from
+        && !apart.is_ancestor(from, to)?
+    {
+        let reason =
+            "the branch's first parents must lead to what is here: rebase instead of merging, and do not force";
+        return Ok(Err(Refused::new(reason)));
+    }
+    let had: Vec<CommitId> = from.into_iter().collect();
+    let pushed = apart.missing(&[to], &had)?;
+    let mut problems = pushed.inspect()?;
+    let ours = pushed.commits()?.into_iter().filter(|commit| commit.trailer(MESSAGE_TRAILER).is_some());
+    problems.extend(
+        ours.map(|commit| format!("commit {}: its line {MESSAGE_TRAILER} is for the service alone", commit.id)),
+    );
+    if !problems.is_empty() {
+        return Ok(Err(Refused::by_problems(&problems)));
+    }
+    let changes = apart.changes(from, to)?;
+    let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_ours(&change.path)).collect();
+    if changes.len() > FILES_MAX {
+        let reason = format!("{} memories are changed, at most {FILES_MAX} are taken: push in parts", changes.len());
+        return Ok(Err(Refused::new(reason)));
+    }
+    let (mut texts, mut added) = (Vec::new(), 0);
+    for change in &changes {
+        let Some(content) = &change.content else { continue };
+        match edited::read(&change.path, content) {
+            Ok(Content::Memory(file)) => {
+                texts.extend(files::cue_texts(&file.front, &file.body));
+                let known = from.map(|from| apart.read(from, &change.path)).transpose()?.flatten();
+                added += u64::from(known.is_none());
+            }
+            Ok(Content::Term(_)) => {}
+            Err(problem) => problems.push(format!("{}: {problem}", change.path)),
+        }
+    }
+    if !problems.is_empty() {
+        return Ok(Err(Refused::by_problems(&problems)));
+    }
+    let written = changes.iter().filter(|change| change.content.is_some()).count();
+    Ok(Ok(Checked { texts, written, added }))
+}

@@ -1,0 +1,199 @@
+//! What other services hold, into a namespace: tried first, then done, then done again.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Server, fresh, run, stdout};
+
+fn save(path: &Path, content: &str) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("creates");
+    std::fs::write(path, content).expect("writes");
+}
+
+fn import(data: &Path, from: &Path, more: &[&str]) -> String {
+    let from = from.to_str().expect("a path");
+    stdout(data, &[&["import", from, "--namespace", "brought"], more].concat())
+}
+
+fn refused(data: &Path, from: &Path, more: &[&str]) -> String {
+    let from = from.to_str().expect("a path");
+    let output = run(data, &[&["import", from, "--namespace", "brought"], more].concat());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{error}");
+    error
+}
+
+fn head(server: &Server) -> Value {
+    let listed = server.get("/v1/namespaces").body["namespaces"].clone();
+    let mine = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "brought").cloned();
+    mine.map_or(Value::Null, |namespace| namespace["head"].clone())
+}
+
+/// Tries it, which changes nothing; does it; does it again, which changes nothing either.
+fn thrice(server: &Server, data: &Path, from: &Path) -> String {
+    let before = head(server);
+    let tried = import(data, from, &["--dry-run"]);
+    assert!(tried.contains("would be imported"), "{tried}");
+    assert_eq!(head(server), before, "a try changed something");
+    let done = import(data, from, &[]);
+    assert_eq!(tried.replace(" would be imported: nothing was changed", ""), done);
+    let after = head(server);
+    assert_ne!(before, after);
+    let again = import(data, from, &[]);
+    assert!(!again.contains(" conversations,") && !again.contains(" files,"), "{again}");
+    assert_eq!(head(server), after, "the same again changed something");
+    done
+}
+
+/// A message of ChatGPT's tree.
+fn node(parent: &str, children: &[&str], role: &str, text: &str, at: f64) -> Value {
+    let content = json!({"content_type": "text", "parts": [text]});
+    json!({"parent": parent, "children": children, "message": {
+        "id": text, "author": {"role": role}, "create_time": at, "content": content, "recipient": "all"}})
+}
+
+#[test]
+fn chatgpts_conversations_come_in_once_and_go_on_where_they_ended() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let mut mapping = json!({
+        "root": {"parent": null, "children": ["one"], "message": null},
+        "one": node("root", &["two"], "user", "My sister Ida keeps three hives of bees in Lugano.", 1_715_000_000.25),
+        "two": node("one", &[], "assistant", "How does she keep them warm in winter?", 1_715_000_010.0),
+    });
+    let archive = folder.path().join("unpacked");
+    let write = |mapping: &Value, last: &str| {
+        let whole = json!([
+            {"conversation_id": "c1", "title": "Bees", "mapping": mapping, "current_node": last},
+            {"conversation_id": "c2", "title": "Nothing", "mapping": {}, "current_node": null},
+        ]);
+        save(&archive.join("conversations.json"), &whole.to_string());
+        save(&archive.join("user.json"), "{}");
+    };
+    write(&mapping, "two");
+    let told = thrice(&server, &data, &archive);
+    assert!(told.contains("chatgpt: 1 conversations, 2 messages, 1 left alone"), "{told}");
+    let hit = server.retrieve("brought", "q=who+keeps+bees&limit=1").hits()[0].clone();
+    assert!(hit["content"].as_str().expect("text").contains("three hives"), "{hit}");
+    assert!(hit["occurred_at"].as_str().expect("a time").starts_with("2024-05-06"), "{hit}");
+
+    // It has grown since.
+    mapping["two"]["children"] = json!(["three"]);
+    mapping["three"] = node("two", &[], "user", "She wraps the hives in cork boards.", 1_715_000_020.0);
+    write(&mapping, "three");
+    let told = import(&data, &archive.join("conversations.json"), &[]);
+    assert!(told.contains("1 conversations, 1 messages, 2 messages imported before"), "{told}");
+    let found = server.retrieve("brought", "q=what+are+the+hives+wrapped+in&limit=3").contents();
+    assert!(found.iter().any(|text| text.contains("cork")), "{found:?}");
+    // Asked for again, all of it comes.
+    assert!(import(&data, &archive, &["--again", "--dry-run"]).contains("3 messages"));
+}
+
+#[test]
+fn claudes_conversations_come_in() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let file = folder.path().join("conversations.json");
+    let said = |sender: &str, text: &str| {
+        json!({"uuid": text, "sender": sender, "text": text, "created_at": "2026-02-14T10:04:22.000Z",
+            "content": [{"type": "text", "text": text}]})
+    };
+    let whole = json!([{"uuid": "c", "name": "Boat", "chat_messages": [
+        said("human", "Our boat is called Kittiwake and lies in Oban."),
+        said("assistant", "A fine name for a boat."),
+    ]}]);
+    save(&file, &whole.to_string());
+    let told = thrice(&server, &data, &file);
+    assert!(told.contains("claude: 1 conversations, 2 messages"), "{told}");
+    assert!(server.retrieve("brought", "q=where+does+the+boat+lie").contents()[0].contains("Oban"));
+}
+
+#[test]
+fn mem0s_memories_come_in_as_files() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let file = folder.path().join("export.json");
+    let fact = |id: u32, text: &str| {
+        json!({"id": format!("00000000-0000-0000-0000-{id:012}"), "memory": text, "user_id": "ida",
+            "categories": ["hobbies"], "metadata": {"source": "chat"}, "created_at": "2026-02-14T10:04:22-08:00"})
+    };
+    let mut facts = vec![fact(1, "Ida keeps bees"), fact(2, "Ida sails on Sundays"), fact(3, " ")];
+    save(&file, &json!({"results": facts}).to_string());
+    let told = thrice(&server, &data, &file);
+    assert!(told.contains("mem0: 2 files, 1 left alone"), "{told}");
+    let hits = server.retrieve("brought", "q=what+does+Ida+do+on+Sundays&tags=hobbies").hits();
+    assert!(
+        hits[0]["path"].as_str().expect("a path").starts_with("facts/ida/2026-02/ida-sails-on-sundays-"),
+        "{hits:?}"
+    );
+    // Changed there, it is changed here; the former text stays in the history.
+    facts[1] = fact(2, "Ida sails on Mondays");
+    save(&file, &json!({"results": facts}).to_string());
+    assert!(import(&data, &file, &[]).contains("1 files"));
+    save(&file, "[{\"memory\": \"no id\"}]");
+    assert!(refused(&data, &file, &[]).contains("memory 0"));
+}
+
+#[test]
+fn a_letta_agents_memory_and_anybodys_notes_come_in() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let agent = folder.path().join("agent");
+    save(
+        &agent.join("system/human.md"),
+        "---\ndescription: Whom the agent helps.\nlimit: 5000\n---\nIda, a beekeeper in Lugano.\n",
+    );
+    save(&agent.join("reference/garden plan.md"), "# Garden\n\nThe plum tree stands by the gate.\n");
+    save(
+        &agent.join("skills/smoke-hives/SKILL.md"),
+        "---\nname: smoke-hives\ndescription: Calms bees before a look.\n---\n# Smoke\n\nLight the smoker first.\n",
+    );
+    save(&agent.join("notes.txt"), "left alone");
+    let told = thrice(&server, &data, &agent);
+    assert!(told.contains("letta: 3 files, 1 left alone"), "{told}");
+    assert_eq!(server.get("/v1/memories/facts/system/human.md?namespace=brought").status, 200);
+    assert!(server.retrieve("brought", "q=whom+does+the+agent+help").contents()[0].contains("beekeeper"));
+    let skills = server.get("/v1/skills?namespace=brought&q=calm+the+bees").body;
+    assert!(skills.to_string().contains("smoke-hives"), "{skills}");
+    assert!(server.retrieve("brought", "q=plum+tree").contents()[0].contains("gate"));
+
+    let vault = folder.path().join("vault");
+    save(
+        &vault.join("Daily/Über Tag.md"),
+        "---\ntags: [Daily Note, '#boat']\naliases: first sail\ncreated_at: yesterday\n---\nWe sailed the Kittiwake.\n",
+    );
+    save(&vault.join("plain.md"), "# Plain\n\nThe spare key hangs in the shed.\n");
+    save(&vault.join(".obsidian/app.md"), "hidden");
+    let told = thrice(&server, &data, &vault);
+    assert!(told.contains("notes: 2 files"), "{told}");
+    let hits = server.retrieve("brought", "q=first+sail&tags=daily-note").hits();
+    assert!(hits[0]["content"].as_str().expect("text").contains("Kittiwake"), "{hits:?}");
+    assert!(server.retrieve("brought", "q=spare+key").contents()[0].contains("shed"));
+    save(&vault.join("bad.md"), "---\ntags: [\n---\n# Bad\n");
+    let told = refused(&data, &vault, &[]);
+    assert!(told.contains("bad.md") && told.contains("line "), "{told}");
+}
+
+#[test]
+fn what_is_none_of_it_is_refused_with_what_to_do() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    for (name, content, says) in [
+        ("a.zip", "PK", "unpack it"),
+        ("a.txt", "hello", "--format"),
+        ("a.json", "{\"a\": 1}", "neither"),
+        ("b.json", "[", "EOF"),
+        ("c.json", "[{\"mapping\": 3}]", "mapping"),
+    ] {
+        let file = folder.path().join(name);
+        save(&file, content);
+        let told = refused(&data, &file, &[]);
+        assert!(told.contains(says) || told.contains("invalid type"), "{name}: {told}");
+    }
+    let empty = folder.path().join("empty");
+    std::fs::create_dir_all(&empty).expect("creates");
+    assert!(refused(&data, &empty, &["--format", "claude"]).contains("conversations.json"));
+    assert!(refused(&data, &empty, &["--format", "other"]).contains("chatgpt, claude, mem0"));
+    assert_eq!(head(&server), Value::Null, "a refused import makes no namespace");
+}
