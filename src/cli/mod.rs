@@ -2,6 +2,7 @@
 
 mod demo;
 mod evaluate;
+mod health;
 mod keeping;
 mod mcp;
 mod models;
@@ -140,6 +141,10 @@ enum Task {
     },
     /// Print every setting, its value and where it came from
     Config,
+    /// Ask the service whether it answers; fails where it does not
+    ///
+    /// Asks where --listen, or its setting, says that it listens. For the health checks of containers.
+    Health,
     /// List the models that are configured, time each, and tell what is still to be embedded
     Models,
     /// Speak MCP on standard input and output: memory as tools for an agent
@@ -293,6 +298,7 @@ impl Task {
             Self::Serve => return serve::serve(config),
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
+            Self::Health => return health::health(&config),
             Self::Models => return models::models(config),
             Self::Mcp(options) => return mcp::mcp(config, options),
             Self::Openapi => return print_document(),

@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::connections::Activity;
-use super::requests::{Api, REQUEST_ID, ResponseBody, authorize, request_id, respond};
+use super::requests::{Api, REQUEST_ID, ResponseBody, authorize, place_in, request_id, respond};
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::Body;
@@ -133,7 +133,7 @@ async fn attend(
     permitted(&api.service, &principal, &name, action).map_err(refuse)?;
     let kind = if place == Place::Work(Action::Push) { Body::Pack } else { Body::Nothing };
     let body = api.bodies.read(body, kind, api.service.config.server.body_timeout).await?;
-    let permit = api.permit()?;
+    let permit = place_in(&api.transfers)?;
     let working = activity.work();
     let request = GitRequest {
         service: Arc::clone(&api.service),

@@ -41,7 +41,12 @@ pub(super) struct Api {
     pub(super) bodies: Budget,
     retrievals: Arc<Semaphore>,
     requests: Arc<Semaphore>,
+    /// Requests of git's, apart from the others: a clone lasts as long as its client takes.
+    pub(super) transfers: Arc<Semaphore>,
 }
+
+/// Requests of git's at once.
+const TRANSFERS_MAX: usize = 32;
 
 impl Api {
     pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>, bodies: Budget) -> anyhow::Result<Self> {
@@ -50,6 +55,7 @@ impl Api {
             bodies,
             retrievals: Arc::new(Semaphore::new(service.config.retrieval_concurrency)),
             requests: Arc::new(Semaphore::new(service.config.server.requests)),
+            transfers: Arc::new(Semaphore::new(TRANSFERS_MAX)),
             service,
             gateway,
         })
@@ -151,11 +157,6 @@ impl Api {
         Ok(outcome.unwrap_or_else(|failure| error::reply(&failure, &shape)))
     }
 
-    /// A place among the requests that are worked on; none is a reply of its own.
-    pub(super) fn permit(&self) -> Result<OwnedSemaphorePermit, Reply> {
-        Arc::clone(&self.requests).try_acquire_owned().map_err(|_| error::unavailable())
-    }
-
     /// Runs a handler where its lane says. A panic is a failure like any other; no free thread is a reply of its own.
     async fn run(
         &self,
@@ -171,7 +172,7 @@ impl Api {
             // What needs no credential is cheap, and health must be told above all when there is much to do.
             let permit = match route.access {
                 Access::Open => None,
-                _ => Some(self.permit()?),
+                _ => Some(place_in(&self.requests)?),
             };
             let work = move || {
                 let _permit = permit;
@@ -180,7 +181,7 @@ impl Api {
             let outcome = tokio::task::spawn_blocking(work).await;
             return Ok(outcome.unwrap_or_else(|_| Err(panicked())));
         }
-        let permit = Arc::clone(&self.retrievals).try_acquire_owned().map_err(|_| error::unavailable())?;
+        let permit = place_in(&self.retrievals)?;
         place.take(permit);
         let (send, receive) = oneshot::channel();
         let work = move || {
@@ -198,6 +199,11 @@ impl Api {
         }
         Ok(receive.await.ok().flatten().unwrap_or_else(|| Err(panicked())))
     }
+}
+
+/// A place among what is worked on at once; no free one is a reply of its own.
+pub(super) fn place_in(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Reply> {
+    Arc::clone(places).try_acquire_owned().map_err(|_| error::unavailable())
 }
 
 /// Who calls, with the headers handed back. What the gateway remembers is answered here; the rest reads the store, or
