@@ -1,10 +1,11 @@
 //! The command line, beside a running server and without one.
 
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{Server, cuebase, fresh, run, stdout};
+use crate::support::{Server, cuebase, fresh, run, stdout, wait_for};
 
 #[test]
 fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
@@ -48,6 +49,31 @@ fn a_long_path_and_a_second_server_are_no_trouble() {
     let error = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(!second.status.success() && error.contains("in use by another process"), "{error}");
     assert_eq!(server.get("/v1/whoami").status, 200);
+}
+
+#[test]
+fn a_command_waits_for_a_server_that_is_starting() {
+    let (_folder, data) = fresh();
+    for _ in 0..3 {
+        let mut serve = cuebase(&data, &["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", "off"]);
+        let mut server = serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+        let lock = data.join("records/LOCK");
+        wait_for("the server to hold the records", || lock.exists());
+        stdout(&data, &["namespaces", "list"]);
+        server.kill().and_then(|()| server.wait()).expect("ends");
+        let _ = std::fs::remove_file(lock);
+    }
+}
+
+#[test]
+fn health_is_told_by_the_exit() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let address = server.url.trim_start_matches("http://").to_owned();
+    assert!(stdout(&data, &["health", "--listen", &address]).contains("answers"));
+    server.kill();
+    let gone = run(&data, &["health", "--listen", &address]);
+    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("does not answer"));
 }
 
 #[test]

@@ -125,6 +125,37 @@ fn a_fetch_after_many_commits_of_ones_own_finds_what_both_have() {
 }
 
 #[test]
+fn a_clone_of_the_last_few_commits_goes_on_and_can_be_completed() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    for number in 0..12 {
+        note(&server, &format!("facts/n{}.md", number % 5), &format!("# Note {number}"));
+    }
+    for version in ["0", "2"] {
+        let protocol = format!("protocol.version={version}");
+        let name = format!("shallow{version}");
+        let url = address(&server, &server.key, "default");
+        done(folder.path(), &["-c", &protocol, "clone", "-q", "--depth", "2", &url, &name]);
+        let clone = folder.path().join(&name);
+        let count = || done(&clone, &["rev-list", "--count", "HEAD"]).trim().to_owned();
+        assert_eq!(count(), "2");
+        assert!(clone.join("facts/n4.md").exists());
+        for number in 0..3 {
+            note(&server, "facts/later.md", &format!("# Later {number} {version}"));
+        }
+        done(&clone, &["-c", &protocol, "pull", "-q"]);
+        assert_eq!(count(), "5");
+        done(&clone, &["-c", &protocol, "fetch", "-q", "--depth", "3"]);
+        assert_eq!(count(), "3");
+        done(&clone, &["-c", &protocol, "fetch", "-q", "--unshallow"]);
+        assert_eq!(count(), git(&server.repository("default"), &["rev-list", "--count", "main"]).trim());
+        done(&clone, &["fsck", "--strict", "--full"]);
+        let since = refused(&clone, &["-c", &protocol, "fetch", "-q", "--shallow-since=2001-01-01"]);
+        assert!(!since.is_empty());
+    }
+}
+
+#[test]
 fn only_whose_key_opens_it_sees_a_namespace() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
@@ -140,7 +171,7 @@ fn only_whose_key_opens_it_sees_a_namespace() {
     assert!(other.contains("403") && other.contains("own"), "{other}");
     let missing = refused(folder.path(), &["ls-remote", &address(&server, &server.key, "nothing")]);
     assert!(missing.contains("there is no namespace") || missing.contains("not found"), "{missing}");
-    let wrong = refused(folder.path(), &["ls-remote", &address(&server, "cue_live_0123456789abcdef_x", "own")]);
+    let wrong = refused(folder.path(), &["ls-remote", &address(&server, "svc_live_0123456789abcdef_x", "own")]);
     assert!(wrong.contains("403"), "{wrong}");
     // git sends a key only once it is asked for one.
     let bare = format!("{}/v1/git/own/info/refs?service=git-upload-pack", server.url);

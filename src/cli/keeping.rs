@@ -43,7 +43,7 @@ pub(super) struct DoctorOptions {
 }
 
 /// Makes a backup and prints where it is.
-pub(super) fn backup(config: Config, options: &BackupOptions) -> anyhow::Result<()> {
+pub(super) fn backup(config: &Config, options: &BackupOptions) -> anyhow::Result<()> {
     ensure!(config.data.exists(), "there is no data directory at {}", config.data.display());
     // The server may have been started elsewhere.
     let folder = std::path::absolute(&options.folder)?;
@@ -69,7 +69,7 @@ pub(super) fn restore(config: &Config, options: &RestoreOptions) -> anyhow::Resu
 }
 
 /// Prints what is found; fails where something is not as it should be.
-pub(super) fn doctor(config: Config, options: &DoctorOptions) -> anyhow::Result<()> {
+pub(super) fn doctor(config: &Config, options: &DoctorOptions) -> anyhow::Result<()> {
     let data = config.data.clone();
     ensure!(data.exists(), "there is no data directory at {}", data.display());
     let answer = {

@@ -299,16 +299,16 @@ impl Task {
             Self::Demo { once } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
             Self::Health => return health::health(&config),
-            Self::Models => return models::models(config),
+            Self::Models => return models::models(&config),
             Self::Mcp(options) => return mcp::mcp(config, options),
             Self::Openapi => return print_document(),
             Self::Completions { shell } => return print_completions(shell),
             Self::Man { folder } => return write_manual(&folder),
-            Self::Backup(options) => return keeping::backup(config, &options),
+            Self::Backup(options) => return keeping::backup(&config, &options),
             Self::Restore(options) => return keeping::restore(&config, &options),
-            Self::Export(options) => return moving::export(config, options),
+            Self::Export(options) => return moving::export(&config, options),
             Self::Import(options) => return moving::import(&config, options),
-            Self::Doctor(options) => return keeping::doctor(config, &options),
+            Self::Doctor(options) => return keeping::doctor(&config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
@@ -332,7 +332,7 @@ impl Task {
             Self::Accounts(Accounts::Resume { account }) => Command::SuspendAccount { account, suspended: false },
         };
         let secret = matches!(command, Command::CreateKey { .. } | Command::Token { .. });
-        let answer = control::run(config, command, &|_| {})?;
+        let answer = control::run(&config, command, &|_| {})?;
         print_answer(&answer, secret)
     }
 }

@@ -29,7 +29,7 @@ const SUBJECTS: [&str; 8] = [
 ];
 
 /// Lists the models and times each. Fails when one does not answer.
-pub(super) fn models(config: Config) -> anyhow::Result<()> {
+pub(super) fn models(config: &Config) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let embedder = embedder(&config.model.embedding)?;
     writeln!(out, "embedding  {}, {} dimensions", embedder.identity(), embedder.filled_dimensions())?;

@@ -76,7 +76,7 @@ fn told_by_name(output: &Path) -> Format {
 }
 
 /// Writes a namespace and prints where.
-pub(super) fn export(config: Config, options: ExportOptions) -> anyhow::Result<()> {
+pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<()> {
     let ExportOptions { account, namespace, format, output } = options;
     let format = format.unwrap_or_else(|| output.as_deref().map_or(Format::Bundle, told_by_name));
     let output = output.unwrap_or_else(|| {
@@ -114,7 +114,7 @@ pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<
             let options = import::Options { format, dry_run, again };
             let (account, namespace) = (account.account.clone(), namespace.clone());
             let command = Command::Import { account, namespace, from, options };
-            control::run(config.clone(), command, &|progress| bar.show(progress))?
+            control::run(config, command, &|progress| bar.show(progress))?
         };
         let report: import::Report =
             serde_json::from_value(answer).context("the running server is of another version")?;

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,11 @@ const COMMAND_BYTES_MAX: u64 = 1 << 20;
 /// Longest path of a socket that is used as it is.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 
+/// A server that starts is waited for so long.
+const START_TIME: Duration = Duration::from_secs(5);
+/// How often it is looked whether it listens.
+const POLL: Duration = Duration::from_millis(50);
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Said {
@@ -34,17 +40,26 @@ enum Said {
 }
 
 /// Has a command done, by the running server or here. `show` is told how far it is.
-pub fn run(config: Config, command: Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
-    match with_path(&config.data, |path| UnixStream::connect(path)) {
-        Ok(stream) => ask(stream, &command, show),
-        // No socket, or one that a dead server left behind.
-        Err(_) => {
-            let service = Service::open(config)?;
-            let answer = execute(&service, None, command, show)?;
-            service.store.sync()?;
-            Ok(answer)
+pub fn run(config: &Config, command: Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
+    let began = Instant::now();
+    let service = loop {
+        if let Ok(stream) = with_path(&config.data, |path| UnixStream::connect(path)) {
+            return ask(stream, &command, show);
         }
-    }
+        // No socket, or one that a dead server left behind.
+        match Service::open(config.clone()) {
+            // A server that has just been started holds the records before it listens.
+            Err(error) if is_locked(&error) && began.elapsed() < START_TIME => std::thread::sleep(POLL),
+            opened => break opened?,
+        }
+    };
+    let answer = execute(&service, None, command, show)?;
+    service.store.sync()?;
+    Ok(answer)
+}
+
+fn is_locked(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(cuebase_storage::Error::Locked(_)))
 }
 
 /// Has a command done by the server that runs on the data directory; none where none does.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::{CommitId, Repository, Shallow};
 
 use super::lines::{self, Data, Line, Lines};
 use super::{BRANCH, Malformed, id};
@@ -38,6 +38,12 @@ pub struct Wanted {
     done: bool,
     on_band: bool,
     quiet: bool,
+    /// Commits whose parents the client does not have.
+    ends: Vec<CommitId>,
+    /// How many commits deep it wants the history.
+    depth: Option<u32>,
+    /// Version 0: the client asks for the ends of its history alone, before it says what it has.
+    ends_alone: bool,
     /// Version 0: every commit that both have is told, not the first alone.
     detailed: bool,
 }
@@ -98,6 +104,8 @@ fn wanted(arguments: &[&str]) -> Result<Request, Malformed> {
             ("have", text) => wanted.haves.push(id(text)?),
             ("done", _) => wanted.done = true,
             ("no-progress", _) => wanted.quiet = true,
+            ("shallow", text) => wanted.ends.push(id(text)?),
+            ("deepen", text) => wanted.depth = Some(depth(text)?),
             ("thin-pack" | "ofs-delta" | "include-tag", _) => {}
             (other, _) => return Err(Malformed::new(format!("{other:?} was not offered"))),
         }
@@ -105,10 +113,24 @@ fn wanted(arguments: &[&str]) -> Result<Request, Malformed> {
     Ok(Request::Pack(wanted))
 }
 
+/// How deep a history is to be; git writes "all of it" as the greatest number that it knows.
+fn depth(text: &str) -> Result<u32, Malformed> {
+    let depth = text.parse().ok().filter(|depth| *depth > 0);
+    depth.ok_or_else(|| Malformed::new(format!("{text:?} is no depth")))
+}
+
 /// Wants with the client's capabilities behind the first, a flush, then haves up to a flush or `done`.
 fn version_0(lines: &mut Lines<'_>) -> Result<Request, Malformed> {
     let mut wanted = Wanted::default();
     while let Some(Line::Text(text)) = lines.read()? {
+        if let Some(text) = text.strip_prefix("shallow ") {
+            wanted.ends.push(id(text)?);
+            continue;
+        }
+        if let Some(text) = text.strip_prefix("deepen ") {
+            wanted.depth = Some(depth(text)?);
+            continue;
+        }
         let want = text.strip_prefix("want ").ok_or_else(|| Malformed::new(format!("{text:?} is no want")))?;
         let (want, capabilities) = want.split_once(' ').unwrap_or((want, ""));
         for capability in capabilities.split(' ') {
@@ -124,7 +146,9 @@ fn version_0(lines: &mut Lines<'_>) -> Result<Request, Malformed> {
     if wanted.wants.is_empty() {
         return Ok(Request::Nothing);
     }
+    wanted.ends_alone = true;
     while let Some(line) = lines.read()? {
+        wanted.ends_alone = false;
         match line {
             Line::Text("done") => wanted.done = true,
             Line::Text(text) => {
@@ -191,16 +215,32 @@ impl Wanted {
             }
         }
         let common = repository.commits_among(&self.haves)?;
-        if !self.acknowledge(&common, out)? {
+        // Version 2 goes on as soon as there is a commit that both have; version 0 waits for the client to say so.
+        let sends = self.done || (self.version_2 && !common.is_empty());
+        if !sends && self.depth.is_none() {
+            return Ok(self.acknowledge(&common, out)?);
+        }
+        let found = self.missing(repository, &common)?;
+        if !self.version_2 && self.depth.is_some() {
+            tell_ends(&found, out)?;
+            lines::flush(out)?;
+            if self.ends_alone {
+                return Ok(());
+            }
+        }
+        self.acknowledge(&common, out)?;
+        if !sends {
             return Ok(());
         }
-        let missing = match repository.missing(&self.wants, &common) {
-            Ok(missing) => missing,
-            Err(error) => {
-                tracing::error!(%error, "a history could not be read for a fetch");
-                return self.break_off(out);
+        if self.version_2 {
+            if self.depth.is_some() {
+                lines::text(out, "shallow-info")?;
+                tell_ends(&found, out)?;
+                lines::delimiter(out)?;
             }
-        };
+            lines::text(out, "packfile")?;
+        }
+        let missing = found.missing;
         if self.on_band && !self.quiet {
             lines::words(out, &format!("{} objects\n", missing.count()))?;
         }
@@ -215,8 +255,8 @@ impl Wanted {
         }
     }
 
-    /// Says which commits both have, and whether a pack follows.
-    fn acknowledge(&self, common: &[CommitId], out: &mut impl Write) -> io::Result<bool> {
+    /// Says which commits both have.
+    fn acknowledge(&self, common: &[CommitId], out: &mut impl Write) -> io::Result<()> {
         if !self.version_2 {
             if self.detailed {
                 for commit in common {
@@ -233,7 +273,7 @@ impl Wanted {
                 (Some(last), false) => lines::text(out, &format!("ACK {last}"))?,
                 (None, _) => lines::text(out, "NAK")?,
             }
-            return Ok(self.done);
+            return Ok(());
         }
         if !self.done {
             lines::text(out, "acknowledgments")?;
@@ -242,14 +282,22 @@ impl Wanted {
             }
             if common.is_empty() {
                 lines::text(out, "NAK")?;
-                lines::flush(out)?;
-                return Ok(false);
+                return lines::flush(out);
             }
             lines::text(out, "ready")?;
             lines::delimiter(out)?;
         }
-        lines::text(out, "packfile")?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// What the client lacks.
+    fn missing(&self, repository: &Repository, common: &[CommitId]) -> Outcome<Shallow> {
+        let ends = repository.commits_among(&self.ends)?;
+        if ends.is_empty() && self.depth.is_none() {
+            let missing = repository.missing(&self.wants, common)?;
+            return Ok(Shallow { missing, shallow: Vec::new(), unshallow: Vec::new() });
+        }
+        Ok(repository.missing_shallow(&self.wants, common, &ends, self.depth)?)
     }
 
     fn break_off(&self, out: &mut impl Write) -> Outcome<()> {
@@ -259,6 +307,17 @@ impl Wanted {
         // Without a band a cut answer is all that can be said.
         Err(Failure::internal("a fetch was broken off"))
     }
+}
+
+/// Says where the client's history ends from now on, and where it does not any more.
+fn tell_ends(found: &Shallow, out: &mut impl Write) -> io::Result<()> {
+    for commit in &found.shallow {
+        lines::text(out, &format!("shallow {commit}"))?;
+    }
+    for commit in &found.unshallow {
+        lines::text(out, &format!("unshallow {commit}"))?;
+    }
+    Ok(())
 }
 
 /// Whether a commit is the head or in its line of history: the head may have moved since the client was told it.

@@ -369,9 +369,9 @@ mod tests {
             headers[AUTHORIZATION].to_str().expect("text").to_owned()
         };
         let basic = |text: &str| taken(&format!("Basic {}", BASE64.encode(text.as_bytes())));
-        assert_eq!(basic("git:cue_live_1"), "Bearer cue_live_1");
-        assert_eq!(basic("cue_live_1:"), "Bearer cue_live_1");
-        assert_eq!(basic("cue_live_1"), "Bearer cue_live_1");
+        assert_eq!(basic("git:svc_live_1"), "Bearer svc_live_1");
+        assert_eq!(basic("svc_live_1:"), "Bearer svc_live_1");
+        assert_eq!(basic("svc_live_1"), "Bearer svc_live_1");
         assert_eq!(basic("git:a\nb"), "Bearer -");
         assert_eq!(taken("Bearer x"), "Bearer x");
         assert_eq!(taken("basic ???"), "Bearer ");

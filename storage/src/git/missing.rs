@@ -26,9 +26,9 @@ impl Repository {
         let (mut objects, mut trees, mut parents) = (Vec::new(), Vec::new(), Vec::new());
         for info in walk {
             let info = info.map_err(Error::git("walk a history"))?;
-            let commit = repository.find_commit(info.id).map_err(Error::git("read a commit"))?;
-            trees.push(commit.tree_id().map_err(Error::git("read a commit"))?.detach());
-            parents.extend(commit.parent_ids().map(gix::Id::detach));
+            let (tree, own) = tree_and_parents(&repository, info.id)?;
+            trees.push(tree);
+            parents.extend(own);
             objects.push((info.id, Kind::Commit));
         }
         let mut known: HashSet<ObjectId> = objects.iter().map(|(id, _)| *id).collect();
@@ -37,8 +37,7 @@ impl Repository {
         parents.sort_unstable();
         parents.dedup();
         for parent in parents {
-            let commit = repository.find_commit(parent).map_err(Error::git("read a commit"))?;
-            let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
+            let (tree, _) = tree_and_parents(&repository, parent)?;
             below(&repository, tree, &mut known, |_, _| {})?;
         }
         for tree in trees {
@@ -61,8 +60,15 @@ impl Repository {
     }
 }
 
+/// A commit's tree and its parents.
+pub(super) fn tree_and_parents(repository: &gix::Repository, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>)> {
+    let commit = repository.find_commit(id).map_err(Error::git("read a commit"))?;
+    let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
+    Ok((tree, commit.parent_ids().map(gix::Id::detach).collect()))
+}
+
 /// Comes by a tree and what is below it, leaving out what is known and making it known.
-fn below(
+pub(super) fn below(
     repository: &gix::Repository,
     tree: ObjectId,
     known: &mut HashSet<ObjectId>,

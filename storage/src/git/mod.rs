@@ -3,7 +3,8 @@
 //! [`repository`] opens, reads and compares; [`writer`] makes commits, one at a time per namespace, and keeps the
 //! directories that it has seen so that the cost of a commit does not grow with the number of memories; [`pack`] is the
 //! file that a commit's objects go into; [`consolidate`] folds many small packs into few larger ones; [`inspect`]
-//! audits what a commit reaches; [`bundle`] is a whole history in one file; [`missing`] is what another git lacks, [`push`]
+//! audits what a commit reaches; [`bundle`] is a whole history in one file; [`missing`] is what another git lacks, [`shallow`]
+//! the same of one whose history ends early, [`push`]
 //! takes in what another git sends.
 //!
 //! A commit is durable when [`Writer::commit`] returns: pack, index, their directory and the branch are synced in that
@@ -16,10 +17,12 @@ mod missing;
 mod pack;
 mod push;
 mod repository;
+mod shallow;
 mod writer;
 
 pub use bundle::is_bundle;
 pub use inspect::Inspection;
 pub use missing::Missing;
 pub use repository::{Change, CommitId, CommitInfo, Repository};
+pub use shallow::Shallow;
 pub use writer::{CommitMessage, Edit, Writer};
