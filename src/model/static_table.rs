@@ -68,6 +68,12 @@ impl StaticTable {
         opened.as_ref().map_err(|error| TableError(error.clone()))
     }
 
+    /// Has the table unpacked on another thread, so that it is at hand when it is first asked for.
+    pub fn unpack_ahead() {
+        // Where there is no thread to be had, whoever asks first unpacks it.
+        let _ = std::thread::Builder::new().name("table".into()).spawn(|| drop(Self::built_in()));
+    }
+
     fn read(file: &'static [u8]) -> Result<Self, TableError> {
         let short = || TableError("the file is cut short".into());
         let rest = file.strip_prefix(MAGIC).ok_or_else(|| TableError("not a table of this format".into()))?;

@@ -37,13 +37,13 @@ use namespaces::Namespaces;
 
 use crate::billing::Billing;
 use crate::billing::meters::{Meter, Permit};
-use crate::config::Config;
+use crate::config::{Config, EmbeddingChoice};
 use crate::dashboard::Dashboard;
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
 use crate::maintenance::backup::restoring;
 use crate::metrics::Metrics;
-use crate::model::Models;
+use crate::model::{Models, StaticTable};
 use backlog::Backlog;
 use media::MediaStore;
 use skills::Promises;
@@ -98,6 +98,10 @@ impl Service {
 
     fn open_whole(config: Config) -> anyhow::Result<Arc<Self>> {
         create_private(&config.data)?;
+        if matches!(config.model.embedding, EmbeddingChoice::BuiltIn) {
+            // It takes as long as opening the records.
+            StaticTable::unpack_ahead();
+        }
         let store = Arc::new(Store::open(&config.data.join("records"))?);
         let issuer = LocalIssuer::open(&store)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
