@@ -233,6 +233,15 @@ fn what_is_pushed_is_found_at_once_and_counted() {
         write(&clone, &format!("facts/many/n{number}.md"), &format!("# Crate {number} holds pears\n"));
         commit(&clone, "many");
     }
+    // More than git sends in one piece: it tries first whether it may push, then sends in chunks.
+    let mut state = 1_u64;
+    let mut words = String::from("# Large\n\n");
+    while words.len() < 3 << 20 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        words.push_str(&format!("{:x} ", state >> 20));
+    }
+    write(&clone, "facts/large.md", &words);
+    commit(&clone, "large");
     done(&clone, &["rm", "-q", "README.md"]);
     done(&clone, &["commit", "-qm", "three"]);
     done(&clone, &["push", "-q"]);

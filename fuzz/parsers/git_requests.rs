@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use cuebase::git_protocol::fetch::{self, Request};
 use cuebase::git_protocol::lines;
 use cuebase::git_protocol::push::Push;
-use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
+use cuebase_storage::git::{CommitId, Repository};
 
 const HASH_BYTES: usize = 20;
 
@@ -19,14 +19,7 @@ struct Made {
 
 static MADE: LazyLock<Made> = LazyLock::new(|| {
     let folder = super::scratch();
-    let repository = Repository::open_or_create(&folder.path().join("source.git")).expect("creates");
-    let mut writer = repository.writer().expect("writes");
-    let edit = |path: &str, content: &str| Edit { path: path.into(), content: Some(content.into()) };
-    let message =
-        CommitMessage { subject: "Keep".into(), body: String::new(), trailers: Vec::new(), at_seconds: 1_700_000_000 };
-    let first =
-        writer.commit(&[edit("facts/a/one.md", "one"), edit("rules/two.md", "two")], &message).expect("commits");
-    let head = writer.commit(&[edit("facts/a/one.md", "one, later")], &message).expect("commits");
+    let (repository, first, head) = super::history::short(&folder.path().join("source.git"));
     let mut pack = Vec::new();
     repository.missing(&[head], &[first]).and_then(|missing| missing.write_pack(&mut pack, |_, _| {})).expect("writes");
     Made { folder, first, head, pack }

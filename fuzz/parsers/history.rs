@@ -1,6 +1,7 @@
 //! A bundle from outside, and the notes that a repository keeps for itself: taken apart or refused, and what is there
 //! already stays.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
@@ -11,15 +12,22 @@ struct Made {
     bundle: Vec<u8>,
 }
 
-static MADE: LazyLock<Made> = LazyLock::new(|| {
-    let folder = super::scratch();
-    let repository = Repository::open_or_create(&folder.path().join("source.git")).expect("creates");
+/// A repository of two commits at a path.
+pub(super) fn short(path: &Path) -> (Repository, CommitId, CommitId) {
+    let repository = Repository::open_or_create(path).expect("creates");
     let mut writer = repository.writer().expect("writes");
     let edit = |path: &str, content: &str| Edit { path: path.into(), content: Some(content.into()) };
     let message =
         CommitMessage { subject: "Keep".into(), body: String::new(), trailers: Vec::new(), at_seconds: 1_700_000_000 };
-    writer.commit(&[edit("facts/a/one.md", "one"), edit("rules/two.md", "two")], &message).expect("commits");
+    let first =
+        writer.commit(&[edit("facts/a/one.md", "one"), edit("rules/two.md", "two")], &message).expect("commits");
     let head = writer.commit(&[edit("facts/a/one.md", "one, later")], &message).expect("commits");
+    (repository, first, head)
+}
+
+static MADE: LazyLock<Made> = LazyLock::new(|| {
+    let folder = super::scratch();
+    let (repository, _, head) = short(&folder.path().join("source.git"));
     let mut bundle = Vec::new();
     repository.write_bundle(head, &mut bundle, |_, _| {}).expect("writes");
     Made { folder, head, bundle }

@@ -91,7 +91,7 @@ impl Models {
             }
             Err(error) => {
                 let (model, url) = (hosted.name(), hosted.endpoint().url());
-                tracing::error!(model, url, %error, "the embedding model gives no vectors; memories are found by their words until it does");
+                tracing::error!(model, url, %error, "the embedding model gives no vectors; memories are found by their words until it does (is it running at model.base_url? `cuebase models` tries it)");
             }
             Ok(_) => {}
         }

@@ -327,7 +327,9 @@ fn create_private(path: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     if !path.exists() {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.with_context(|| format!("cannot create the data directory {}", path.display()))?;
+        made.with_context(|| {
+            format!("cannot create the data directory {} (--data takes another one)", path.display())
+        })?;
     }
     let mode = std::fs::metadata(path)?.permissions().mode();
     if mode & 0o077 != 0 {
