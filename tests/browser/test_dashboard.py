@@ -1,6 +1,7 @@
 """Every view and every action of the dashboard, in a real browser."""
 
 import os
+import subprocess
 import uuid
 from pathlib import Path
 
@@ -118,6 +119,20 @@ def test_a_namespace_is_made_and_deleted(signed_in):
     page.get_by_label(f"Type {name} to go on").fill(name)
     delete.click()
     expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def test_the_command_that_clones_a_namespace_is_copied_and_works(service, signed_in, tmp_path):
+    page = signed_in("/namespaces", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the command that clones demo").click()
+    expect(page.get_by_role("status")).to_contain_text("Copied")
+    command = page.evaluate("navigator.clipboard.readText()").split()
+    assert command[:2] == ["git", "clone"]
+    asked, key = tmp_path / "password", service.command("keys", "create")
+    asked.write_text(f"#!/bin/sh\necho {key}\n")
+    asked.chmod(0o700)
+    environment = {**os.environ, "GIT_ASKPASS": str(asked), "GIT_TERMINAL_PROMPT": "0"}
+    subprocess.run([*command, "clone"], cwd=tmp_path, env=environment, check=True)
+    assert list((tmp_path / "clone").glob("*/**/*.md"))
 
 
 def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):

@@ -1,6 +1,6 @@
 // Namespaces: hard boundaries between memories.
 
-import { h, number, time, notice } from "../dom.js";
+import { h, number, time, notice, copy } from "../dom.js";
 import { post, remove } from "../api.js";
 import { heading, card, table, ask, dialog, field, to } from "../parts.js";
 
@@ -11,19 +11,23 @@ export default async function show({ namespaces, refresh }) {
       null,
       table(
         "Namespaces",
-        ["Name", "Memories", "Head", "Changed", "Created", ""],
+        ["Name", "Memories", "Head", "Changed", "Created", "", ""],
         namespaces.map((each) => [
           h("a", { href: to.memories(each.name) }, each.name),
           number(each.memories),
           h("code", {}, each.head?.slice(0, 8) ?? "—"),
           time(each.updated_at),
           time(each.created_at),
+          h("button", { "aria-label": `Copy the command that clones ${each.name}`, onclick: () => copy(clone(each.name)) }, "Clone"),
           h("button", { class: "danger", "aria-label": `Delete ${each.name}`, onclick: () => destroy(each, refresh) }, "Delete"),
         ]),
       ),
     ),
   ];
 }
+
+// git asks for the password, which is a key.
+const clone = (name) => `git clone ${location.protocol}//git@${location.host}/v1/git/${name}`;
 
 async function create(refresh) {
   const name = h("input", { required: true, pattern: "[a-z0-9\\-]{1,64}", autocomplete: "off", autofocus: true });
