@@ -1,11 +1,12 @@
 //! git itself as a client: clone, pull and push over HTTP with an API key.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::json;
 
-use crate::support::{Server, fresh, git, wait_for};
+use crate::support::{Server, fresh, git, stdout, wait_for};
 
 /// git, asking nobody for a password, with a name to commit under.
 fn run_git(folder: &Path, arguments: &[&str]) -> Output {
@@ -173,6 +174,11 @@ fn only_whose_key_opens_it_sees_a_namespace() {
     assert!(missing.contains("there is no namespace") || missing.contains("not found"), "{missing}");
     let wrong = refused(folder.path(), &["ls-remote", &address(&server, "svc_live_0123456789abcdef_x", "own")]);
     assert!(wrong.contains("403"), "{wrong}");
+    // Another account has a namespace of that name at most.
+    let foreign = stdout(&data, &["keys", "create", "--account", "somebody"]);
+    let theirs = refused(folder.path(), &["ls-remote", &address(&server, &foreign, "own")]);
+    assert!(theirs.contains("no namespace") || theirs.contains("not found"), "{theirs}");
+    assert_eq!(done(folder.path(), &["ls-remote", &address(&server, &foreign, "default")]), "");
     // git sends a key only once it is asked for one.
     let bare = format!("{}/v1/git/own/info/refs?service=git-upload-pack", server.url);
     let asked = reqwest::blocking::get(&bare).expect("answers");
@@ -187,6 +193,24 @@ fn only_whose_key_opens_it_sees_a_namespace() {
     let bearer = format!("Bearer {}", server.key);
     let garbage = server.request("POST", "/v1/git/own/git-upload-pack", Some(&bearer), Some(b"zzzz".to_vec()));
     assert_eq!((garbage.status, garbage.code()), (400, "invalid_body"));
+}
+
+#[test]
+fn what_is_sent_compressed_is_bounded_too() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let send = |bytes: &[u8]| {
+        let request = reqwest::blocking::Client::new().post(format!("{}/v1/git/default/git-upload-pack", server.url));
+        let request = request.bearer_auth(&server.key).header("content-encoding", "gzip").body(bytes.to_vec());
+        request.send().expect("answers").status().as_u16()
+    };
+    let zipped = |plain: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(plain).and_then(|()| encoder.finish()).expect("compresses")
+    };
+    assert_eq!(send(&zipped(b"0000")), 200);
+    assert_eq!(send(&zipped(&vec![b'0'; 9 << 20])), 413);
+    assert_eq!(send(b"no gzip"), 400);
 }
 
 #[test]
