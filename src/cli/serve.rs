@@ -20,8 +20,10 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
         let address = server.address()?;
         if service.accounts()?.is_empty() {
             let key = first_key(&service, "first key")?;
+            // In a container it listens everywhere, and is reached by another name.
+            let url = service.config.server.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
             println!("Cuebase is new here.\n");
-            println!("  address    http://{address}");
+            println!("  address    {url}");
             println!("  data       {}", service.config.data.display());
             println!("  key        {key}");
             println!("             (account-wide, shown this once; `cuebase keys create` makes another)");
@@ -30,7 +32,7 @@ pub(super) fn serve(config: Config) -> anyhow::Result<()> {
                 println!("             (signs in once, within an hour; `cuebase token --link` makes another)");
             }
             println!();
-            println!("  curl -H 'authorization: Bearer {key}' http://{address}/v1/whoami\n");
+            println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
         }
         if let Some(url) = service.dashboard.url() {
             println!("dashboard on {url} (`cuebase token --link` signs in)");
