@@ -183,7 +183,9 @@ fn what_is_none_of_it_is_refused_with_what_to_do() {
         ("a.zip", "PK", "unpack it"),
         ("a.txt", "hello", "--format"),
         ("a.json", "{\"a\": 1}", "neither"),
-        ("b.json", "[", "EOF"),
+        ("b.json", "[", "neither"),
+        ("d.json", "[{\"mapping\": 3", "EOF"),
+        ("e.json", " [ ]", "neither"),
         ("c.json", "[{\"mapping\": 3}]", "mapping"),
     ] {
         let file = folder.path().join(name);

@@ -103,17 +103,9 @@ pub(super) fn archive_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// By the first entry of an array, or of the array in an object.
 fn of_json(file: &Path) -> Result<Format, String> {
-    let value: Value = serde_json::from_slice(&fs::read(file).map_err(|error| error.to_string())?)
-        .map_err(|error| format!("{error}"))?;
-    let entries = match &value {
-        Value::Array(entries) => entries.as_slice(),
-        Value::Object(fields) => {
-            let arrays = ["results", "memories"].iter().find_map(|name| fields.get(*name)?.as_array());
-            arrays.map(Vec::as_slice).unwrap_or_default()
-        }
-        _ => &[],
-    };
-    let has = |name: &str| entries.first().is_some_and(|entry| entry.get(name).is_some());
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    let first = first_entry(&bytes).map_err(|error| error.to_string())?;
+    let has = |name: &str| first.as_ref().is_some_and(|entry| entry.get(name).is_some());
     if has("mapping") {
         Ok(Format::Chatgpt)
     } else if has("chat_messages") {
@@ -123,4 +115,17 @@ fn of_json(file: &Path) -> Result<Format, String> {
     } else {
         Err("it holds neither ChatGPT's nor Claude's conversations nor mem0's memories".into())
     }
+}
+
+/// The first entry alone where the whole is an array: an archive may be much larger than what is kept of it.
+fn first_entry(bytes: &[u8]) -> serde_json::Result<Option<Value>> {
+    if let Some(entries) = bytes.trim_ascii_start().strip_prefix(b"[") {
+        if entries.trim_ascii_start().starts_with(b"]") {
+            return Ok(None);
+        }
+        return serde_json::Deserializer::from_slice(entries).into_iter().next().transpose();
+    }
+    let whole: Value = serde_json::from_slice(bytes)?;
+    let entries = ["results", "memories"].iter().find_map(|name| whole.get(*name)?.as_array());
+    Ok(entries.and_then(|entries| entries.first().cloned()))
 }
