@@ -1,6 +1,7 @@
 //! git itself as a client: clone, pull and push over HTTP with an API key.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -193,6 +194,24 @@ fn only_whose_key_opens_it_sees_a_namespace() {
     let bearer = format!("Bearer {}", server.key);
     let garbage = server.request("POST", "/v1/git/own/git-upload-pack", Some(&bearer), Some(b"zzzz".to_vec()));
     assert_eq!((garbage.status, garbage.code()), (400, "invalid_body"));
+}
+
+#[test]
+fn a_user_alone_is_asked_for_a_password() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    note(&server, "facts/a.md", "# A");
+    let asked = folder.path().join("asked");
+    std::fs::write(&asked, format!("#!/bin/sh\necho {}\n", server.key)).expect("writes");
+    std::fs::set_permissions(&asked, std::fs::Permissions::from_mode(0o700)).expect("changes");
+    let url = server.url.replace("http://", "http://git@") + "/v1/git/default";
+    let mut clone = Command::new("git");
+    clone.arg("-C").arg(folder.path()).args(["-c", "credential.helper=", "clone", "-q", &url, "clone"]);
+    assert!(clone.env("GIT_ASKPASS", &asked).status().expect("git runs").success());
+    assert!(folder.path().join("clone/facts/a.md").exists());
+    // A key may also stand in the user's place.
+    let url = server.url.replace("http://", &format!("http://{}@", server.key)) + "/v1/git/default";
+    done(folder.path(), &["ls-remote", &url]);
 }
 
 #[test]

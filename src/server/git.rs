@@ -28,6 +28,7 @@ use crate::api::query::QueryString;
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::gateway::Principal;
+use crate::gateway::credentials::KeyText;
 use crate::git_protocol::push::{Push, Update};
 use crate::git_protocol::{Action, advertisement, fetch};
 use crate::service::namespaces::Namespaces;
@@ -176,7 +177,8 @@ fn permitted(service: &Service, principal: &Principal, name: &str, action: Actio
     Ok(())
 }
 
-/// Makes a bearer's token of basic authentication: the password, or the user where there is none.
+/// Makes a bearer's token of basic authentication: the password, or the user where that is a key. A user alone that is
+/// none is no credential yet: git sends it first, and asks for a password once it is told that one is missing.
 fn take_password(headers: &mut HeaderMap) {
     let Some(value) = headers.get(AUTHORIZATION) else { return };
     let text = value.to_str().unwrap_or_default();
@@ -187,6 +189,10 @@ fn take_password(headers: &mut HeaderMap) {
     let decoded = BASE64.decode(encoded.trim().as_bytes()).unwrap_or_default();
     let decoded = String::from_utf8_lossy(&decoded);
     let (user, password) = decoded.split_once(':').unwrap_or((&decoded, ""));
+    if password.is_empty() && KeyText::parse(user).is_none() {
+        headers.remove(AUTHORIZATION);
+        return;
+    }
     let token = if password.is_empty() { user } else { password };
     // One that fits into no header is refused by the gateway.
     let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap_or(HeaderValue::from_static("Bearer -"));
@@ -366,14 +372,16 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_str(text).expect("a header's value"));
             take_password(&mut headers);
-            headers[AUTHORIZATION].to_str().expect("text").to_owned()
+            headers.get(AUTHORIZATION).map(|value| value.to_str().expect("text").to_owned()).unwrap_or_default()
         };
         let basic = |text: &str| taken(&format!("Basic {}", BASE64.encode(text.as_bytes())));
         assert_eq!(basic("git:svc_live_1"), "Bearer svc_live_1");
-        assert_eq!(basic("svc_live_1:"), "Bearer svc_live_1");
-        assert_eq!(basic("svc_live_1"), "Bearer svc_live_1");
+        let key = format!("svc_live_0123456789abcdef_{}", "x".repeat(32));
+        assert_eq!(basic(&format!("{key}:")), format!("Bearer {key}"));
+        assert_eq!(basic(&key), format!("Bearer {key}"));
+        assert_eq!(basic("git:"), "", "a user alone");
         assert_eq!(basic("git:a\nb"), "Bearer -");
         assert_eq!(taken("Bearer x"), "Bearer x");
-        assert_eq!(taken("basic ???"), "Bearer ");
+        assert_eq!(taken("basic ???"), "");
     }
 }
