@@ -178,7 +178,8 @@ fn the_doctor_sees_damage_mends_what_is_derived_and_names_the_backup_for_the_res
 
     let backup = stdout(&data, &["backup", folder.path().join("backups").to_str().expect("a path")]);
     assert!(server.terminate());
-    // All of them: some have been joined into others. More than an object's checksum, whose damage leaves the object whole.
+    // All of them: some have been joined into others. More than a bit: one in a hundred pads an object's compressed data,
+    // and leaves the object whole.
     files(&data, ".pack").iter().for_each(|pack| flip(pack, 64));
     let (findings, content, error) = examine(&data, &["--repair"]);
     assert!(!content && findings["namespace default/default"].0 == "damaged", "{findings:?}");
