@@ -123,14 +123,17 @@ fn mem0s_memories_come_in_as_files() {
     let told = thrice(&server, &data, &file);
     assert!(told.contains("mem0: 2 files, 1 left alone"), "{told}");
     let hits = server.retrieve("brought", "q=what+does+Ida+do+on+Sundays&tags=hobbies").hits();
-    assert!(
-        hits[0]["path"].as_str().expect("a path").starts_with("facts/ida/2026-02/ida-sails-on-sundays-"),
-        "{hits:?}"
-    );
+    assert!(hits[0]["path"].as_str().expect("a path").starts_with("facts/ida/2026-02/mem0-"), "{hits:?}");
     // Changed there, it is changed here; the former text stays in the history.
     facts[1] = fact(2, "Ida sails on Mondays");
     save(&file, &json!({"results": facts}).to_string());
-    assert!(import(&data, &file, &[]).contains("1 files"));
+    let path = hits[0]["path"].as_str().expect("a path");
+    assert!(import(&data, &file, &[]).contains("1 files, 1 files unchanged"));
+    let now = server.get(&format!("/v1/memories/{path}?namespace=brought")).body;
+    assert!(now["content"].as_str().expect("text").contains("Mondays"), "{now}");
+    let listed = server.get("/v1/namespaces").body["namespaces"].clone();
+    let brought = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "brought").cloned();
+    assert_eq!(brought.expect("the namespace")["memories"], 2, "rewritten where it was, not written beside it");
     save(&file, "[{\"memory\": \"no id\"}]");
     assert!(refused(&data, &file, &[]).contains("memory 0"));
 }

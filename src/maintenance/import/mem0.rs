@@ -1,6 +1,9 @@
 //! Memories of mem0, as `get_all` answers and as its export writes them: facts already, so each becomes a file.
 //!
-//! A memory's path is made of what mem0 knows it by, so that the next import finds it where this one has put it.
+//! A memory's path is made of what mem0 knows it by and not of its text, so that the next import finds it where this one
+//! has put it, whatever it says by then.
+
+use std::collections::BTreeMap;
 
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
@@ -11,10 +14,10 @@ use serde_json::{Map, Value};
 use super::{Import, Report, files};
 use crate::ingest::edited;
 use crate::ingest::naming::slug;
-use crate::service::Outcome;
+use crate::service::{Outcome, fingerprint};
 
-/// Letters and digits of an id that make a file's name its own.
-const ID_CHARS: usize = 12;
+/// Characters of the mark that stands for an id which is no plain name.
+const MARK_CHARS: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -44,17 +47,18 @@ struct Fact {
 
 pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
     let (read, other) = read(&std::fs::read(import.from)?).map_err(|reason| import.wrong(&reason))?;
-    let (mut contents, mut wrong) = (Vec::new(), Vec::new());
+    let (mut contents, mut wrong) = (BTreeMap::new(), Vec::new());
     for (path, file) in read {
         // As it would be read back from git.
         let rendered = file.render()?;
         match edited::read(&path, rendered.as_bytes()) {
-            Ok(content) => contents.push((path, content)),
+            // Of one that stands there twice the last counts.
+            Ok(content) => drop(contents.insert(path, content)),
             Err(reason) => wrong.push(format!("{path}: {reason}")),
         }
     }
     import.problems(&wrong)?;
-    let written = files::write(import, contents)?;
+    let written = files::write(import, contents.into_iter().collect())?;
     Ok(Report { other, ..written })
 }
 
@@ -78,13 +82,17 @@ fn read(bytes: &[u8]) -> Result<(Vec<(String, MemoryFile)>, u64), String> {
 }
 
 impl Fact {
-    /// `facts/whose/month/words-id.md`
+    /// `facts/whose/month/mem0-id.md`
     fn path(&self) -> String {
         let whose = self.user_id.as_deref().or(self.agent_id.as_deref()).unwrap_or("mem0");
         let month = self.created_at.map(|at| at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string());
-        let id: String = self.id.chars().filter(char::is_ascii_alphanumeric).take(ID_CHARS).collect();
-        let words = slug(&self.memory, "memory");
-        format!("facts/{}/{}/{words}-{id}.md", slug(whose, "mem0"), month.unwrap_or_else(|| "undated".into()))
+        let month = month.unwrap_or_else(|| "undated".into());
+        let mut id = slug(&self.id, "");
+        if id != self.id {
+            id = data_encoding::HEXLOWER.encode(&fingerprint(&[self.id.as_bytes()]));
+            id.truncate(MARK_CHARS);
+        }
+        format!("facts/{}/{month}/mem0-{id}.md", slug(whose, "mem0"))
     }
 
     fn file(&self) -> MemoryFile {
@@ -127,7 +135,7 @@ mod tests {
         assert_eq!(plain.0, results.0);
         assert_eq!((plain.1, results.1), (0, 1));
         let (path, file) = &plain.0[0];
-        assert_eq!(path, "facts/ann-b/2026-02/keeps-three-hives-8f3a2b1c0000.md");
+        assert_eq!(path, "facts/ann-b/2026-02/mem0-8f3a2b1c-0000-4000-8000-000000000001.md");
         assert_eq!(
             (file.body.as_str(), file.front.tags.as_slice()),
             ("# Keeps three hives\n", &["hobbies-pets".to_owned()][..])
