@@ -1,5 +1,7 @@
 //! Which memories a query may find, as a bitmap that every arm looks into.
 
+use std::ops::Range;
+
 use crate::hash::{Kind, hash};
 use crate::index::Table;
 use crate::index::entry::UNKNOWN;
@@ -100,6 +102,12 @@ impl Bitmap {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
+    /// Whether any bit of a range is set that is not empty and crosses no multiple of 64.
+    pub(crate) fn any(&self, range: Range<usize>) -> bool {
+        let bits = u64::MAX >> (64 - range.len()) << (range.start % 64);
+        self.words.get(range.start / 64).is_some_and(|word| word & bits != 0)
+    }
+
     /// How many bits are set.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
@@ -163,8 +171,7 @@ pub(crate) fn allowed(table: &Table, filter: &Filter, now: Millis) -> Option<Bit
 /// The documents that hold any of these facets.
 fn holding(table: &Table, facets: &[u64]) -> Bitmap {
     let mut bitmap = Bitmap::default();
-    let postings = facets.iter().flat_map(|facet| table.postings(*facet));
-    postings.for_each(|(_, postings)| postings.documents.iter().for_each(|document| bitmap.insert(*document)));
+    facets.iter().flat_map(|facet| table.holding(*facet)).for_each(|document| bitmap.insert(document));
     bitmap
 }
 

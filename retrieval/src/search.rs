@@ -169,20 +169,24 @@ impl Snapshot {
         };
         let soft = SoftMatch::new(&self.table, self.tokens, query.text);
         let mut signals = Signals::new(evidence, soft, &candidates);
-        let mut features = Vec::with_capacity(candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX);
-        let mut candidate = |number: u32| {
-            let document = self.table.document(number)?;
-            features.push(signals.of(number, document));
-            let (at, score) = (features.len() - 1, probability(features.last()?));
-            let updated = document.time(TimeField::Updated);
-            Some(Candidate { number, score, updated, path: document.path(), features: at })
+        let most = candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX;
+        let mut features = Vec::with_capacity(most);
+        let mut rank = |signals: &Signals<'_>, documents: &[u32], ranked: &mut Vec<Candidate>| {
+            for number in documents.iter().copied() {
+                let Some(document) = self.table.document(number) else { continue };
+                let of_it = signals.of(number, document);
+                let (score, updated) = (probability(&of_it), document.time(TimeField::Updated));
+                ranked.push(Candidate { number, score, updated, path: document.path(), features: features.len() });
+                features.push(of_it);
+            }
+            ranked.sort_unstable_by(Candidate::order);
         };
-        let mut ranked: Vec<Candidate> = candidates.iter().filter_map(|document| candidate(*document)).collect();
-        ranked.sort_unstable_by(Candidate::order);
+        let mut ranked = Vec::with_capacity(most);
+        rank(&signals, &candidates, &mut ranked);
         let pulled = self.expand(&ranked, allowed.as_ref());
-        let new = pulled.keys().filter(|document| seen.insert(**document));
-        ranked.extend(new.filter_map(|document| candidate(*document)));
-        ranked.sort_unstable_by(Candidate::order);
+        let new: Vec<u32> = pulled.keys().copied().filter(|document| seen.insert(*document)).collect();
+        signals.look_at(&new);
+        rank(&signals, &new, &mut ranked);
 
         let best = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
         let hits = best.map(|candidate| {

@@ -25,7 +25,7 @@ const BLOCK_ROWS: usize = 1024;
 /// So many rows are compared without a look at their sketches.
 const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
-const RESCORED_MIN: usize = 2048;
+const RESCORED_MIN: usize = 3072;
 const RESCORED_SHARE: usize = 128;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
@@ -68,10 +68,18 @@ impl Row {
 #[derive(Clone, Default)]
 struct Block {
     values: Vec<i8>,
-    scales: Vec<f32>,
-    sketches: Vec<u64>,
-    /// The document of each row, ascending.
-    owners: Vec<u32>,
+    /// Of each row, in the order of their documents.
+    marks: Vec<Mark>,
+    /// The first word of every row's sketch, the second, and so on.
+    sketches: Vec<Vec<u64>>,
+}
+
+/// What belongs to a row beside its values.
+#[derive(Clone, Copy)]
+struct Mark {
+    scale: f32,
+    /// The row's document.
+    owner: u32,
 }
 
 /// Which rows a query is compared with.
@@ -158,13 +166,16 @@ impl CueTable {
         cosines.reduce(f32::max)
     }
 
+    fn mark(&self, row: usize) -> Option<&Mark> {
+        self.blocks.get(row / BLOCK_ROWS)?.marks.get(row % BLOCK_ROWS)
+    }
+
     /// Has the processor fetch a row that will be asked for soon.
     pub(crate) fn prefetch(&self, row: usize) {
         if let Some(block) = self.blocks.get(row / BLOCK_ROWS) {
             let from = row % BLOCK_ROWS * self.width;
             prefetch(block.values.get(from..from + self.width).unwrap_or_default());
-            prefetch_at(&block.scales, row % BLOCK_ROWS);
-            prefetch_at(&block.owners, row % BLOCK_ROWS);
+            prefetch_at(&block.marks, row % BLOCK_ROWS);
         }
     }
 
@@ -176,23 +187,42 @@ impl CueTable {
         look: &Look<'_>,
         limit: usize,
         least: f32,
-        order: impl Fn(u32) -> u64,
+        order: impl Fn(u32) -> u64 + Sync,
     ) -> Vec<(u32, f32)> {
-        let allowed = look.allowed;
         let rows = match &look.at {
-            At::Rows(rows) => Some(Cow::Borrowed(rows)),
-            At::All => None,
-            At::Nearest if look.live_rows <= EXACT_ROWS => None,
-            At::Nearest => Some(Cow::Owned(self.near(query, look))),
+            At::Rows(rows) => Cow::Borrowed(rows.as_slice()),
+            At::Nearest if look.live_rows > EXACT_ROWS => Cow::Owned(self.near(query, look)),
+            At::All | At::Nearest => Cow::Owned((0..self.rows).collect()),
         };
-        let mut best = Best::new(limit, order);
-        best.floor = least;
+        let compare = |rows: &[usize]| {
+            let mut best = Best::new(limit, &order);
+            best.floor = least;
+            self.compare(query, rows, look.allowed, &mut best);
+            best.finish()
+        };
+        if !look.several_threads {
+            return compare(&rows);
+        }
+        // No document's rows may be parted.
+        let owner = |row: usize| self.mark(row).map(|mark| mark.owner);
+        let half = rows.len() / 2;
+        let middle = rows.get(half).and_then(|row| owner(*row));
+        let (first, second) = rows.split_at(rows.partition_point(|row| owner(*row) < middle));
+        let (first, second) = rayon::join(|| compare(first), || compare(second));
+        let mut best = Best::new(limit, &order);
+        first.into_iter().chain(second).for_each(|(document, cosine)| best.push(document, cosine));
+        best.finish()
+    }
+
+    /// Compares some rows in full, ascending, and keeps the best of each document whose cosine exceeds the floor.
+    fn compare<F: Fn(u32) -> u64>(&self, query: &Row, rows: &[usize], allowed: Option<&Bitmap>, best: &mut Best<F>) {
         let mut memory: Option<(u32, f32)> = None;
-        let mut take = |at: usize, row: usize| {
-            let block = &self.blocks[at];
-            let owner = block.owners[row];
+        for (n, row) in rows.iter().enumerate() {
+            rows.get(n + AHEAD).into_iter().for_each(|row| self.prefetch(*row));
+            let (block, row) = (&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
+            let owner = block.marks[row].owner;
             if allowed.is_some_and(|allowed| !allowed.contains(owner)) {
-                return;
+                continue;
             }
             let cosine = block.cosine(row, query, self.width);
             memory = match memory {
@@ -203,20 +233,10 @@ impl CueTable {
                     Some((owner, cosine))
                 }
             };
-        };
-        match rows {
-            Some(rows) => rows.iter().enumerate().for_each(|(n, row)| {
-                rows.get(n + AHEAD).into_iter().for_each(|row| self.prefetch(*row));
-                take(row / BLOCK_ROWS, row % BLOCK_ROWS);
-            }),
-            None => self.blocks.iter().enumerate().for_each(|(at, block)| {
-                (0..block.owners.len()).for_each(|row| take(at, row));
-            }),
         }
         if let Some((document, cosine)) = memory.filter(|(_, held)| *held > best.floor) {
             best.push(document, cosine);
         }
-        best.finish()
     }
 
     /// The rows whose sketches are nearest to the query's, ascending.
@@ -228,9 +248,8 @@ impl CueTable {
             let mut kept = Vec::new();
             let mut found = Vec::with_capacity(BLOCK_ROWS);
             for (block, at) in blocks.iter().zip(part * BLOCKS_AT_ONCE..) {
-                found.clear();
                 differences(&block.sketches, &wanted, &mut found);
-                let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.owners[row]));
+                let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.marks[row].owner));
                 nearest.take(at * BLOCK_ROWS, &found, allowed, &mut kept);
             }
             kept
@@ -249,9 +268,8 @@ impl Block {
     fn with_capacity(rows: usize, width: usize) -> Self {
         Self {
             values: Vec::with_capacity(rows * width),
-            scales: Vec::with_capacity(rows),
-            sketches: Vec::with_capacity(rows * width.div_ceil(64)),
-            owners: Vec::with_capacity(rows),
+            marks: Vec::with_capacity(rows),
+            sketches: vec![Vec::with_capacity(rows); width.div_ceil(64)],
         }
     }
 
@@ -259,14 +277,14 @@ impl Block {
         let (values, scale) = row.split_at(width);
         let from = self.values.len();
         self.values.extend(values.iter().map(|byte| i8::from_le_bytes([*byte])));
-        self.scales.push(scale.try_into().map_or(0.0, f32::from_le_bytes));
-        self.sketches.extend(sketch::signs(&self.values[from..]));
-        self.owners.push(owner);
+        self.marks.push(Mark { scale: scale.try_into().map_or(0.0, f32::from_le_bytes), owner });
+        let signs = sketch::signs(&self.values[from..]);
+        self.sketches.iter_mut().zip(signs).for_each(|(column, word)| column.push(word));
     }
 
     fn cosine(&self, row: usize, query: &Row, width: usize) -> f32 {
         let values = &self.values[row * width..(row + 1) * width];
-        dot(values, &query.values) * self.scales[row] * query.scale
+        dot(values, &query.values) * self.marks[row].scale * query.scale
     }
 }
 

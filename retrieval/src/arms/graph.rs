@@ -68,14 +68,15 @@ impl Graph {
         self.edges.get(slot as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The first neighbour that was said right before.
-    pub(crate) fn previous(&self, slot: u32) -> Option<u32> {
-        Some(self.beside.get(slot as usize)?.previous?.get() - 1)
+    /// The slots of the first neighbours that were said right before and right after.
+    pub(crate) fn beside(&self, slot: u32) -> [Option<u32>; 2] {
+        let Beside { previous, next } = self.beside.get(slot as usize).copied().unwrap_or_default();
+        [previous, next].map(|beside| Some(beside?.get() - 1))
     }
 
-    /// The first neighbour that was said right after.
-    pub(crate) fn next(&self, slot: u32) -> Option<u32> {
-        Some(self.beside.get(slot as usize)?.next?.get() - 1)
+    /// Has the processor fetch what is asked for with [`Graph::beside`].
+    pub(crate) fn prefetch_beside(&self, slot: u32) {
+        self.beside.prefetch(slot as usize);
     }
 
     /// Adds a relation of one memory, seen from both ends.
@@ -128,13 +129,13 @@ mod tests {
         graph.link(end(2000), end(1), EdgeKind::Previous);
         graph.link(end(1), end(2000), EdgeKind::Other);
         graph.link(end(5), end(5), EdgeKind::Other);
-        assert_eq!(graph.next(1), Some(2000));
+        assert_eq!(graph.beside(1), [None, Some(2000)]);
         assert_eq!(graph.edges(2000).len(), 2);
         assert!(graph.edges(5).is_empty());
         let before = graph.clone();
         graph.unlink(1);
-        assert_eq!(graph.previous(2000), Some(1), "what the neighbour says stays");
-        assert_eq!((graph.edges(1).len(), graph.next(1)), (1, Some(2000)));
+        assert_eq!(graph.beside(2000), [Some(1), None], "what the neighbour says stays");
+        assert_eq!((graph.edges(1).len(), graph.beside(1)), (1, [None, Some(2000)]));
         graph.unlink(2000);
         assert!(graph.edges(1).is_empty() && graph.edges(2000).is_empty());
         assert_eq!(before.edges(1).len(), 2, "a snapshot never changes");

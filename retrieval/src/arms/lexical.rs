@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 use crate::filter::Bitmap;
 use crate::hash::{Kind, hash};
-use crate::index::Table;
+use crate::index::{Layer, Postings, Table};
 use crate::kernels::prefetch_at;
 use crate::text;
 use crate::vocabulary::Synonyms;
@@ -21,6 +21,10 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// A query is asked by its rarest terms, at most so many: one bit each in a mask.
 const TERMS_MAX: usize = 32;
+/// Postings that are scored together.
+const TOGETHER: usize = 32;
+/// Documents that are looked through together; 64 is a multiple of it.
+const LOOKED_AT: usize = 16;
 
 /// What the lexical arm knows after it has run.
 #[derive(Default)]
@@ -58,6 +62,14 @@ impl Drop for LexicalScores {
     }
 }
 
+/// A term that some memory holds.
+struct Term<'a> {
+    hash: u64,
+    weight: f32,
+    /// One for each layer.
+    postings: Vec<Postings<'a>>,
+}
+
 /// A part of the query: any one of its ways of writing counts as the whole.
 struct Part {
     ways: Vec<Vec<u64>>,
@@ -70,9 +82,9 @@ impl LexicalScores {
         let (mut known_weight, mut unknown_weight, mut ceiling) = (0.0, 0.0, 0.0);
         let memories = table.live() as f32;
         for part in parts(query, synonyms) {
-            let ways: Vec<Vec<(u64, f32)>> = part.ways.iter().map(|way| weighed(table, way)).collect();
+            let ways: Vec<Vec<Term<'_>>> = part.ways.iter().map(|way| known_terms(table, way)).collect();
             // Any one way counts as the whole, so the part weighs what its best way does.
-            let weight = ways.iter().map(|way| way.iter().map(|(_, weight)| weight).sum::<f32>()).fold(0.0, f32::max);
+            let weight = ways.iter().map(|way| way.iter().map(|term| term.weight).sum::<f32>()).fold(0.0, f32::max);
             if weight > 0.0 {
                 known_weight += weight;
                 ceiling += weight * (K1 + 1.0);
@@ -86,13 +98,19 @@ impl LexicalScores {
         known.truncate(TERMS_MAX);
 
         let mut tallies = SPARE.take();
-        tallies.clear();
         tallies.resize(table.len(), Tally::default());
         let mean = table.mean_length();
-        for (bit, (_, ways)) in known.iter().enumerate() {
-            match ways.as_slice() {
-                [way] if way.len() == 1 => add_term(table, way[0], mean, &mut tallies, 1 << bit),
-                ways => add_best_way(table, ways, mean, &mut tallies, 1 << bit),
+        // A layer at a time, whose scores and lengths stay in the cache meanwhile.
+        for (at, layer) in table.layers().iter().enumerate() {
+            let range = layer.range();
+            let scored = Scored { at, layer, mean };
+            let Some(tallies) = tallies.get_mut(range.start as usize..range.end as usize) else { continue };
+            tallies.fill(Tally::default());
+            for (bit, (_, ways)) in known.iter().enumerate() {
+                match ways.as_slice() {
+                    [way] if way.len() == 1 => scored.add_term(&way[0], tallies, 1 << bit),
+                    ways => scored.add_best_way(ways, tallies, 1 << bit),
+                }
             }
         }
         let all = known_weight + unknown_weight;
@@ -139,9 +157,20 @@ impl LexicalScores {
     /// The best documents that the filter lets through, best first; `order` settles ties.
     pub(crate) fn best(&self, allowed: Option<&Bitmap>, limit: usize, order: impl Fn(u32) -> u64) -> Vec<(u32, f32)> {
         let mut best = Best::new(limit, order);
-        for (document, tally) in self.tallies.iter().enumerate() {
-            if tally.score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document as u32)) {
-                best.push(document as u32, tally.score);
+        for (at, tallies) in self.tallies.chunks(LOOKED_AT).enumerate() {
+            let first = at * LOOKED_AT;
+            // Most hold nothing that is allowed or among the best; a sum instead of an early end compares several at a
+            // time.
+            let floor = best.floor;
+            if allowed.is_some_and(|allowed| !allowed.any(first..first + LOOKED_AT))
+                || tallies.iter().map(|tally| u32::from(tally.score > floor)).sum::<u32>() == 0
+            {
+                continue;
+            }
+            for (document, tally) in (first as u32..).zip(tallies) {
+                if tally.score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document)) {
+                    best.push(document, tally.score);
+                }
             }
         }
         best.finish()
@@ -173,18 +202,19 @@ fn parts(query: &str, synonyms: &[Synonyms]) -> Vec<Part> {
     parts
 }
 
-/// The terms of a way that some memory holds, with their weights.
-fn weighed(table: &Table, way: &[u64]) -> Vec<(u64, f32)> {
+/// The terms of a way that some memory holds.
+fn known_terms<'a>(table: &'a Table, way: &[u64]) -> Vec<Term<'a>> {
     let memories = table.live() as f32;
-    let weight = |term: &u64| match table.frequency(*term) {
-        0 => None,
-        frequency => Some((*term, idf(memories, frequency as f32))),
+    let term = |hash: &u64| {
+        let postings: Vec<Postings<'_>> = table.layers().iter().map(|layer| layer.postings(*hash)).collect();
+        let frequency = table.frequency(*hash, &postings);
+        (frequency > 0).then(|| Term { hash: *hash, weight: idf(memories, frequency as f32), postings })
     };
-    way.iter().filter_map(weight).collect()
+    way.iter().filter_map(term).collect()
 }
 
-fn first_term(ways: &[Vec<(u64, f32)>]) -> Option<u64> {
-    ways.iter().flatten().map(|(term, _)| *term).next()
+fn first_term(ways: &[Vec<Term<'_>>]) -> Option<u64> {
+    ways.iter().flatten().map(|term| term.hash).next()
 }
 
 /// The inverse document frequency, never negative.
@@ -192,43 +222,61 @@ pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
     (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 
-fn add_term(table: &Table, (term, weight): (u64, f32), mean: f32, tallies: &mut [Tally], bit: u32) {
-    for_each_score(table, (term, weight), mean, |document, score| {
-        if let Some(tally) = tallies.get_mut(document as usize) {
-            tally.score += score;
-            tally.matched |= bit;
-        }
-    });
+/// A layer whose documents are scored.
+struct Scored<'a> {
+    /// Which layer it is.
+    at: usize,
+    layer: &'a Layer,
+    /// The mean length of a memory in terms.
+    mean: f32,
 }
 
-/// Adds the best of several ways of writing one part of the query.
-fn add_best_way(table: &Table, ways: &[Vec<(u64, f32)>], mean: f32, tallies: &mut [Tally], bit: u32) {
-    let mut best = vec![0f32; table.len()];
-    let mut one = vec![0f32; table.len()];
-    for way in ways {
-        one.fill(0.0);
-        for term in way {
-            for_each_score(table, *term, mean, |document, score| one[document as usize] += score);
-        }
-        best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
+impl Scored<'_> {
+    fn add_term(&self, term: &Term<'_>, tallies: &mut [Tally], bit: u32) {
+        self.for_each_score(term, |at, score| {
+            if let Some(tally) = tallies.get_mut(at) {
+                tally.score += score;
+                tally.matched |= bit;
+            }
+        });
     }
-    for (tally, best) in tallies.iter_mut().zip(best) {
-        if best > 0.0 {
-            tally.score += best;
-            tally.matched |= bit;
-        }
-    }
-}
 
-fn for_each_score(table: &Table, (term, weight): (u64, f32), mean: f32, mut take: impl FnMut(u32, f32)) {
-    // BM25's fraction with what all postings share taken out, so that one division is left.
-    let (most, fixed, by_length) = (weight * (K1 + 1.0), K1 * (1.0 - B), K1 * B / mean);
-    for (layer, postings) in table.postings(term) {
-        let (first, lengths) = (layer.first(), layer.lengths());
-        for (document, count) in postings.documents.iter().zip(postings.counts) {
-            let length = lengths[(document - first) as usize] as f32;
-            let count = f32::from(*count);
-            take(*document, most * count / (count + fixed + by_length * length));
+    /// Adds the best of several ways of writing one part of the query.
+    fn add_best_way(&self, ways: &[Vec<Term<'_>>], tallies: &mut [Tally], bit: u32) {
+        let mut best = vec![0f32; tallies.len()];
+        let mut one = vec![0f32; tallies.len()];
+        for way in ways {
+            one.fill(0.0);
+            for term in way {
+                self.for_each_score(term, |at, score| one[at] += score);
+            }
+            best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
+        }
+        for (tally, best) in tallies.iter_mut().zip(best) {
+            if best > 0.0 {
+                tally.score += best;
+                tally.matched |= bit;
+            }
+        }
+    }
+
+    /// Tells the place in the layer and the score of each document that holds a term.
+    fn for_each_score(&self, term: &Term<'_>, mut take: impl FnMut(usize, f32)) {
+        // BM25's fraction with what all postings share taken out, so that one division is left.
+        let (most, fixed, by_length) = (term.weight * (K1 + 1.0), K1 * (1.0 - B), K1 * B / self.mean);
+        let (first, lengths) = (self.layer.first(), self.layer.lengths());
+        let Some(postings) = term.postings.get(self.at) else { return };
+        let mut scores = [0f32; TOGETHER];
+        for (documents, counts) in postings.documents.chunks(TOGETHER).zip(postings.counts.chunks(TOGETHER)) {
+            // The lengths first, so that the divisions are done several at a time.
+            for (score, document) in scores.iter_mut().zip(documents) {
+                *score = lengths[(document - first) as usize] as f32;
+            }
+            for (score, count) in scores.iter_mut().zip(counts) {
+                let count = f32::from(*count);
+                *score = most * count / (count + fixed + by_length * *score);
+            }
+            documents.iter().zip(&scores).for_each(|(document, score)| take((document - first) as usize, *score));
         }
     }
 }

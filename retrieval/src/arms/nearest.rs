@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Differences that are looked at together: most such groups hold nothing near.
+/// Differences that are looked at together, a bit each: most such groups hold nothing near.
 const GROUP: usize = 32;
 
 /// A row and in how many bits its sketch differs.
@@ -49,14 +49,20 @@ impl Nearest {
     ) {
         let bound = self.bound.load(Ordering::Relaxed) as u16;
         let before = kept.len();
-        for (group, differences) in differences.chunks(GROUP).enumerate() {
+        let (groups, rest) = differences.as_chunks();
+        let mut last = [u16::MAX; GROUP];
+        last[..rest.len()].copy_from_slice(rest);
+        for (group, differences) in groups.iter().chain([&last]).enumerate() {
             if all_beyond(differences, bound) {
                 continue;
             }
-            for (at, difference) in differences.iter().enumerate() {
+            let mut near = which_within(differences, bound);
+            while near != 0 {
+                let at = near.trailing_zeros() as usize;
+                near &= near - 1;
                 let row = group * GROUP + at;
-                if *difference <= bound && allowed(row) {
-                    kept.push(((first + row) as u32, *difference));
+                if allowed(row) {
+                    kept.push(((first + row) as u32, differences[at]));
                 }
             }
         }
@@ -90,8 +96,13 @@ impl Nearest {
 }
 
 // A sum instead of an early end, so that the compiler compares many at a time.
-fn all_beyond(differences: &[u16], bound: u16) -> bool {
+fn all_beyond(differences: &[u16; GROUP], bound: u16) -> bool {
     differences.iter().map(|difference| u16::from(*difference <= bound)).sum::<u16>() == 0
+}
+
+/// A bit for each of a group's differences.
+fn which_within(differences: &[u16; GROUP], bound: u16) -> u32 {
+    differences.iter().zip(0..).map(|(difference, at)| u32::from(*difference <= bound) << at).sum()
 }
 
 #[cfg(test)]

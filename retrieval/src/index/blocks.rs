@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::kernels::prefetch_at;
+
 /// Elements of one block.
 const BLOCK: usize = 1024;
 
 /// An array whose clone costs one pointer for a thousand elements.
 #[derive(Clone)]
 pub(crate) struct Blocks<T> {
-    blocks: Vec<Arc<Vec<T>>>,
+    /// Full of defaults beyond the last element.
+    blocks: Vec<Arc<[T]>>,
     len: usize,
 }
 
@@ -18,27 +21,37 @@ impl<T> Default for Blocks<T> {
     }
 }
 
-impl<T: Clone> Blocks<T> {
+impl<T: Clone + Default> Blocks<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
-        self.blocks.get(index / BLOCK)?.get(index % BLOCK)
+        if index < self.len { self.blocks.get(index / BLOCK)?.get(index % BLOCK) } else { None }
+    }
+
+    /// Has the processor fetch an element that will be asked for soon.
+    pub(crate) fn prefetch(&self, index: usize) {
+        if let Some(block) = self.blocks.get(index / BLOCK) {
+            prefetch_at(block, index % BLOCK);
+        }
     }
 
     pub(crate) fn push(&mut self, value: T) {
         if self.len.is_multiple_of(BLOCK) {
-            self.blocks.push(Arc::new(Vec::with_capacity(BLOCK)));
+            self.blocks.push((0..BLOCK).map(|_| T::default()).collect());
         }
-        if let Some(block) = self.blocks.last_mut() {
-            Arc::make_mut(block).push(value);
-            self.len += 1;
+        self.len += 1;
+        if let Some(place) = self.get_mut(self.len - 1) {
+            *place = value;
         }
     }
 
     /// The element to be changed; its block is copied when a snapshot holds it.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        if index >= self.len {
+            return None;
+        }
         let block = self.blocks.get_mut(index / BLOCK)?;
         Arc::make_mut(block).get_mut(index % BLOCK)
     }

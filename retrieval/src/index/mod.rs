@@ -29,11 +29,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 pub(crate) use blocks::Blocks;
-pub(crate) use layer::Document;
+pub(crate) use layer::{Document, Layer, Postings};
 pub(crate) use table::Table;
 
 use self::entry::Entry;
-use self::layer::{Layer, PERSISTED_MIN};
+use self::layer::PERSISTED_MIN;
 use self::log::{AppendLog, Frame, LogFile};
 use self::state::State;
 use crate::arms::cue::{CueTable, Row};

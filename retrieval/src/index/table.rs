@@ -87,6 +87,16 @@ impl Table {
         self.slots.get(document as usize).copied()
     }
 
+    /// Has the processor fetch what is asked for with [`Table::slot_of`].
+    pub(crate) fn prefetch_slot_of(&self, document: u32) {
+        self.slots.prefetch(document as usize);
+    }
+
+    /// Has the processor fetch what is asked for with [`Table::current`].
+    pub(crate) fn prefetch_current(&self, slot: u32) {
+        self.current.prefetch(slot as usize);
+    }
+
     /// The current document of a slot, if its path holds a memory.
     pub(crate) fn current(&self, slot: u32) -> Option<u32> {
         self.current.get(slot as usize).copied().filter(|document| *document != NONE)
@@ -98,15 +108,14 @@ impl Table {
         all.filter(|(number, _)| self.alive.contains(*number))
     }
 
-    /// The postings of a term in every layer that has it.
-    pub(crate) fn postings(&self, term: u64) -> impl Iterator<Item = (&Layer, Postings<'_>)> {
-        let found = self.layers.iter().map(move |layer| (&**layer, layer.postings(term)));
-        found.filter(|(_, postings)| !postings.documents.is_empty())
+    /// The documents that hold a term or facet, current or not, ascending.
+    pub(crate) fn holding(&self, term: u64) -> impl Iterator<Item = u32> {
+        self.layers.iter().flat_map(move |layer| layer.postings(term).documents.iter().copied())
     }
 
-    /// How many memories hold a term.
-    pub(crate) fn frequency(&self, term: u64) -> u32 {
-        let all: usize = self.postings(term).map(|(_, postings)| postings.documents.len()).sum();
+    /// How many memories hold a term that has these postings.
+    pub(crate) fn frequency(&self, term: u64, postings: &[Postings<'_>]) -> u32 {
+        let all: usize = postings.iter().map(|postings| postings.documents.len()).sum();
         (all as u32).saturating_sub(self.dead.get(&term).copied().unwrap_or_default())
     }
 

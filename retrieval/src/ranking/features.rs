@@ -92,6 +92,8 @@ pub(crate) struct Signals<'a> {
     /// Where each document looked at so far stands in `seen`.
     places: HashMap<u32, usize, ahash::RandomState>,
     seen: Vec<Seen>,
+    /// The memories said right before and right after each document looked at so far.
+    beside: HashMap<u32, [Option<u32>; 2], ahash::RandomState>,
     sessions: HashMap<u64, Session, ahash::RandomState>,
     anybody_named: bool,
 }
@@ -132,6 +134,7 @@ impl<'a> Signals<'a> {
             deviation_cosine: 1.0,
             places: HashMap::default(),
             seen: Vec::new(),
+            beside: HashMap::default(),
             sessions: HashMap::default(),
             anybody_named: false,
             from,
@@ -141,15 +144,10 @@ impl<'a> Signals<'a> {
         let sample = signals.cosines(&table.sample().collect::<Vec<u32>>());
         (signals.mean_cosine, signals.deviation_cosine) =
             spread(&mut sample.into_iter().flatten().collect::<Vec<f32>>());
-        let beside = |document: &u32| [signals.previous(*document), signals.next(*document)];
-        let mut around: Vec<u32> =
-            candidates.iter().flat_map(beside).flatten().chain(candidates.iter().copied()).collect();
-        around.sort_unstable();
-        around.dedup();
-        signals.see_all(&around);
+        signals.look_at(candidates);
         for document in candidates {
             let Some(held) = table.document(*document) else { continue };
-            let seen = signals.see(*document);
+            let seen = signals.seen(*document);
             signals.best_soft = signals.best_soft.max(seen.soft);
             signals.anybody_named |= signals.names(held.speaker());
             if held.session() != 0 {
@@ -191,6 +189,31 @@ impl<'a> Signals<'a> {
         documents.iter().enumerate().map(cosine).collect()
     }
 
+    /// Looks at documents whose features will be asked for, and at what was said beside each, all at once: most of the
+    /// time goes into waiting for memory.
+    pub(crate) fn look_at(&mut self, documents: &[u32]) {
+        let (table, graph) = (self.from.table, self.from.graph);
+        documents.iter().for_each(|document| table.prefetch_slot_of(*document));
+        let slots: Vec<Option<u32>> = documents.iter().map(|document| table.slot_of(*document)).collect();
+        slots.iter().flatten().for_each(|slot| graph.prefetch_beside(*slot));
+        let slot_beside = |slot: &Option<u32>| slot.map_or([None; 2], |slot| graph.beside(slot));
+        let beside: Vec<[Option<u32>; 2]> = slots.iter().map(slot_beside).collect();
+        beside.iter().flatten().flatten().for_each(|slot| table.prefetch_current(*slot));
+        let current = |slot: Option<u32>| table.current(slot?);
+        self.beside.extend(documents.iter().copied().zip(beside.into_iter().map(|slots| slots.map(current))));
+
+        let beside = documents.iter().filter_map(|document| self.beside.get(document)).flatten().flatten();
+        let mut around: Vec<u32> = beside.chain(documents).copied().collect();
+        around.sort_unstable();
+        around.dedup();
+        around.retain(|document| !self.places.contains_key(document));
+        self.see_all(&around);
+        for held in documents.iter().filter_map(|document| table.document(*document)) {
+            prefetch(held.speaker());
+            prefetch(held.entities());
+        }
+    }
+
     /// Works out what the arms say about documents.
     fn see_all(&mut self, documents: &[u32]) {
         let (table, lexical) = (self.from.table, self.from.lexical);
@@ -216,30 +239,17 @@ impl<'a> Signals<'a> {
         }
     }
 
-    /// What the arms say about a document.
-    fn see(&mut self, document: u32) -> Seen {
-        if !self.places.contains_key(&document) {
-            self.see_all(&[document]);
-        }
+    /// What the arms say about a document that was looked at.
+    fn seen(&self, document: u32) -> Seen {
         self.places.get(&document).map_or_else(Seen::default, |place| self.seen[*place])
     }
 
-    /// The memory said right before another.
-    fn previous(&self, document: u32) -> Option<u32> {
-        self.from.table.current(self.from.graph.previous(self.from.table.slot_of(document)?)?)
-    }
-
-    /// The memory said right after another.
-    fn next(&self, document: u32) -> Option<u32> {
-        self.from.table.current(self.from.graph.next(self.from.table.slot_of(document)?)?)
-    }
-
-    /// The features of one memory.
-    pub(crate) fn of(&mut self, document: u32, held: Document<'_>) -> Features {
+    /// The features of a memory that was looked at.
+    pub(crate) fn of(&self, document: u32, held: Document<'_>) -> Features {
         let lexical = self.from.lexical;
-        let own = self.see(document);
-        let previous = self.previous(document).map_or_else(Seen::default, |previous| self.see(previous));
-        let next = self.next(document).map_or_else(Seen::default, |next| self.see(next));
+        let own = self.seen(document);
+        let beside = self.beside.get(&document).copied().unwrap_or_default();
+        let [previous, next] = beside.map(|beside| beside.map_or_else(Seen::default, |beside| self.seen(beside)));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
         let with_previous = own.matched | previous.matched;
         let session = self.sessions.get(&held.session());
