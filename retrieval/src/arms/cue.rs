@@ -269,7 +269,7 @@ impl Block {
         Self {
             values: Vec::with_capacity(rows * width),
             marks: Vec::with_capacity(rows),
-            sketches: vec![Vec::with_capacity(rows); width.div_ceil(64)],
+            sketches: (0..width.div_ceil(64)).map(|_| Vec::with_capacity(rows)).collect(),
         }
     }
 
