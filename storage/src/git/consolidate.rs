@@ -4,6 +4,8 @@
 //! of it and of the classes below become one. An object is copied a few times in its life, as in a log-structured
 //! merge tree. Packs that hold deltas (pushed by another git) are left alone, since a delta's base may be elsewhere.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,8 +21,10 @@ const PACKS_PER_CLASS_MAX: usize = 16;
 const CLASS_BYTES: u64 = 32 << 10;
 /// A replaced pack is kept for a minute.
 const REPLACED_KEPT_SECONDS: u64 = 60;
-/// At most so many replaced packs are kept, however young: under heavy writing they must not pile up.
+/// At most so many are kept for that long: under heavy writing they must not pile up.
 const REPLACED_PACKS_MAX: usize = 128;
+/// All are kept for so long: what has listed them a moment ago opens them next.
+const REPLACED_KEPT_SECONDS_MIN: u64 = 5;
 /// Packs above this size are final.
 const PACK_BYTES_MAX: u64 = 256 << 20;
 
@@ -35,11 +39,10 @@ struct Pack {
 /// `cuebase-replaced` names it.
 pub(super) fn consolidate(repository: &Path, folder: &Path) -> Result<usize> {
     let mut replaced = Replaced::read(repository)?;
-    replaced.remove(folder, REPLACED_KEPT_SECONDS, REPLACED_PACKS_MAX)?;
+    replaced.remove(folder)?;
     let mut packs = list(folder)?;
-    packs.retain(|pack| {
-        !replaced.packs.iter().any(|(name, _)| pack.path.file_stem().is_some_and(|stem| stem == name.as_str()))
-    });
+    let gone: HashSet<&OsStr> = replaced.packs.iter().map(|(name, _)| OsStr::new(name)).collect();
+    packs.retain(|pack| pack.path.file_stem().is_none_or(|stem| !gone.contains(stem)));
     let classes = packs.iter().map(|pack| pack.class).max().map_or(0, |class| class + 1);
     let full = (0..classes)
         .rev()
@@ -92,13 +95,14 @@ impl Replaced {
         self.write()
     }
 
-    /// Removes the packs that were replaced so long ago, and the oldest ones beyond a number.
-    fn remove(&mut self, folder: &Path, older_than_seconds: u64, kept_max: usize) -> Result<()> {
-        let surplus = self.packs.len().saturating_sub(kept_max);
+    /// Removes the packs that were replaced long enough ago, earlier where there are many.
+    fn remove(&mut self, folder: &Path) -> Result<()> {
+        let surplus = self.packs.len().saturating_sub(REPLACED_PACKS_MAX);
         let (now, count) = (now_seconds(), self.packs.len());
         let mut kept = Vec::new();
         for (place, (name, at)) in self.packs.drain(..).enumerate() {
-            if place >= surplus && now.saturating_sub(at) < older_than_seconds {
+            let kept_for = if place < surplus { REPLACED_KEPT_SECONDS_MIN } else { REPLACED_KEPT_SECONDS };
+            if now.saturating_sub(at) < kept_for {
                 kept.push((name, at));
                 continue;
             }
