@@ -126,11 +126,12 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--ridge", type=float, default=100.0)
     parser.add_argument("--unanswered", type=float, default=0.2, help="what a question without an answer weighs")
+    parser.add_argument("--whole", type=float, default=2.0, help="what a whole conversation weighs against parts of it")
     parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
     a = parser.parse_args()
     names, samples, sessions, questions, words, found, x, y = read(a.features)
     print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
-    weight = np.where([f == "-" for f in found], a.unanswered, 1.0)
+    weight = np.where([f == "-" for f in found], a.unanswered, 1.0) * np.where(sessions > 4, a.whole, 1.0)
     sizes = {"one session": sessions == 1, "up to four": (sessions > 1) & (sessions <= 4), "whole": sessions > 4}
 
     def report(label, scores):

@@ -26,6 +26,18 @@ pub(crate) struct SoftMatch<'a> {
     cosines: Vec<[f32; LANES]>,
 }
 
+/// The best cosine to each of a query's pieces, of one memory or of several; zeros beyond the last piece.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Nearest([[f32; LANES]; TOKENS_MAX / LANES]);
+
+impl Nearest {
+    /// Takes in what another memory holds.
+    pub(crate) fn join(&mut self, other: &Self) {
+        let pairs = self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened());
+        pairs.for_each(|(best, cosine)| *best = best.max(*cosine));
+    }
+}
+
 impl<'a> SoftMatch<'a> {
     pub(crate) fn new(table: &Table, vectors: &'a dyn TokenVectors, query: &str) -> Self {
         let mut tokens = vectors.tokens(query);
@@ -42,9 +54,9 @@ impl<'a> SoftMatch<'a> {
         Self { vectors, query, met: vec![UNMET; vectors.vocabulary()], cosines: Vec::new() }
     }
 
-    /// The weighted mean of the best cosines of a document's pieces, and that of their squares, from 0 to 1.
-    pub(crate) fn of(&mut self, document: Document<'_>) -> (f32, f32) {
-        let mut best = [[0f32; LANES]; TOKENS_MAX / LANES];
+    /// The best cosine of a document's pieces to each of the query's.
+    pub(crate) fn of(&mut self, document: Document<'_>) -> Nearest {
+        let mut best = Nearest::default();
         let lanes = self.query.len().div_ceil(LANES);
         for token in document.tokens() {
             let row = match self.met.get(usize::from(*token)) {
@@ -52,12 +64,17 @@ impl<'a> SoftMatch<'a> {
                 Some(row) => usize::from(*row),
                 None => continue,
             };
-            for (best, cosines) in best.iter_mut().zip(&self.cosines[row * lanes..(row + 1) * lanes]) {
+            for (best, cosines) in best.0.iter_mut().zip(&self.cosines[row * lanes..(row + 1) * lanes]) {
                 best.iter_mut().zip(cosines).for_each(|(best, cosine)| *best = best.max(*cosine));
             }
         }
+        best
+    }
+
+    /// The weighted mean of best cosines, and that of their squares, from 0 to 1.
+    pub(crate) fn mean(&self, best: &Nearest) -> (f32, f32) {
         let (mut mean, mut squares) = (0.0, 0.0);
-        for ((_, weight), cosine) in self.query.iter().zip(best.as_flattened()) {
+        for ((_, weight), cosine) in self.query.iter().zip(best.0.as_flattened()) {
             mean += weight * cosine;
             squares += weight * cosine * cosine;
         }

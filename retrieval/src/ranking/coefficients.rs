@@ -1,75 +1,81 @@
 /// The intercept of the fit.
-const INTERCEPT: f32 = -9.722;
+const INTERCEPT: f32 = -8.488;
 /// One coefficient a feature, in the order of their names.
-const COEFFICIENTS: [f32; 35] = [
+const COEFFICIENTS: [f32; 38] = [
     // bm25_of_ceiling
-    -1.9366,
+    -1.5620,
     // bm25_of_best
-    0.1152,
+    0.1451,
     // cosine
-    1.9489,
-    // cosine_of_best
-    0.5842,
+    1.5539,
     // cosine_standardised
-    0.5651,
+    0.8983,
     // agreement
-    0.0821,
+    0.3372,
     // previous_bm25
-    0.7080,
+    0.6508,
     // previous_cosine
-    1.5312,
+    1.2782,
     // next_bm25
-    -0.1293,
+    0.0245,
     // next_cosine
-    0.8236,
-    // session_bm25
-    0.0952,
+    0.9188,
     // session_cosine
-    0.3738,
+    0.3328,
     // speaker_named
-    1.0882,
+    1.1969,
     // other_speaker_named
-    -1.3488,
+    -1.3921,
     // entity_named
-    0.0554,
+    0.0745,
     // length
-    2.2354,
+    2.4993,
     // asks
-    -0.2438,
+    -0.2204,
     // previous_asks
-    0.2669,
+    0.4489,
     // query_terms
-    -0.0308,
+    -0.5457,
     // lexical_rank
-    1.4847,
+    1.5276,
     // cue_rank
-    0.6692,
+    0.5626,
     // coverage
-    -0.3005,
+    -0.1836,
     // coverage_with_previous
-    0.6547,
+    0.5321,
     // coverage_with_neighbours
-    0.9284,
+    0.1240,
     // coverage_of_session
-    0.9645,
+    0.5211,
     // rarest_term
-    0.2559,
+    0.2839,
     // soft_match
-    3.2488,
+    2.4485,
     // soft_match_squared
-    -0.1555,
+    -1.4746,
     // soft_match_of_best
-    0.9739,
+    1.2641,
     // previous_soft_match
-    -1.1011,
+    -0.6855,
     // next_soft_match
-    -0.0909,
+    -0.6089,
+    // soft_match_with_neighbours
+    3.5128,
+    // soft_match_of_session
+    1.0982,
+    // previous_length
+    -1.5259,
+    // next_length
+    -0.7252,
+    // next_asks
+    -0.0998,
     // query_best_bm25_of_ceiling
-    -1.3613,
+    -1.1041,
     // query_best_cosine
-    -1.5185,
+    -2.3674,
     // query_best_soft_match
-    -0.3327,
+    -1.2818,
     // query_unknown
-    -0.4447,
+    0.0369,
 ];

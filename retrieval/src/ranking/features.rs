@@ -9,23 +9,21 @@ use std::ops::Range;
 use crate::arms::cue::{CueTable, Row};
 use crate::arms::graph::Graph;
 use crate::arms::lexical::LexicalScores;
-use crate::arms::soft::SoftMatch;
+use crate::arms::soft::{Nearest, SoftMatch};
 use crate::index::{Document, Table};
 use crate::kernels::{AHEAD, prefetch};
 
 /// The features' names, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 35] = [
+pub const FEATURE_NAMES: [&str; 38] = [
     "bm25_of_ceiling",
     "bm25_of_best",
     "cosine",
-    "cosine_of_best",
     "cosine_standardised",
     "agreement",
     "previous_bm25",
     "previous_cosine",
     "next_bm25",
     "next_cosine",
-    "session_bm25",
     "session_cosine",
     "speaker_named",
     "other_speaker_named",
@@ -46,6 +44,11 @@ pub const FEATURE_NAMES: [&str; 35] = [
     "soft_match_of_best",
     "previous_soft_match",
     "next_soft_match",
+    "soft_match_with_neighbours",
+    "soft_match_of_session",
+    "previous_length",
+    "next_length",
+    "next_asks",
     "query_best_bm25_of_ceiling",
     "query_best_cosine",
     "query_best_soft_match",
@@ -104,19 +107,22 @@ struct Seen {
     bm25_of_best: f32,
     cosine: f32,
     cosine_standardised: f32,
+    nearest: Nearest,
     soft: f32,
     soft_squared: f32,
     /// Which of the query's parts it holds.
     matched: u32,
+    /// The logarithm of its words, from 0 to about 1.
+    length: f32,
     asks: bool,
 }
 
 /// What the candidates of one conversation say about it.
 #[derive(Default)]
 struct Session {
-    bm25: MeanOfBest,
     cosine: MeanOfBest,
     matched: u32,
+    nearest: Nearest,
 }
 
 impl<'a> Signals<'a> {
@@ -152,9 +158,9 @@ impl<'a> Signals<'a> {
             signals.anybody_named |= signals.names(held.speaker());
             if held.session() != 0 {
                 let session = signals.sessions.entry(held.session()).or_default();
-                session.bm25.push(seen.bm25_of_best);
                 session.cosine.push(seen.cosine_standardised);
                 session.matched |= seen.matched;
+                session.nearest.join(&seen.nearest);
             }
         }
         signals
@@ -224,16 +230,19 @@ impl<'a> Signals<'a> {
             ahead.into_iter().for_each(|ahead| prefetch(ahead.tokens()));
             let Some(held) = table.document(*document) else { continue };
             let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
-            let (soft, soft_squared) = self.soft.of(held);
+            let nearest = self.soft.of(held);
+            let (soft, soft_squared) = self.soft.mean(&nearest);
             let bm25 = self.from.lexical.score(*document);
             self.places.insert(*document, self.seen.len());
             self.seen.push(Seen {
                 bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
                 cosine: cosine.unwrap_or(0.0),
                 cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
+                nearest,
                 soft,
                 soft_squared,
                 matched: self.from.lexical.matched(*document),
+                length: (1.0 + held.words() as f32).ln() / 5.0,
                 asks: held.asks(),
             });
         }
@@ -254,8 +263,12 @@ impl<'a> Signals<'a> {
         let with_previous = own.matched | previous.matched;
         let session = self.sessions.get(&held.session());
         let of_session = session.map_or(own.matched, |session| session.matched | own.matched);
-        let (session_bm25, session_cosine) =
-            session.map_or((0.0, 0.0), |session| (session.bm25.mean(), session.cosine.mean()));
+        let session_cosine = session.map_or(0.0, |session| session.cosine.mean());
+        let soft_with = |others: &[&Nearest]| {
+            let mut joined = own.nearest;
+            others.iter().for_each(|other| joined.join(other));
+            self.soft.mean(&joined).0
+        };
         let speaker_named = self.names(held.speaker());
         let entity_named = held.entities().iter().any(|word| self.from.names.contains(word));
         let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f32));
@@ -264,19 +277,17 @@ impl<'a> Signals<'a> {
             of_ceiling(lexical.score(document)),
             own.bm25_of_best,
             own.cosine,
-            cosine_of_best,
             own.cosine_standardised,
             own.bm25_of_best * cosine_of_best,
             previous.bm25_of_best,
             previous.cosine_standardised,
             next.bm25_of_best,
             next.cosine_standardised,
-            session_bm25,
             session_cosine,
             truth(speaker_named),
             truth(!speaker_named && self.anybody_named),
             truth(entity_named),
-            (1.0 + held.words() as f32).ln() / 5.0,
+            own.length,
             truth(own.asks),
             truth(previous.asks),
             (1.0 + lexical.parts() as f32).ln() / 3.0,
@@ -292,6 +303,11 @@ impl<'a> Signals<'a> {
             if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
             previous.soft,
             next.soft,
+            soft_with(&[&previous.nearest, &next.nearest]),
+            session.map_or(own.soft, |session| soft_with(&[&session.nearest])),
+            previous.length,
+            next.length,
+            truth(next.asks),
             of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,
