@@ -153,7 +153,7 @@ impl<'a> Signals<'a> {
         signals.look_at(candidates);
         for document in candidates {
             let Some(held) = table.document(*document) else { continue };
-            let seen = signals.seen(*document);
+            let Some(seen) = signals.seen(*document).copied() else { continue };
             signals.best_soft = signals.best_soft.max(seen.soft);
             signals.anybody_named |= signals.names(held.speaker());
             if held.session() != 0 {
@@ -249,16 +249,17 @@ impl<'a> Signals<'a> {
     }
 
     /// What the arms say about a document that was looked at.
-    fn seen(&self, document: u32) -> Seen {
-        self.places.get(&document).map_or_else(Seen::default, |place| self.seen[*place])
+    fn seen(&self, document: u32) -> Option<&Seen> {
+        self.seen.get(*self.places.get(&document)?)
     }
 
     /// The features of a memory that was looked at.
     pub(crate) fn of(&self, document: u32, held: Document<'_>) -> Features {
         let lexical = self.from.lexical;
-        let own = self.seen(document);
+        let nothing = Seen::default();
+        let seen = |document: Option<u32>| document.and_then(|document| self.seen(document)).unwrap_or(&nothing);
         let beside = self.beside.get(&document).copied().unwrap_or_default();
-        let [previous, next] = beside.map(|beside| beside.map_or_else(Seen::default, |beside| self.seen(beside)));
+        let (own, [previous, next]) = (seen(Some(document)), beside.map(seen));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
         let with_previous = own.matched | previous.matched;
         let session = self.sessions.get(&held.session());
