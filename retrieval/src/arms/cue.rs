@@ -90,7 +90,7 @@ pub(crate) struct Look<'a> {
     /// found must not depend on them.
     pub(crate) live_rows: usize,
     pub(crate) at: At,
-    /// Whether sketches are compared by several threads; what is found is the same.
+    /// Whether several threads compare; what is found is the same.
     pub(crate) several_threads: bool,
 }
 
@@ -338,7 +338,9 @@ mod tests {
             unit(&centres[n % 50].iter().map(|value| value + 1.2 * random()).collect::<Vec<_>>())
         };
         let rows: Vec<Vec<f32>> = (0..30_000).map(|n| near(n, &mut random)).collect();
-        let table = table(&rows, &(0..30_000).collect::<Vec<_>>());
+        // The first third has a cue a memory, the rest have seven.
+        let owners: Vec<u32> = (0..30_000u32).map(|row| row.min(10_000 + row / 7)).collect();
+        let table = table(&rows, &owners);
         let (mut found, mut wanted) = (0, 0);
         for n in 0..20 {
             let query = table.query(&near(n, &mut random)).expect("fits");
@@ -347,6 +349,7 @@ mod tests {
             let exact = search(look(At::All, false));
             let fast = search(look(At::Nearest, false));
             assert_eq!(search(look(At::Nearest, true)), fast, "threads change nothing");
+            assert_eq!(search(look(At::All, true)), exact, "threads change nothing");
             assert_eq!(search(look(At::Rows((0..30_000).collect()), false)), exact);
             wanted += exact.len();
             found += exact.iter().filter(|hit| fast.contains(hit)).count();
