@@ -24,7 +24,7 @@ const REPLACED_KEPT_SECONDS: u64 = 60;
 /// At most so many are kept for that long: under heavy writing they must not pile up.
 const REPLACED_PACKS_MAX: usize = 128;
 /// All are kept for so long: what has listed them a moment ago opens them next.
-const REPLACED_KEPT_SECONDS_MIN: u64 = 5;
+const REPLACED_KEPT_SECONDS_MIN: u64 = 2;
 /// Packs above this size are final.
 const PACK_BYTES_MAX: u64 = 256 << 20;
 
@@ -40,9 +40,7 @@ struct Pack {
 pub(super) fn consolidate(repository: &Path, folder: &Path) -> Result<usize> {
     let mut replaced = Replaced::read(repository)?;
     replaced.remove(folder)?;
-    let mut packs = list(folder)?;
-    let gone: HashSet<&OsStr> = replaced.packs.iter().map(|(name, _)| OsStr::new(name)).collect();
-    packs.retain(|pack| pack.path.file_stem().is_none_or(|stem| !gone.contains(stem)));
+    let packs = list(folder, &replaced)?;
     let classes = packs.iter().map(|pack| pack.class).max().map_or(0, |class| class + 1);
     let full = (0..classes)
         .rev()
@@ -134,13 +132,16 @@ fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
-fn list(folder: &Path) -> Result<Vec<Pack>> {
+/// The packs that were not replaced; of the others nothing is asked, for there may be hundreds.
+fn list(folder: &Path, replaced: &Replaced) -> Result<Vec<Pack>> {
+    let replaced: HashSet<&OsStr> = replaced.packs.iter().map(|(name, _)| OsStr::new(name)).collect();
     let mut packs = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
         let path = entry.path();
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(|name| name.starts_with("pack-") && name.ends_with(".pack"));
+        let ours = ours && path.file_stem().is_some_and(|stem| !replaced.contains(stem));
         if !ours || !path.with_extension("idx").exists() || path.with_extension("keep").exists() {
             continue;
         }
