@@ -213,6 +213,7 @@ mod tests {
         bitmap.remove(9999);
         assert_eq!((bitmap.iter().collect::<Vec<_>>(), bitmap.count()), (vec![3, 200], 2));
         assert!(bitmap.contains(200) && !bitmap.contains(64) && !bitmap.contains(9999));
+        assert!(bitmap.any(0..16) && bitmap.any(192..208) && !bitmap.any(4..64) && !bitmap.any(9984..10000));
         let mut other = Bitmap::default();
         other.insert(3);
         bitmap.intersect(&other);

@@ -116,6 +116,21 @@ fn many_commits_end_in_few_packs_and_lose_nothing() {
 }
 
 #[test]
+fn what_was_replaced_just_now_stays_however_much_there_is_of_it() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, _writer) = fresh(folder.path());
+    let file = repository.path().join("cuebase-replaced");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
+    // Ahead of the clock, so that it is just now however slow this machine is.
+    for (replaced_at, kept) in [(now + 3600, 200), (now - 10, 128), (now - 61, 0)] {
+        let lines = (0..200).map(|n| format!("pack-{n:040x} {replaced_at}\n"));
+        std::fs::write(&file, lines.collect::<String>()).expect("writes");
+        repository.consolidate().expect("consolidates");
+        assert_eq!(std::fs::read_to_string(&file).expect("is there").lines().count(), kept);
+    }
+}
+
+#[test]
 fn a_writer_opened_later_keeps_what_is_there() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());

@@ -192,33 +192,42 @@ impl CueTable {
         let rows = match &look.at {
             At::Rows(rows) => Cow::Borrowed(rows.as_slice()),
             At::Nearest if look.live_rows > EXACT_ROWS => Cow::Owned(self.near(query, look)),
-            At::All | At::Nearest => Cow::Owned((0..self.rows).collect()),
+            At::All | At::Nearest => {
+                return self.compare(query, 0..self.rows, look.allowed, Best::above(least, limit, order));
+            }
         };
         let compare = |rows: &[usize]| {
-            let mut best = Best::new(limit, &order);
-            best.floor = least;
-            self.compare(query, rows, look.allowed, &mut best);
-            best.finish()
+            // They lie far apart, so each is asked for ahead of its turn.
+            let ahead = (AHEAD..).map(|at| rows.get(at));
+            let rows = rows.iter().zip(ahead).map(|(row, ahead)| {
+                ahead.into_iter().for_each(|ahead| self.prefetch(*ahead));
+                *row
+            });
+            self.compare(query, rows, look.allowed, Best::above(least, limit, &order))
         };
         if !look.several_threads {
             return compare(&rows);
         }
         // No document's rows may be parted.
         let owner = |row: usize| self.mark(row).map(|mark| mark.owner);
-        let half = rows.len() / 2;
-        let middle = rows.get(half).and_then(|row| owner(*row));
+        let middle = rows.get(rows.len() / 2).and_then(|row| owner(*row));
         let (first, second) = rows.split_at(rows.partition_point(|row| owner(*row) < middle));
         let (first, second) = rayon::join(|| compare(first), || compare(second));
-        let mut best = Best::new(limit, &order);
+        let mut best = Best::above(least, limit, &order);
         first.into_iter().chain(second).for_each(|(document, cosine)| best.push(document, cosine));
         best.finish()
     }
 
-    /// Compares some rows in full, ascending, and keeps the best of each document whose cosine exceeds the floor.
-    fn compare<F: Fn(u32) -> u64>(&self, query: &Row, rows: &[usize], allowed: Option<&Bitmap>, best: &mut Best<F>) {
+    /// Compares some rows in full, ascending, and tells the best of each document that exceed the floor, best first.
+    fn compare<F: Fn(u32) -> u64>(
+        &self,
+        query: &Row,
+        rows: impl Iterator<Item = usize>,
+        allowed: Option<&Bitmap>,
+        mut best: Best<F>,
+    ) -> Vec<(u32, f32)> {
         let mut memory: Option<(u32, f32)> = None;
-        for (n, row) in rows.iter().enumerate() {
-            rows.get(n + AHEAD).into_iter().for_each(|row| self.prefetch(*row));
+        for row in rows {
             let (block, row) = (&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
             let owner = block.marks[row].owner;
             if allowed.is_some_and(|allowed| !allowed.contains(owner)) {
@@ -237,6 +246,7 @@ impl CueTable {
         if let Some((document, cosine)) = memory.filter(|(_, held)| *held > best.floor) {
             best.push(document, cosine);
         }
+        best.finish()
     }
 
     /// The rows whose sketches are nearest to the query's, ascending.

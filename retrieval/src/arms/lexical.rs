@@ -292,7 +292,12 @@ pub(crate) struct Best<F> {
 
 impl<F: Fn(u32) -> u64> Best<F> {
     pub(crate) fn new(limit: usize, order: F) -> Self {
-        Self { kept: Vec::new(), limit, floor: 0.0, order }
+        Self::above(0.0, limit, order)
+    }
+
+    /// Those that exceed a least score.
+    pub(crate) fn above(least: f32, limit: usize, order: F) -> Self {
+        Self { kept: Vec::new(), limit, floor: least, order }
     }
 
     pub(crate) fn push(&mut self, document: u32, score: f32) {

@@ -100,7 +100,8 @@ impl Replaced {
         let mut kept = Vec::new();
         for (place, (name, at)) in self.packs.drain(..).enumerate() {
             let kept_for = if place < surplus { REPLACED_KEPT_SECONDS_MIN } else { REPLACED_KEPT_SECONDS };
-            if now.saturating_sub(at) < kept_for {
+            // Whole seconds: a difference of one may be next to nothing.
+            if now.saturating_sub(at) <= kept_for {
                 kept.push((name, at));
                 continue;
             }
