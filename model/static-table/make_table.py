@@ -10,7 +10,9 @@
 2. Glosses, example sentences and phrases of WordNet (`--texts` of them, drawn with a fixed seed) go through the encoder; a ridge regression (conjugate
    gradients) moves the token vectors so that their sum points where the encoder's sentence vector points. The ridge
    pulls towards the start, so that a token that no gloss uses keeps its distilled vector.
-3. Principal components keep the first `--dimensions` directions; each row becomes 8-bit integers and one scale.
+3. Words that WordNet relates as near in meaning (synonyms, derived forms, similar and see-also adjectives, verb groups)
+   are drawn towards one another by retrofitting (Faruqui et al., 2015), lengths kept.
+4. Principal components keep the first `--dimensions` directions; each row becomes 8-bit integers and one scale.
 
 The result depends on nothing but these inputs: no question, no conversation, no evaluation data is read.
 """
@@ -89,26 +91,94 @@ class Encoder:
         return out
 
 
-def wordnet(folder="/usr/share/wordnet"):
-    """Glosses with their word, example sentences and phrases, without repeats."""
-    texts = {}
-    for part in ("noun", "verb", "adj", "adv"):
+WORDNET = "/usr/share/wordnet"
+PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
+# WordNet's signs for: derived form, similar adjective, see also, verb group, pertains to.
+RELATED = "+&^$\\"
+
+
+def synsets(folder=WORDNET):
+    """Yields part of speech, offset, words each with which of its senses this is (0 its commonest), fields of the
+    pointers, gloss."""
+    for part, letter in PARTS.items():
+        senses = {}
+        for line in open(f"{folder}/index.{part}"):
+            if not line.startswith("  "):
+                fields = line.split()
+                offsets = fields[-int(fields[2]):]
+                senses.update({(fields[0], offset): sense for sense, offset in enumerate(offsets)})
         for line in open(f"{folder}/data.{part}", encoding="latin-1"):
             if line.startswith("  "):
                 continue
             head, _, gloss = line.partition("|")
             fields = head.split()
-            lemmas = [re.sub(r"\(.*\)", "", fields[4 + 2 * i]).replace("_", " ") for i in range(int(fields[3], 16))]
-            quotes = re.findall(r'"([^"]+)"', gloss)
-            definition = re.sub(r'"[^"]*"', "", gloss).strip(" ;\n")
-            if definition:
-                texts[f"{lemmas[0]}: {definition}"] = None
-            for q in quotes:
-                texts[q.strip()] = None
-            for lemma in lemmas:
-                if " " in lemma:
-                    texts[lemma] = None
+            count = int(fields[3], 16)
+            words = [re.sub(r"\(.*\)", "", word) for word in fields[4:4 + 2 * count:2]]
+            words = [(word.replace("_", " "), senses[word.lower(), fields[0]]) for word in words]
+            first = 5 + 2 * count
+            pointers = [fields[first + 4 * i:first + 4 * i + 4] for i in range(int(fields[first - 1]))]
+            yield letter, fields[0], words, pointers, gloss
+
+
+def wordnet():
+    """Glosses with their word, example sentences and phrases, without repeats."""
+    texts = {}
+    for _, _, words, _, gloss in synsets():
+        quotes = re.findall(r'"([^"]+)"', gloss)
+        definition = re.sub(r'"[^"]*"', "", gloss).strip(" ;\n")
+        if definition:
+            texts[f"{words[0][0]}: {definition}"] = None
+        for q in quotes:
+            texts[q.strip()] = None
+        for word, _ in words:
+            if " " in word:
+                texts[word] = None
     return list(texts)
+
+
+def related(vocabulary):
+    """How strongly WordNet relates the tokens that are whole words: a symmetric sparse matrix. Synonyms weigh 1 where the
+    sense is the commonest of either word, a half where it is its second, and so on; other relations weigh half as much."""
+    number = {word: i for i, word in enumerate(vocabulary)}
+    tokens = {(letter, offset): [(number.get(word.lower()), sense) for word, sense in words]
+              for letter, offset, words, _, _ in synsets()}
+    links = {}
+
+    def link(a, b, weight):
+        if a is not None and b is not None and a != b:
+            links[a, b] = links.get((a, b), 0) + weight
+            links[b, a] = links.get((b, a), 0) + weight
+
+    for letter, offset, _, pointers, _ in synsets():
+        here = tokens[letter, offset]
+        for i, (a, first) in enumerate(here):
+            for b, second in here[i + 1:]:
+                link(a, b, 1 / (1 + min(first, second)))
+        for sign, to, letter_there, places in pointers:
+            if sign not in RELATED:
+                continue
+            there = tokens["a" if letter_there == "s" else letter_there, to]
+            source, target = int(places[:2], 16), int(places[2:], 16)
+            # Zero stands for all words of the synset.
+            for a, first in here[source - 1:source] if source else here:
+                for b, second in there[target - 1:target] if target else there:
+                    link(a, b, 0.5 if source else 0.5 / (1 + min(first, second)))
+    rows, columns = zip(*links)
+    return sp.csr_matrix((list(links.values()), (rows, columns)), shape=(len(vocabulary),) * 2, dtype=np.float32)
+
+
+def retrofit(table, links, strength, rounds=8):
+    """Moves each word's direction towards the mean of those related to it; the more relations, the further, up to
+    `strength` against its own direction's one."""
+    degree = np.asarray(links.sum(1)).ravel()
+    mean = sp.diags_array(1 / np.maximum(degree, 1e-9)) @ links
+    pull = (strength * np.minimum(1, degree / 2))[:, None].astype(np.float32)
+    length = np.linalg.norm(table, axis=1, keepdims=True) + 1e-9
+    own = table / length
+    moved = own
+    for _ in range(rounds):
+        moved = (own + pull * (mean @ moved)) / (1 + pull)
+    return (moved / (np.linalg.norm(moved, axis=1, keepdims=True) + 1e-9) * length).astype(np.float32)
 
 
 def conjugate_gradients(x, target, ridge, rounds):
@@ -136,6 +206,7 @@ def main():
     parser.add_argument("--dimensions", type=int, default=256)
     parser.add_argument("--ridge", type=float, default=2.0)
     parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--retrofit", type=float, default=0.5, help="how far related words move towards one another")
     parser.add_argument("--texts", type=int, default=130_000, help="how many texts, drawn at random")
     a = parser.parse_args()
     folder = a.model
@@ -192,6 +263,10 @@ def main():
     print(f"after the regression {agreement(table):.4f}")
 
     # Step 3.
+    table = retrofit(table, related(vocabulary), a.retrofit)
+    print(f"after retrofitting {agreement(table):.4f}")
+
+    # Step 4.
     values, vectors = np.linalg.eigh((x @ table).T @ (x @ table) / x.shape[0])
     axes = vectors[:, ::-1][:, :a.dimensions]
     print(f"variance kept by {a.dimensions} dimensions: {values[::-1][:a.dimensions].sum() / values.sum():.4f}")
