@@ -109,7 +109,7 @@ fn parse_and_render(text: String) -> String {
 }
 
 #[library_benchmark]
-#[bench::everything(args = (Filter::default()), setup = ready, config = took(9018))]
+#[bench::everything(args = (Filter::default()), setup = ready, config = took(8673))]
 #[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2297))]
 fn search_20_000_cues(ready: Ready) -> (Ready, Outcome) {
     let outcome = search(black_box(&ready));

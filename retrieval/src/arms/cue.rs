@@ -18,15 +18,15 @@ use super::nearest::{Kept, Nearest};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
-use crate::kernels::{AHEAD, differences, dot, prefetch, prefetch_at};
+use crate::kernels::{AHEAD, LARGE, differences, dot, prefetch, prefetch_at};
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
 /// So many rows are compared without a look at their sketches.
 const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
-const RESCORED_MIN: usize = 3072;
-const RESCORED_SHARE: usize = 128;
+const RESCORED_MIN: usize = 2048;
+const RESCORED_SHARE: usize = 256;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
 /// Blocks that a thread scans before it looks for others to scan.
@@ -251,14 +251,15 @@ impl CueTable {
 
     /// The rows whose sketches are nearest to the query's, ascending.
     fn near(&self, query: &Row, look: &Look<'_>) -> Vec<usize> {
-        let wanted: Vec<u64> = sketch::signs(&query.values).collect();
+        let wanted = sketch::sought(&query.values);
         let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE);
-        let nearest = Nearest::new(target, self.width);
+        let nearest = Nearest::new(target, LARGE * self.width);
         let scan = |part: usize, blocks: &[Arc<Block>]| {
             let mut kept = Vec::new();
             let mut found = Vec::with_capacity(BLOCK_ROWS);
-            for (block, at) in blocks.iter().zip(part * BLOCKS_AT_ONCE..) {
-                differences(&block.sketches, &wanted, &mut found);
+            let ahead = blocks.iter().skip(1).chain(blocks.last());
+            for ((block, ahead), at) in blocks.iter().zip(ahead).zip(part * BLOCKS_AT_ONCE..) {
+                differences(&block.sketches, &ahead.sketches, &wanted, &mut found);
                 let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.marks[row].owner));
                 nearest.take(at * BLOCK_ROWS, &found, allowed, &mut kept);
             }

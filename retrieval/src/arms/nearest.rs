@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 /// Differences that are looked at together, a bit each: most such groups hold nothing near.
 const GROUP: usize = 32;
 
-/// A row and in how many bits its sketch differs.
+/// A row and how much its sketch differs.
 pub(super) type Kept = (u32, u16);
 
 /// What is known of the rows met so far, by whichever thread.
@@ -30,12 +30,12 @@ struct Met {
 }
 
 impl Nearest {
-    /// Looks for `target` rows among those whose sketches have `bits` bits.
-    pub(super) fn new(target: usize, bits: usize) -> Self {
+    /// Looks for `target` rows among those that differ by `most` at most.
+    pub(super) fn new(target: usize, most: usize) -> Self {
         Self {
             target: u32::try_from(target).unwrap_or(u32::MAX),
-            bound: AtomicUsize::new(bits),
-            met: Mutex::new(Met { histogram: vec![0; bits + 1], within: 0 }),
+            bound: AtomicUsize::new(most),
+            met: Mutex::new(Met { histogram: vec![0; most + 1], within: 0 }),
         }
     }
 
