@@ -290,22 +290,19 @@ impl Index {
         if layers.last().map_or(0, |last| last.vectors().range.end) != vector_bytes {
             return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
-        for layer in layers {
-            if !layer.rows_fill(self.cues.rows(), Row::bytes(self.settings.dimensions)) {
-                return Err(Error::Damaged("a layer's rows are not where they should be".into()));
-            }
-            let extent = layer.vectors();
-            let rows = self.vectors.file().read(extent.range.clone())?;
-            if crc32fast::hash(&rows) != extent.checksum {
-                return Err(Error::Damaged("vectors.log does not match its checksum".into()));
-            }
-            self.cues.extend(&rows, &layer.owners());
-            let layer = Arc::new(layer);
-            self.table.restore_layer(Arc::clone(&layer));
-            for number in layer.range() {
-                self.take_in(layer.document(number))?;
-            }
-        }
+        let layers: Vec<Arc<Layer>> = layers.into_iter().map(Arc::new).collect();
+        let (vectors, dimensions) = (self.vectors.file().clone(), self.settings.dimensions);
+        let (cues, taken_in) = rayon::join(
+            || load_cues(&layers, &vectors, dimensions),
+            || {
+                layers.iter().try_for_each(|layer| {
+                    self.table.restore_layer(Arc::clone(layer));
+                    layer.range().try_for_each(|number| self.take_in(layer.document(number)))
+                })
+            },
+        );
+        taken_in?;
+        self.cues = cues?;
         self.table.refresh_sample();
         Ok(())
     }
@@ -338,6 +335,23 @@ impl Index {
     fn slot(&mut self, path: u64) -> u32 {
         *self.slots.entry(path).or_insert_with(|| self.table.add_slot())
     }
+}
+
+/// The rows of some layers, from the log of vectors.
+fn load_cues(layers: &[Arc<Layer>], vectors: &LogFile, dimensions: usize) -> Result<CueTable> {
+    let mut cues = CueTable::new(dimensions);
+    for layer in layers {
+        if !layer.rows_fill(cues.rows(), Row::bytes(dimensions)) {
+            return Err(Error::Damaged("a layer's rows are not where they should be".into()));
+        }
+        let extent = layer.vectors();
+        let rows = vectors.read(extent.range.clone())?;
+        if crc32fast::hash(&rows) != extent.checksum {
+            return Err(Error::Damaged("vectors.log does not match its checksum".into()));
+        }
+        cues.extend(&rows, &layer.owners());
+    }
+    Ok(cues)
 }
 
 impl Snapshot {
