@@ -228,6 +228,8 @@ fn a_stop_drains_and_a_start_goes_on() {
     assert!(server.terminate(), "the server did not leave in order");
     let server = Server::start(&data);
     server.settle("default");
-    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], json!(41));
+    // The record moves last, after the sentinel can be retrieved.
+    let counted = || server.get("/v1/namespaces").body["namespaces"][0]["memories"] == json!(41);
+    wait_for("all memories to be counted", counted);
     assert_eq!(git(&server.repository("default"), &["rev-list", "--count", "HEAD"]).trim(), "41");
 }

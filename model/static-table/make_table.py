@@ -138,7 +138,8 @@ def wordnet():
 
 def related(vocabulary):
     """How strongly WordNet relates the tokens that are whole words: a symmetric sparse matrix. Synonyms weigh 1 where the
-    sense is the commonest of either word, a half where it is its second, and so on; other relations weigh half as much."""
+    sense is the commonest of either word, a half where it is its second, and so on; two words that are related in another
+    way weigh a half, two synsets half of what synonyms would."""
     number = {word: i for i, word in enumerate(vocabulary)}
     tokens = {(letter, offset): [(number.get(word.lower()), sense) for word, sense in words]
               for letter, offset, words, _, _ in synsets()}
