@@ -184,7 +184,8 @@ fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
     assert!(server.retrieve("default", "q=bakery").contents()[0].contains("Tuesdays"));
     let log = git(&server.repository("default"), &["log", "--format=%B"]);
     assert_eq!(log.matches(&id).count(), 1, "{log}");
-    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], json!(4));
+    let counted = || server.get("/v1/namespaces").body["namespaces"][0]["memories"] == json!(4);
+    wait_for("all memories to be counted", counted);
 }
 
 #[test]

@@ -296,6 +296,8 @@ fn what_is_pushed_is_found_at_once_and_counted() {
     done(&clone, &["pull", "-q", "--rebase"]);
     assert_eq!(done(&clone, &["rev-parse", "HEAD"]).trim(), head(&server));
     assert_eq!(git(&server.repository("default"), &["fsck", "--strict", "--full"]), "");
+    let recorded = || server.get("/v1/namespaces").body["namespaces"][0]["head"] == head(&server);
+    wait_for("the record to follow the head", recorded);
     // All of it is there after a power cut, and the doctor agrees.
     let (head, memories) = (head(&server), server.get("/v1/namespaces").body["namespaces"][0]["memories"].clone());
     server.kill();

@@ -147,6 +147,7 @@ fn the_record_follows_the_head() {
     assert_eq!((&record()["memories"], &record()["head"]), (&json!(0), &Value::Null));
     server.remember("default", &["The ferry leaves at noon from pier nine"]);
     server.settle("default");
-    assert_eq!(record()["memories"], json!(2));
+    // The record moves last, after the memory can be retrieved.
+    wait_for("both memories to be counted", || record()["memories"] == json!(2));
     assert_eq!(record()["head"].as_str().expect("a commit").len(), 40);
 }
