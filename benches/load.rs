@@ -21,6 +21,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use corpus::Corpus;
+use cuebase::model::{StaticTable, index_settings};
+use cuebase_retrieval::Index;
 use loopback::{Client, Floor, Server};
 use serde_json::{Value, json};
 
@@ -58,13 +60,13 @@ fn main() -> io::Result<()> {
     let temporary = tempfile::tempdir()?;
     let folder = options.data.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
-    let began = Instant::now();
     let mut server = Server::start(folder)?;
-    println!("start to listening: {:.0} ms; resident {:.0} MiB", ms(began), server.resident_mib());
+    started(&server);
     if !folder.join("filled").exists() {
         fill(&server, options.messages)?;
         std::fs::write(folder.join("filled"), "")?;
         server = server.restart()?;
+        started(&server);
     }
     cold(&server)?;
     let mut client = Client::connect(&server.address, &server.key)?;
@@ -85,7 +87,25 @@ fn main() -> io::Result<()> {
     }
     writes_beside_reads(&server)?;
     println!("resident {:.0} MiB", server.resident_mib());
+    server.terminate();
+    println!("{}", held(folder)?);
     Ok(())
+}
+
+fn started(server: &Server) {
+    println!(
+        "start to listening: {:.0} ms; resident {:.0} MiB",
+        server.start.as_secs_f64() * 1000.0,
+        server.resident_mib()
+    );
+}
+
+/// What the namespace holds; nothing may serve it meanwhile.
+fn held(folder: &Path) -> io::Result<String> {
+    let settings = index_settings(StaticTable::built_in().map_err(io::Error::other)?).map_err(io::Error::other)?;
+    let index = Index::open(&folder.join("data/indexes/default/bench"), settings).map_err(io::Error::other)?;
+    let snapshot = index.published().load_full();
+    Ok(format!("measured on {} memories with {} cues", snapshot.memories(), snapshot.cues()))
 }
 
 /// Sends the corpus and waits until the last of it can be retrieved.

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use may_minihttp::{HttpServer, HttpService, Request, Response};
 
@@ -14,6 +14,9 @@ pub(crate) struct Server {
     pub(crate) key: String,
     #[allow(dead_code, reason = "not every bench starts its server again")]
     pub(crate) folder: std::path::PathBuf,
+    /// From the command until it listened.
+    #[allow(dead_code, reason = "not every bench times the start")]
+    pub(crate) start: Duration,
 }
 
 #[allow(dead_code, reason = "each bench uses what it measures with")]
@@ -27,6 +30,7 @@ impl Server {
             .arg(&data)
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
+        let began = Instant::now();
         let mut child = command.spawn()?;
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut address = String::new();
@@ -36,9 +40,10 @@ impl Server {
                 break;
             }
         }
+        let start = began.elapsed();
         let key = Command::new(binary).args(["keys", "create", "--data"]).arg(&data).output()?;
         let key = String::from_utf8_lossy(&key.stdout).trim().to_owned();
-        Ok(Self { child, address, key, folder: folder.to_path_buf() })
+        Ok(Self { child, address, key, folder: folder.to_path_buf(), start })
     }
 
     /// Resident memory in MiB, as Linux tells; not a number elsewhere.

@@ -255,7 +255,7 @@ impl Snapshot {
         let mut ring = 0..1;
         for _ in 0..depth {
             for at in ring.clone() {
-                for edge in self.graph.edges(reached[at]) {
+                for edge in self.graph.edges(reached[at], usize::MAX) {
                     if reached.len() < limit && self.table.current(edge.to).is_some() && seen.insert(edge.to) {
                         reached.push(edge.to);
                     }
@@ -272,7 +272,7 @@ impl Snapshot {
         let mut pulled = HashMap::new();
         for candidate in ranked.iter().take(EXPANDED_HITS) {
             let Some(slot) = self.table.slot_of(candidate.number) else { continue };
-            for edge in self.graph.edges(slot).iter().take(NEIGHBOURS_MAX) {
+            for edge in self.graph.edges(slot, NEIGHBOURS_MAX) {
                 let neighbour = self.table.current(edge.to);
                 if let Some(neighbour) = neighbour.filter(|n| allowed.is_none_or(|allowed| allowed.contains(*n))) {
                     pulled.entry(neighbour).or_insert(candidate.number);

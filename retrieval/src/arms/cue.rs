@@ -130,6 +130,11 @@ impl CueTable {
         self.rows
     }
 
+    /// How many bytes a row takes on disk.
+    pub(crate) fn row_bytes(&self) -> usize {
+        Row::bytes(self.dimensions)
+    }
+
     /// Appends the rows that stand in `bytes` one after the other, each with its document.
     pub(crate) fn extend(&mut self, bytes: &[u8], owners: &[u32]) {
         let mut rows = bytes.chunks_exact(Row::bytes(self.dimensions)).zip(owners);

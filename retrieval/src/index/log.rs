@@ -97,9 +97,15 @@ impl AppendLog {
 impl LogFile {
     /// The bytes of a range.
     pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.file.read_exact_at(&mut bytes, range.start).map_err(Error::io("read", &self.path))?;
+        let mut bytes = Vec::new();
+        self.read_into(range, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The bytes of a range, in the place of what a buffer holds.
+    pub(crate) fn read_into(&self, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.resize((range.end - range.start) as usize, 0);
+        self.file.read_exact_at(bytes, range.start).map_err(Error::io("read", &self.path))
     }
 
     /// The memory whose frame stands at a range.

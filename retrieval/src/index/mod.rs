@@ -20,6 +20,7 @@ mod blocks;
 pub(crate) mod entry;
 mod layer;
 mod log;
+mod opening;
 mod state;
 mod table;
 
@@ -262,51 +263,6 @@ impl Index {
         }));
     }
 
-    /// Reads back what the state says is there: layers from their files as far as they go, the rest from the log.
-    ///
-    /// Frames of layers that have a file are not looked at: their checksums are checked when they are read.
-    fn load(&mut self) -> Result<()> {
-        let (log_bytes, vector_bytes) = (self.log.bytes(), self.vectors.bytes());
-        let known = |layer: &Layer| layer.log_end() <= log_bytes && layer.vectors().range.end <= vector_bytes;
-        let mut layers = Layer::read_all(&self.folder, known)?;
-        let (mut log_from, mut document, mut row) = (0, 0, 0);
-        if let Some(last) = layers.last() {
-            (log_from, document, row) = (last.log_end(), last.range().end, last.rows_end());
-        }
-        let tail = self.log.file().read(log_from..log_bytes)?;
-        let mut rest = tail.as_slice();
-        let (mut entries, mut frames) = (Vec::new(), vec![log_from]);
-        while !rest.is_empty() {
-            let at = log_bytes - rest.len() as u64;
-            let damaged = || Error::Damaged(format!("memories.log at byte {at}"));
-            let (frame, after) = Frame::read(rest).ok_or_else(damaged)?;
-            entries.push(frame.entry().ok_or_else(damaged)?);
-            frames.push(log_bytes - after.len() as u64);
-            rest = after;
-        }
-        if !entries.is_empty() {
-            layers.push(Layer::new(document, &entries, frames, row, Row::bytes(self.settings.dimensions)));
-        }
-        if layers.last().map_or(0, |last| last.vectors().range.end) != vector_bytes {
-            return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
-        }
-        let layers: Vec<Arc<Layer>> = layers.into_iter().map(Arc::new).collect();
-        let (vectors, dimensions) = (self.vectors.file().clone(), self.settings.dimensions);
-        let (cues, taken_in) = rayon::join(
-            || load_cues(&layers, &vectors, dimensions),
-            || {
-                layers.iter().try_for_each(|layer| {
-                    self.table.restore_layer(Arc::clone(layer));
-                    layer.range().try_for_each(|number| self.take_in(layer.document(number)))
-                })
-            },
-        );
-        taken_in?;
-        self.cues = cues?;
-        self.table.refresh_sample();
-        Ok(())
-    }
-
     /// Takes a document of the newest layer into everything that goes by paths.
     fn take_in(&mut self, document: Document<'_>) -> Result<()> {
         let path = document.path();
@@ -337,23 +293,6 @@ impl Index {
     }
 }
 
-/// The rows of some layers, from the log of vectors.
-fn load_cues(layers: &[Arc<Layer>], vectors: &LogFile, dimensions: usize) -> Result<CueTable> {
-    let mut cues = CueTable::new(dimensions);
-    for layer in layers {
-        if !layer.rows_fill(cues.rows(), Row::bytes(dimensions)) {
-            return Err(Error::Damaged("a layer's rows are not where they should be".into()));
-        }
-        let extent = layer.vectors();
-        let rows = vectors.read(extent.range.clone())?;
-        if crc32fast::hash(&rows) != extent.checksum {
-            return Err(Error::Damaged("vectors.log does not match its checksum".into()));
-        }
-        cues.extend(&rows, &layer.owners());
-    }
-    Ok(cues)
-}
-
 impl Snapshot {
     /// The commit it stands for.
     pub fn head(&self) -> Option<&str> {
@@ -363,6 +302,11 @@ impl Snapshot {
     /// How many memories it holds.
     pub fn memories(&self) -> usize {
         self.table.live()
+    }
+
+    /// How many cues of them have a vector.
+    pub fn cues(&self) -> usize {
+        self.table.live_rows()
     }
 
     /// The identity of the model that its vectors are of.

@@ -6,6 +6,8 @@
 //! "CBLAYER2" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
 //! ```
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use super::Layer;
@@ -17,6 +19,8 @@ use crate::index::log::Extent;
 const MAGIC: &[u8; 8] = b"CBLAYER2";
 /// Bytes before the checksummed part.
 const HEADER_BYTES: usize = 16;
+/// Bytes that are read at once: a file is never in memory beside the layer that is made of it.
+const READ_BYTES: usize = 64 << 10;
 
 impl Layer {
     /// Writes its file and removes those of the layers that it was merged from.
@@ -46,8 +50,9 @@ impl Layer {
         for (first, count) in found {
             let path = folder.join(file_name(first, count));
             if layers.last().map_or(0, |last| last.range().end) == first {
-                let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-                match Self::from_bytes(&bytes) {
+                let file = File::open(&path).map_err(Error::io("open", &path))?;
+                let bytes = file.metadata().map_err(Error::io("read", &path))?.len();
+                match Self::from_reader(file, bytes) {
                     Ok(layer) if (layer.first, layer.len()) == (first, count) && fits(&layer) => {
                         layers.push(layer);
                         continue;
@@ -98,21 +103,20 @@ impl Layer {
         out.0
     }
 
-    /// Reads what [`Layer::to_bytes`] wrote. A checksum can fit by chance, so what is read must fit together too: whatever
-    /// this returns can be searched.
-    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+    /// Reads so many bytes that [`Layer::to_bytes`] wrote. A checksum can fit by chance, so what is read must fit together
+    /// too: whatever this returns can be searched.
+    fn from_reader(mut file: impl Read, bytes: u64) -> Result<Self> {
         let damaged = || Error::Damaged("a layer's file is not whole".into());
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
-        let (checksum, rest) = rest.split_at_checked(HEADER_BYTES - MAGIC.len()).ok_or_else(damaged)?;
-        if crc32fast::hash(rest).to_le_bytes() != checksum[..4] {
-            return Err(damaged());
-        }
-        let mut from = Reader(rest);
-        let lists = |from: &mut Reader<'_>| -> Result<Lists<u64>> {
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).map_err(|_| damaged())?;
+        let checksum = header.strip_prefix(MAGIC).and_then(|rest| rest.first_chunk()).ok_or_else(damaged)?;
+        let checksum = u32::from_le_bytes(*checksum);
+        let mut from = Reader::new(file, bytes.saturating_sub(HEADER_BYTES as u64));
+        let lists = |from: &mut Reader<_>| -> Result<Lists<u64>> {
             Ok(Lists { starts: from.array(u32::from_le_bytes)?, values: from.array(u64::from_le_bytes)? })
         };
         let first = from.number()? as u32;
-        let extent = |from: &mut Reader<'_>| -> Result<Extent> {
+        let extent = |from: &mut Reader<_>| -> Result<Extent> {
             Ok(Extent { range: from.number()?..from.number()?, checksum: from.number()? as u32 })
         };
         let layer = Self {
@@ -138,7 +142,7 @@ impl Layer {
                 counts: from.array(|[byte]| byte)?,
             },
         };
-        if layer.fits_together() { Ok(layer) } else { Err(damaged()) }
+        if from.finish() == Some(checksum) && layer.fits_together() { Ok(layer) } else { Err(damaged()) }
     }
 
     /// Whether every column has an element a document, and whatever points into an array points inside it.
@@ -193,14 +197,28 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// Numbers and arrays from a file, a piece at a time, and the checksum of what was read.
+struct Reader<R> {
+    file: R,
+    left: u64,
+    checksum: crc32fast::Hasher,
+    piece: Vec<u8>,
+}
 
-impl Reader<'_> {
+impl<R: Read> Reader<R> {
+    /// Reads up to so many bytes.
+    fn new(file: R, left: u64) -> Self {
+        Self { file, left, checksum: crc32fast::Hasher::new(), piece: vec![0; READ_BYTES] }
+    }
+
+    /// The next bytes, as many as are read at once at most.
     fn take(&mut self, bytes: usize) -> Result<&[u8]> {
         let short = || Error::Damaged("a layer's file is cut short".into());
-        let (taken, rest) = self.0.split_at_checked(bytes).ok_or_else(short)?;
-        self.0 = rest;
-        Ok(taken)
+        self.left = self.left.checked_sub(bytes as u64).ok_or_else(short)?;
+        let piece = &mut self.piece[..bytes];
+        self.file.read_exact(piece).map_err(|_| short())?;
+        self.checksum.update(piece);
+        Ok(piece)
     }
 
     fn number(&mut self) -> Result<u64> {
@@ -210,9 +228,24 @@ impl Reader<'_> {
     }
 
     fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
-        let bytes = self.number()? as usize;
-        let (elements, _) = self.take(bytes)?.as_chunks::<N>();
-        Ok(elements.iter().map(|element| value(*element)).collect())
+        let bytes = self.number()?;
+        if bytes > self.left {
+            return Err(Error::Damaged("a layer's file is cut short".into()));
+        }
+        let mut bytes = bytes as usize;
+        let mut values = Vec::with_capacity(bytes / N);
+        while bytes > 0 {
+            let piece = bytes.min(READ_BYTES);
+            let (elements, _) = self.take(piece)?.as_chunks::<N>();
+            values.extend(elements.iter().map(|element| value(*element)));
+            bytes -= piece;
+        }
+        Ok(values)
+    }
+
+    /// The checksum of everything read; none where something is left.
+    fn finish(self) -> Option<u32> {
+        (self.left == 0).then(|| self.checksum.finalize())
     }
 }
 
@@ -225,12 +258,12 @@ mod tests {
     fn a_file_is_read_back_and_a_flipped_bit_is_seen() {
         let layer = two();
         let mut bytes = layer.to_bytes();
-        assert_eq!(Layer::from_bytes(&bytes).expect("reads"), layer);
+        assert_eq!(Layer::from_reader(&bytes[..], bytes.len() as u64).expect("reads"), layer);
         for at in [0, 9, 40, bytes.len() - 1] {
             bytes[at] ^= 4;
-            assert!(Layer::from_bytes(&bytes).is_err(), "{at}");
+            assert!(Layer::from_reader(&bytes[..], bytes.len() as u64).is_err(), "{at}");
             bytes[at] ^= 4;
         }
-        assert!(Layer::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        assert!(Layer::from_reader(&bytes[..bytes.len() - 1], bytes.len() as u64 - 1).is_err());
     }
 }

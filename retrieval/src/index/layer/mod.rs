@@ -24,7 +24,7 @@ use crate::filter::TimeField;
 use crate::memory::Millis;
 
 /// Smaller layers are made again from the log when the index is opened.
-pub(crate) const PERSISTED_MIN: usize = 2048;
+pub(crate) const PERSISTED_MIN: usize = 512;
 
 const ASKS: u8 = 1;
 const FORGOTTEN: u8 = 2;
