@@ -39,7 +39,7 @@ const BACKOFF_GROWTHS_MAX: u32 = 6;
 const RESEMBLING_MAX: usize = 8;
 /// Characters of the part that they are looked for with.
 const RESEMBLING_CHARS_MAX: usize = 2000;
-/// How often it is noted how much models were called.
+/// How often it is noted how much models were called, and packs are removed that joined ones have replaced.
 const NOTE_INTERVAL: Duration = Duration::from_secs(60);
 /// After so many of those, what is old is swept out and wallets are settled: every hour.
 const NOTES_PER_SWEEP: u32 = 60;
@@ -71,6 +71,9 @@ impl Workers {
             while stopped.recv_timeout(NOTE_INTERVAL) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 if let Err(error) = sweeping.models.note_calls() {
                     tracing::error!(%error, "calls of models could not be noted");
+                }
+                if let Err(error) = sweeping.namespaces.sweep() {
+                    tracing::error!(%error, "packs that were replaced could not be removed");
                 }
                 notes += 1;
                 if !notes.is_multiple_of(NOTES_PER_SWEEP) {

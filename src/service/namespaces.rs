@@ -165,6 +165,16 @@ impl Namespaces {
         Ok(Lease { namespace, cold, _slot: slot })
     }
 
+    /// Lets every open namespace remove what it keeps for a while only.
+    pub fn sweep(&self) -> Outcome<()> {
+        let open: Vec<Arc<Slot>> = self.open.lock().iter().map(|(_, slot)| Arc::clone(slot)).collect();
+        for slot in open {
+            let namespace = slot.namespace.lock().as_ref().map(Arc::clone);
+            namespace.map_or(Ok(()), |namespace| namespace.sweep())?;
+        }
+        Ok(())
+    }
+
     /// How many are open.
     pub fn open_count(&self) -> usize {
         self.open.lock().len()

@@ -125,7 +125,7 @@ fn what_was_replaced_just_now_stays_however_much_there_is_of_it() {
     for (replaced_at, kept) in [(now + 3600, 200), (now - 10, 128), (now - 61, 0)] {
         let lines = (0..200).map(|n| format!("pack-{n:040x} {replaced_at}\n"));
         std::fs::write(&file, lines.collect::<String>()).expect("writes");
-        repository.consolidate().expect("consolidates");
+        repository.remove_replaced().expect("removes");
         assert_eq!(std::fs::read_to_string(&file).expect("is there").lines().count(), kept);
     }
 }

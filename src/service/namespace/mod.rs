@@ -344,6 +344,15 @@ impl Namespace {
         Ok(())
     }
 
+    /// Removes what [`Namespace::tidy`] has replaced a while ago, for a namespace that is written to no more.
+    pub(super) fn sweep(&self) -> Outcome<()> {
+        let _held = self.inner.lock();
+        if !self.retired.load(Ordering::SeqCst) {
+            self.repository.remove_replaced()?;
+        }
+        Ok(())
+    }
+
     /// Draws up the plan and makes its commit, anew when somebody pushed meanwhile; none when there is nothing to do.
     fn commit_plan(
         &self,

@@ -65,6 +65,11 @@ pub(super) fn consolidate(repository: &Path, folder: &Path) -> Result<usize> {
     Ok(count)
 }
 
+/// Removes the packs that were replaced long enough ago.
+pub(super) fn remove_replaced(repository: &Path, folder: &Path) -> Result<()> {
+    Replaced::read(repository)?.remove(folder)
+}
+
 /// The packs that a joined one has replaced, each with when, in seconds since the epoch, oldest first.
 struct Replaced {
     file: PathBuf,

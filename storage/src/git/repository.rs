@@ -192,6 +192,12 @@ impl Repository {
         consolidate::consolidate(&self.path, &self.pack_folder())
     }
 
+    /// Removes the packs that joined ones have replaced, once nobody reads them any more. [`Repository::consolidate`] does
+    /// so too.
+    pub fn remove_replaced(&self) -> Result<()> {
+        consolidate::remove_replaced(&self.path, &self.pack_folder())
+    }
+
     /// Removes pack files that a crash left half written.
     pub(super) fn remove_half_written(&self) -> Result<()> {
         let folder = self.pack_folder();

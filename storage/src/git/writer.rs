@@ -50,7 +50,8 @@ pub struct CommitMessage {
 pub struct Writer {
     repository: Repository,
     head: Option<ObjectId>,
-    root: Directory,
+    /// What the head holds; none until something is looked for in it.
+    root: Option<Directory>,
     /// False from a failure on until the branch has been read again: what is remembered may never have been written.
     sound: bool,
 }
@@ -90,7 +91,7 @@ enum Node {
 
 impl Writer {
     pub(super) fn new(repository: Repository) -> Result<Self> {
-        let mut writer = Self { repository, head: None, root: Directory::empty(), sound: false };
+        let mut writer = Self { repository, head: None, root: None, sound: false };
         writer.reload()?;
         Ok(writer)
     }
@@ -109,14 +110,16 @@ impl Writer {
     pub fn contains(&mut self, path: &str) -> Result<bool> {
         let objects = Objects::of(&self.repository);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let Some(directory) = self.root.find(&objects, folder)? else { return Ok(false) };
+        let root = root(&mut self.root, self.head, &objects)?;
+        let Some(directory) = root.find(&objects, folder)? else { return Ok(false) };
         Ok(matches!(directory.entries(&objects)?.get(name.as_bytes()), Some(Node::File(_))))
     }
 
     /// The names in a directory; none at all where there is no such directory.
     pub fn names(&mut self, folder: &str) -> Result<Vec<String>> {
         let objects = Objects::of(&self.repository);
-        let Some(directory) = self.root.find(&objects, folder)? else { return Ok(Vec::new()) };
+        let root = root(&mut self.root, self.head, &objects)?;
+        let Some(directory) = root.find(&objects, folder)? else { return Ok(Vec::new()) };
         let names = directory.entries(&objects)?.keys();
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
@@ -139,13 +142,14 @@ impl Writer {
 
     fn try_commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
         let objects = Objects::of(&self.repository);
+        let root = root(&mut self.root, self.head, &objects)?;
         let mut pack = PackBuilder::default();
         for edit in edits {
             let blob = edit.content.as_ref().map(|content| pack.add_blob(content)).transpose()?;
             let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
-            self.root.apply(&objects, &segments, blob)?;
+            root.apply(&objects, &segments, blob)?;
         }
-        let tree = match self.root.write(&mut pack)? {
+        let tree = match root.write(&mut pack)? {
             Some(tree) => tree,
             None => pack.add_object(&Tree::empty())?,
         };
@@ -261,16 +265,28 @@ impl Writer {
             sync_folder(&folder)?;
         }
         self.sweep()?;
-        self.root = Directory::empty();
-        if let Some(head) = self.head {
-            let repository = self.repository.open()?;
-            let commit = repository.find_commit(head).map_err(Error::git("read a commit"))?;
-            let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
-            self.root = Directory { id: Some(tree), entries: None };
-        }
+        self.root = None;
         self.sound = true;
         Ok(())
     }
+}
+
+/// What the head holds, from memory once it was read: opening a repository looks into none of its packs.
+fn root<'a>(
+    root: &'a mut Option<Directory>,
+    head: Option<ObjectId>,
+    objects: &Objects<'_>,
+) -> Result<&'a mut Directory> {
+    let read = match (root.take(), head) {
+        (Some(known), _) => known,
+        (None, None) => Directory::empty(),
+        (None, Some(head)) => {
+            let commit = objects.open()?.find_commit(head).map_err(Error::git("read a commit"))?;
+            let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
+            Directory { id: Some(tree), entries: None }
+        }
+    };
+    Ok(root.insert(read))
 }
 
 impl Writer {
