@@ -29,6 +29,7 @@ struct Said {
     speaker: usize,
     entity: Option<usize>,
     asks: bool,
+    quotes: bool,
     session: usize,
     tag: bool,
     vector: Vec<f32>,
@@ -37,16 +38,19 @@ struct Said {
 fn said() -> impl Strategy<Value = Said> {
     let words = proptest::collection::vec(0..WORDS.len(), 1..9);
     let vector = proptest::collection::vec(-1f32..1.0, DIMENSIONS);
-    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), any::<bool>(), 0..4usize, any::<bool>(), vector)
-        .prop_map(|(words, speaker, entity, asks, session, tag, vector)| Said {
+    let kind = (any::<bool>(), any::<bool>());
+    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), kind, 0..4usize, any::<bool>(), vector).prop_map(
+        |(words, speaker, entity, (asks, quotes), session, tag, vector)| Said {
             words,
             speaker,
             entity,
             asks,
+            quotes,
             session,
             tag,
             vector,
-        })
+        },
+    )
 }
 
 fn unit(vector: &[f32]) -> Vec<f32> {
@@ -59,12 +63,13 @@ fn memories(said: &[Said]) -> Vec<Memory> {
     let mut last: BTreeMap<usize, String> = BTreeMap::new();
     let memory = |(n, said): (usize, &Said)| {
         let words: Vec<&str> = said.words.iter().map(|word| WORDS[*word]).collect();
+        let quoted = if said.quotes { "\n> Amber birch?" } else { "" };
         let path = format!("facts/m{n}.md");
         let relation = |path| Relation { path, kind: Relation::FOLLOWS.into(), snippet: String::new() };
         let before = last.insert(said.session, path.clone());
         Memory {
             path,
-            content: format!("{}{}", words.join(" "), if said.asks { "?" } else { "." }),
+            content: format!("{}{}{quoted}", words.join(" "), if said.asks { "?" } else { "." }),
             cues: vec![Cue { text: words[0].into(), vector: Some(unit(&said.vector)) }],
             speaker: Some(NAMES[said.speaker].into()),
             entities: said.entity.map(|name| NAMES[name].into()).into_iter().collect(),
@@ -86,6 +91,7 @@ struct Seen {
     soft: f64,
     soft_squared: f64,
     asks: bool,
+    length: f64,
 }
 
 /// Everything about a query, by looking at everything.
@@ -115,6 +121,14 @@ fn counts(memory: &Memory) -> BTreeMap<String, f64> {
         counts.entry(term).or_insert(1.0);
     }
     counts
+}
+
+/// How long a memory is against the mean of its speaker's, to which the mean of all adds as much as three of them.
+fn relative_length(memory: &Memory, memories: &[Memory]) -> f64 {
+    let length = |memory: &Memory| (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0;
+    let usual = memories.iter().map(length).sum::<f64>() / memories.len() as f64;
+    let own: Vec<f64> = memories.iter().filter(|other| other.speaker == memory.speaker).map(length).collect();
+    0.65 + length(memory) - (own.iter().sum::<f64>() + 3.0 * usual) / (own.len() as f64 + 3.0)
 }
 
 impl<'a> Reference<'a> {
@@ -161,7 +175,8 @@ impl<'a> Reference<'a> {
                     standardised: 0.0,
                     soft: soft(1),
                     soft_squared: soft(2),
-                    asks: memory.content.contains('?'),
+                    asks: memory.content.lines().next().is_some_and(|own| own.contains('?')),
+                    length: relative_length(memory, memories),
                 }
             })
             .collect();
@@ -253,9 +268,12 @@ impl<'a> Reference<'a> {
             ("speaker_named", truth(speaker)),
             ("other_speaker_named", truth(!speaker && anybody)),
             ("entity_named", truth(entities.into_iter().any(|entity| named(Some(entity))))),
-            ("length", (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0),
+            ("length", own.length),
+            ("previous_length", before.length),
+            ("next_length", after.length),
             ("asks", truth(own.asks)),
             ("previous_asks", truth(before.asks)),
+            ("next_asks", truth(after.asks)),
             ("query_terms", (1.0 + self.weights.len() as f64).ln() / 3.0),
             ("coverage", self.coverage(&[Some(n)])),
             ("coverage_with_previous", self.coverage(&[Some(n), previous])),

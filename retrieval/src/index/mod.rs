@@ -19,6 +19,7 @@
 mod blocks;
 pub(crate) mod entry;
 mod layer;
+mod lengths;
 mod log;
 mod opening;
 mod state;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::tokens::TokenVectors;
 
 /// The format of the folder; another one is rebuilt.
-const FORMAT: usize = 5;
+const FORMAT: usize = 6;
 
 /// What an index stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::blocks::Blocks;
 use super::entry::{Body, NEVER};
 use super::layer::{Document, Layer, Postings};
+use super::lengths::Lengths;
 use crate::filter::Bitmap;
 use crate::memory::Millis;
 
@@ -39,6 +40,9 @@ pub(crate) struct Table {
     /// Documents that were picked for the sample, some perhaps no longer current, and the mask that picked them.
     sample: Arc<Vec<u32>>,
     sample_mask: u64,
+    /// How long the sample's memories are, and whether these have changed since.
+    lengths: Arc<Lengths>,
+    lengths_outdated: bool,
     hidden_from: Millis,
 }
 
@@ -134,6 +138,11 @@ impl Table {
         self.sample.iter().copied().filter(|document| self.alive.contains(*document))
     }
 
+    /// What lengths are usual, as of the last [`Table::refresh_sample`].
+    pub(crate) fn lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
     /// Gives out the next slot.
     pub(crate) fn add_slot(&mut self) -> u32 {
         self.current.push(NONE);
@@ -146,6 +155,7 @@ impl Table {
         let number = self.slots.len() as u32;
         self.slots.push(slot);
         let before = self.current(slot);
+        self.lengths_outdated |= self.is_sampled(document.path());
         if let Some(before) = before {
             Arc::make_mut(&mut self.alive).remove(before);
             self.live -= 1;
@@ -207,13 +217,19 @@ impl Table {
         self.layers.push(layer);
     }
 
-    /// Picks the sample anew when the number of memories has left the range that the present one is for.
+    /// Picks the sample anew when the number of memories has left the range that the present one is for, and looks at what
+    /// is usual in it. To be called after every change.
     pub(crate) fn refresh_sample(&mut self) {
         let mask = (self.live / SAMPLE).next_power_of_two().max(1) as u64 - 1;
         if mask != self.sample_mask || self.sample.len() > 8 * SAMPLE {
             self.sample_mask = mask;
             let picked = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
             self.sample = Arc::new(picked.map(|(number, _)| number).collect());
+            self.lengths_outdated = true;
+        }
+        if self.lengths_outdated {
+            self.lengths = Arc::new(Lengths::of(self.sample().filter_map(|number| self.document(number))));
+            self.lengths_outdated = false;
         }
     }
 

@@ -112,7 +112,7 @@ struct Seen {
     soft_squared: f32,
     /// Which of the query's parts it holds.
     matched: u32,
-    /// The logarithm of its words, from 0 to about 1.
+    /// How long it is for its speaker.
     length: f32,
     asks: bool,
 }
@@ -242,7 +242,7 @@ impl<'a> Signals<'a> {
                 soft,
                 soft_squared,
                 matched: self.from.lexical.matched(*document),
-                length: (1.0 + held.words() as f32).ln() / 5.0,
+                length: table.lengths().relative(held),
                 asks: held.asks(),
             });
         }

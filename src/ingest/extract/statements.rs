@@ -13,6 +13,9 @@ const STATEMENT_WORDS: usize = 70;
 const PROCEDURE_WORDS_MAX: usize = 400;
 /// A turn only asks when it holds at most so many telling words beside its questions.
 const BESIDE_WORDS_MAX: usize = 2;
+/// Words whose full stop ends no sentence.
+const ABBREVIATIONS: [&str; 13] =
+    ["dr", "mr", "mrs", "ms", "prof", "st", "mt", "messrs", "vs", "e.g", "i.e", "approx", "incl"];
 /// A lead sentence of up to so many words becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
@@ -52,7 +55,31 @@ pub fn is_procedure(text: &str) -> bool {
 
 /// The sentences of a text; fenced code and list lines stay in one piece.
 pub fn sentences(text: &str) -> Vec<&str> {
-    text.unicode_sentences().map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+    bounds(text).into_iter().map(str::trim).filter(|sentence| sentence.contains(char::is_alphanumeric)).collect()
+}
+
+/// The sentences of a text with what follows each up to the next. A full stop after an abbreviation ends none.
+fn bounds(text: &str) -> Vec<&str> {
+    let mut bounds = Vec::new();
+    let mut rest = text;
+    let mut end = 0;
+    for piece in text.split_sentence_bounds() {
+        end += piece.len();
+        if !is_cut_short(&rest[..end]) {
+            let (sentence, after) = rest.split_at(end);
+            bounds.push(sentence);
+            (rest, end) = (after, 0);
+        }
+    }
+    bounds.extend(Some(rest).filter(|rest| !rest.is_empty()));
+    bounds
+}
+
+/// Whether the last word of a sentence is an abbreviation that something follows ("Dr.").
+fn is_cut_short(sentence: &str) -> bool {
+    let before = sentence.trim_end().strip_suffix('.').unwrap_or_default();
+    let word = before.rsplit(|c: char| !c.is_alphabetic() && c != '.').next().unwrap_or_default();
+    ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }
 
 /// The last question of a text that asks something in particular.
@@ -98,7 +125,7 @@ fn pieces(text: &str) -> Vec<&str> {
         if index % 2 == 1 {
             pieces.push(part);
         } else {
-            let sentences = part.split_inclusive("\n\n").flat_map(|paragraph| paragraph.split_sentence_bounds());
+            let sentences = part.split_inclusive("\n\n").flat_map(bounds);
             sentences.for_each(|sentence| cut(sentence, &mut pieces));
         }
     }
@@ -140,6 +167,8 @@ mod tests {
     #[test]
     fn the_lead_sentence_is_the_title() {
         assert_eq!(body("Ann", "I ran a race. It rained."), "# Ann: I ran a race.\n\nIt rained.\n");
+        let doctor = "I saw Dr. Diallo, i.e. my physio. She was content.";
+        assert_eq!(body("Ann", doctor), "# Ann: I saw Dr. Diallo, i.e. my physio.\n\nShe was content.\n");
         assert_eq!(body("Ann", "One\nline?"), "# Ann: One\n\nline?\n");
         let long = "word ".repeat(30);
         assert!(body("Ann", &long).starts_with("# Ann\n\nword"));

@@ -64,7 +64,7 @@ impl<'a> Document<'a> {
         self.layer.length[self.at]
     }
 
-    /// Whether the content asks something.
+    /// Whether the content asks something that it does not quote.
     pub(crate) fn asks(self) -> bool {
         self.layer.flags[self.at] & ASKS != 0
     }
