@@ -17,48 +17,46 @@ const STEPS: f32 = 65536.0;
 /// The usual lengths in a sample of memories.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lengths {
-    all: Mean,
-    speakers: HashMap<Vec<u64>, Mean, ahash::RandomState>,
+    of_all: f32,
+    of_speakers: HashMap<Vec<u64>, f32, ahash::RandomState>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean {
+#[derive(Clone, Copy, Default)]
+struct Sum {
     steps: i64,
     count: i64,
 }
 
-impl Mean {
+impl Sum {
     fn add(&mut self, length: f32) {
         self.steps += (length * STEPS).round() as i64;
         self.count += 1;
     }
 
-    fn sum(self) -> f32 {
-        self.steps as f32 / STEPS
+    /// The mean with so many more that are as long as something.
+    fn mean(self, more: f32, length: f32) -> f32 {
+        (self.steps as f32 / STEPS + more * length) / (self.count as f32 + more).max(1.0)
     }
 }
 
 impl Lengths {
-    /// What is usual among some memories.
+    /// What is usual among some memories. A speaker of whom little is known is taken for one like all.
     pub(crate) fn of<'a>(sample: impl Iterator<Item = Document<'a>>) -> Self {
-        let mut lengths = Self::default();
+        let (mut all, mut speakers) = (Sum::default(), HashMap::<&[u64], Sum>::new());
         for document in sample {
             let length = logarithm(document);
-            lengths.all.add(length);
-            match lengths.speakers.get_mut(document.speaker()) {
-                Some(mean) => mean.add(length),
-                None => lengths.speakers.entry(document.speaker().to_vec()).or_default().add(length),
-            }
+            all.add(length);
+            speakers.entry(document.speaker()).or_default().add(length);
         }
-        lengths
+        let of_all = all.mean(0.0, 0.0);
+        let of_speakers = speakers.into_iter().map(|(name, sum)| (name.to_vec(), sum.mean(SHARED, of_all))).collect();
+        Self { of_all, of_speakers }
     }
 
-    /// The logarithm of a memory's words, from about 0 to about 1, against what is usual for its speaker. A speaker of
-    /// whom little is known is taken for one like all.
+    /// The logarithm of a memory's words, from about 0 to about 1, against what is usual for its speaker.
     pub(crate) fn relative(&self, document: Document<'_>) -> f32 {
-        let usual = self.all.sum() / self.all.count.max(1) as f32;
-        let own = self.speakers.get(document.speaker()).copied().unwrap_or_default();
-        USUAL + logarithm(document) - (own.sum() + SHARED * usual) / (own.count as f32 + SHARED)
+        let usual = self.of_speakers.get(document.speaker()).copied().unwrap_or(self.of_all);
+        USUAL + logarithm(document) - usual
     }
 }
 

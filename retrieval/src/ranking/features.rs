@@ -227,7 +227,10 @@ impl<'a> Signals<'a> {
         documents.iter().for_each(|document| lexical.prefetch(*document));
         for (n, (document, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
             let ahead = documents.get(n + AHEAD).and_then(|document| table.document(*document));
-            ahead.into_iter().for_each(|ahead| prefetch(ahead.tokens()));
+            if let Some(ahead) = ahead {
+                prefetch(ahead.tokens());
+                prefetch(ahead.speaker());
+            }
             let Some(held) = table.document(*document) else { continue };
             let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
             let nearest = self.soft.of(held);
