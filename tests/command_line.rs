@@ -122,7 +122,7 @@ fn eval_tells_how_well_a_chat_with_an_assistant_is_found() {
     let (_folder, data) = fresh();
     // 0.73 when "I" and "you" name nobody; 0.58 when a memory's length is not seen against what is usual for its speaker.
     // Four of the long chat's answers are longer than a memory.
-    for (chat, first_24, mrr) in [("chat.json", 1.0, 0.78), ("long_chat.json", 50.0 / 54.0, 0.6)] {
+    for (chat, first_24, mrr) in [("chat.json", 1.0, 0.78), ("long_chat.json", 50.0 / 54.0, 0.59)] {
         let told = stdout(&data, &["eval", &format!("{}/tests/data/{chat}", env!("CARGO_MANIFEST_DIR"))]);
         let figure = |name: &str| -> f64 {
             let line = told.lines().find_map(|line| line.strip_prefix(name));

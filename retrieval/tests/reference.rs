@@ -29,7 +29,6 @@ struct Said {
     speaker: usize,
     entity: Option<usize>,
     asks: bool,
-    quotes: bool,
     session: usize,
     tag: bool,
     vector: Vec<f32>,
@@ -38,19 +37,16 @@ struct Said {
 fn said() -> impl Strategy<Value = Said> {
     let words = proptest::collection::vec(0..WORDS.len(), 1..9);
     let vector = proptest::collection::vec(-1f32..1.0, DIMENSIONS);
-    let kind = (any::<bool>(), any::<bool>());
-    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), kind, 0..4usize, any::<bool>(), vector).prop_map(
-        |(words, speaker, entity, (asks, quotes), session, tag, vector)| Said {
+    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), any::<bool>(), 0..4usize, any::<bool>(), vector)
+        .prop_map(|(words, speaker, entity, asks, session, tag, vector)| Said {
             words,
             speaker,
             entity,
             asks,
-            quotes,
             session,
             tag,
             vector,
-        },
-    )
+        })
 }
 
 fn unit(vector: &[f32]) -> Vec<f32> {
@@ -63,13 +59,12 @@ fn memories(said: &[Said]) -> Vec<Memory> {
     let mut last: BTreeMap<usize, String> = BTreeMap::new();
     let memory = |(n, said): (usize, &Said)| {
         let words: Vec<&str> = said.words.iter().map(|word| WORDS[*word]).collect();
-        let quoted = if said.quotes { "\n> Amber birch?" } else { "" };
         let path = format!("facts/m{n}.md");
         let relation = |path| Relation { path, kind: Relation::FOLLOWS.into(), snippet: String::new() };
         let before = last.insert(said.session, path.clone());
         Memory {
             path,
-            content: format!("{}{}{quoted}", words.join(" "), if said.asks { "?" } else { "." }),
+            content: format!("{}{}", words.join(" "), if said.asks { "?" } else { "." }),
             cues: vec![Cue { text: words[0].into(), vector: Some(unit(&said.vector)) }],
             speaker: Some(NAMES[said.speaker].into()),
             entities: said.entity.map(|name| NAMES[name].into()).into_iter().collect(),
@@ -175,7 +170,7 @@ impl<'a> Reference<'a> {
                     standardised: 0.0,
                     soft: soft(1),
                     soft_squared: soft(2),
-                    asks: memory.content.lines().next().is_some_and(|own| own.contains('?')),
+                    asks: memory.content.contains('?'),
                     length: relative_length(memory, memories),
                 }
             })

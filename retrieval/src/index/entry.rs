@@ -38,7 +38,7 @@ pub(crate) struct Body {
     pub(crate) hidden_from: Millis,
     /// Words of the content.
     pub(crate) words: u32,
-    /// Whether the content asks something that it does not quote.
+    /// Whether the content asks something.
     pub(crate) asks: bool,
     /// Whether vectors of some cues are still to come.
     pub(crate) waiting: bool,
@@ -87,7 +87,7 @@ impl Entry {
             times: [memory.occurred, memory.created, memory.updated].map(|time| time.unwrap_or(UNKNOWN)),
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
-            asks: asks(&memory.content),
+            asks: memory.content.contains(['?', '？', '؟']),
             waiting: memory.waiting,
             speaker,
             entities,
@@ -100,12 +100,6 @@ impl Entry {
         let rows = memory.cues.iter().filter(|cue| cue.vector.is_some()).count() as u32;
         Self { path: hash(Kind::Path, &memory.path), rows, rows_checksum: 0, body: Some(body) }
     }
-}
-
-/// Whether a content asks something by itself; what it quotes may ask.
-fn asks(content: &str) -> bool {
-    let own = content.lines().filter(|line| !line.starts_with('>'));
-    own.flat_map(str::chars).any(|c| matches!(c, '?' | '？' | '؟'))
 }
 
 /// The terms of what was said and, once each, of cues that hold more than that.

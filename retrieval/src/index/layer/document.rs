@@ -64,7 +64,7 @@ impl<'a> Document<'a> {
         self.layer.length[self.at]
     }
 
-    /// Whether the content asks something that it does not quote.
+    /// Whether the content asks something.
     pub(crate) fn asks(self) -> bool {
         self.layer.flags[self.at] & ASKS != 0
     }
