@@ -72,9 +72,7 @@ impl Workers {
                 if let Err(error) = sweeping.models.note_calls() {
                     tracing::error!(%error, "calls of models could not be noted");
                 }
-                if let Err(error) = sweeping.namespaces.sweep() {
-                    tracing::error!(%error, "packs that were replaced could not be removed");
-                }
+                sweeping.namespaces.sweep();
                 notes += 1;
                 if !notes.is_multiple_of(NOTES_PER_SWEEP) {
                     continue;

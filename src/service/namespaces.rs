@@ -165,14 +165,15 @@ impl Namespaces {
         Ok(Lease { namespace, cold, _slot: slot })
     }
 
-    /// Lets every open namespace remove what it keeps for a while only.
-    pub fn sweep(&self) -> Outcome<()> {
+    /// Lets every open namespace remove what it keeps for a while only; where one cannot, the others do.
+    pub fn sweep(&self) {
         let open: Vec<Arc<Slot>> = self.open.lock().iter().map(|(_, slot)| Arc::clone(slot)).collect();
         for slot in open {
             let namespace = slot.namespace.lock().as_ref().map(Arc::clone);
-            namespace.map_or(Ok(()), |namespace| namespace.sweep())?;
+            if let Some(Err(error)) = namespace.map(|namespace| namespace.sweep()) {
+                tracing::error!(%error, "packs that were replaced could not be removed");
+            }
         }
-        Ok(())
     }
 
     /// How many are open.
