@@ -120,16 +120,16 @@ fn completions_and_manual_pages_name_every_command() {
 #[test]
 fn eval_tells_how_well_a_chat_with_an_assistant_is_found() {
     let (_folder, data) = fresh();
-    // 0.73 when "I" and "you" name nobody; 0.58 when a memory's length is not seen against what is usual for its speaker.
-    // Four of the long chat's answers are longer than a memory.
-    for (chat, first_24, mrr) in [("chat.json", 1.0, 0.78), ("long_chat.json", 50.0 / 54.0, 0.59)] {
+    // 0.73 in the first when "I" and "you" name nobody.
+    // Where answers of more than 110 words are cut, 0.93 of the long chat's evidence is found and 0.82 of the third's.
+    for (chat, mrr) in [("chat.json", 0.78), ("long_chat.json", 0.66), ("advice_chat.json", 0.75)] {
         let told = stdout(&data, &["eval", &format!("{}/tests/data/{chat}", env!("CARGO_MANIFEST_DIR"))]);
         let figure = |name: &str| -> f64 {
             let line = told.lines().find_map(|line| line.strip_prefix(name));
             let line = line.unwrap_or_else(|| panic!("{name} in {told}"));
             line.trim_start_matches(':').trim().parse().expect("a number")
         };
-        assert!(figure("recall@24") > first_24 - 0.001, "{told}");
+        assert!(figure("recall@24") > 0.999, "{told}");
         assert!(figure("mrr") > mrr, "{told}");
     }
 }

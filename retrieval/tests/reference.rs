@@ -85,7 +85,7 @@ struct Seen {
     standardised: f64,
     soft: f64,
     soft_squared: f64,
-    asks: bool,
+    asks: f64,
     length: f64,
 }
 
@@ -118,12 +118,19 @@ fn counts(memory: &Memory) -> BTreeMap<String, f64> {
     counts
 }
 
-/// How long a memory is against the mean of its speaker's, to which the mean of all adds as much as three of them.
-fn relative_length(memory: &Memory, memories: &[Memory]) -> f64 {
-    let length = |memory: &Memory| (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0;
-    let usual = memories.iter().map(length).sum::<f64>() / memories.len() as f64;
-    let own: Vec<f64> = memories.iter().filter(|other| other.speaker == memory.speaker).map(length).collect();
-    0.65 + length(memory) - (own.iter().sum::<f64>() + 3.0 * usual) / (own.len() as f64 + 3.0)
+/// What a memory has more of than its speaker's mean, to which the mean of all adds as much as three of them.
+fn beyond_usual(memory: &Memory, memories: &[Memory], what: fn(&Memory) -> f64) -> f64 {
+    let usual = memories.iter().map(what).sum::<f64>() / memories.len() as f64;
+    let own: Vec<f64> = memories.iter().filter(|other| other.speaker == memory.speaker).map(what).collect();
+    what(memory) - (own.iter().sum::<f64>() + 3.0 * usual) / (own.len() as f64 + 3.0)
+}
+
+fn log_length(memory: &Memory) -> f64 {
+    (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0
+}
+
+fn asks(memory: &Memory) -> f64 {
+    f64::from(u8::from(memory.content.contains('?')))
 }
 
 impl<'a> Reference<'a> {
@@ -170,8 +177,8 @@ impl<'a> Reference<'a> {
                     standardised: 0.0,
                     soft: soft(1),
                     soft_squared: soft(2),
-                    asks: memory.content.contains('?'),
-                    length: relative_length(memory, memories),
+                    asks: beyond_usual(memory, memories, asks),
+                    length: 0.65 + beyond_usual(memory, memories, log_length),
                 }
             })
             .collect();
@@ -266,9 +273,9 @@ impl<'a> Reference<'a> {
             ("length", own.length),
             ("previous_length", before.length),
             ("next_length", after.length),
-            ("asks", truth(own.asks)),
-            ("previous_asks", truth(before.asks)),
-            ("next_asks", truth(after.asks)),
+            ("asks", own.asks),
+            ("previous_asks", before.asks),
+            ("next_asks", after.asks),
             ("query_terms", (1.0 + self.weights.len() as f64).ln() / 3.0),
             ("coverage", self.coverage(&[Some(n)])),
             ("coverage_with_previous", self.coverage(&[Some(n), previous])),

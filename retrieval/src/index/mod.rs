@@ -18,8 +18,8 @@
 
 mod blocks;
 pub(crate) mod entry;
+mod habits;
 mod layer;
-mod lengths;
 mod log;
 mod opening;
 mod state;

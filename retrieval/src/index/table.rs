@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::blocks::Blocks;
 use super::entry::{Body, NEVER};
+use super::habits::Habits;
 use super::layer::{Document, Layer, Postings};
-use super::lengths::Lengths;
 use crate::filter::Bitmap;
 use crate::memory::Millis;
 
@@ -41,8 +41,8 @@ pub(crate) struct Table {
     sample: Arc<Vec<u32>>,
     sample_mask: u64,
     /// How long the sample's memories are, and whether these have changed since.
-    lengths: Arc<Lengths>,
-    lengths_outdated: bool,
+    habits: Arc<Habits>,
+    habits_outdated: bool,
     hidden_from: Millis,
 }
 
@@ -138,9 +138,9 @@ impl Table {
         self.sample.iter().copied().filter(|document| self.alive.contains(*document))
     }
 
-    /// What lengths are usual, as of the last [`Table::refresh_sample`].
-    pub(crate) fn lengths(&self) -> &Lengths {
-        &self.lengths
+    /// What is usual for speakers, as of the last [`Table::refresh_sample`].
+    pub(crate) fn habits(&self) -> &Habits {
+        &self.habits
     }
 
     /// Gives out the next slot.
@@ -155,7 +155,7 @@ impl Table {
         let number = self.slots.len() as u32;
         self.slots.push(slot);
         let before = self.current(slot);
-        self.lengths_outdated |= self.is_sampled(document.path());
+        self.habits_outdated |= self.is_sampled(document.path());
         if let Some(before) = before {
             Arc::make_mut(&mut self.alive).remove(before);
             self.live -= 1;
@@ -225,11 +225,11 @@ impl Table {
             self.sample_mask = mask;
             let picked = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
             self.sample = Arc::new(picked.map(|(number, _)| number).collect());
-            self.lengths_outdated = true;
+            self.habits_outdated = true;
         }
-        if self.lengths_outdated {
-            self.lengths = Arc::new(Lengths::of(self.sample().filter_map(|number| self.document(number))));
-            self.lengths_outdated = false;
+        if self.habits_outdated {
+            self.habits = Arc::new(Habits::of(self.sample().filter_map(|number| self.document(number))));
+            self.habits_outdated = false;
         }
     }
 

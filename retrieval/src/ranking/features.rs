@@ -114,7 +114,8 @@ struct Seen {
     matched: u32,
     /// How long it is for its speaker.
     length: f32,
-    asks: bool,
+    /// Whether it asks, against how often its speaker does.
+    asks: f32,
 }
 
 /// What the candidates of one conversation say about it.
@@ -236,6 +237,7 @@ impl<'a> Signals<'a> {
             let nearest = self.soft.of(held);
             let (soft, soft_squared) = self.soft.mean(&nearest);
             let bm25 = self.from.lexical.score(*document);
+            let (length, asks) = table.habits().relative(held);
             self.places.insert(*document, self.seen.len());
             self.seen.push(Seen {
                 bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
@@ -245,8 +247,8 @@ impl<'a> Signals<'a> {
                 soft,
                 soft_squared,
                 matched: self.from.lexical.matched(*document),
-                length: table.lengths().relative(held),
-                asks: held.asks(),
+                length,
+                asks,
             });
         }
     }
@@ -292,8 +294,8 @@ impl<'a> Signals<'a> {
             truth(!speaker_named && self.anybody_named),
             truth(entity_named),
             own.length,
-            truth(own.asks),
-            truth(previous.asks),
+            own.asks,
+            previous.asks,
             (1.0 + lexical.parts() as f32).ln() / 3.0,
             rank(self.lexical_ranks.get(&document).copied()),
             rank(self.cue_ranks.get(&document).map(|(rank, _)| *rank)),
@@ -311,7 +313,7 @@ impl<'a> Signals<'a> {
             session.map_or(own.soft, |session| soft_with(&[&session.nearest])),
             previous.length,
             next.length,
-            truth(next.asks),
+            next.asks,
             of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,

@@ -1,25 +1,47 @@
 //! The cues of a statement: what should bring it to mind.
 
-use super::statements::{last_question, sentences, telling_words};
+use super::statements::{last_question, sentences, telling_words, words};
 
+/// A statement of more words is cued by its passages.
+const SHORT_WORDS_MAX: usize = 110;
+/// A passage has about so many words.
+const PASSAGE_WORDS: usize = 60;
 /// Sentences that get a cue of their own, at most.
 const SENTENCES_MAX: usize = 4;
 /// A sentence needs so many telling words to be a cue.
 const TELLING_WORDS_MIN: usize = 3;
 
-/// The statement with its speaker; the question that it answers; its sentences one by one where there are several.
+/// The statement with its speaker, in passages where it is long: the vector of a page is near to nothing that stands on
+/// it. Then the question that it answers, and its sentences one by one where it is short and has several.
 pub fn write(speaker: &str, statement: &str, question: Option<&str>) -> Vec<String> {
-    let mut cues = vec![format!("{speaker}: {}", flat(statement))];
-    if let Some(question) = question {
-        cues.push(flat(question));
-    }
     let sentences = sentences(statement);
-    if sentences.len() > 1 {
+    let long = words(statement) > SHORT_WORDS_MAX && !sentences.is_empty();
+    let mut cues = if long { passages(&sentences) } else { vec![flat(statement)] };
+    cues[0] = format!("{speaker}: {}", cues[0]);
+    cues.extend(question.map(flat));
+    if !long && sentences.len() > 1 {
         let telling = sentences.iter().filter(|sentence| telling_words(sentence) >= TELLING_WORDS_MIN);
         cues.extend(telling.take(SENTENCES_MAX).map(|sentence| flat(sentence)));
     }
     cues.dedup();
     cues
+}
+
+/// Sentences one after another, as many as make a passage; at least one.
+fn passages(sentences: &[&str]) -> Vec<String> {
+    let mut passages: Vec<String> = Vec::new();
+    let mut held = 0;
+    for sentence in sentences {
+        held += words(sentence);
+        match passages.last_mut().filter(|_| held <= PASSAGE_WORDS) {
+            Some(passage) => passage.extend([" ", &flat(sentence)]),
+            None => {
+                held = words(sentence);
+                passages.push(flat(sentence));
+            }
+        }
+    }
+    passages
 }
 
 /// The cues of a text that nobody wrote cues for: its title and its sections' names with their first sentence.
@@ -54,5 +76,17 @@ mod tests {
                 "We painted a sunset over the lake."
             ]
         );
+    }
+
+    #[test]
+    fn a_long_statement_is_cued_by_its_passages() {
+        let told: Vec<String> = (0..60).map(|n| format!("On day {n} we walked to the next village.")).collect();
+        let passages = write("Ann", &told.join("\n"), None);
+        assert!((8..=10).contains(&passages.len()), "{passages:?}");
+        assert!(passages.iter().all(|passage| words(passage) <= PASSAGE_WORDS + 1), "{passages:?}");
+        assert_eq!(passages.join(" "), format!("Ann: {}", told.join(" ")));
+        let endless = write("Ann", &"word ".repeat(200), None);
+        assert_eq!(endless.len(), 1, "one sentence is one passage");
+        assert_eq!(write("Ann", &"🎉 ".repeat(200), None).len(), 1);
     }
 }

@@ -5,12 +5,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::cues::flat;
 use super::small_talk::is_filler;
 
-/// A turn of up to so many words stays whole.
-const WHOLE_WORDS_MAX: usize = 110;
-/// A long turn is cut into statements of about so many words, at sentence ends.
-const STATEMENT_WORDS: usize = 70;
-/// A procedure stays whole up to so many words.
-const PROCEDURE_WORDS_MAX: usize = 400;
+/// A turn of up to so many words stays whole: a page, whose parts make little sense without one another.
+const WHOLE_WORDS_MAX: usize = 400;
+/// A longer turn is cut into statements of about so many words, at sentence ends.
+const STATEMENT_WORDS: usize = 250;
 /// A turn only asks when it holds at most so many telling words beside its questions.
 const BESIDE_WORDS_MAX: usize = 2;
 /// Words whose full stop ends no sentence.
@@ -25,14 +23,13 @@ pub fn split(text: &str) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
     }
-    let words = words(text);
-    if words <= WHOLE_WORDS_MAX || (is_procedure(text) && words <= PROCEDURE_WORDS_MAX) {
+    if words(text) <= WHOLE_WORDS_MAX {
         return vec![text.to_owned()];
     }
     let mut statements = Vec::new();
     let mut current = String::new();
     for piece in pieces(text) {
-        if !current.is_empty() && self::words(&current) + self::words(piece) > STATEMENT_WORDS {
+        if !current.is_empty() && words(&current) + words(piece) > STATEMENT_WORDS {
             statements.push(std::mem::take(&mut current).trim().to_owned());
         }
         current.push_str(piece);
@@ -114,7 +111,8 @@ pub fn body(speaker: &str, statement: &str) -> String {
     format!("# {speaker}\n\n{}\n", statement.trim())
 }
 
-fn words(text: &str) -> usize {
+/// The words of a text, as they are counted here.
+pub fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
@@ -153,15 +151,16 @@ mod tests {
     fn a_short_turn_stays_whole_and_a_long_one_is_cut_at_sentences() {
         assert_eq!(split(" I ran a race. It rained. "), ["I ran a race. It rained."]);
         assert!(split("  ").is_empty());
-        let long = "This sentence has exactly seven words here. ".repeat(40);
-        let parts = split(&long);
+        let sentence = "This sentence has exactly seven words here. ";
+        assert_eq!(split(&sentence.repeat(57)).len(), 1, "399 words are a page");
+        let parts = split(&sentence.repeat(100));
         assert!(parts.len() > 2);
         assert!(parts.iter().all(|part| part.ends_with('.') && words(part) <= STATEMENT_WORDS), "{parts:?}");
-        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 280);
-        let endless = "word ".repeat(500);
+        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 700);
+        let endless = "word ".repeat(1000);
         let parts = split(&endless);
         assert!(parts.iter().all(|part| words(part) <= STATEMENT_WORDS), "{parts:?}");
-        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 500);
+        assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 1000);
     }
 
     #[test]
