@@ -18,7 +18,7 @@ use super::nearest::{Kept, Nearest};
 use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
-use crate::kernels::{AHEAD, LARGE, differences, dot, prefetch, prefetch_at};
+use crate::kernels::{AHEAD, Differences, LARGE, Sketches, differences, dot, prefetch, prefetch_at};
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
@@ -70,8 +70,7 @@ struct Block {
     values: Vec<i8>,
     /// Of each row, in the order of their documents.
     marks: Vec<Mark>,
-    /// The first word of every row's sketch, the second, and so on.
-    sketches: Vec<Vec<u64>>,
+    sketches: Sketches,
 }
 
 /// What belongs to a row beside its values.
@@ -261,10 +260,10 @@ impl CueTable {
         let nearest = Nearest::new(target, LARGE * self.width);
         let scan = |part: usize, blocks: &[Arc<Block>]| {
             let mut kept = Vec::new();
-            let mut found = Vec::with_capacity(BLOCK_ROWS);
+            let mut found = Differences::default();
             let ahead = blocks.iter().skip(1).chain(blocks.last());
             for ((block, ahead), at) in blocks.iter().zip(ahead).zip(part * BLOCKS_AT_ONCE..) {
-                differences(&block.sketches, &ahead.sketches, &wanted, &mut found);
+                differences(&block.sketches, &ahead.sketches, &wanted, nearest.bound(), &mut found);
                 let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.marks[row].owner));
                 nearest.take(at * BLOCK_ROWS, &found, allowed, &mut kept);
             }
@@ -285,7 +284,7 @@ impl Block {
         Self {
             values: Vec::with_capacity(rows * width),
             marks: Vec::with_capacity(rows),
-            sketches: (0..width.div_ceil(64)).map(|_| Vec::with_capacity(rows)).collect(),
+            sketches: Sketches::with_capacity(rows, width.div_ceil(64)),
         }
     }
 
@@ -294,8 +293,7 @@ impl Block {
         let from = self.values.len();
         self.values.extend(values.iter().map(|byte| i8::from_le_bytes([*byte])));
         self.marks.push(Mark { scale: scale.try_into().map_or(0.0, f32::from_le_bytes), owner });
-        let signs = sketch::signs(&self.values[from..]);
-        self.sketches.iter_mut().zip(signs).for_each(|(column, word)| column.push(word));
+        self.sketches.push(sketch::signs(&self.values[from..]));
     }
 
     fn cosine(&self, row: usize, query: &Row, width: usize) -> f32 {

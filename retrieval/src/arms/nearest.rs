@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Differences that are looked at together, a bit each: most such groups hold nothing near.
-const GROUP: usize = 32;
+use crate::kernels::{Differences, GROUP};
 
 /// A row and how much its sketch differs.
 pub(super) type Kept = (u32, u16);
@@ -39,30 +38,28 @@ impl Nearest {
         }
     }
 
-    /// Keeps what may be wanted of the rows from `first` on, whose differences these are.
+    /// Beyond how much nothing is wanted, as far as is known.
+    pub(super) fn bound(&self) -> u16 {
+        self.bound.load(Ordering::Relaxed) as u16
+    }
+
+    /// Keeps what may be wanted of the rows from `first` on, whose differences these are, with those marked that lie
+    /// within what the bound was a moment ago.
     pub(super) fn take(
         &self,
         first: usize,
-        differences: &[u16],
+        differences: &Differences,
         allowed: impl Fn(usize) -> bool,
         kept: &mut Vec<Kept>,
     ) {
-        let bound = self.bound.load(Ordering::Relaxed) as u16;
         let before = kept.len();
-        let (groups, rest) = differences.as_chunks();
-        let mut last = [u16::MAX; GROUP];
-        last[..rest.len()].copy_from_slice(rest);
-        for (group, differences) in groups.iter().chain([&last]).enumerate() {
-            if all_beyond(differences, bound) {
-                continue;
-            }
-            let mut near = which_within(differences, bound);
-            while near != 0 {
-                let at = near.trailing_zeros() as usize;
-                near &= near - 1;
-                let row = group * GROUP + at;
+        for (group, within) in differences.within.iter().enumerate() {
+            let mut within = *within;
+            while within != 0 {
+                let row = group * GROUP + within.trailing_zeros() as usize;
+                within &= within - 1;
                 if allowed(row) {
-                    kept.push(((first + row) as u32, differences[at]));
+                    kept.push(((first + row) as u32, differences.of_rows[row]));
                 }
             }
         }
@@ -95,16 +92,6 @@ impl Nearest {
     }
 }
 
-// A sum instead of an early end, so that the compiler compares many at a time.
-fn all_beyond(differences: &[u16; GROUP], bound: u16) -> bool {
-    differences.iter().map(|difference| u16::from(*difference <= bound)).sum::<u16>() == 0
-}
-
-/// A bit for each of a group's differences.
-fn which_within(differences: &[u16; GROUP], bound: u16) -> u32 {
-    differences.iter().zip(0..).map(|(difference, at)| u32::from(*difference <= bound) << at).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +118,13 @@ mod tests {
                 let mut kept = Vec::new();
                 for (at, differences) in differences.chunks(block).enumerate() {
                     let first = part * share + at * block;
-                    nearest.take(first, differences, |row| allowed[first + row], &mut kept);
+                    let bound = nearest.bound();
+                    let mark = |rows: &[u16]| {
+                        rows.iter().enumerate().map(|(at, found)| u32::from(*found <= bound) << at).sum()
+                    };
+                    let within = differences.chunks(GROUP).map(mark).collect();
+                    let differences = Differences { of_rows: differences.to_vec(), within };
+                    nearest.take(first, &differences, |row| allowed[first + row], &mut kept);
                 }
                 kept
             };

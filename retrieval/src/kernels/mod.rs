@@ -8,7 +8,7 @@ mod prefetch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use differences::{LARGE, Word, differences};
+pub(crate) use differences::{Differences, GROUP, LARGE, Sketches, Word, differences};
 pub use dot::dot;
 pub(crate) use prefetch::{AHEAD, prefetch, prefetch_at};
 
