@@ -55,7 +55,8 @@ pub fn sentences(text: &str) -> Vec<&str> {
     bounds(text).into_iter().map(str::trim).filter(|sentence| sentence.contains(char::is_alphanumeric)).collect()
 }
 
-/// The sentences of a text with what follows each up to the next. A full stop after an abbreviation ends none.
+/// The sentences of a text with what follows each up to the next. A full stop after an abbreviation ends none, nor does
+/// the one after a list's number.
 fn bounds(text: &str) -> Vec<&str> {
     let mut bounds = Vec::new();
     let mut rest = text;
@@ -72,9 +73,13 @@ fn bounds(text: &str) -> Vec<&str> {
     bounds
 }
 
-/// Whether the last word of a sentence is an abbreviation that something follows ("Dr.").
+/// Whether a sentence ends with an abbreviation that something follows ("Dr."), or with the number of a list's next item.
 fn is_cut_short(sentence: &str) -> bool {
     let before = sentence.trim_end().strip_suffix('.').unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    if (1..=2).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
     let word = before.rsplit(|c: char| !c.is_alphabetic() && c != '.').next().unwrap_or_default();
     ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }
@@ -171,6 +176,21 @@ mod tests {
         assert_eq!(body("Ann", "One\nline?"), "# Ann: One\n\nline?\n");
         let long = "word ".repeat(30);
         assert!(body("Ann", &long).starts_with("# Ann\n\nword"));
+    }
+
+    #[test]
+    fn a_list_keeps_its_numbers() {
+        let list = "Two novels:\n1. The Wall. A lodge in the Alps.\n2. Foster. A summer.\nIn all 12.\nRead both.";
+        let told = [
+            "Two novels:",
+            "1. The Wall.",
+            "A lodge in the Alps.",
+            "2. Foster.",
+            "A summer.",
+            "In all 12.",
+            "Read both.",
+        ];
+        assert_eq!(sentences(list), told);
     }
 
     #[test]
