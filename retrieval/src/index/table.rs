@@ -40,7 +40,7 @@ pub(crate) struct Table {
     /// Documents that were picked for the sample, some perhaps no longer current, and the mask that picked them.
     sample: Arc<Vec<u32>>,
     sample_mask: u64,
-    /// How long the sample's memories are, and whether these have changed since.
+    /// What is usual for the speakers of the sample, and whether that may have changed since.
     habits: Arc<Habits>,
     habits_outdated: bool,
     hidden_from: Millis,
