@@ -66,8 +66,9 @@ pub(super) fn evaluate(options: &Options, config: &Config) -> anyhow::Result<()>
     if let Some(mut file) = features {
         file.flush()?;
     }
+    let mut out = std::io::stdout().lock();
     for (name, value) in figures.report() {
-        println!("{name}: {value:.4}");
+        writeln!(out, "{name}: {value:.4}")?;
     }
     Ok(())
 }
