@@ -293,7 +293,8 @@ fn operations(shown: &Value) -> Vec<Value> {
             "topic": draft.topic,
             "title": title.trim_start_matches("# "),
             "body": rest.trim(),
-            "cues": draft.cues,
+            // As it was told, it keeps to 400 characters a cue.
+            "cues": draft.cues.iter().map(|cue| cue.chars().take(400).collect()).collect::<Vec<String>>(),
             "tags": [],
             "entities": draft.entities,
             "speaker": draft.speaker,

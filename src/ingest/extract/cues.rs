@@ -1,6 +1,6 @@
 //! The cues of a statement: what should bring it to mind.
 
-use super::statements::{last_question, sentences, telling_words, words};
+use super::statements::{cut, last_question, sentences, telling_words, words};
 
 /// A statement of more words is cued by its passages.
 const SHORT_WORDS_MAX: usize = 110;
@@ -31,7 +31,7 @@ pub fn write(speaker: &str, statement: &str, question: Option<&str>) -> Vec<Stri
 fn passages(sentences: &[&str]) -> Vec<String> {
     let mut passages: Vec<String> = Vec::new();
     let mut held = 0;
-    for sentence in sentences {
+    for sentence in sentences.iter().flat_map(|sentence| cut(sentence, PASSAGE_WORDS)) {
         held += words(sentence);
         match passages.last_mut().filter(|_| held <= PASSAGE_WORDS) {
             Some(passage) => passage.extend([" ", &flat(sentence)]),
@@ -86,7 +86,7 @@ mod tests {
         assert!(passages.iter().all(|passage| words(passage) <= PASSAGE_WORDS + 1), "{passages:?}");
         assert_eq!(passages.join(" "), format!("Ann: {}", told.join(" ")));
         let endless = write("Ann", &"word ".repeat(200), None);
-        assert_eq!(endless.len(), 1, "one sentence is one passage");
+        assert_eq!(endless.len(), 4, "a sentence that does not end is cut");
         assert_eq!(write("Ann", &"🎉 ".repeat(200), None).len(), 1);
     }
 }

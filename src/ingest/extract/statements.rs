@@ -129,23 +129,25 @@ fn pieces(text: &str) -> Vec<&str> {
             pieces.push(part);
         } else {
             let sentences = part.split_inclusive("\n\n").flat_map(bounds);
-            sentences.for_each(|sentence| cut(sentence, &mut pieces));
+            sentences.for_each(|sentence| pieces.extend(cut(sentence, STATEMENT_WORDS)));
         }
     }
     pieces
 }
 
-/// A sentence of more words than a statement holds (a log, a table) is cut between words.
-fn cut<'a>(sentence: &'a str, pieces: &mut Vec<&'a str>) {
+/// A sentence of more words than so many (a log, a table) is cut between words.
+pub fn cut(sentence: &str, words_max: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
     let (mut start, mut words) = (0, 0);
     for (at, _) in sentence.match_indices(char::is_whitespace) {
         words += 1;
-        if words == STATEMENT_WORDS {
+        if words == words_max {
             pieces.push(&sentence[start..at]);
             (start, words) = (at, 0);
         }
     }
     pieces.push(&sentence[start..]);
+    pieces
 }
 
 #[cfg(test)]
