@@ -39,17 +39,6 @@ pub fn split(text: &str) -> Vec<String> {
     statements
 }
 
-/// Whether a text lists steps: three numbered lines, or "Step 1" and "Step 2".
-pub fn is_procedure(text: &str) -> bool {
-    let numbered = text.lines().filter(|line| {
-        let line = line.trim_start();
-        let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        (1..=2).contains(&digits) && matches!(line.as_bytes().get(digits), Some(b'.' | b')'))
-    });
-    let lower = text.to_lowercase();
-    numbered.count() >= 3 || (lower.contains("step 1") && lower.contains("step 2"))
-}
-
 /// The sentences of a text; fenced code and list lines stay in one piece.
 pub fn sentences(text: &str) -> Vec<&str> {
     bounds(text).into_iter().map(str::trim).filter(|sentence| sentence.contains(char::is_alphanumeric)).collect()
@@ -193,12 +182,6 @@ mod tests {
             "Read both.",
         ];
         assert_eq!(sentences(list), told);
-    }
-
-    #[test]
-    fn steps_are_seen() {
-        assert!(is_procedure("To deploy:\n1. build\n2. push\n3. restart"));
-        assert!(!is_procedure("In 2023. I moved.\n"));
     }
 
     #[test]

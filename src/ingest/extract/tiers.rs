@@ -2,7 +2,7 @@
 
 use cuebase_storage::memory_file::Tier;
 
-use super::statements;
+use super::procedure::is_procedure;
 
 /// Phrases of standing instructions and preferences, looked for in folded text between spaces.
 const RULES: [&str; 17] = [
@@ -39,7 +39,7 @@ const HAPPENED: [&str; 8] = [
 
 /// Steps are a skill; a standing wish is a rule; what happened at a time is an incident; the rest is a fact.
 pub fn sort(statement: &str, dated: bool) -> Tier {
-    if statements::is_procedure(statement) {
+    if is_procedure(statement) {
         return Tier::Skills;
     }
     let folded = cuebase_retrieval::fold(statement);
