@@ -20,6 +20,7 @@ mod memory;
 mod ranking;
 mod search;
 mod text;
+mod threads;
 mod tokens;
 mod vocabulary;
 

@@ -5,7 +5,6 @@
 //! log and returned.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::arms::cue::{At, Look};
@@ -20,6 +19,7 @@ use crate::memory::{Memory, Millis};
 use crate::ranking::calibration::probability;
 use crate::ranking::features::{Evidence, Features, Signals};
 use crate::ranking::naming::names;
+use crate::threads::{Threads, UnderWay};
 use crate::vocabulary::Synonyms;
 
 /// So many of each arm's best become candidates: as many as anybody asks for, since both arms may find the same.
@@ -28,28 +28,6 @@ const CANDIDATES_PER_ARM: usize = 200;
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.
 const NEIGHBOURS_MAX: usize = 16;
-/// With fewer rows than this one thread is quicker than two: waking another takes longer than an arm.
-const SIDE_BY_SIDE_ROWS_MIN: usize = 1 << 18;
-
-/// Searches under way. One alone has every core; several keep to a thread each instead of waiting for one another's.
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
-
-struct UnderWay {
-    alone: bool,
-}
-
-impl UnderWay {
-    fn begin() -> Self {
-        Self { alone: UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 0 }
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// What to look for.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
@@ -128,7 +106,7 @@ impl Snapshot {
     pub fn search(&self, query: &Query<'_>) -> Result<Outcome> {
         let start = Instant::now();
         let under_way = UnderWay::begin();
-        let several_threads = under_way.alone && self.cues.rows() >= SIDE_BY_SIDE_ROWS_MIN;
+        let threads = under_way.threads(self.cues.rows());
         let allowed = allowed(&self.table, query.filter, query.now);
         let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
         let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
@@ -141,13 +119,14 @@ impl Snapshot {
         };
         let cue_arm = || {
             timed(|| {
-                let look = Look { several_threads, ..self.look(allowed.as_ref(), query.exact) };
+                let look = Look { threads, ..self.look(allowed.as_ref(), query.exact) };
                 let best = |vector| self.cues.best(vector, &look, CANDIDATES_PER_ARM, COSINE_MIN, by_path);
                 vector.as_ref().map(best).unwrap_or_default()
             })
         };
-        let (lexical, cue) =
-            if several_threads { rayon::join(lexical_arm, cue_arm) } else { (lexical_arm(), cue_arm()) };
+        // The lexical arm is the shorter one, so what ranking needs besides is made next to it.
+        let words = || (lexical_arm(), SoftMatch::new(&self.table, self.tokens, query.text), names(query.text));
+        let ((lexical, soft, names), cue) = threads.both(words, cue_arm);
         let (((lexical, lexical_best), lexical_time), (cue_best, vector_time)) = (lexical, cue);
 
         let began = Instant::now();
@@ -156,7 +135,6 @@ impl Snapshot {
         let mut candidates: Vec<u32> = found.filter(|document| seen.insert(*document)).collect();
         // In the order in which they lie in memory.
         candidates.sort_unstable();
-        let names = names(query.text);
         let evidence = Evidence {
             table: &self.table,
             graph: &self.graph,
@@ -166,8 +144,8 @@ impl Snapshot {
             names: &names,
             lexical_best: &lexical_best,
             cue_best: &cue_best,
+            threads,
         };
-        let soft = SoftMatch::new(&self.table, self.tokens, query.text);
         let mut signals = Signals::new(evidence, soft, &candidates);
         let most = candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX;
         let mut features = Vec::with_capacity(most);
@@ -189,28 +167,43 @@ impl Snapshot {
         rank(&signals, &new, &mut ranked);
 
         let best = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
-        let hits = best.map(|candidate| {
-            let number = candidate.number;
-            let from = pulled.get(&number);
-            let arms =
-                Arms { lexical: signals.has_lexical(number), cue: signals.has_cue(number), graph: from.is_some() };
-            let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.document(*from));
-            let Some(document) = self.table.document(number) else { return Ok(None) };
-            Ok(Some(Hit {
-                memory: self.memory(document)?,
-                score: candidate.score,
-                arms,
-                via: via.map(|document| self.memory(document)).transpose()?.map(|memory| memory.path),
-                features: features[candidate.features],
-            }))
-        });
-        let hits = hits.filter_map(Result::transpose).collect::<Result<Vec<Hit>>>()?;
+        let best: Vec<&Candidate> = best.collect();
+        let read = |best: &[&Candidate]| {
+            let hits = best.iter().map(|best| self.hit(best, &signals, &pulled, &features[best.features]));
+            hits.filter_map(Result::transpose).collect::<Result<Vec<Hit>>>()
+        };
+        let (first, second) = best.split_at(best.len() / 2);
+        let (first, second) = threads.both(|| read(first), || read(second));
+        let mut hits = first?;
+        hits.append(&mut second?);
         Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed(), whole: start.elapsed() })
+    }
+
+    /// A candidate with its memory, which is read from the log.
+    fn hit(
+        &self,
+        candidate: &Candidate,
+        signals: &Signals<'_>,
+        pulled: &HashMap<u32, u32>,
+        features: &Features,
+    ) -> Result<Option<Hit>> {
+        let number = candidate.number;
+        let from = pulled.get(&number);
+        let arms = Arms { lexical: signals.has_lexical(number), cue: signals.has_cue(number), graph: from.is_some() };
+        let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.document(*from));
+        let Some(document) = self.table.document(number) else { return Ok(None) };
+        Ok(Some(Hit {
+            memory: self.memory(document)?,
+            score: candidate.score,
+            arms,
+            via: via.map(|document| self.memory(document)).transpose()?.map(|memory| memory.path),
+            features: *features,
+        }))
     }
 
     /// Which rows the cue arm compares.
     fn look<'a>(&self, allowed: Option<&'a Bitmap>, exact: bool) -> Look<'a> {
-        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest, several_threads: false };
+        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest, threads: Threads::One };
         // Where a filter lets few through, looking at those is quicker than looking for the nearest. A bitmap that only
         // leaves out former versions is no filter: what is found must not depend on them.
         let filtered = |count: usize| count < self.table.live() && look.is_few(count);

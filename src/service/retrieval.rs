@@ -10,6 +10,7 @@ use cuebase_retrieval::{
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
 use jiff::Timestamp;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Service;
@@ -272,11 +273,13 @@ impl Findings {
     pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
         let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
         let mut histories = if full {
-            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter()
+            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter().map(Some).collect()
         } else {
-            Vec::new().into_iter()
+            Vec::new()
         };
-        Ok(self.hits.iter().map(|hit| HitView::of(hit, &self.terms, histories.next())).collect())
+        histories.resize_with(self.hits.len(), || None);
+        let hits = self.hits.par_iter().with_min_len(12).zip(histories);
+        Ok(hits.map(|(hit, history)| HitView::of(hit, &self.terms, history)).collect())
     }
 }
 

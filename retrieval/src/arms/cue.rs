@@ -19,6 +19,7 @@ use super::sketch;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
 use crate::kernels::{AHEAD, Differences, LARGE, Sketches, differences, dot, prefetch, prefetch_at};
+use crate::threads::Threads;
 
 /// Rows of one block; a full block is never copied again.
 const BLOCK_ROWS: usize = 1024;
@@ -89,8 +90,8 @@ pub(crate) struct Look<'a> {
     /// found must not depend on them.
     pub(crate) live_rows: usize,
     pub(crate) at: At,
-    /// Whether several threads compare; what is found is the same.
-    pub(crate) several_threads: bool,
+    /// How many threads compare.
+    pub(crate) threads: Threads,
 }
 
 /// How the rows are chosen that are compared in full.
@@ -209,14 +210,14 @@ impl CueTable {
             });
             self.compare(query, rows, look.allowed, Best::above(least, limit, &order))
         };
-        if !look.several_threads {
+        if look.threads == Threads::One {
             return compare(&rows);
         }
         // No document's rows may be parted.
         let owner = |row: usize| self.mark(row).map(|mark| mark.owner);
         let middle = rows.get(rows.len() / 2).and_then(|row| owner(*row));
         let (first, second) = rows.split_at(rows.partition_point(|row| owner(*row) < middle));
-        let (first, second) = rayon::join(|| compare(first), || compare(second));
+        let (first, second) = look.threads.both(|| compare(first), || compare(second));
         let mut best = Best::above(least, limit, &order);
         first.into_iter().chain(second).for_each(|(document, cosine)| best.push(document, cosine));
         best.finish()
@@ -269,11 +270,12 @@ impl CueTable {
             }
             kept
         };
-        let parts: Vec<Vec<Kept>> = if look.several_threads {
-            let parts = self.blocks.par_chunks(BLOCKS_AT_ONCE).enumerate();
-            parts.map(|(part, blocks)| scan(part, blocks)).collect()
-        } else {
-            vec![scan(0, &self.blocks)]
+        let parts: Vec<Vec<Kept>> = match look.threads {
+            Threads::One => vec![scan(0, &self.blocks)],
+            Threads::Several => {
+                let parts = self.blocks.par_chunks(BLOCKS_AT_ONCE).enumerate();
+                parts.map(|(part, blocks)| scan(part, blocks)).collect()
+            }
         };
         nearest.finish(&parts)
     }
@@ -330,7 +332,7 @@ mod tests {
         let query = table.query(&[0.0, 1.0, 0.0, 0.0]).expect("fits");
         let mut allowed = Bitmap::default();
         allowed.insert(0);
-        let look = |allowed| Look { allowed, live_rows: 3, at: At::Nearest, several_threads: false };
+        let look = |allowed| Look { allowed, live_rows: 3, at: At::Nearest, threads: Threads::One };
         let found = table.best(&query, &look(Some(&allowed)), 9, 0.1, u64::from);
         assert!(found.len() == 1 && found[0].0 == 0 && (found[0].1 - 1.0).abs() < 0.01, "{found:?}");
         assert_eq!(table.best(&query, &look(None), 9, 0.1, u64::from).len(), 2);
@@ -358,13 +360,13 @@ mod tests {
         let (mut found, mut wanted) = (0, 0);
         for n in 0..20 {
             let query = table.query(&near(n, &mut random)).expect("fits");
-            let look = |at, several_threads| Look { allowed: None, live_rows: 30_000, at, several_threads };
+            let look = |at, threads| Look { allowed: None, live_rows: 30_000, at, threads };
             let search = |look| table.best(&query, &look, 24, 0.0, u64::from);
-            let exact = search(look(At::All, false));
-            let fast = search(look(At::Nearest, false));
-            assert_eq!(search(look(At::Nearest, true)), fast, "threads change nothing");
-            assert_eq!(search(look(At::All, true)), exact, "threads change nothing");
-            assert_eq!(search(look(At::Rows((0..30_000).collect()), false)), exact);
+            let exact = search(look(At::All, Threads::One));
+            let fast = search(look(At::Nearest, Threads::One));
+            assert_eq!(search(look(At::Nearest, Threads::Several)), fast, "threads change nothing");
+            assert_eq!(search(look(At::All, Threads::Several)), exact, "threads change nothing");
+            assert_eq!(search(look(At::Rows((0..30_000).collect()), Threads::One)), exact);
             wanted += exact.len();
             found += exact.iter().filter(|hit| fast.contains(hit)).count();
         }

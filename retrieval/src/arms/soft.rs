@@ -15,13 +15,18 @@ const LANES: usize = 8;
 /// A piece that was not met yet.
 const UNMET: u16 = u16::MAX;
 
-/// A query's pieces, with their cosines to the pieces met so far.
+/// A query's pieces.
 pub(crate) struct SoftMatch<'a> {
     vectors: &'a dyn TokenVectors,
     /// The query's pieces with their share of the weight.
     query: Vec<(u16, f32)>,
+}
+
+/// The pieces that were met so far, with their cosines to a query's. Each thread has its own.
+#[derive(Default)]
+pub(crate) struct Met {
     /// For each piece of the vocabulary, the number of its row in `cosines`.
-    met: Vec<u16>,
+    rows: Vec<u16>,
     /// A row for each piece met: its cosines to the query's pieces, then zeros.
     cosines: Vec<[f32; LANES]>,
 }
@@ -51,20 +56,21 @@ impl<'a> SoftMatch<'a> {
         query.truncate(TOKENS_MAX);
         let all: f32 = query.iter().map(|(_, weight)| weight).sum();
         query.iter_mut().for_each(|(_, weight)| *weight /= all);
-        Self { vectors, query, met: vec![UNMET; vectors.vocabulary()], cosines: Vec::new() }
+        Self { vectors, query }
     }
 
     /// The best cosine of a document's pieces to each of the query's.
-    pub(crate) fn of(&mut self, document: Document<'_>) -> Nearest {
+    pub(crate) fn of(&self, document: Document<'_>, met: &mut Met) -> Nearest {
+        met.rows.resize(self.vectors.vocabulary(), UNMET);
         let mut best = Nearest::default();
         let lanes = self.query.len().div_ceil(LANES);
         for token in document.tokens() {
-            let row = match self.met.get(usize::from(*token)) {
-                Some(&UNMET) => self.meet(*token),
+            let row = match met.rows.get(usize::from(*token)) {
+                Some(&UNMET) => self.meet(*token, met),
                 Some(row) => usize::from(*row),
                 None => continue,
             };
-            for (best, cosines) in best.0.iter_mut().zip(&self.cosines[row * lanes..(row + 1) * lanes]) {
+            for (best, cosines) in best.0.iter_mut().zip(&met.cosines[row * lanes..(row + 1) * lanes]) {
                 best.iter_mut().zip(cosines).for_each(|(best, cosine)| *best = best.max(*cosine));
             }
         }
@@ -81,17 +87,17 @@ impl<'a> SoftMatch<'a> {
         (mean, squares)
     }
 
-    fn meet(&mut self, token: u16) -> usize {
+    fn meet(&self, token: u16, met: &mut Met) -> usize {
         let lanes = self.query.len().div_ceil(LANES);
-        let row = self.cosines.len() / lanes.max(1);
+        let row = met.cosines.len() / lanes.max(1);
         for wanted in self.query.chunks(LANES) {
             let mut cosines = [0.0; LANES];
             let pairs = cosines.iter_mut().zip(wanted);
             pairs.for_each(|(cosine, (wanted, _))| *cosine = self.vectors.cosine(*wanted, token).min(1.0));
-            self.cosines.push(cosines);
+            met.cosines.push(cosines);
         }
-        if let Some(met) = self.met.get_mut(usize::from(token)) {
-            *met = row as u16;
+        if let Some(known) = met.rows.get_mut(usize::from(token)) {
+            *known = row as u16;
         }
         row
     }

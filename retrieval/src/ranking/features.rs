@@ -9,9 +9,10 @@ use std::ops::Range;
 use crate::arms::cue::{CueTable, Row};
 use crate::arms::graph::Graph;
 use crate::arms::lexical::LexicalScores;
-use crate::arms::soft::{Nearest, SoftMatch};
+use crate::arms::soft::{Met, Nearest, SoftMatch};
 use crate::index::{Document, Table};
 use crate::kernels::{AHEAD, prefetch};
+use crate::threads::Threads;
 
 /// The features' names, in the order of [`Features`].
 pub const FEATURE_NAMES: [&str; 38] = [
@@ -65,6 +66,9 @@ const DEVIATION_MIN: f64 = 0.02;
 /// Standardised cosines are cut off here and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
 
+/// Fewer documents than this are looked at by one thread.
+const SIDE_BY_SIDE_MIN: usize = 128;
+
 /// What [`Signals`] are made from.
 pub(crate) struct Evidence<'a> {
     pub(crate) table: &'a Table,
@@ -78,12 +82,16 @@ pub(crate) struct Evidence<'a> {
     /// The best of each arm, best first.
     pub(crate) lexical_best: &'a [(u32, f32)],
     pub(crate) cue_best: &'a [(u32, f32)],
+    /// How many threads look at documents.
+    pub(crate) threads: Threads,
 }
 
 /// What the arms say about the candidates of one query, and about what stands next to them.
 pub(crate) struct Signals<'a> {
     from: Evidence<'a>,
     soft: SoftMatch<'a>,
+    /// One for each of two threads.
+    met: [Met; 2],
     best_bm25: f32,
     best_cosine: f32,
     best_soft: f32,
@@ -146,6 +154,7 @@ impl<'a> Signals<'a> {
             anybody_named: false,
             from,
             soft,
+            met: Default::default(),
         };
         let table = signals.from.table;
         let sample = signals.cosines(&table.sample().collect::<Vec<u32>>());
@@ -223,9 +232,26 @@ impl<'a> Signals<'a> {
 
     /// Works out what the arms say about documents.
     fn see_all(&mut self, documents: &[u32]) {
+        let mut met = std::mem::take(&mut self.met);
+        let [here, there] = &mut met;
+        let threads = if documents.len() < SIDE_BY_SIDE_MIN { Threads::One } else { self.from.threads };
+        // One thread meets every piece once.
+        let parts = if threads == Threads::One { 1 } else { 2 };
+        let (front, back) = documents.split_at(documents.len() / parts);
+        let (front, back) = threads.both(|| self.see(front, here), || self.see(back, there));
+        self.met = met;
+        for (document, seen) in front.into_iter().chain(back) {
+            self.places.insert(document, self.seen.len());
+            self.seen.push(seen);
+        }
+    }
+
+    /// What the arms say about each of some documents.
+    fn see(&self, documents: &[u32], met: &mut Met) -> Vec<(u32, Seen)> {
         let (table, lexical) = (self.from.table, self.from.lexical);
         documents.iter().filter_map(|document| table.document(*document)).for_each(Document::prefetch);
         documents.iter().for_each(|document| lexical.prefetch(*document));
+        let mut all = Vec::with_capacity(documents.len());
         for (n, (document, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
             let ahead = documents.get(n + AHEAD).and_then(|document| table.document(*document));
             if let Some(ahead) = ahead {
@@ -234,23 +260,24 @@ impl<'a> Signals<'a> {
             }
             let Some(held) = table.document(*document) else { continue };
             let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
-            let nearest = self.soft.of(held);
+            let nearest = self.soft.of(held, met);
             let (soft, soft_squared) = self.soft.mean(&nearest);
-            let bm25 = self.from.lexical.score(*document);
+            let bm25 = lexical.score(*document);
             let (length, asks) = table.habits().relative(held);
-            self.places.insert(*document, self.seen.len());
-            self.seen.push(Seen {
+            let seen = Seen {
                 bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
                 cosine: cosine.unwrap_or(0.0),
                 cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
                 nearest,
                 soft,
                 soft_squared,
-                matched: self.from.lexical.matched(*document),
+                matched: lexical.matched(*document),
                 length,
                 asks,
-            });
+            };
+            all.push((*document, seen));
         }
+        all
     }
 
     /// What the arms say about a document that was looked at.
