@@ -5,8 +5,9 @@
 //! CUEBASE_BENCH_CUES=1000000 cargo bench --bench engine       # sizes of one's own, with commas between
 //! ```
 //!
-//! An arm's time is what the engine says of itself, so that arms that run side by side are told apart. Before the times
-//! stands the recall of the cue arm's fast way against comparing every row.
+//! An arm's time is what the engine says of itself, so that arms that run side by side are told apart; the cue arm is also
+//! timed by itself, with both cores, as its floor is. Before the times stands the recall of the cue arm's fast way against
+//! comparing every row.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -49,12 +50,15 @@ fn engine(criterion: &mut Criterion) {
     let cue = "Melanie: We painted a sunset over the lake with the kids and framed it for the hallway last week.";
     criterion.bench_function("embed a cue of 19 words", |bench| bench.iter(|| table.vector(cue)));
 
+    let searchers = rayon::ThreadPoolBuilder::new().build().expect("threads");
     let sizes = std::env::var("CUEBASE_BENCH_CUES").unwrap_or_else(|_| "10000,100000".into());
     for size in sizes.split(',').filter_map(|size| size.trim().parse::<usize>().ok()) {
         let folder = tempfile::tempdir().expect("temporary directory");
         let index = filled(folder.path(), size, table);
         let snapshot = index.published().load_full();
         let asked = questions(QUERIES, table);
+        let wordless = |asked: &Asked| Asked { text: String::new(), vector: asked.vector.clone() };
+        let wordless: Vec<Asked> = asked.iter().map(wordless).collect();
         println!("{size} cues: {:.4} of the exact way's hits are found", recall(&snapshot, &asked));
         let rare = rare();
         let arms: [(&str, TimeOf); 4] = [
@@ -65,21 +69,25 @@ fn engine(criterion: &mut Criterion) {
         ];
         let mut group = criterion.benchmark_group(format!("{size} cues"));
         let everything = Filter::default();
-        let rows = arms.map(|(name, time)| (name.to_owned(), time, &everything));
-        let filtered = arms.map(|(name, time)| (format!("{name}, filter of 1 %"), time, &rare));
-        for (name, time, filter) in rows.into_iter().chain(filtered) {
+        let rows = arms.map(|(name, time)| (name.to_owned(), time, &everything, &asked));
+        let filtered = arms.map(|(name, time)| (format!("{name}, filter of 1 %"), time, &rare, &asked));
+        let by_itself = ("cue arm by itself".to_owned(), arms[0].1, &everything, &wordless);
+        for (name, time, filter, asked) in rows.into_iter().chain(filtered).chain([by_itself]) {
             group.bench_function(name, |bench| {
                 let mut next = asked.iter().cycle();
-                bench.iter_custom(|times| {
+                let mut ask = |times| {
                     let queries = next.by_ref().take(times as usize);
                     queries.map(|asked| time(&search(&snapshot, asked, filter, false))).sum()
-                });
+                };
+                // On a thread of the pool, as in the server.
+                bench.iter_custom(|times| searchers.install(|| ask(times)));
             });
         }
         // What the cue arm cannot do without: reading a sketch of every cue, one bit a dimension.
         let sketches = vec![1u64; size * index_settings(table).expect("the table is whole").dimensions / 64];
         group.bench_function("floor of the cue arm: reading its sketches, on every core", |bench| {
-            bench.iter(|| sketches.par_chunks(1 << 16).map(|part| part.iter().fold(0, |sum, word| sum ^ word)).max());
+            let read = || sketches.par_chunks(1 << 16).map(|part| part.iter().fold(0, |sum, word| sum ^ word)).max();
+            bench.iter(|| searchers.install(read));
         });
         group.bench_function("search by 20 threads at once, each", |bench| {
             bench.iter_custom(|times| {

@@ -1,0 +1,381 @@
+//! Answering a retrieve: a validated request in, hits with everything they carry out.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebase_retrieval::{
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, any_term, content_terms,
+};
+use cuebase_storage::git::CommitId;
+use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
+use jiff::Timestamp;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Service;
+use super::error::Outcome;
+use super::namespaces::Lease;
+use crate::ingest::files::Details;
+use crate::time::format_ms;
+
+/// Revisions told with `detail=full`, at most.
+const REVISIONS_MAX: usize = 50;
+
+/// What to retrieve, already checked.
+#[derive(Clone, Debug, Default)]
+pub struct Retrieve {
+    /// The words; none lists what the filter selects.
+    pub query: Option<String>,
+    /// What may be found.
+    pub filter: Filter,
+    /// Hits scored below are left out.
+    pub min_score: f32,
+    /// At most so many hits.
+    pub limit: usize,
+    /// Whether to add history, last diff, relations and cues.
+    pub full: bool,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Retrieved {
+    /// Best first; absent when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<HitView>,
+    /// What the vocabulary says of terms that the query mentions; absent when it mentions none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defined: Vec<Definition>,
+    /// Time in embedding and the cue arm, milliseconds.
+    pub vector_ms: f64,
+    /// Time in the lexical arm, milliseconds.
+    pub lexical_ms: f64,
+    /// Time in expansion and ranking, milliseconds.
+    pub graph_ms: f64,
+    /// Whether the namespace had to be opened first.
+    pub cold_start: bool,
+}
+
+/// A term that a query mentions.
+#[derive(Debug, Serialize)]
+pub struct Definition {
+    term: String,
+    aliases: Vec<String>,
+    definition: String,
+}
+
+/// What a search or a listing found, before it is shown.
+pub struct Findings {
+    /// The open namespace.
+    pub lease: Lease,
+    /// The head that was searched.
+    pub head: Option<String>,
+    /// Best first.
+    pub hits: Vec<Found>,
+    /// The query's telling words, sorted.
+    pub terms: Vec<String>,
+    defined: Vec<Definition>,
+    vector: Duration,
+    lexical: Duration,
+    graph: Duration,
+}
+
+/// A memory that was found.
+pub struct Found {
+    /// The memory.
+    pub memory: Memory,
+    /// The probability that it answers the query; 1 in a listing.
+    pub score: f32,
+    /// What produced it; nothing in a listing.
+    pub arms: Arms,
+    /// For a match of the graph alone: the path of the hit that pulled it in.
+    pub via: Option<String>,
+}
+
+impl Found {
+    /// The names of the arms that produced it.
+    pub fn matched(&self) -> Vec<&'static str> {
+        let arms = [("lexical", self.arms.lexical), ("cue", self.arms.cue), ("graph", self.arms.graph)];
+        arms.into_iter().filter_map(|(name, did)| did.then_some(name)).collect()
+    }
+}
+
+/// A memory as the API shows it.
+#[derive(Debug, Serialize)]
+pub struct HitView {
+    path: String,
+    content: String,
+    sections: Vec<String>,
+    score: f32,
+    matched: Vec<&'static str>,
+    via: Option<String>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+    occurred_at: Option<String>,
+    expires_at: Option<String>,
+    occurred_precision: Option<OccurredPrecision>,
+    occurred_source: Option<OccurredSource>,
+    user_tags: Vec<String>,
+    tags: Vec<String>,
+    created: String,
+    updated: String,
+    #[serde(flatten)]
+    full: Option<FullView>,
+}
+
+/// What `detail=full` adds.
+#[derive(Debug, Serialize)]
+struct FullView {
+    revisions: Vec<RevisionView>,
+    last_diff: String,
+    relations: Vec<RelationView>,
+    cues: Vec<String>,
+    sources: Vec<Source>,
+}
+
+#[derive(Debug, Serialize)]
+struct RevisionView {
+    commit: String,
+    at: Option<String>,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+struct RelationView {
+    path: String,
+    kind: String,
+    snippet: String,
+}
+
+impl Service {
+    /// Retrieves from a namespace that the caller may read.
+    pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Retrieved> {
+        let found = self.find(account, namespace, request)?;
+        if request.query.is_some() {
+            self.metrics.retrieved(found.vector, found.lexical, found.graph);
+        }
+        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+        Ok(Retrieved {
+            hits: found.views(request.full)?,
+            defined: found.defined,
+            vector_ms: milliseconds(found.vector),
+            lexical_ms: milliseconds(found.lexical),
+            graph_ms: milliseconds(found.graph),
+            cold_start: found.lease.cold,
+        })
+    }
+
+    /// Searches, or lists where there is no query.
+    pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
+        self.namespaces.existing(account, namespace)?;
+        let lease = self.namespaces.lease(account, namespace)?;
+        let now = Timestamp::now().as_millisecond();
+        let mut findings = Findings {
+            head: None,
+            hits: Vec::new(),
+            terms: Vec::new(),
+            defined: Vec::new(),
+            vector: Duration::ZERO,
+            lexical: Duration::ZERO,
+            graph: Duration::ZERO,
+            lease,
+        };
+        let head = |snapshot: &Snapshot| snapshot.head().map(str::to_owned);
+        let Some(text) = &request.query else {
+            let listing = Listing { filter: &request.filter, limit: request.limit, now };
+            // Everything that is listed scores 1, so a floor never hides it.
+            let found = |memory| Found { memory, score: 1.0, arms: Arms::default(), via: None };
+            let (head, listed) = findings.lease.read(|snapshot| Ok((head(snapshot), snapshot.list(&listing)?)))?;
+            findings.head = head;
+            findings.hits = listed.into_iter().map(found).collect();
+            return Ok(findings);
+        };
+        let vocabulary = findings.lease.vocabulary();
+        let mentions = vocabulary.mentions(text);
+        let synonyms = vocabulary.synonyms(text, &mentions);
+        let began = Instant::now();
+        let model = findings.lease.snapshot().model().to_owned();
+        let vector = self.query_vector(&model, &spelled_out(text, &synonyms));
+        let embedding = began.elapsed();
+        let known = vector.as_ref().filter(|vector| vector.iter().any(|value| *value != 0.0));
+        let query = Query {
+            text,
+            synonyms: &synonyms,
+            vector: known.map(|vector| vector.as_slice()),
+            filter: &request.filter,
+            min_score: request.min_score,
+            limit: request.limit,
+            now,
+            exact: false,
+        };
+        let search = |snapshot: &Snapshot| {
+            // An index of another model may have taken its place meanwhile: its vectors cannot be compared.
+            let vector = query.vector.filter(|_| snapshot.model() == model);
+            Ok((head(snapshot), snapshot.search(&Query { vector, ..query.clone() })?))
+        };
+        let (head, outcome) = self.on_searchers(|| findings.lease.read(search))?;
+        findings.head = head;
+        findings.vector = outcome.vector + embedding;
+        findings.lexical = outcome.lexical;
+        findings.graph = outcome.graph;
+        let found = |Hit { memory, score, arms, via, .. }| Found { memory, score, arms, via };
+        findings.hits = outcome.hits.into_iter().map(found).collect();
+        findings.terms = content_terms(text);
+        for other in synonyms.iter().flat_map(|synonyms| &synonyms.forms) {
+            findings.terms.extend(content_terms(other));
+        }
+        findings.terms.sort();
+        findings.defined = defined(&vocabulary, &mentions);
+        Ok(findings)
+    }
+}
+
+impl Service {
+    /// A query's vector by a model; none when the model is gone, or gives none in time: then the other arms answer alone.
+    fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
+        let vectors = self.models.of(model)?;
+        let made = vectors.of_query(text, self.models.query_patience());
+        made.inspect_err(|error| tracing::warn!(%error, "a query is answered without its vector")).ok()
+    }
+
+    /// Does something on the threads that searches run on, where that is not so yet.
+    fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.searchers.current_thread_index().is_some() { work() } else { self.searchers.install(work) }
+    }
+}
+
+/// The query with the first other form of every term put beside the one that was written, for its embedding.
+fn spelled_out(text: &str, synonyms: &[Synonyms]) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in synonyms {
+        spelled.push_str(text.get(at..part.range.end).unwrap_or_default());
+        at = part.range.end;
+        if let Some(form) = part.forms.first() {
+            spelled.push(' ');
+            spelled.push_str(form);
+        }
+    }
+    spelled.push_str(text.get(at..).unwrap_or_default());
+    spelled
+}
+
+/// Each mentioned term once, in the order of their first mention.
+fn defined(vocabulary: &Vocabulary, mentions: &[Mention]) -> Vec<Definition> {
+    let mut seen = HashSet::new();
+    let numbers = mentions.iter().flat_map(|mention| &mention.terms).filter(|number| seen.insert(**number));
+    let terms = numbers.filter_map(|number| vocabulary.term(*number)).cloned();
+    terms.map(|Term { term, aliases, definition }| Definition { term, aliases, definition }).collect()
+}
+
+impl Findings {
+    /// The hits as the API shows them, with their histories where those were asked for.
+    pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
+        let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
+        let mut histories = if full {
+            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter().map(Some).collect()
+        } else {
+            Vec::new()
+        };
+        histories.resize_with(self.hits.len(), || None);
+        let hits = self.hits.par_iter().with_min_len(12).zip(histories);
+        Ok(hits.map(|(hit, history)| HitView::of(hit, &self.terms, history)).collect())
+    }
+}
+
+impl HitView {
+    fn of(found: &Found, terms: &[String], history: Option<History>) -> Self {
+        let sections = matching_sections(&found.memory.content, terms);
+        Self {
+            matched: found.matched(),
+            via: found.via.clone(),
+            ..Self::plain(&found.memory, found.score, sections, history)
+        }
+    }
+
+    /// A memory that nobody searched for.
+    pub fn plain(memory: &Memory, score: f32, sections: Vec<String>, history: Option<History>) -> Self {
+        // Written by ourselves; a record of another shape shows as unknown.
+        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+        let time = |at: Option<i64>| at.and_then(format_ms);
+        let relation = |relation: &cuebase_retrieval::Relation| RelationView {
+            path: relation.path.clone(),
+            kind: relation.kind.clone(),
+            snippet: relation.snippet.clone(),
+        };
+        Self {
+            path: memory.path.clone(),
+            content: memory.content.clone(),
+            sections,
+            score,
+            matched: Vec::new(),
+            via: None,
+            created_at: time(memory.created),
+            updated_at: time(memory.updated),
+            occurred_at: time(memory.occurred),
+            expires_at: details.expires_at.map(|at| at.to_string()),
+            occurred_precision: details.occurred_precision,
+            occurred_source: details.occurred_source,
+            user_tags: memory.user_tags.clone(),
+            tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
+            created: time(memory.created).unwrap_or_default(),
+            updated: time(memory.updated).unwrap_or_default(),
+            full: history.map(|History { revisions, last_diff }| FullView {
+                revisions,
+                last_diff,
+                relations: memory.relations.iter().map(relation).collect(),
+                cues: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
+                sources: details.sources,
+            }),
+        }
+    }
+
+    /// The memory's body.
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+}
+
+/// What git remembers of a memory.
+#[derive(Default)]
+pub struct History {
+    revisions: Vec<RevisionView>,
+    last_diff: String,
+}
+
+/// The names of the sections that hold a word of the query.
+fn matching_sections(content: &str, terms: &[String]) -> Vec<String> {
+    if terms.is_empty() || !content.contains('#') {
+        return Vec::new();
+    }
+    let holds = |text: &str| any_term(text, |term| terms.binary_search_by(|other| other.as_str().cmp(term)).is_ok());
+    let sections = markdown::sections(content).into_iter();
+    sections.filter(|section| holds(&content[section.range.clone()])).map(|section| section.name).collect()
+}
+
+/// Revisions and last diff of each path, as of a head.
+pub(super) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<History>> {
+    let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
+        return Ok(paths.iter().map(|_| History::default()).collect());
+    };
+    let repository = lease.repository();
+    let found = repository.histories(head, paths, REVISIONS_MAX)?;
+    let mut histories = Vec::with_capacity(paths.len());
+    for (path, commits) in paths.iter().zip(found) {
+        let text = |commit: CommitId| -> Outcome<String> {
+            let bytes = repository.read(commit, path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let newest = commits.first().map(|commit| text(commit.id)).transpose()?.unwrap_or_default();
+        let before = commits.get(1).map(|commit| text(commit.id)).transpose()?.unwrap_or_default();
+        let diff = similar::TextDiff::from_lines(before.as_str(), newest.as_str());
+        let diff = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
+        let revisions = commits.into_iter().map(|commit| RevisionView {
+            commit: commit.id.to_string(),
+            at: format_ms(commit.at_seconds.saturating_mul(1000)),
+            message: commit.message.trim_end().to_owned(),
+        });
+        histories.push(History { revisions: revisions.collect(), last_diff: diff });
+    }
+    Ok(histories)
+}
