@@ -17,8 +17,9 @@ use crate::hash::{Kind, hash};
 use crate::index::{Document, Snapshot};
 use crate::memory::{Memory, Millis};
 use crate::ranking::calibration::probability;
-use crate::ranking::features::{Evidence, Features, Signals};
+use crate::ranking::features::Features;
 use crate::ranking::naming::names;
+use crate::ranking::signals::{Evidence, Signals};
 use crate::threads::{Threads, UnderWay};
 use crate::vocabulary::Synonyms;
 

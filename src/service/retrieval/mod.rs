@@ -1,26 +1,26 @@
 //! Answering a retrieve: a validated request in, hits with everything they carry out.
+//!
+//! Here a query goes through the vocabulary, its embedding and the search. [`hit`] is how a hit is shown; [`history`] what
+//! git remembers of it.
+
+mod history;
+mod hit;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, any_term, content_terms,
+    Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, content_terms,
 };
-use cuebase_storage::git::CommitId;
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
 use jiff::Timestamp;
-use rayon::prelude::*;
 use serde::Serialize;
 
+pub(super) use self::history::histories;
+pub use self::hit::HitView;
 use super::Service;
 use super::error::Outcome;
 use super::namespaces::Lease;
-use crate::ingest::files::Details;
-use crate::time::format_ms;
-
-/// Revisions told with `detail=full`, at most.
-const REVISIONS_MAX: usize = 50;
 
 /// What to retrieve, already checked.
 #[derive(Clone, Debug, Default)]
@@ -98,53 +98,6 @@ impl Found {
         let arms = [("lexical", self.arms.lexical), ("cue", self.arms.cue), ("graph", self.arms.graph)];
         arms.into_iter().filter_map(|(name, did)| did.then_some(name)).collect()
     }
-}
-
-/// A memory as the API shows it.
-#[derive(Debug, Serialize)]
-pub struct HitView {
-    path: String,
-    content: String,
-    sections: Vec<String>,
-    score: f32,
-    matched: Vec<&'static str>,
-    via: Option<String>,
-    created_at: Option<String>,
-    updated_at: Option<String>,
-    occurred_at: Option<String>,
-    expires_at: Option<String>,
-    occurred_precision: Option<OccurredPrecision>,
-    occurred_source: Option<OccurredSource>,
-    user_tags: Vec<String>,
-    tags: Vec<String>,
-    created: String,
-    updated: String,
-    #[serde(flatten)]
-    full: Option<FullView>,
-}
-
-/// What `detail=full` adds.
-#[derive(Debug, Serialize)]
-struct FullView {
-    revisions: Vec<RevisionView>,
-    last_diff: String,
-    relations: Vec<RelationView>,
-    cues: Vec<String>,
-    sources: Vec<Source>,
-}
-
-#[derive(Debug, Serialize)]
-struct RevisionView {
-    commit: String,
-    at: Option<String>,
-    message: String,
-}
-
-#[derive(Debug, Serialize)]
-struct RelationView {
-    path: String,
-    kind: String,
-    snippet: String,
 }
 
 impl Service {
@@ -266,116 +219,4 @@ fn defined(vocabulary: &Vocabulary, mentions: &[Mention]) -> Vec<Definition> {
     let numbers = mentions.iter().flat_map(|mention| &mention.terms).filter(|number| seen.insert(**number));
     let terms = numbers.filter_map(|number| vocabulary.term(*number)).cloned();
     terms.map(|Term { term, aliases, definition }| Definition { term, aliases, definition }).collect()
-}
-
-impl Findings {
-    /// The hits as the API shows them, with their histories where those were asked for.
-    pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
-        let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
-        let mut histories = if full {
-            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter().map(Some).collect()
-        } else {
-            Vec::new()
-        };
-        histories.resize_with(self.hits.len(), || None);
-        let hits = self.hits.par_iter().with_min_len(12).zip(histories);
-        Ok(hits.map(|(hit, history)| HitView::of(hit, &self.terms, history)).collect())
-    }
-}
-
-impl HitView {
-    fn of(found: &Found, terms: &[String], history: Option<History>) -> Self {
-        let sections = matching_sections(&found.memory.content, terms);
-        Self {
-            matched: found.matched(),
-            via: found.via.clone(),
-            ..Self::plain(&found.memory, found.score, sections, history)
-        }
-    }
-
-    /// A memory that nobody searched for.
-    pub fn plain(memory: &Memory, score: f32, sections: Vec<String>, history: Option<History>) -> Self {
-        // Written by ourselves; a record of another shape shows as unknown.
-        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
-        let time = |at: Option<i64>| at.and_then(format_ms);
-        let relation = |relation: &cuebase_retrieval::Relation| RelationView {
-            path: relation.path.clone(),
-            kind: relation.kind.clone(),
-            snippet: relation.snippet.clone(),
-        };
-        Self {
-            path: memory.path.clone(),
-            content: memory.content.clone(),
-            sections,
-            score,
-            matched: Vec::new(),
-            via: None,
-            created_at: time(memory.created),
-            updated_at: time(memory.updated),
-            occurred_at: time(memory.occurred),
-            expires_at: details.expires_at.map(|at| at.to_string()),
-            occurred_precision: details.occurred_precision,
-            occurred_source: details.occurred_source,
-            user_tags: memory.user_tags.clone(),
-            tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
-            created: time(memory.created).unwrap_or_default(),
-            updated: time(memory.updated).unwrap_or_default(),
-            full: history.map(|History { revisions, last_diff }| FullView {
-                revisions,
-                last_diff,
-                relations: memory.relations.iter().map(relation).collect(),
-                cues: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
-                sources: details.sources,
-            }),
-        }
-    }
-
-    /// The memory's body.
-    pub fn content(&self) -> &str {
-        &self.content
-    }
-}
-
-/// What git remembers of a memory.
-#[derive(Default)]
-pub struct History {
-    revisions: Vec<RevisionView>,
-    last_diff: String,
-}
-
-/// The names of the sections that hold a word of the query.
-fn matching_sections(content: &str, terms: &[String]) -> Vec<String> {
-    if terms.is_empty() || !content.contains('#') {
-        return Vec::new();
-    }
-    let holds = |text: &str| any_term(text, |term| terms.binary_search_by(|other| other.as_str().cmp(term)).is_ok());
-    let sections = markdown::sections(content).into_iter();
-    sections.filter(|section| holds(&content[section.range.clone()])).map(|section| section.name).collect()
-}
-
-/// Revisions and last diff of each path, as of a head.
-pub(super) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<History>> {
-    let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
-        return Ok(paths.iter().map(|_| History::default()).collect());
-    };
-    let repository = lease.repository();
-    let found = repository.histories(head, paths, REVISIONS_MAX)?;
-    let mut histories = Vec::with_capacity(paths.len());
-    for (path, commits) in paths.iter().zip(found) {
-        let text = |commit: CommitId| -> Outcome<String> {
-            let bytes = repository.read(commit, path)?.unwrap_or_default();
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        let newest = commits.first().map(|commit| text(commit.id)).transpose()?.unwrap_or_default();
-        let before = commits.get(1).map(|commit| text(commit.id)).transpose()?.unwrap_or_default();
-        let diff = similar::TextDiff::from_lines(before.as_str(), newest.as_str());
-        let diff = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-        let revisions = commits.into_iter().map(|commit| RevisionView {
-            commit: commit.id.to_string(),
-            at: format_ms(commit.at_seconds.saturating_mul(1000)),
-            message: commit.message.trim_end().to_owned(),
-        });
-        histories.push(History { revisions: revisions.collect(), last_diff: diff });
-    }
-    Ok(histories)
 }
