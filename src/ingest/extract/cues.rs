@@ -88,5 +88,8 @@ mod tests {
         let endless: String = (0..200).map(|n| format!("word{n} ")).collect();
         assert_eq!(write("Ann", &endless, None).len(), 4, "a sentence that does not end is cut");
         assert_eq!(write("Ann", &"🎉 ".repeat(200), None).len(), 1);
+        let chinese: String = (0..60).map(|n| format!("第{n}天我们去了海边，孩子们很高兴。")).collect();
+        let chinese = write("Ann", &chinese, None);
+        assert!(chinese.len() > 5 && chinese.iter().all(|cue| words(cue) <= PASSAGE_WORDS + 1), "{chinese:?}");
     }
 }

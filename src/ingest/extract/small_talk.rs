@@ -52,6 +52,7 @@ mod tests {
             assert!(!is_small_talk(news, false), "{news}");
         }
         assert!(!is_small_talk("Lisbon.", true));
+        assert!(!is_small_talk("北京。", true));
         assert!(is_small_talk("Yes!", true));
     }
 }

@@ -1,5 +1,6 @@
 //! Turns into statements: one turn is one statement unless it is long.
 
+use cuebase_retrieval::writes_no_spaces;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cues::flat;
@@ -14,6 +15,10 @@ const BESIDE_WORDS_MAX: usize = 2;
 /// Words whose full stop ends no sentence.
 const ABBREVIATIONS: [&str; 13] =
     ["dr", "mr", "mrs", "ms", "prof", "st", "mt", "messrs", "vs", "e.g", "i.e", "approx", "incl"];
+/// What ends a question, in Latin, Chinese and Arabic writing.
+const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+/// Where no spaces are written, so many characters count as a word.
+const WORD_CHARS: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
@@ -75,22 +80,31 @@ fn is_cut_short(sentence: &str) -> bool {
 
 /// The last question of a text that asks something in particular.
 pub fn last_question(text: &str) -> Option<String> {
-    let asks = |sentence: &&&str| sentence.ends_with('?') && words(sentence) >= 3;
+    let asks = |sentence: &&&str| is_question(sentence) && words(sentence) >= 3;
     sentences(text).iter().rev().find(asks).map(|sentence| (*sentence).to_owned())
 }
 
 /// Whether a text asks and says next to nothing else.
 pub fn only_asks(text: &str) -> bool {
-    let (asking, beside): (Vec<&str>, Vec<&str>) = sentences(text).into_iter().partition(|s| s.ends_with('?'));
+    let (asking, beside): (Vec<&str>, Vec<&str>) =
+        sentences(text).into_iter().partition(|sentence| is_question(sentence));
     let telling: usize = beside.into_iter().map(telling_words).sum();
     asking.into_iter().any(|sentence| words(sentence) >= 3) && telling <= BESIDE_WORDS_MAX
+}
+
+fn is_question(sentence: &str) -> bool {
+    sentence.ends_with(QUESTION_MARKS)
 }
 
 /// The words of a text that carry a subject.
 pub fn telling_words(text: &str) -> usize {
     let folded = cuebase_retrieval::fold(text);
     let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    words.filter(|word| word.chars().count() > 2 && !is_filler(word)).count()
+    let telling = |word: &str| match unspaced(word) {
+        0 => usize::from(word.chars().count() > 2 && !is_filler(word)),
+        characters => characters / WORD_CHARS,
+    };
+    words.map(telling).sum()
 }
 
 /// The body of a memory: the speaker and the lead sentence as its title, the rest below.
@@ -107,7 +121,13 @@ pub fn body(speaker: &str, statement: &str) -> String {
 
 /// The words of a text, as they are counted here.
 pub fn words(text: &str) -> usize {
-    text.split_whitespace().count()
+    text.split_whitespace().map(|word| unspaced(word).div_ceil(WORD_CHARS).max(1)).sum()
+}
+
+/// How many characters of a text are of scripts that write no spaces.
+fn unspaced(text: &str) -> usize {
+    // Most texts have none, which is told by their bytes.
+    if text.is_ascii() { 0 } else { text.chars().filter(|c| writes_no_spaces(*c)).count() }
 }
 
 /// Sentences and whole code blocks, with the white space that follows them.
@@ -124,15 +144,20 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A sentence of more words than so many (a log, a table) is cut between words.
+/// A sentence of more words than so many (a log, a table) is cut between words, or between characters where no spaces are
+/// written.
 pub fn cut(sentence: &str, words_max: usize) -> Vec<&str> {
+    if words(sentence) <= words_max {
+        return vec![sentence];
+    }
     let mut pieces = Vec::new();
-    let (mut start, mut words) = (0, 0);
-    for (at, _) in sentence.match_indices(char::is_whitespace) {
-        words += 1;
-        if words == words_max {
+    let (mut start, mut characters) = (0, 0);
+    for (at, character) in sentence.grapheme_indices(true) {
+        let (space, unspaced) = (character.starts_with(char::is_whitespace), unspaced(character));
+        characters += if space { WORD_CHARS } else { unspaced };
+        if (space || unspaced > 0) && characters >= words_max * WORD_CHARS {
             pieces.push(&sentence[start..at]);
-            (start, words) = (at, 0);
+            (start, characters) = (at, unspaced);
         }
     }
     pieces.push(&sentence[start..]);
@@ -153,6 +178,14 @@ mod tests {
         assert!(parts.len() > 2);
         assert!(parts.iter().all(|part| part.ends_with('.') && words(part) <= STATEMENT_WORDS), "{parts:?}");
         assert_eq!(parts.iter().map(|part| words(part)).sum::<usize>(), 700);
+        let chinese = "我们昨天去了海边，孩子们很高兴。".repeat(60);
+        let parts = split(&chinese);
+        assert!(parts.len() > 1 && parts.iter().all(|part| part.ends_with('。')), "{parts:?}");
+        assert_eq!(parts.concat(), chinese);
+        let thai = "ฉันย้ายไปเชียงใหม่เมื่อเดือนที่แล้ว".repeat(60);
+        let parts = split(&thai);
+        assert!(parts.iter().all(|part| words(part) <= STATEMENT_WORDS), "{parts:?}");
+        assert_eq!(parts.concat(), thai);
         let endless = "word ".repeat(1000);
         let parts = split(&endless);
         assert!(parts.iter().all(|part| words(part) <= STATEMENT_WORDS), "{parts:?}");
@@ -186,10 +219,21 @@ mod tests {
 
     #[test]
     fn a_turn_that_only_asks_is_told_from_one_that_tells() {
-        for asks in ["What did you paint last week?", "Wow, great! Where is the harbour fair held?"] {
+        for asks in [
+            "What did you paint last week?",
+            "Wow, great! Where is the harbour fair held?",
+            "真的！你上周画了什么？",
+            "ماذا رسمت الأسبوع الماضي؟",
+        ] {
             assert!(only_asks(asks), "{asks}");
         }
-        for tells in ["Really?", "I sold my old boat to Ann. What about yours?", "We paint every week.", ""] {
+        for tells in [
+            "Really?",
+            "I sold my old boat to Ann. What about yours?",
+            "We paint every week.",
+            "我上周卖了那条船。你的船怎么样了？",
+            "",
+        ] {
             assert!(!only_asks(tells), "{tells}");
         }
     }
@@ -200,6 +244,7 @@ mod tests {
             last_question("How are you? What did you paint last week? Bye!").as_deref(),
             Some("What did you paint last week?")
         );
+        assert_eq!(last_question("下雨了。你喜欢什么颜色？").as_deref(), Some("你喜欢什么颜色？"));
         assert_eq!(last_question("Really?"), None);
     }
 }
