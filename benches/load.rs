@@ -14,6 +14,7 @@
 
 mod corpus;
 mod loopback;
+mod retrievals;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,11 @@ use corpus::Corpus;
 use cuebase::model::{StaticTable, index_settings};
 use cuebase_retrieval::Index;
 use loopback::{Client, Floor, Server};
+use retrievals::{Load, Spread, ms, query};
 use serde_json::{Value, json};
 
 /// Messages of a conversation, as the corpus is sent.
 const CONVERSATION: usize = 20;
-/// Retrievals of each measurement.
-const REQUESTS: usize = 4000;
 /// Writes whose way to a retrieval is timed.
 const WRITES: usize = 50;
 /// One conversation in so many has the tag that the filter asks for.
@@ -214,51 +214,6 @@ fn writes_beside_reads(server: &Server) -> io::Result<()> {
     Ok(())
 }
 
-/// Retrievals split over clients.
-struct Load<'a> {
-    address: &'a str,
-    key: &'a str,
-    clients: usize,
-    filter: &'a str,
-}
-
-impl Load<'_> {
-    fn run(&self) -> io::Result<String> {
-        let began = Instant::now();
-        let results: Vec<io::Result<(Vec<f64>, usize)>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.clients).map(|client| scope.spawn(move || self.client(client))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-        });
-        let seconds = began.elapsed().as_secs_f64();
-        let (mut times, mut errors) = (Vec::new(), 0);
-        for result in results {
-            let (own, failed) = result?;
-            times.extend(own);
-            errors += failed;
-        }
-        Ok(format!("{:.0} a second, {}, {errors} errors", times.len() as f64 / seconds, Spread::of(times)))
-    }
-
-    fn client(&self, number: usize) -> io::Result<(Vec<f64>, usize)> {
-        let mut connection = Client::connect(self.address, self.key)?;
-        let mut corpus = Corpus::new(100 + number as u64);
-        let (mut times, mut errors) = (Vec::new(), 0);
-        for _ in 0..REQUESTS / self.clients {
-            let path = query(&mut corpus, self.filter);
-            let began = Instant::now();
-            let (status, _) = connection.send("GET", &path, "")?;
-            times.push(ms(began));
-            errors += usize::from(status != 200);
-        }
-        Ok((times, errors))
-    }
-}
-
-fn query(corpus: &mut Corpus, filter: &str) -> String {
-    let question = corpus.question().replace(' ', "+").replace('?', "%3F");
-    format!("/v1/retrieve?namespace=bench{filter}&q={question}")
-}
-
 fn contains(client: &mut Client, path: &str, token: &str) -> io::Result<bool> {
     let (_, reply) = client.send("GET", path, "")?;
     Ok(String::from_utf8_lossy(&reply).contains(token))
@@ -268,31 +223,6 @@ fn contains(client: &mut Client, path: &str, token: &str) -> io::Result<bool> {
 fn marker(n: usize) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("xy{}n{n}", now.as_nanos() % 1_000_000_007)
-}
-
-fn ms(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
-}
-
-/// Percentiles of milliseconds.
-struct Spread(Vec<f64>);
-
-impl Spread {
-    fn of(mut milliseconds: Vec<f64>) -> Self {
-        milliseconds.sort_by(f64::total_cmp);
-        Self(milliseconds)
-    }
-
-    fn at(&self, part: f64) -> f64 {
-        let last = self.0.len().saturating_sub(1);
-        self.0.get((last as f64 * part) as usize).copied().unwrap_or(f64::NAN)
-    }
-}
-
-impl std::fmt::Display for Spread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms", self.at(0.5), self.at(0.99), self.at(0.999))
-    }
 }
 
 impl Server {

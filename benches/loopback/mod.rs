@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) key: String,
     #[allow(dead_code, reason = "not every bench starts its server again")]
-    pub(crate) folder: std::path::PathBuf,
+    pub(crate) folder: PathBuf,
     /// From the command until it listened.
     #[allow(dead_code, reason = "not every bench times the start")]
     pub(crate) start: Duration,
@@ -21,9 +22,14 @@ pub(crate) struct Server {
 
 #[allow(dead_code, reason = "each bench uses what it measures with")]
 impl Server {
-    pub(crate) fn start(folder: &std::path::Path) -> io::Result<Self> {
+    /// Starts the server that was built with the bench.
+    pub(crate) fn start(folder: &Path) -> io::Result<Self> {
+        Self::start_binary(Path::new(env!("CARGO_BIN_EXE_cuebase")), folder)
+    }
+
+    /// Starts any build of the server.
+    pub(crate) fn start_binary(binary: &Path, folder: &Path) -> io::Result<Self> {
         let data = folder.join("data");
-        let binary = env!("CARGO_BIN_EXE_cuebase");
         let mut command = Command::new(binary);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])

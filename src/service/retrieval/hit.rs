@@ -2,7 +2,6 @@
 
 use cuebase_retrieval::{Memory, any_term};
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::history::{History, RevisionView, histories};
@@ -10,9 +9,6 @@ use super::{Findings, Found};
 use crate::ingest::files::Details;
 use crate::service::error::Outcome;
 use crate::time::format_ms;
-
-/// Fewer hits than this are not parted between threads.
-const SIDE_BY_SIDE_MIN: usize = 12;
 
 /// A memory as the API shows it.
 #[derive(Debug, Serialize)]
@@ -59,13 +55,11 @@ impl Findings {
     pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
         let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
         let mut histories = if full {
-            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter().map(Some).collect()
+            histories(&self.lease, self.head.as_deref(), &paths)?.into_iter()
         } else {
-            Vec::new()
+            Vec::new().into_iter()
         };
-        histories.resize_with(self.hits.len(), || None);
-        let hits = self.hits.par_iter().with_min_len(SIDE_BY_SIDE_MIN).zip(histories);
-        Ok(hits.map(|(hit, history)| HitView::of(hit, &self.terms, history)).collect())
+        Ok(self.hits.iter().map(|hit| HitView::of(hit, &self.terms, histories.next())).collect())
     }
 }
 
