@@ -93,12 +93,15 @@ impl Rounds {
     fn add(&mut self, (binary, folder): (&Path, &Path)) -> io::Result<()> {
         let server = Server::start_binary(binary, folder)?;
         let load = |clients| Load { address: &server.address, key: &server.key, clients, filter: "" };
-        // The first round opens the namespace and warms the caches.
-        load(1).run()?;
-        let alone = load(1).run()?;
+        // The first load opens the namespace and warms the caches.
+        let loads = [load(1).run()?, load(1).run()?, load(20).run()?];
+        if let Some(failed) = loads.iter().find(|load| load.errors > 0) {
+            return Err(io::Error::other(format!("{} does not answer: {failed}", binary.display())));
+        }
+        let [_, alone, together] = loads;
         self.median.push(alone.times.at(0.5));
         self.slowest.push(alone.times.at(0.99));
-        self.a_second.push(load(20).run()?.a_second);
+        self.a_second.push(together.a_second);
         server.terminate();
         Ok(())
     }

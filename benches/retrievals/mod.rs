@@ -22,7 +22,8 @@ pub(crate) struct Load<'a> {
 pub(crate) struct Measured {
     pub(crate) a_second: f64,
     pub(crate) times: Spread,
-    errors: usize,
+    /// Answers that were none.
+    pub(crate) errors: usize,
 }
 
 impl Load<'_> {

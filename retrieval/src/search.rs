@@ -29,6 +29,7 @@ const CANDIDATES_PER_ARM: usize = 200;
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.
 const NEIGHBOURS_MAX: usize = 16;
+
 /// What to look for.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {

@@ -49,7 +49,7 @@ fn answers_are_the_same_bit_for_bit() {
     memories.reverse();
     assert!(answers(&filled(third.path(), &memories, 997)) == expected, "written in another order");
 
-    // A search that is alone in an index this small takes one thread; several at once share the processor.
+    // A search that is alone takes several threads; several at once keep to one each.
     let index = open(first.path());
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| answers(&index))).collect();

@@ -1,4 +1,4 @@
-//! Enough memories for sketches to be looked at first, with vectors in clusters.
+//! Enough memories for sketches and several threads, with vectors in clusters.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::pieces::Pieces;
 pub(crate) const WORDS: [&str; 10] =
     ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
 pub(crate) const DIMENSIONS: usize = 200;
-/// Enough for sketches to be looked at first.
-pub(crate) const MEMORIES: usize = 18_000;
+/// Enough for sketches to be looked at first, and for a search that is alone to take several threads.
+pub(crate) const MEMORIES: usize = 34_000;
 
 pub(crate) static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
 

@@ -2,9 +2,9 @@
 //!
 //! A turn becomes one statement, a long one several ([`statements`]); small talk is left out ([`small_talk`]); a turn
 //! that only asks is quoted by the memory that answers it; relative dates are resolved against when it was said
-//! ([`dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are written, among them
-//! the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is paraphrased, so nothing is
-//! made up.
+//! ([`dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are
+//! written, among them the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is
+//! paraphrased, so nothing is made up.
 
 pub mod cues;
 pub mod dates;
