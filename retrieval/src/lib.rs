@@ -30,6 +30,6 @@ pub use index::{Change, Index, IndexSettings, Snapshot};
 pub use memory::{Cue, Memory, Millis, Relation};
 pub use ranking::features::{FEATURE_NAMES, Features};
 pub use search::{Arms, Hit, Listing, Outcome, Query};
-pub use text::{any_term, content_terms, fold, is_stop_word, writes_no_spaces};
+pub use text::{QUESTION_MARKS, any_term, content_terms, fold, is_stop_word, writes_no_spaces};
 pub use tokens::TokenVectors;
 pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

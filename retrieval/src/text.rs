@@ -67,6 +67,9 @@ fn is_accent(c: char) -> bool {
     matches!(unicode_normalization::char::canonical_combining_class(c), 10..=36 | 200..=240)
 }
 
+/// What ends a question, in Latin, Chinese and Arabic writing.
+pub const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+
 /// Whether a character is of a script that writes no spaces between words, so that only a dictionary tells them apart.
 pub fn writes_no_spaces(c: char) -> bool {
     is_han(c)

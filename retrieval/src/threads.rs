@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// With fewer rows than this one thread is quicker than two: waking another takes longer than an arm.
+/// With fewer rows than this two threads gain next to nothing: waking another takes as long as what it could do.
 const ROWS_MIN: usize = 1 << 15;
 
 /// Searches under way. Several keep to a thread each instead of waiting for one another's.

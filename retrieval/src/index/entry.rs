@@ -87,7 +87,7 @@ impl Entry {
             times: [memory.occurred, memory.created, memory.updated].map(|time| time.unwrap_or(UNKNOWN)),
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
-            asks: memory.content.contains(['?', '？', '؟']),
+            asks: memory.content.contains(text::QUESTION_MARKS),
             waiting: memory.waiting,
             speaker,
             entities,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::statements::telling_words;
+use super::statements::{telling_words, unspaced};
 
 /// Words that carry no news on their own, folded.
 const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening thanks thank thx cheers welcome please \
@@ -26,9 +26,8 @@ pub fn is_small_talk(statement: &str, answers: bool) -> bool {
         return false;
     }
     let telling = telling_words(statement);
-    // Scripts without spaces come as one long word; more than a greeting of them is never courtesy by this measure.
-    let unspaced = statement.chars().filter(|c| cuebase_retrieval::writes_no_spaces(*c)).count();
-    let dense = unspaced > 4 || statement.chars().filter(|c| !c.is_ascii()).count() > 12;
+    // Filler is known in English alone, so more than a greeting in another script is never courtesy.
+    let dense = unspaced(statement) > 4 || statement.chars().filter(|c| !c.is_ascii()).count() > 12;
     !dense && telling < if answers { 1 } else { 2 }
 }
 

@@ -1,6 +1,6 @@
 //! Turns into statements: one turn is one statement unless it is long.
 
-use cuebase_retrieval::writes_no_spaces;
+use cuebase_retrieval::{QUESTION_MARKS, writes_no_spaces};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cues::flat;
@@ -15,8 +15,6 @@ const BESIDE_WORDS_MAX: usize = 2;
 /// Words whose full stop ends no sentence.
 const ABBREVIATIONS: [&str; 13] =
     ["dr", "mr", "mrs", "ms", "prof", "st", "mt", "messrs", "vs", "e.g", "i.e", "approx", "incl"];
-/// What ends a question, in Latin, Chinese and Arabic writing.
-const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 /// Where no spaces are written, so many characters count as a word.
 const WORD_CHARS: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
@@ -125,7 +123,7 @@ pub fn words(text: &str) -> usize {
 }
 
 /// How many characters of a text are of scripts that write no spaces.
-fn unspaced(text: &str) -> usize {
+pub fn unspaced(text: &str) -> usize {
     // Most texts have none, which is told by their bytes.
     if text.is_ascii() { 0 } else { text.chars().filter(|c| writes_no_spaces(*c)).count() }
 }
