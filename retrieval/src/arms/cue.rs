@@ -1,8 +1,6 @@
 //! The cue arm: the nearest cues by cosine.
 //!
-//! A row is a cue's unit vector, [turned](super::sketch::turned) and scaled so that its largest component is 127, with
-//! the scale beside it: dot products of integers times two scales are cosines to about three digits, at a quarter of
-//! the bytes of float. A memory's score is the best of its cues'.
+//! Cues are compared as [rows](super::row). A memory's score is the best of its cues'.
 //!
 //! Up to [`EXACT_ROWS`] rows are all compared, and so are the rows that a filter leaves when they are few. Beyond that
 //! sketches are compared, and only the few thousand rows whose sketches are nearest are compared in full.
@@ -14,15 +12,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::lexical::Best;
-use super::nearest::{Kept, Nearest};
-use super::sketch;
+pub(crate) use super::row::Row;
+use super::row::{BLOCK_ROWS, Block};
+use super::scan::SketchTable;
 use crate::error::{Error, Result};
 use crate::filter::Bitmap;
-use crate::kernels::{AHEAD, Differences, LARGE, Sketches, differences, dot, prefetch, prefetch_at};
+use crate::kernels::AHEAD;
 use crate::threads::Threads;
 
-/// Rows of one block; a full block is never copied again.
-const BLOCK_ROWS: usize = 1024;
 /// So many rows are compared without a look at their sketches.
 const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
@@ -30,57 +27,6 @@ const RESCORED_MIN: usize = 2048;
 const RESCORED_SHARE: usize = 256;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
-/// Blocks that a thread scans before it looks for others to scan.
-const BLOCKS_AT_ONCE: usize = 16;
-
-/// A quantised vector.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
-    values: Vec<i8>,
-    scale: f32,
-}
-
-impl Row {
-    /// Quantises a vector of unit length. A vector that holds no finite direction becomes a row of zeros.
-    pub(crate) fn new(vector: &[f32]) -> Self {
-        let vector = sketch::turned(vector);
-        let largest = vector.iter().fold(0f32, |largest, v| largest.max(v.abs()));
-        if !largest.is_finite() || largest == 0.0 {
-            return Self { values: vec![0; vector.len()], scale: 0.0 };
-        }
-        let scale = largest / 127.0;
-        // Cast after rounding to a value within ±127.
-        let values = vector.iter().map(|v| (v / scale).round() as i8).collect();
-        Self { values, scale }
-    }
-
-    /// How many bytes a row of so many dimensions takes on disk.
-    pub(crate) fn bytes(dimensions: usize) -> usize {
-        dimensions.next_power_of_two() + size_of::<f32>()
-    }
-
-    /// The values as two's complement, then the scale as f32 little-endian.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let values = self.values.iter().map(|value| value.to_le_bytes()[0]);
-        values.chain(self.scale.to_le_bytes()).collect()
-    }
-}
-
-#[derive(Clone, Default)]
-struct Block {
-    values: Vec<i8>,
-    /// Of each row, in the order of their documents.
-    marks: Vec<Mark>,
-    sketches: Sketches,
-}
-
-/// What belongs to a row beside its values.
-#[derive(Clone, Copy)]
-struct Mark {
-    scale: f32,
-    /// The row's document.
-    owner: u32,
-}
 
 /// Which rows a query is compared with.
 pub(crate) struct Look<'a> {
@@ -119,11 +65,18 @@ pub(crate) struct CueTable {
     width: usize,
     rows: usize,
     blocks: Vec<Arc<Block>>,
+    sketches: SketchTable,
 }
 
 impl CueTable {
     pub(crate) fn new(dimensions: usize) -> Self {
-        Self { dimensions, width: dimensions.next_power_of_two(), rows: 0, blocks: Vec::new() }
+        Self {
+            dimensions,
+            width: dimensions.next_power_of_two(),
+            rows: 0,
+            blocks: Vec::new(),
+            sketches: SketchTable::default(),
+        }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -142,16 +95,18 @@ impl CueTable {
         let first: Vec<_> = rows.by_ref().take(free).collect();
         if let Some(block) = self.blocks.last_mut().filter(|_| !first.is_empty()) {
             let block = Arc::make_mut(block);
-            first.into_iter().for_each(|(row, owner)| block.push(row, *owner, self.width));
+            first.into_iter().for_each(|(row, owner)| block.push(row, *owner));
         }
         let rest: Vec<_> = rows.collect();
         let block = |rows: &[(&[u8], &u32)]| {
-            let mut block = Block::with_capacity(rows.len(), self.width);
-            rows.iter().for_each(|(row, owner)| block.push(row, **owner, self.width));
+            let mut block = Block::new(self.width);
+            rows.iter().for_each(|(row, owner)| block.push(row, **owner));
             Arc::new(block)
         };
         self.blocks.par_extend(rest.par_chunks(BLOCK_ROWS).map(block));
+        let (from, blocks) = (self.rows, &self.blocks);
         self.rows += owners.len();
+        self.sketches.extend(from..self.rows, |row| blocks[row / BLOCK_ROWS].values(row % BLOCK_ROWS));
     }
 
     /// A query's vector as a row.
@@ -166,21 +121,20 @@ impl CueTable {
     pub(crate) fn cosine(&self, query: &Row, rows: Range<usize>) -> Option<f32> {
         let cosines = rows.filter_map(|row| {
             let block = self.blocks.get(row / BLOCK_ROWS)?;
-            Some(block.cosine(row % BLOCK_ROWS, query, self.width))
+            Some(block.cosine(row % BLOCK_ROWS, query))
         });
         cosines.reduce(f32::max)
     }
 
-    fn mark(&self, row: usize) -> Option<&Mark> {
-        self.blocks.get(row / BLOCK_ROWS)?.marks.get(row % BLOCK_ROWS)
+    /// The document of a row.
+    fn owner(&self, row: usize) -> Option<u32> {
+        self.blocks.get(row / BLOCK_ROWS)?.owner(row % BLOCK_ROWS)
     }
 
     /// Has the processor fetch a row that will be asked for soon.
     pub(crate) fn prefetch(&self, row: usize) {
         if let Some(block) = self.blocks.get(row / BLOCK_ROWS) {
-            let from = row % BLOCK_ROWS * self.width;
-            prefetch(block.values.get(from..from + self.width).unwrap_or_default());
-            prefetch_at(&block.marks, row % BLOCK_ROWS);
+            block.prefetch(row % BLOCK_ROWS);
         }
     }
 
@@ -214,9 +168,8 @@ impl CueTable {
             return compare(&rows);
         }
         // No document's rows may be parted.
-        let owner = |row: usize| self.mark(row).map(|mark| mark.owner);
-        let middle = rows.get(rows.len() / 2).and_then(|row| owner(*row));
-        let (first, second) = rows.split_at(rows.partition_point(|row| owner(*row) < middle));
+        let middle = rows.get(rows.len() / 2).and_then(|row| self.owner(*row));
+        let (first, second) = rows.split_at(rows.partition_point(|row| self.owner(*row) < middle));
         let (first, second) = look.threads.both(|| compare(first), || compare(second));
         let mut best = Best::above(least, limit, &order);
         first.into_iter().chain(second).for_each(|(document, cosine)| best.push(document, cosine));
@@ -234,11 +187,11 @@ impl CueTable {
         let mut memory: Option<(u32, f32)> = None;
         for row in rows {
             let (block, row) = (&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
-            let owner = block.marks[row].owner;
+            let Some(owner) = block.owner(row) else { continue };
             if allowed.is_some_and(|allowed| !allowed.contains(owner)) {
                 continue;
             }
-            let cosine = block.cosine(row, query, self.width);
+            let cosine = block.cosine(row, query);
             memory = match memory {
                 // A document's rows stand one after the other.
                 Some((same, held)) if same == owner => Some((owner, held.max(cosine))),
@@ -256,51 +209,12 @@ impl CueTable {
 
     /// The rows whose sketches are nearest to the query's, ascending.
     fn near(&self, query: &Row, look: &Look<'_>) -> Vec<usize> {
-        let wanted = sketch::sought(&query.values);
         let target = RESCORED_MIN.max(look.live_rows / RESCORED_SHARE);
-        let nearest = Nearest::new(target, LARGE * self.width);
-        let scan = |part: usize, blocks: &[Arc<Block>]| {
-            let mut kept = Vec::new();
-            let mut found = Differences::default();
-            let ahead = blocks.iter().skip(1).chain(blocks.last());
-            for ((block, ahead), at) in blocks.iter().zip(ahead).zip(part * BLOCKS_AT_ONCE..) {
-                differences(&block.sketches, &ahead.sketches, &wanted, nearest.bound(), &mut found);
-                let allowed = |row: usize| look.allowed.is_none_or(|allowed| allowed.contains(block.marks[row].owner));
-                nearest.take(at * BLOCK_ROWS, &found, allowed, &mut kept);
-            }
-            kept
+        let allowed = |row: usize| {
+            let of_owner = |allowed: &Bitmap| self.owner(row).is_some_and(|owner| allowed.contains(owner));
+            look.allowed.is_none_or(of_owner)
         };
-        let parts: Vec<Vec<Kept>> = match look.threads {
-            Threads::One => vec![scan(0, &self.blocks)],
-            Threads::Several => {
-                let parts = self.blocks.par_chunks(BLOCKS_AT_ONCE).enumerate();
-                parts.map(|(part, blocks)| scan(part, blocks)).collect()
-            }
-        };
-        nearest.finish(&parts)
-    }
-}
-
-impl Block {
-    fn with_capacity(rows: usize, width: usize) -> Self {
-        Self {
-            values: Vec::with_capacity(rows * width),
-            marks: Vec::with_capacity(rows),
-            sketches: Sketches::with_capacity(rows, width.div_ceil(64)),
-        }
-    }
-
-    fn push(&mut self, row: &[u8], owner: u32, width: usize) {
-        let (values, scale) = row.split_at(width);
-        let from = self.values.len();
-        self.values.extend(values.iter().map(|byte| i8::from_le_bytes([*byte])));
-        self.marks.push(Mark { scale: scale.try_into().map_or(0.0, f32::from_le_bytes), owner });
-        self.sketches.push(sketch::signs(&self.values[from..]));
-    }
-
-    fn cosine(&self, row: usize, query: &Row, width: usize) -> f32 {
-        let values = &self.values[row * width..(row + 1) * width];
-        dot(values, &query.values) * self.marks[row].scale * query.scale
+        self.sketches.near(&query.values, target, look.threads, allowed)
     }
 }
 

@@ -16,8 +16,6 @@ pub(crate) const LARGE: usize = 3;
 
 /// Rows that are looked at at once: a word of each fills a cache line.
 const LANES: usize = 8;
-/// Words of a row that are looked at together, so that a sum is written once for all of them.
-const FOUR: usize = 4;
 /// Cache lines are asked for so many ahead of their turn.
 const LINES_AHEAD: usize = 128;
 /// Rows whose differences are compared with the bound together, a bit each.
@@ -54,6 +52,39 @@ impl Sketches {
         self.lines[first..].iter_mut().zip(sketch).for_each(|(line, word)| line.0[lane] = word);
         self.rows += 1;
     }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The sketches of several, one after the other; all but the last hold a multiple of [`LANES`] rows.
+    pub(crate) fn joined<'a>(all: impl IntoIterator<Item = &'a Self, IntoIter: Clone>) -> Self {
+        let all = all.into_iter();
+        let words = all.clone().next().map_or(0, |first| first.words);
+        let mut joined = Self::with_capacity(all.clone().map(|one| one.rows).sum(), words);
+        for one in all {
+            debug_assert!(joined.rows.is_multiple_of(LANES), "every lane is taken");
+            joined.lines.extend_from_slice(&one.lines);
+            joined.rows += one.rows;
+        }
+        joined
+    }
+
+    /// So many rows at a time, a multiple of [`LANES`].
+    pub(crate) fn parts(&self, rows: usize) -> impl Iterator<Item = Part<'_>> {
+        let lines = rows / LANES * self.words;
+        (0..self.rows).step_by(rows).enumerate().map(move |(n, first)| Part {
+            rows: rows.min(self.rows - first),
+            lines: self.lines.get(n * lines..).unwrap_or_default(),
+        })
+    }
+}
+
+/// Some rows' sketches.
+pub(crate) struct Part<'a> {
+    rows: usize,
+    /// Theirs, and those of the rows that come after them.
+    lines: &'a [Line],
 }
 
 /// What [`differences`] writes.
@@ -66,9 +97,7 @@ pub(crate) struct Differences {
 }
 
 /// For every sketch, how much it differs from the query, which has as many words, and whether it does by `bound` at most.
-/// `ahead` are those that come next.
-pub(crate) fn differences(sketches: &Sketches, ahead: &Sketches, query: &[Word], bound: u16, out: &mut Differences) {
-    debug_assert_eq!(sketches.words, query.len(), "the words of a sketch");
+pub(crate) fn differences(sketches: &Part<'_>, query: &[Word], bound: u16, out: &mut Differences) {
     #[cfg(target_arch = "x86_64")]
     if !is_portable() {
         if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
@@ -77,46 +106,57 @@ pub(crate) fn differences(sketches: &Sketches, ahead: &Sketches, query: &[Word],
         {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions the scan takes twice as long")]
-            return unsafe { with_vectors(sketches, ahead, query, bound, out) };
+            return unsafe { with_vectors(sketches, query, bound, out) };
         }
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
             // SAFETY: likewise.
             #[allow(unsafe_code, reason = "without the instructions the scan takes twice as long")]
-            return unsafe { with_instruction(sketches, ahead, query, bound, out) };
+            return unsafe { with_instruction(sketches, query, bound, out) };
         }
     }
-    portable(sketches, ahead, query, bound, out);
+    portable(sketches, query, bound, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,popcnt")]
-fn with_vectors(sketches: &Sketches, ahead: &Sketches, query: &[Word], bound: u16, out: &mut Differences) {
-    portable(sketches, ahead, query, bound, out);
+fn with_vectors(sketches: &Part<'_>, query: &[Word], bound: u16, out: &mut Differences) {
+    portable(sketches, query, bound, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-fn with_instruction(sketches: &Sketches, ahead: &Sketches, query: &[Word], bound: u16, out: &mut Differences) {
-    portable(sketches, ahead, query, bound, out);
+fn with_instruction(sketches: &Part<'_>, query: &[Word], bound: u16, out: &mut Differences) {
+    portable(sketches, query, bound, out);
 }
 
 // Plain loops: what an iterator calls is compiled for any processor, unless it is inlined by chance.
 #[inline(always)]
-fn portable(sketches: &Sketches, ahead: &Sketches, query: &[Word], bound: u16, out: &mut Differences) {
-    let of_rows = &mut out.of_rows;
-    of_rows.clear();
-    of_rows.resize(sketches.rows.next_multiple_of(LANES), 0);
-    let words = query.len().max(1);
-    let (here, ahead) = (&sketches.lines, &ahead.lines);
-    for (n, (eight, out)) in here.chunks_exact(words).zip(of_rows.as_chunks_mut::<LANES>().0).enumerate() {
-        let at = (n + LINES_AHEAD.div_ceil(words)) * words;
-        let later = if at < here.len() { &here[at..] } else { ahead.get(at - here.len()..).unwrap_or_default() };
-        prefetch(&later[..later.len().min(words)]);
-        *out = of_eight(eight, query);
+fn portable(sketches: &Part<'_>, query: &[Word], bound: u16, out: &mut Differences) {
+    let Part { rows, lines } = *sketches;
+    out.of_rows.resize(rows.next_multiple_of(LANES), 0);
+    let eights = out.of_rows.as_chunks_mut().0;
+    // The usual lengths are known when the loops are compiled.
+    match query.len() {
+        1 => of_eights::<1>(lines, query, eights),
+        2 => of_eights::<2>(lines, query, eights),
+        4 => of_eights::<4>(lines, query, eights),
+        8 => of_eights::<8>(lines, query, eights),
+        16 => of_eights::<16>(lines, query, eights),
+        words => {
+            for (lines, out) in lines.chunks_exact(words.max(1)).zip(eights) {
+                *out = [0; LANES];
+                for (line, word) in lines.iter().zip(query) {
+                    let of_word = of_eight(std::array::from_ref(line), std::array::from_ref(word));
+                    for (sum, of_word) in out.iter_mut().zip(of_word) {
+                        *sum += of_word;
+                    }
+                }
+            }
+        }
     }
-    of_rows.truncate(sketches.rows);
+    out.of_rows.truncate(rows);
     out.within.clear();
-    for rows in of_rows.chunks(GROUP) {
+    for rows in out.of_rows.chunks(GROUP) {
         let mut nearest = u16::MAX;
         for difference in rows {
             nearest = nearest.min(*difference);
@@ -132,28 +172,32 @@ fn portable(sketches: &Sketches, ahead: &Sketches, query: &[Word], bound: u16, o
 }
 
 #[inline(always)]
-fn of_eight(lines: &[Line], query: &[Word]) -> [u16; LANES] {
-    let mut sums = [0; LANES];
-    let (fours, rest) = lines.as_chunks::<FOUR>();
-    let (words, last) = query.as_chunks::<FOUR>();
-    for ([a, b, c, d], [p, q, r, s]) in fours.iter().zip(words) {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum += difference(a.0[lane], p) + difference(b.0[lane], q);
-            *sum += difference(c.0[lane], r) + difference(d.0[lane], s);
+fn of_eights<const WORDS: usize>(lines: &[Line], query: &[Word], out: &mut [[u16; LANES]]) {
+    let Some(query) = query.first_chunk() else { return };
+    let eights = lines.as_chunks::<WORDS>().0;
+    for (n, (eight, out)) in eights.iter().zip(out).enumerate() {
+        if let Some(later) = eights.get(n + LINES_AHEAD.div_ceil(WORDS)) {
+            prefetch(later);
         }
+        *out = of_eight(eight, query);
     }
-    for (line, word) in rest.iter().zip(last) {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum += difference(line.0[lane], word);
-        }
-    }
-    sums.map(|sum| sum as u16)
 }
 
 #[inline(always)]
-fn difference(bits: u64, query: &Word) -> u64 {
-    let differing = bits ^ query.signs;
-    u64::from(differing.count_ones()) + (LARGE as u64 - 1) * u64::from((differing & query.large).count_ones())
+fn of_eight<const WORDS: usize>(lines: &[Line; WORDS], query: &[Word; WORDS]) -> [u16; LANES] {
+    let (mut all, mut large) = ([0; LANES], [0; LANES]);
+    for (line, word) in lines.iter().zip(query) {
+        for lane in 0..LANES {
+            let differing = line.0[lane] ^ word.signs;
+            all[lane] += u64::from(differing.count_ones());
+            large[lane] += u64::from((differing & word.large).count_ones());
+        }
+    }
+    let mut sums = [0; LANES];
+    for lane in 0..LANES {
+        sums[lane] = (all[lane] + (LARGE as u64 - 1) * large[lane]) as u16;
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -172,12 +216,15 @@ mod tests {
         ) {
             let query: Vec<Word> =
                 sketches[0].iter().zip(large).map(|(signs, large)| Word { signs: *signs, large }).collect();
-            let mut held = Sketches::with_capacity(sketches.len() / 2, query.len());
-            sketches.iter().for_each(|sketch| held.push(sketch.iter().copied()));
+            let mut held = Vec::new();
+            for sketches in sketches.chunks(sketches.len().div_ceil(3).next_multiple_of(LANES)) {
+                let mut some = Sketches::with_capacity(sketches.len() / 2, query.len());
+                sketches.iter().for_each(|sketch| some.push(sketch.iter().copied()));
+                held.push(some);
+            }
+            let held = Sketches::joined(&held);
             let mut fast = Differences { of_rows: vec![7], within: vec![7] };
-            differences(&held, &held, &query, bound, &mut fast);
             let mut plain = Differences::default();
-            portable(&held, &Sketches::default(), &query, bound, &mut plain);
             let in_bit = |bits: u64, word: &Word, bit: usize| match ((bits ^ word.signs) >> bit & 1, word.large >> bit & 1) {
                 (0, _) => 0,
                 (_, 0) => 1,
@@ -185,11 +232,16 @@ mod tests {
             };
             let in_word = |(bits, word): (&u64, &Word)| (0..64).map(|bit| in_bit(*bits, word, bit)).sum::<u16>();
             let slow: Vec<u16> = sketches.iter().map(|sketch| sketch.iter().zip(&query).map(in_word).sum()).collect();
-            for found in [&fast, &plain] {
-                prop_assert_eq!(&found.of_rows, &slow);
-                prop_assert_eq!(found.within.len(), slow.len().div_ceil(GROUP));
-                for (row, difference) in slow.iter().enumerate() {
-                    prop_assert_eq!(found.within[row / GROUP] >> (row % GROUP) & 1 == 1, *difference <= bound);
+            prop_assert_eq!(held.parts(64).count(), slow.len().div_ceil(64));
+            for (part, slow) in held.parts(64).zip(slow.chunks(64)) {
+                differences(&part, &query, bound, &mut fast);
+                portable(&part, &query, bound, &mut plain);
+                for found in [&fast, &plain] {
+                    prop_assert_eq!(&found.of_rows, slow);
+                    prop_assert_eq!(found.within.len(), slow.len().div_ceil(GROUP));
+                    for (row, difference) in slow.iter().enumerate() {
+                        prop_assert_eq!(found.within[row / GROUP] >> (row % GROUP) & 1 == 1, *difference <= bound);
+                    }
                 }
             }
         }
