@@ -89,3 +89,64 @@ impl SketchTable {
         nearest.finish(&parts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{Kind, hash};
+    use proptest::prelude::*;
+
+    const WIDTH: usize = 64;
+
+    /// The values of row `n`, by chance and yet always the same.
+    fn row(n: usize) -> [i8; WIDTH] {
+        std::array::from_fn(|at| {
+            let drawn = hash(Kind::Term, &format!("{n} {}", at / 8)) >> (8 * (at % 8));
+            i8::from_le_bytes([drawn.to_le_bytes()[0]])
+        })
+    }
+
+    /// The same by looking at every dimension of every row.
+    fn slow(rows: &[[i8; WIDTH]], query: &[i8], target: usize, allowed: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mean_square = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / query.len() as f64;
+        let weight = |value: i8| if f64::from(value).powi(2) > mean_square { LARGE } else { 1 };
+        let difference = |row: &[i8; WIDTH]| {
+            let differing = row.iter().zip(query).filter(|(row, query)| (**row < 0) != (**query < 0));
+            differing.map(|(_, query)| weight(*query)).sum::<usize>()
+        };
+        let differences: Vec<usize> = rows.iter().map(difference).collect();
+        let mut sorted: Vec<usize> = (0..rows.len()).filter(|row| allowed(*row)).map(|row| differences[row]).collect();
+        sorted.sort_unstable();
+        let bound = sorted.get(target - 1).copied().unwrap_or(usize::MAX);
+        (0..rows.len()).filter(|row| allowed(*row) && differences[*row] <= bound).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        #[test]
+        fn the_nearest_are_found_however_the_rows_came_in(
+            pieces in proptest::collection::vec(prop_oneof![1..50usize, 900..1100usize, 5_000..20_000usize], 1..8),
+            target in 1..3000usize, step in 1..4usize,
+        ) {
+            let rows: Vec<[i8; WIDTH]> = (0..pieces.iter().sum()).map(row).collect();
+            let query = row(usize::MAX);
+            let mut table = SketchTable::default();
+            let mut held = 0;
+            for piece in pieces {
+                // A snapshot holds what was there before.
+                let (before, was) = (table.clone(), held);
+                table.extend(held..held + piece, |row| &rows[row]);
+                held += piece;
+                prop_assert_eq!(before.chunks.iter().map(|chunk| chunk.rows()).sum::<usize>(), was);
+            }
+            let allowed = |row: usize| row.is_multiple_of(step);
+            let expected = slow(&rows, &query, target, allowed);
+            for threads in [Threads::One, Threads::Several] {
+                prop_assert_eq!(&table.near(&query, target, threads, allowed), &expected);
+            }
+            let small = table.chunks.iter().filter(|chunk| chunk.rows() < LARGE_ROWS).count();
+            prop_assert!(small <= LARGE_ROWS / SMALL_ROWS, "{} small chunks", small);
+        }
+    }
+}
