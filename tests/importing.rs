@@ -1,10 +1,11 @@
 //! What other services hold, into a namespace: tried first, then done, then done again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, run, stdout};
+use crate::support::{Server, committed_messages, cuebase, fresh, git, run, stdout, wait_for};
 
 fn save(path: &Path, content: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("creates");
@@ -201,4 +202,40 @@ fn what_is_none_of_it_is_refused_with_what_to_do() {
     assert!(refused(&data, &empty, &["--format", "claude"]).contains("conversations.json"));
     assert!(refused(&data, &empty, &["--format", "other"]).contains("chatgpt, claude, mem0"));
     assert_eq!(head(&server), Value::Null, "a refused import makes no namespace");
+}
+
+#[test]
+fn an_import_that_is_killed_goes_on_where_it_ended() {
+    const CONVERSATIONS: usize = 300;
+    let (folder, data) = fresh();
+    let line = |n: usize| {
+        let content = format!("The parcel mark{n}x lies in the cellar of house {n}.");
+        json!({"messages": [{"role": "user", "content": content}]}).to_string()
+    };
+    let lines = folder.path().join("chats.jsonl");
+    save(&lines, &(0..CONVERSATIONS).map(line).collect::<Vec<_>>().join("\n"));
+    let repository = data.join("repositories/default/brought.git");
+    // Each time a little later.
+    for commits in [1, 5, 20] {
+        let arguments = ["import", lines.to_str().expect("a path"), "--namespace", "brought"];
+        let mut importing = cuebase(&data, &arguments).spawn().expect("the binary starts");
+        let mut heads = BTreeSet::new();
+        wait_for("the import to make commits", || {
+            heads.extend(std::fs::read_to_string(repository.join("refs/heads/main")).ok());
+            heads.len() > commits || importing.try_wait().expect("can be asked").is_some()
+        });
+        importing.kill().expect("can be killed");
+        importing.wait().expect("ends");
+    }
+    import(&data, &lines, &[]);
+    assert!(import(&data, &lines, &[]).contains(&format!("{CONVERSATIONS} messages imported before")));
+
+    committed_messages(&repository);
+    let mut memories: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for found in git(&repository, &["grep", "-oE", "mark[0-9]+x", "main"]).lines() {
+        let (path, mark) = found.rsplit_once(':').expect("a path and a mark");
+        memories.entry(mark.to_owned()).or_default().insert(path.to_owned());
+    }
+    assert_eq!(memories.len(), CONVERSATIONS, "messages were lost");
+    assert!(memories.values().all(|paths| paths.len() == 1), "messages came in twice: {memories:?}");
 }

@@ -195,6 +195,11 @@ impl Queue {
         })
     }
 
+    /// The messages of a namespace that wait or are worked on.
+    pub fn of_namespace(&self, key: &NamespaceKey) -> BTreeSet<Ulid> {
+        self.state.lock().lanes.get(key).map(|lane| lane.waiting.clone()).unwrap_or_default()
+    }
+
     /// Whether the workers are to end.
     pub fn is_stopping(&self) -> bool {
         self.state.lock().stopping

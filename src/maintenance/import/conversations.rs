@@ -12,6 +12,7 @@ use ulid::Ulid;
 use super::{Import, Report, format};
 use crate::api::memories::conversation;
 use crate::ingest::conversation::{Conversation, Message};
+use crate::service::namespaces::NamespaceKey;
 use crate::service::{Failure, Outcome, fingerprint};
 
 /// How often it is looked whether writes are ingested.
@@ -95,7 +96,9 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
         true => import.known()?,
         false => Some(import.namespace()?),
     };
-    let mut waiting = BTreeSet::new();
+    // What an import that was stopped left waiting is known already, but not yet in.
+    let key = NamespaceKey { account: import.account.to_owned(), name: import.name.to_owned() };
+    let mut waiting = if import.options.dry_run { BTreeSet::new() } else { import.service.queue.of_namespace(&key) };
     for (done, archived) in (1..).zip(conversations) {
         let mut marked = marked(archived.id.as_bytes(), &archived.conversation.messages);
         let before = marked.len() as u64;
