@@ -416,3 +416,61 @@ fn pushes_and_writes_at_once_lose_nothing() {
     assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], 51);
     assert_eq!(git(&server.repository("default"), &["fsck", "--strict", "--full"]), "");
 }
+
+/// How many files a repository's objects are in.
+fn object_files(repository: &Path) -> usize {
+    std::fs::read_dir(repository.join("objects/pack")).map_or(0, |files| files.count())
+}
+
+#[test]
+fn a_push_whose_server_is_killed_is_in_whole_or_not_at_all() {
+    const FILES: usize = 200;
+    let (folder, data) = fresh();
+    let mut server = accepting(&data);
+    note(&server, "facts/a.md", "# A");
+    let clone = cloned(&server, folder.path(), "clone");
+    // Killed when the first file of the push is there, when its objects are, when the branch has moved, and after all.
+    for round in 0..4 {
+        for number in 0..FILES {
+            write(&clone, &format!("facts/round{round}/n{number}.md"), &format!("# Crate {number} of lorry{round}x\n"));
+        }
+        commit(&clone, "pushed");
+        let pushed = done(&clone, &["rev-parse", "main"]).trim().to_owned();
+        done(&clone, &["remote", "set-url", "origin", &address(&server, &server.key, "default")]);
+        let (repository, before) = (server.repository("default"), head(&server));
+        let (files, branch) = (object_files(&repository), repository.join("refs/heads/main"));
+        let has_moved = || std::fs::read_to_string(&branch).is_ok_and(|head| head.trim() != before);
+        std::thread::scope(|scope| {
+            let pushing = scope.spawn(|| run_git(&clone, &["push", "-q"]).status.success());
+            wait_for("the push to come that far", || {
+                let so_far = match round {
+                    0 => object_files(&repository) > files,
+                    1 => object_files(&repository) > files + 1,
+                    2 => has_moved(),
+                    _ => false,
+                };
+                so_far || pushing.is_finished()
+            });
+            server.kill();
+            // What git was told is in is in.
+            let told = pushing.join().expect("git ends");
+            let after = git(&repository, &["rev-parse", "main"]).trim().to_owned();
+            assert!(after == pushed || (after == before && !told), "round {round}: {after}");
+        });
+
+        server = accepting(&data);
+        assert_eq!(git(&repository, &["fsck", "--strict", "--full"]), "");
+        let found = server.retrieve("default", &format!("q=lorry{round}x&limit=200")).contents();
+        let expected = if head(&server) == pushed { FILES } else { 0 };
+        assert_eq!(
+            found.iter().filter(|hit| hit.contains(&format!("lorry{round}x"))).count(),
+            expected,
+            "round {round}"
+        );
+        done(&clone, &["remote", "set-url", "origin", &address(&server, &server.key, "default")]);
+        done(&clone, &["push", "-q"]);
+        assert_eq!(head(&server), pushed);
+        assert!(server.get(&format!("/v1/memories/facts/round{round}/n{}.md", FILES - 1)).status == 200);
+    }
+    stdout(&data, &["doctor"]);
+}
