@@ -419,7 +419,7 @@ fn pushes_and_writes_at_once_lose_nothing() {
 
 /// How many files a repository's objects are in.
 fn object_files(repository: &Path) -> usize {
-    std::fs::read_dir(repository.join("objects/pack")).map_or(0, |files| files.count())
+    std::fs::read_dir(repository.join("objects/pack")).map_or(0, Iterator::count)
 }
 
 #[test]

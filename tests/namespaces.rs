@@ -151,3 +151,33 @@ fn the_record_follows_the_head() {
     wait_for("both memories to be counted", || record()["memories"] == json!(2));
     assert_eq!(record()["head"].as_str().expect("a commit").len(), 40);
 }
+
+#[test]
+fn many_who_ask_namespaces_that_have_to_be_opened_are_all_answered() {
+    const NAMESPACES: usize = 4;
+    let (_folder, data) = fresh();
+    // Large enough to be opened by several threads, and one open at a time.
+    let server = Server::start_with_models(&data, "[retrieval]\nwarm_namespaces = 1\n");
+    for number in 0..NAMESPACES {
+        let name = format!("n{number}");
+        server.namespace(&name);
+        for load in 0..10 {
+            let said = |crate_: usize| format!("Crate {crate_} of lorry {load} goes to harbour {number} tomorrow.");
+            let said: Vec<String> = (0..200).map(said).collect();
+            server.remember(&name, &said.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+    (0..NAMESPACES).for_each(|number| server.settle(&format!("n{number}")));
+    std::thread::scope(|scope| {
+        for client in 0..12 {
+            let server = &server;
+            scope.spawn(move || {
+                for turn in 0..100 {
+                    let answer =
+                        server.retrieve(&format!("n{}", (client + turn) % NAMESPACES), &format!("q=crate+{turn}"));
+                    assert!(!answer.hits().is_empty(), "{answer:?}");
+                }
+            });
+        }
+    });
+}

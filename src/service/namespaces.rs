@@ -157,7 +157,7 @@ impl Namespaces {
                 let record = self.existing(account, name)?;
                 let repository = self.repository_path(account, name);
                 let index = self.index_path(account, name);
-                let opened = Namespace::open(record, &repository, &index, self.around.clone())?;
+                let opened = apart(|| Namespace::open(record, &repository, &index, self.around.clone()))?;
                 Arc::clone(held.insert(Arc::new(opened)))
             }
         };
@@ -289,6 +289,18 @@ impl Namespaces {
         });
         closed
     }
+}
+
+/// Does something under a lock whose parts several threads work on. On one of rayon's it is done by a thread of its own:
+/// who waits there for a part takes up what is queued meanwhile, and that may wait for the very lock.
+pub(super) fn apart<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+    if rayon::current_thread_index().is_none() {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("apart".into()).spawn_scoped(scope, work)?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Removes a folder; one that is not there is no error.

@@ -36,7 +36,7 @@ use crate::ingest::naming::Namer;
 use crate::metrics::{Metrics, Step};
 use crate::model::{Models, Patience};
 use crate::service::backlog::Backlog;
-use crate::service::namespaces::NamespaceKey;
+use crate::service::namespaces::{NamespaceKey, apart};
 
 /// The trailer that ties a commit to the queue message it came from.
 pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
@@ -182,7 +182,8 @@ impl Namespace {
         }
         let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
         inner.doubtful = true;
-        follow::replace(&mut inner.index, &self.repository, head, &self.account, &self.around.models)?;
+        let index = &mut inner.index;
+        apart(|| follow::replace(index, &self.repository, head, &self.account, &self.around.models))?;
         inner.doubtful = false;
         self.note_waiting(&mut inner)
     }
