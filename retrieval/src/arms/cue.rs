@@ -24,7 +24,7 @@ use crate::threads::Threads;
 const EXACT_ROWS: usize = 16 << 10;
 /// Rows that are compared in full after their sketches were: at least so many, and one in [`RESCORED_SHARE`].
 const RESCORED_MIN: usize = 2048;
-const RESCORED_SHARE: usize = 256;
+const RESCORED_SHARE: usize = 288;
 /// A filter that leaves at most one document for so many rows is cheaper to follow than the sketches.
 const FEW_SHARE: usize = 16;
 

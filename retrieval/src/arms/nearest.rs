@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::kernels::{Differences, GROUP};
-
 /// A row and how much its sketch differs.
 pub(super) type Kept = (u32, u16);
 
@@ -30,7 +28,8 @@ struct Met {
 
 impl Nearest {
     /// Looks for `target` rows among those that differ by `most` at most.
-    pub(super) fn new(target: usize, most: usize) -> Self {
+    pub(super) fn new(target: usize, most: u16) -> Self {
+        let most = usize::from(most);
         Self {
             target: u32::try_from(target).unwrap_or(u32::MAX),
             bound: AtomicUsize::new(most),
@@ -43,26 +42,10 @@ impl Nearest {
         self.bound.load(Ordering::Relaxed) as u16
     }
 
-    /// Keeps what may be wanted of the rows from `first` on, whose differences these are, with those marked that lie
-    /// within what the bound was a moment ago.
-    pub(super) fn take(
-        &self,
-        first: usize,
-        differences: &Differences,
-        allowed: impl Fn(usize) -> bool,
-        kept: &mut Vec<Kept>,
-    ) {
+    /// Keeps these rows, all that lie within what the bound was a moment ago of those that were looked at.
+    pub(super) fn take(&self, found: impl Iterator<Item = Kept>, kept: &mut Vec<Kept>) {
         let before = kept.len();
-        for (group, within) in differences.within.iter().enumerate() {
-            let mut within = *within;
-            while within != 0 {
-                let row = group * GROUP + within.trailing_zeros() as usize;
-                within &= within - 1;
-                if allowed(row) {
-                    kept.push(((first + row) as u32, differences.of_rows[row]));
-                }
-            }
-        }
+        kept.extend(found);
         if kept.len() > before {
             self.tighten(&kept[before..]);
         }
@@ -119,12 +102,8 @@ mod tests {
                 for (at, differences) in differences.chunks(block).enumerate() {
                     let first = part * share + at * block;
                     let bound = nearest.bound();
-                    let mark = |rows: &[u16]| {
-                        rows.iter().enumerate().map(|(at, found)| u32::from(*found <= bound) << at).sum()
-                    };
-                    let within = differences.chunks(GROUP).map(mark).collect();
-                    let differences = Differences { of_rows: differences.to_vec(), within };
-                    nearest.take(first, &differences, |row| allowed[first + row], &mut kept);
+                    let found = (first..).zip(differences).filter(|(row, found)| allowed[*row] && **found <= bound);
+                    nearest.take(found.map(|(row, found)| (row as u32, *found)), &mut kept);
                 }
                 kept
             };

@@ -11,13 +11,16 @@ use rayon::prelude::*;
 
 use super::nearest::{Kept, Nearest};
 use super::sketch;
-use crate::kernels::{Differences, LARGE, Sketches, differences};
+use crate::kernels::{Differences, Sketches, Sought, TILE_ROWS, Tile, differences};
 use crate::threads::Threads;
 
-/// Rows of a small chunk, and of what is scanned before the bound is asked for again.
-const SMALL_ROWS: usize = 1024;
+/// Rows of a small chunk.
+const SMALL_ROWS: usize = 2 * TILE_ROWS;
 /// Rows of a large chunk, which one thread scans.
 const LARGE_ROWS: usize = 16 * SMALL_ROWS;
+/// One tile in so many is looked at to guess how near the nearest are, for half as many rows as would be right and some.
+const GUESS_SHARE: usize = 16;
+const GUESS_LEAST: usize = 16;
 
 /// The sketches of all rows. Cloning shares them.
 #[derive(Clone, Default)]
@@ -31,16 +34,15 @@ impl SketchTable {
     pub(super) fn extend<'a>(&mut self, mut rows: Range<usize>, values: impl Fn(usize) -> &'a [i8] + Sync) {
         if let Some(last) = self.chunks.last_mut() {
             let free = last.rows().next_multiple_of(SMALL_ROWS) - last.rows();
-            let first = rows.by_ref().take(free);
             if free > 0 {
-                let last = Arc::make_mut(last);
-                first.for_each(|row| last.push(sketch::signs(values(row))));
+                let first = rows.by_ref().take(free);
+                Arc::make_mut(last).extend(first.map(|row| sketch::signs(values(row))));
             }
         }
         let small = |first: usize| {
             let rows = first..rows.end.min(first + SMALL_ROWS);
-            let mut small = Sketches::with_capacity(SMALL_ROWS, values(first).len().div_ceil(u64::BITS as usize));
-            rows.for_each(|row| small.push(sketch::signs(values(row))));
+            let mut small = Sketches::with_capacity(SMALL_ROWS, values(first).len());
+            small.extend(rows.map(|row| sketch::signs(values(row))));
             Arc::new(small)
         };
         let firsts: Vec<usize> = rows.clone().step_by(SMALL_ROWS).collect();
@@ -66,37 +68,91 @@ impl SketchTable {
         threads: Threads,
         allowed: impl Fn(usize) -> bool + Sync,
     ) -> Vec<usize> {
-        let wanted = sketch::sought(query);
-        let nearest = Nearest::new(target, LARGE * query.len());
-        let scan = |(first, chunk): (usize, &Sketches)| {
-            let mut kept = Vec::new();
-            let mut found = Differences::default();
-            for (part, first) in chunk.parts(SMALL_ROWS).zip((first..).step_by(SMALL_ROWS)) {
-                differences(&part, &wanted, nearest.bound(), &mut found);
-                nearest.take(first, &found, |row| allowed(first + row), &mut kept);
+        let sought = sketch::sought(query);
+        let bound = self.guess(&sought, target, &allowed);
+        let near = self.within(bound, &sought, target, threads, &allowed);
+        if near.len() >= target || bound == sought.most() {
+            return near;
+        }
+        self.within(sought.most(), &sought, target, threads, &allowed)
+    }
+
+    /// Within how much some more than `target` rows lie, by a look at a part of them. Without it, most of what a scan
+    /// keeps at its begin is of no use in the end.
+    fn guess(&self, sought: &Sought, target: usize, allowed: &(impl Fn(usize) -> bool + Sync)) -> u16 {
+        let expected = target / GUESS_SHARE;
+        let nearest = Nearest::new(expected + expected / 2 + GUESS_LEAST, sought.most());
+        let mut found = Differences::default();
+        let mut kept = Vec::new();
+        for (first, tile) in self.chunks().flat_map(tiles).step_by(GUESS_SHARE) {
+            look(first, &tile.alone(), sought, &nearest, allowed, &mut found, &mut kept);
+        }
+        nearest.bound()
+    }
+
+    /// The nearest rows, `target` and as many as are just as near, or all within `bound` if they are fewer.
+    fn within(
+        &self,
+        bound: u16,
+        sought: &Sought,
+        target: usize,
+        threads: Threads,
+        allowed: &(impl Fn(usize) -> bool + Sync),
+    ) -> Vec<usize> {
+        let nearest = Nearest::new(target, bound);
+        let scan = |chunk: (usize, &Sketches)| {
+            let (mut found, mut kept) = (Differences::default(), Vec::new());
+            for (first, tile) in tiles(chunk) {
+                look(first, &tile, sought, &nearest, allowed, &mut found, &mut kept);
             }
             kept
         };
-        let chunks = self.chunks.iter().scan(0, |first, chunk| {
-            let at = *first;
-            *first += chunk.rows();
-            Some((at, chunk.as_ref()))
-        });
         let parts: Vec<Vec<Kept>> = match threads {
-            Threads::One => chunks.map(scan).collect(),
-            Threads::Several => chunks.collect::<Vec<_>>().into_par_iter().map(scan).collect(),
+            Threads::One => self.chunks().map(scan).collect(),
+            Threads::Several => self.chunks().collect::<Vec<_>>().into_par_iter().map(scan).collect(),
         };
         nearest.finish(&parts)
     }
+
+    /// The chunks, each with its first row.
+    fn chunks(&self) -> impl Iterator<Item = (usize, &Sketches)> {
+        self.chunks.iter().scan(0, |first, chunk| {
+            let at = *first;
+            *first += chunk.rows();
+            Some((at, chunk.as_ref()))
+        })
+    }
+}
+
+/// A chunk's tiles, each with its first row.
+fn tiles((first, chunk): (usize, &Sketches)) -> impl Iterator<Item = (usize, Tile<'_>)> {
+    (first..).step_by(TILE_ROWS).zip(chunk.tiles())
+}
+
+/// Keeps what may be wanted of a tile.
+fn look(
+    first: usize,
+    tile: &Tile<'_>,
+    sought: &Sought,
+    nearest: &Nearest,
+    allowed: &impl Fn(usize) -> bool,
+    found: &mut Differences,
+    kept: &mut Vec<Kept>,
+) {
+    differences(tile, sought, nearest.bound(), found);
+    let within = found.within().filter(|row| allowed(first + row));
+    nearest.take(within.map(|row| ((first + row) as u32, found.of(row))), kept);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use super::*;
     use crate::hash::{Kind, hash};
     use proptest::prelude::*;
 
-    const WIDTH: usize = 64;
+    const WIDTH: usize = 256;
 
     /// The values of row `n`, by chance and yet always the same.
     fn row(n: usize) -> [i8; WIDTH] {
@@ -108,11 +164,22 @@ mod tests {
 
     /// The same by looking at every dimension of every row.
     fn slow(rows: &[[i8; WIDTH]], query: &[i8], target: usize, allowed: impl Fn(usize) -> bool) -> Vec<usize> {
-        let mean_square = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>() / query.len() as f64;
-        let weight = |value: i8| if f64::from(value).powi(2) > mean_square { LARGE } else { 1 };
+        // How many come before it: those farther from zero, and as far ones that stand before it.
+        let rank = |at: usize| {
+            let far = |at: usize| (Reverse(query[at].unsigned_abs()), at);
+            (0..WIDTH).filter(|other| far(*other) < far(at)).count()
+        };
+        let weights: Vec<usize> = (0..WIDTH)
+            .map(|at| match rank(at) {
+                0..16 => 4,
+                16..64 => 2,
+                64..128 => 1,
+                _ => 0,
+            })
+            .collect();
         let difference = |row: &[i8; WIDTH]| {
-            let differing = row.iter().zip(query).filter(|(row, query)| (**row < 0) != (**query < 0));
-            differing.map(|(_, query)| weight(*query)).sum::<usize>()
+            let signs = row.iter().zip(query).map(|(row, query)| (*row < 0) != (*query < 0));
+            signs.zip(&weights).filter(|(differs, _)| *differs).map(|(_, weight)| weight).sum::<usize>()
         };
         let differences: Vec<usize> = rows.iter().map(difference).collect();
         let mut sorted: Vec<usize> = (0..rows.len()).filter(|row| allowed(*row)).map(|row| differences[row]).collect();
@@ -148,5 +215,20 @@ mod tests {
             let small = table.chunks.iter().filter(|chunk| chunk.rows() < LARGE_ROWS).count();
             prop_assert!(small <= LARGE_ROWS / SMALL_ROWS, "{} small chunks", small);
         }
+    }
+
+    #[test]
+    fn a_mistaken_guess_changes_nothing() {
+        // The first tile, which the guess is made by, holds as many near rows as are wanted of all; nothing else is near.
+        let query = row(usize::MAX);
+        let near = |n: usize| std::array::from_fn(|at| if at == n % WIDTH { 0 } else { query[at] });
+        let rows: Vec<[i8; WIDTH]> = (0..20_000).map(|n| if n < TILE_ROWS { near(n) } else { row(n) }).collect();
+        let mut table = SketchTable::default();
+        table.extend(0..rows.len(), |row| &rows[row]);
+        let target = 4 * TILE_ROWS;
+        let sought = sketch::sought(&query);
+        let bound = table.guess(&sought, target, &|_| true);
+        assert!(table.within(bound, &sought, target, Threads::One, &|_| true).len() < target, "the guess is mistaken");
+        assert_eq!(table.near(&query, target, Threads::One, |_| true), slow(&rows, &query, target, |_| true));
     }
 }

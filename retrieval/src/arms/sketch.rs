@@ -1,13 +1,22 @@
-//! One bit a dimension: a first look at every cue that reads an eighth of what its row takes.
+//! One bit a dimension: a first look at every cue that takes an eighth of its row, of which a query reads half.
 //!
 //! Vectors are turned before they are cut down to bits or to 8-bit integers, so that every dimension carries as much as
 //! any other: signs flipped by a fixed draw, then the Walsh-Hadamard transform. Cosines stay as they were. Two vectors'
 //! sketches differ in as many bits as their angle is wide (Charikar, 2002).
 //!
-//! A query is looked for with two bits a dimension, its sign and whether it is large: where it is, another sign counts
-//! more. That costs no byte of what is read, and a third of the rows then hold as many of the best.
+//! Of a query the half of its dimensions is looked at that is farthest from zero, and another sign counts once, twice or
+//! four times there. Half the bytes are read for it, and about as many rows hold as many of the best as if all dimensions
+//! were looked at in two bits.
 
-use crate::kernels::Word;
+use std::cmp::Reverse;
+
+use crate::kernels::Sought;
+
+/// One dimension in so many counts four times, this many times as many count twice.
+const FOUR_TIMES_SHARE: usize = 16;
+const TWICE: usize = 3;
+/// Fewer dimensions than this are looked at all of them.
+const ALL: usize = 128;
 
 /// A vector turned; its length is the next power of two.
 pub(crate) fn turned(vector: &[f32]) -> Vec<f32> {
@@ -46,13 +55,21 @@ pub(crate) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A query's row as sketches are compared with it. Large is what exceeds the root of the mean square.
-pub(crate) fn sought(values: &[i8]) -> Vec<Word> {
-    let square = |value: &i8| u64::from(value.unsigned_abs()).pow(2);
-    let all: u64 = values.iter().map(square).sum();
-    let is_large = |value: &i8| square(value) * values.len() as u64 > all;
-    let large = |values: &[i8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(is_large(value)));
-    signs(values).zip(values.chunks(64)).map(|(signs, values)| Word { signs, large: large(values) }).collect()
+/// A query's row as sketches are compared with it.
+pub(crate) fn sought(values: &[i8]) -> Sought {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by_key(|at| (Reverse(values[*at].unsigned_abs()), *at));
+    order.truncate(ALL.max(values.len() / 2));
+    let four_times = values.len() / FOUR_TIMES_SHARE;
+    let mut query: Vec<(u8, bool)> = values.iter().map(|value| (0, *value < 0)).collect();
+    for (rank, at) in order.into_iter().enumerate() {
+        query[at].0 = match rank {
+            rank if rank < four_times => 4,
+            rank if rank < (1 + TWICE) * four_times => 2,
+            _ => 1,
+        };
+    }
+    Sought::new(&query)
 }
 
 /// The signs of eight values in the low byte: the product brings the lowest bit of byte *k* to bit 56 + *k*.
@@ -91,7 +108,5 @@ mod tests {
         let mut values = vec![1i8; 70];
         (values[0], values[65]) = (-1, -9);
         assert_eq!(signs(&values).collect::<Vec<_>>(), [1, 2]);
-        // Of the 70 squares, 69 are one and one is 81.
-        assert_eq!(sought(&values), [Word { signs: 1, large: 0 }, Word { signs: 2, large: 2 }]);
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Each has a portable form that gives the same to the last bit; which one runs is settled while the program runs.
 
-mod differences;
+mod bit_slices;
 mod dot;
 mod prefetch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use differences::{Differences, GROUP, LARGE, Sketches, Word, differences};
+pub(crate) use bit_slices::{Differences, Sketches, Sought, TILE_ROWS, Tile, differences};
 pub use dot::dot;
 pub(crate) use prefetch::{AHEAD, prefetch, prefetch_at};
 
