@@ -140,6 +140,39 @@ fn default_can_be_deleted_in_the_middle_of_use() {
 }
 
 #[test]
+fn what_is_read_while_its_namespace_is_deleted_is_answered_or_not_found() {
+    const DELETIONS: u32 = 30;
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let session = format!("Bearer {}", stdout(&data, &["token"]));
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for address in [
+            "/v1/retrieve?namespace=n&q=crate&detail=full",
+            "/v1/memories/facts/c1.md?namespace=n&detail=full",
+            "/v1/git/n/info/refs?service=git-upload-pack",
+        ] {
+            let (server, stop) = (&server, &stop);
+            scope.spawn(move || {
+                while !stop.load(std::sync::atomic::Ordering::SeqCst) {
+                    let read = server.get(address);
+                    assert!(matches!(read.status, 200 | 404), "{address}: {read:?}");
+                }
+            });
+        }
+        for _ in 0..DELETIONS {
+            server.namespace("n");
+            for number in 0..3 {
+                let content = json!({"namespace": "n", "content": format!("# Crate {number} by the gate")});
+                assert_eq!(server.post(&format!("/v1/memories/facts/c{number}.md"), &content).status, 201);
+            }
+            assert_eq!(server.request("DELETE", "/v1/namespaces/n", Some(&session), None).status, 200);
+        }
+        stop.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+}
+
+#[test]
 fn the_record_follows_the_head() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -224,7 +224,8 @@ enum Fetched {
 impl GitRequest {
     fn references(&self, action: Action) -> Outcome<Reply> {
         self.service.namespaces.existing(&self.account, &self.namespace)?;
-        let head = self.service.namespaces.lease(&self.account, &self.namespace)?.repository().head()?;
+        let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
+        let head = lease.read_git(|repository| Ok(repository.head()?))?;
         let mut body = Vec::new();
         advertisement::write(action, self.version_2, head, &mut body)?;
         Ok(reply(&format!("application/x-{}-advertisement", action.service()), body))
@@ -239,7 +240,7 @@ impl GitRequest {
         }
         let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
         let mut answer = Vec::new();
-        fetch::answer(lease.repository(), &asked, &mut answer)?;
+        lease.read_git(|repository| fetch::answer(repository, &asked, &mut answer))?;
         Ok(Fetched::Small(reply(FETCHED, answer)))
     }
 

@@ -107,8 +107,8 @@ impl Service {
             })?),
             None => head.as_deref().map(str::parse).transpose()?,
         };
-        let bytes =
-            at.map(|at| lease.repository().read(at, path.as_str())).transpose()?.flatten().ok_or_else(missing)?;
+        let read = |at| lease.read_git(|repository| Ok(repository.read(at, path.as_str())?));
+        let bytes = at.map(read).transpose()?.flatten().ok_or_else(missing)?;
         let file = MemoryFile::parse(&bytes).map_err(Failure::internal)?;
         let mut memory = files::to_memory(path, file, &|_| None);
         let mut sections: Vec<markdown::Section> = markdown::sections(&memory.content);

@@ -204,9 +204,17 @@ impl Namespace {
         self.rebuild(&self.snapshot())
     }
 
-    /// The repository, for histories and old revisions.
+    /// The repository, for who knows that it stays: [`Namespace::read_git`] is for readers.
     pub fn repository(&self) -> &Repository {
         &self.repository
+    }
+
+    /// Reads from the repository. What fails because the namespace is being deleted is told as that.
+    pub fn read_git<T>(&self, read: impl FnOnce(&Repository) -> Outcome<T>) -> Outcome<T> {
+        read(&self.repository).map_err(|failure| {
+            let retired = self.while_still(|| self.retired.load(Ordering::SeqCst));
+            if retired { deleted() } else { failure }
+        })
     }
 
     /// Waits for the write under way, removes the namespace with the given act, and refuses any later write if that

@@ -1,6 +1,6 @@
 //! What git remembers of memories.
 
-use cuebase_storage::git::CommitId;
+use cuebase_storage::git::{CommitId, Repository};
 use serde::Serialize;
 
 use crate::service::error::Outcome;
@@ -29,7 +29,10 @@ pub(in crate::service) fn histories(lease: &Lease, head: Option<&str>, paths: &[
     let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
         return Ok(paths.iter().map(|_| History::default()).collect());
     };
-    let repository = lease.repository();
+    lease.read_git(|repository| histories_at(repository, head, paths))
+}
+
+fn histories_at(repository: &Repository, head: CommitId, paths: &[&str]) -> Outcome<Vec<History>> {
     let found = repository.histories(head, paths, REVISIONS_MAX)?;
     let mut histories = Vec::with_capacity(paths.len());
     for (path, commits) in paths.iter().zip(found) {
