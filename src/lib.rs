@@ -6,6 +6,7 @@
 //! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
 //! API, [`mcp`] are tools that do, [`git_protocol`] lets git itself clone and push, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
 
+mod allocator;
 pub mod api;
 pub mod billing;
 pub mod cli;

@@ -99,3 +99,28 @@ fn many_clients_with_more_than_can_be_done_lose_nothing_that_was_accepted() {
             && server.get("/v1/namespaces").body["namespaces"][0]["memories"] == accepted.len()
     });
 }
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn the_heap_has_no_more_parts_than_there_are_processors() {
+    // The C library puts each part but the first at a multiple of its greatest size.
+    const PART_BYTES: usize = 64 << 20;
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The barge took on forty sacks of barley"]);
+    server.settle("default");
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| assert_eq!(server.retrieve("default", "q=barley&detail=full").status, 200));
+        }
+    });
+    let mapped = std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).expect("reads");
+    let begins = mapped.lines().filter(|line| line.contains("rw-p 00000000 00:00 0")).map(|line| {
+        let begin = line.split('-').next().unwrap_or_default();
+        usize::from_str_radix(begin, 16).expect("an address")
+    });
+    let parts = 1 + begins.filter(|begin| begin.is_multiple_of(PART_BYTES)).count();
+    let processors = std::thread::available_parallelism().expect("is known").get();
+    // Something else may lie at such a place by chance.
+    assert!(parts <= processors + 2, "{parts} parts");
+}

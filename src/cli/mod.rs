@@ -18,6 +18,7 @@ use anyhow::Context;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use serde_json::Value;
 
+use crate::allocator;
 use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
 use crate::gateway::credentials::Environment;
@@ -255,6 +256,7 @@ fn environment(name: &str) -> Result<Environment, String> {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
+    allocator::share_heaps();
     let arguments = Arguments::parse();
     let done = arguments.common.resolve().and_then(|config| {
         let _telemetry = telemetry::start(&config)?;
