@@ -65,6 +65,7 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
     for client in 0..CLIENTS {
         server.settle(&format!("c{client}"));
         let repository = server.repository(&format!("c{client}"));
+        // A write that was killed may leave objects that belong to nothing.
         assert_eq!(git(&repository, &["fsck", "--strict", "--full", "--no-dangling"]), "");
     }
     let accepted = accepted.into_inner().expect("no panic");
@@ -164,7 +165,8 @@ fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
     };
     let before = seen(&server);
     server.kill();
-    // At rest: while the server joins packs, an fsck may list one that is gone when it comes to it.
+    // At rest: while the server joins packs, an fsck may list one that is gone when it comes to it. Here, too, writes
+    // that were killed may have left objects.
     assert_eq!(git(&repository, &["fsck", "--strict", "--full", "--no-dangling"]), "");
     std::fs::remove_dir_all(data.join("indexes")).expect("removes");
     let server = Server::start(&data);
