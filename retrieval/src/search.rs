@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use crate::arms::best::Best;
 use crate::arms::cue::{At, Look};
 use crate::arms::graph::EXPANDED_HITS;
 use crate::arms::lexical::LexicalScores;
@@ -113,11 +114,8 @@ impl Snapshot {
         let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
         let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
         let lexical_arm = || {
-            timed(|| {
-                let scores = LexicalScores::of(&self.table, query.text, query.synonyms);
-                let best = scores.best(allowed.as_ref(), CANDIDATES_PER_ARM, by_path);
-                (scores, best)
-            })
+            let best = Best::new(CANDIDATES_PER_ARM, by_path);
+            timed(|| LexicalScores::of(&self.table, query.text, query.synonyms, allowed.as_ref(), best))
         };
         let cue_arm = || {
             timed(|| {

@@ -179,3 +179,23 @@ fn an_index_of_another_model_is_refused() {
         assert!(Index::open(folder.path(), settings).is_err());
     }
 }
+
+#[test]
+fn a_large_layers_file_that_is_lost_is_there_again_after_the_next_opening() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let layers = || {
+        let names = std::fs::read_dir(folder.path())
+            .expect("lists")
+            .filter_map(|file| file.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.starts_with("layer-")).collect::<Vec<String>>()
+    };
+    let mut index = open(folder.path());
+    let put = |n: usize| Change::Put(Box::new(memory(n, n % WORDS.len(), n % 3, n as i64, n + 1)));
+    index.apply((0..600).map(put).collect(), "all").expect("applies");
+    let (scored, written) = (scores(&index), layers());
+    assert_eq!(written.len(), 1);
+    drop(index);
+    std::fs::remove_file(folder.path().join(&written[0])).expect("removes");
+    assert_eq!(scores(&open(folder.path())), scored);
+    assert_eq!(layers(), written);
+}

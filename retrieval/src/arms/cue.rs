@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::lexical::Best;
+use super::best::Best;
 pub(crate) use super::row::Row;
 use super::row::{BLOCK_ROWS, Block};
 use super::scan::SketchTable;

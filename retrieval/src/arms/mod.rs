@@ -4,9 +4,10 @@
 //! two found. Each sees the filter's bitmap, so that a filter never leaves an arm with too few results. [`soft`] finds
 //! nothing itself: it compares words by their vectors in what was found.
 //!
-//! The cue arm compares a [`row`] a cue; which of them, a [`scan`] of their [`sketch`]es tells, of which it keeps the
+//! The lexical and the cue arm keep the [`best`] of what they score. The cue arm compares a [`row`] a cue; which of them, a [`scan`] of their [`sketch`]es tells, of which it keeps the
 //! [`nearest`].
 
+pub(crate) mod best;
 pub(crate) mod cue;
 pub(crate) mod graph;
 pub(crate) mod lexical;

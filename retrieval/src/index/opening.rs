@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::layer::PERSISTED_MIN;
 use super::log::{Frame, LogFile};
 use super::{Index, Layer};
 use crate::arms::cue::{CueTable, Row};
@@ -39,6 +40,9 @@ impl Index {
             return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
         newest.iter().try_for_each(|layer| load_rows(&mut cues, layer, &vectors))?;
+        // A large one had a file that was lost, or written in another format: the next start finds one again.
+        let large = newest.iter().filter(|layer| layer.len() >= PERSISTED_MIN);
+        large.into_iter().try_for_each(|layer| layer.persist(&self.folder))?;
         self.cues = cues;
         self.table.refresh_sample();
         Ok(())

@@ -3,7 +3,7 @@
 //! It is a function of the two logs alone:
 //!
 //! ```text
-//! "CBLAYER2" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
+//! "CBLAYER3" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
 //! ```
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::lists::Lists;
 use crate::error::{Error, Result};
 use crate::index::log::Extent;
 
-const MAGIC: &[u8; 8] = b"CBLAYER2";
+const MAGIC: &[u8; 8] = b"CBLAYER3";
 /// Bytes before the checksummed part.
 const HEADER_BYTES: usize = 16;
 /// Bytes that are read at once: a file is never in memory beside the layer that is made of it.
@@ -71,7 +71,7 @@ impl Layer {
 
     /// The file's bytes.
     fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(Vec::with_capacity(HEADER_BYTES + self.inverted.documents.len() * 6 + self.len() * 200));
+        let mut out = Writer(Vec::with_capacity(HEADER_BYTES + self.inverted.documents.len() * 8 + self.len() * 200));
         out.0.extend_from_slice(MAGIC);
         out.0.extend_from_slice(&[0; HEADER_BYTES - MAGIC.len()]);
         for number in
@@ -98,6 +98,7 @@ impl Layer {
         out.array(&self.inverted.starts, u32::to_le_bytes);
         out.array(&self.inverted.documents, u32::to_le_bytes);
         out.array(&self.inverted.counts, |v| [v]);
+        out.array(&self.inverted.lengths, u16::to_le_bytes);
         let checksum = crc32fast::hash(&out.0[HEADER_BYTES..]);
         out.0[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&checksum.to_le_bytes());
         out.0
@@ -140,6 +141,7 @@ impl Layer {
                 starts: from.array(u32::from_le_bytes)?,
                 documents: from.array(u32::from_le_bytes)?,
                 counts: from.array(|[byte]| byte)?,
+                lengths: from.array(u16::from_le_bytes)?,
             },
         };
         if from.finish() == Some(checksum) && layer.fits_together() { Ok(layer) } else { Err(damaged()) }
@@ -166,6 +168,7 @@ impl Layer {
             && borders(&self.tokens.starts, count, self.tokens.values.len())
             && inverted.terms.is_sorted()
             && inverted.counts.len() == inverted.documents.len()
+            && inverted.lengths.len() == inverted.documents.len()
             && borders(&inverted.starts, inverted.terms.len(), inverted.documents.len())
             && inverted.documents.iter().all(|document| (self.first as usize..end).contains(&(*document as usize)))
     }

@@ -95,8 +95,9 @@ impl Layer {
             layer.entities.push(body.entities.iter().copied());
             layer.tokens.push(body.tokens.iter().copied());
             layer.links.push(body.links.iter().copied());
-            postings.extend(body.terms.iter().map(|(term, count)| (*term, document, *count)));
-            postings.extend(body.facets.iter().map(|facet| (*facet, document, 0)));
+            let length = u16::try_from(body.length).unwrap_or(u16::MAX);
+            postings.extend(body.terms.iter().map(|(term, count)| (*term, document, *count, length)));
+            postings.extend(body.facets.iter().map(|facet| (*facet, document, 0, length)));
         }
         postings.sort_unstable();
         layer.inverted = Inverted::new(&postings);
@@ -124,10 +125,6 @@ impl Layer {
             links: self.links.and(&next.links),
             inverted: self.inverted.merge(&next.inverted),
         }
-    }
-
-    pub(crate) fn first(&self) -> u32 {
-        self.first
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -169,11 +166,6 @@ impl Layer {
     /// The postings of a term or facet; empty where there are none.
     pub(crate) fn postings(&self, term: u64) -> Postings<'_> {
         self.inverted.terms.binary_search(&term).map_or_else(|_| Postings::default(), |at| self.inverted.at(at))
-    }
-
-    /// The lengths in terms of all its documents.
-    pub(crate) fn lengths(&self) -> &[u32] {
-        &self.length
     }
 
     /// One time of all its documents.
