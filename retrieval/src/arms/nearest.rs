@@ -42,17 +42,9 @@ impl Nearest {
         self.bound.load(Ordering::Relaxed) as u16
     }
 
-    /// Keeps these rows, all that lie within what the bound was a moment ago of those that were looked at.
-    pub(super) fn take(&self, found: impl Iterator<Item = Kept>, kept: &mut Vec<Kept>) {
-        let before = kept.len();
-        kept.extend(found);
-        if kept.len() > before {
-            self.tighten(&kept[before..]);
-        }
-    }
-
-    /// Counts what was kept and lowers the bound as far as enough rows remain within it.
-    fn tighten(&self, kept: &[Kept]) {
+    /// Counts rows that were kept, of all that lie within what the bound was a moment ago, and lowers the bound as far as
+    /// enough rows remain within it.
+    pub(super) fn count(&self, kept: &[Kept]) {
         let mut met = self.met.lock();
         let mut bound = self.bound.load(Ordering::Relaxed);
         for (_, difference) in kept {
@@ -103,7 +95,9 @@ mod tests {
                     let first = part * share + at * block;
                     let bound = nearest.bound();
                     let found = (first..).zip(differences).filter(|(row, found)| allowed[*row] && **found <= bound);
-                    nearest.take(found.map(|(row, found)| (row as u32, *found)), &mut kept);
+                    let before = kept.len();
+                    kept.extend(found.map(|(row, found)| (row as u32, *found)));
+                    nearest.count(&kept[before..]);
                 }
                 kept
             };

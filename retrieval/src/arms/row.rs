@@ -95,6 +95,12 @@ impl Block {
         dot(self.values(row), &query.values) * self.marks[row].scale * query.scale
     }
 
+    /// Has the processor look up where a row lies.
+    pub(super) fn prefetch_begin(&self, row: usize) {
+        prefetch_at(&self.values, self.unused + row * self.width);
+        prefetch_at(&self.marks, row);
+    }
+
     /// Has the processor fetch a row that will be asked for soon.
     pub(super) fn prefetch(&self, row: usize) {
         prefetch(self.values(row));

@@ -22,6 +22,9 @@ const LARGE_ROWS: usize = 16 * SMALL_ROWS;
 const GUESS_SHARE: usize = 16;
 const GUESS_LEAST: usize = 16;
 
+/// Rows that are counted in one go: the bound may lag behind by so many, and those who count wait for one another.
+const COUNTED_TOGETHER: usize = 128;
+
 /// The sketches of all rows. Cloning shares them.
 #[derive(Clone, Default)]
 pub(super) struct SketchTable {
@@ -83,9 +86,13 @@ impl SketchTable {
         let expected = target / GUESS_SHARE;
         let nearest = Nearest::new(expected + expected / 2 + GUESS_LEAST, sought.most());
         let mut found = Differences::default();
-        let mut kept = Vec::new();
-        for (first, tile) in self.chunks().flat_map(tiles).step_by(GUESS_SHARE) {
-            look(first, &tile.alone(), sought, &nearest, allowed, &mut found, &mut kept);
+        let mut kept = Vec::with_capacity(TILE_ROWS);
+        let some: Vec<(usize, Tile<'_>)> = self.chunks().flat_map(tiles).step_by(GUESS_SHARE).collect();
+        for (at, (first, tile)) in some.iter().enumerate() {
+            let tile = tile.before(some.get(at + 1).map(|(_, next)| next));
+            look(*first, &tile, sought, nearest.bound(), allowed, &mut found, &mut kept);
+            nearest.count(&kept);
+            kept.clear();
         }
         nearest.bound()
     }
@@ -100,16 +107,24 @@ impl SketchTable {
         allowed: &(impl Fn(usize) -> bool + Sync),
     ) -> Vec<usize> {
         let nearest = Nearest::new(target, bound);
-        let scan = |chunk: (usize, &Sketches)| {
-            let (mut found, mut kept) = (Differences::default(), Vec::new());
+        let scan = |mut kept: Vec<Kept>, chunk: (usize, &Sketches)| {
+            let (mut found, mut counted) = (Differences::default(), kept.len());
             for (first, tile) in tiles(chunk) {
-                look(first, &tile, sought, &nearest, allowed, &mut found, &mut kept);
+                look(first, &tile, sought, nearest.bound(), allowed, &mut found, &mut kept);
+                if kept.len() - counted >= COUNTED_TOGETHER {
+                    nearest.count(&kept[counted..]);
+                    counted = kept.len();
+                }
             }
+            nearest.count(&kept[counted..]);
             kept
         };
         let parts: Vec<Vec<Kept>> = match threads {
-            Threads::One => self.chunks().map(scan).collect(),
-            Threads::Several => self.chunks().collect::<Vec<_>>().into_par_iter().map(scan).collect(),
+            Threads::One => vec![self.chunks().fold(Vec::with_capacity(2 * target), scan)],
+            Threads::Several => {
+                let chunks: Vec<_> = self.chunks().collect();
+                chunks.into_par_iter().map(|chunk| scan(Vec::with_capacity(COUNTED_TOGETHER), chunk)).collect()
+            }
         };
         nearest.finish(&parts)
     }
@@ -129,19 +144,19 @@ fn tiles((first, chunk): (usize, &Sketches)) -> impl Iterator<Item = (usize, Til
     (first..).step_by(TILE_ROWS).zip(chunk.tiles())
 }
 
-/// Keeps what may be wanted of a tile.
+/// Keeps the rows of a tile that lie within the bound.
 fn look(
     first: usize,
     tile: &Tile<'_>,
     sought: &Sought,
-    nearest: &Nearest,
+    bound: u16,
     allowed: &impl Fn(usize) -> bool,
     found: &mut Differences,
     kept: &mut Vec<Kept>,
 ) {
-    differences(tile, sought, nearest.bound(), found);
+    differences(tile, sought, bound, found);
     let within = found.within().filter(|row| allowed(first + row));
-    nearest.take(within.map(|row| ((first + row) as u32, found.of(row))), kept);
+    kept.extend(within.map(|row| ((first + row) as u32, found.of(row))));
 }
 
 #[cfg(test)]

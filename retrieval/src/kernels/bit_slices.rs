@@ -96,6 +96,7 @@ impl Sketches {
 }
 
 /// Some rows' sketches.
+#[derive(Clone, Copy)]
 pub(crate) struct Tile<'a> {
     rows: usize,
     /// Theirs, and those of the rows that come after them.
@@ -104,9 +105,9 @@ pub(crate) struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// For a look that does not go on to the next one, which is not asked for.
-    pub(crate) fn alone(self) -> Self {
-        Self { next: &[], ..self }
+    /// For a look that goes on to another tile than the one after it, or to none.
+    pub(crate) fn before(self, next: Option<&Self>) -> Self {
+        Self { next: next.map_or(&[], |next| next.lines), ..self }
     }
 }
 
