@@ -181,7 +181,7 @@ fn an_index_of_another_model_is_refused() {
 }
 
 #[test]
-fn a_large_layers_file_that_is_lost_is_there_again_after_the_next_opening() {
+fn a_large_layers_file_that_is_lost_is_written_again_where_it_can_be() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let layers = || {
         let names = std::fs::read_dir(folder.path())
@@ -196,6 +196,12 @@ fn a_large_layers_file_that_is_lost_is_there_again_after_the_next_opening() {
     assert_eq!(written.len(), 1);
     drop(index);
     std::fs::remove_file(folder.path().join(&written[0])).expect("removes");
+    // In the way of writing one.
+    let new = folder.path().join("layer.new");
+    std::fs::create_dir(&new).expect("creates");
+    assert_eq!(scores(&open(folder.path())), scored);
+    assert!(!layers().contains(&written[0]));
+    std::fs::remove_dir(&new).expect("removes");
     assert_eq!(scores(&open(folder.path())), scored);
     assert_eq!(layers(), written);
 }

@@ -40,9 +40,10 @@ impl Index {
             return Err(Error::Damaged("vectors.log holds other rows than the memories say".into()));
         }
         newest.iter().try_for_each(|layer| load_rows(&mut cues, layer, &vectors))?;
-        // A large one had a file that was lost, or written in another format: the next start finds one again.
-        let large = newest.iter().filter(|layer| layer.len() >= PERSISTED_MIN);
-        large.into_iter().try_for_each(|layer| layer.persist(&self.folder))?;
+        // A large one had a file that was lost, or is of another form. Where it cannot be written, the next opening works
+        // through the log as this one did.
+        let large = newest.filter(|layer| layer.len() >= PERSISTED_MIN);
+        let _ = large.map_or(Ok(()), |layer| layer.persist(&self.folder));
         self.cues = cues;
         self.table.refresh_sample();
         Ok(())

@@ -4,9 +4,9 @@
 //! afterwards, not of the best alone: ranking asks for those of a candidate's neighbours. Postings are read in order and
 //! scores fit the cache, so that this takes less than looking for documents to leave out.
 //!
-//! The scores are BM25's (k1 = 1.2, b = 0.75; Robertson and Zaragoza, 2009) over the memories that are current. A
-//! document's terms are added in one order, whatever the order in which memories were written, so that the sums are the
-//! same to the last bit after a rebuild.
+//! The scores are BM25's (k1 = 1.2, b = 0.75; Robertson and Zaragoza, 2009) over the memories that are current; one of
+//! more than 65,535 terms counts as that long. A document's terms are added in one order, whatever the order in which
+//! memories were written, so that the sums are the same to the last bit after a rebuild.
 
 mod block;
 

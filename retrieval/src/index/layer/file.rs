@@ -27,7 +27,11 @@ impl Layer {
     pub(crate) fn persist(&self, folder: &Path) -> Result<()> {
         let path = folder.join(self.file_name());
         let new = folder.join("layer.new");
-        std::fs::write(&new, self.to_bytes()).map_err(Error::io("write", &new))?;
+        if let Err(error) = std::fs::write(&new, self.to_bytes()) {
+            // Half a file is of no use, and the disk may be full.
+            let _ = std::fs::remove_file(&new);
+            return Err(Error::io("write", &new)(error));
+        }
         std::fs::rename(&new, &path).map_err(Error::io("replace", &path))?;
         let inside = |(first, count): &(u32, usize)| {
             (*first, *count) != (self.first, self.len())
