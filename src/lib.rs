@@ -13,6 +13,7 @@ pub mod cli;
 pub mod config;
 pub mod control;
 pub mod dashboard;
+pub mod dates;
 pub mod eval;
 pub mod gateway;
 pub mod git_protocol;

@@ -331,3 +331,26 @@ fn more_namespaces_than_stay_warm_are_all_served() {
     assert_eq!(server.retrieve("n6", "q=box").body["cold_start"], json!(false));
     assert_eq!(server.retrieve("n0", "q=box").body["cold_start"], json!(true), "closed as the least recently used");
 }
+
+#[test]
+fn a_time_that_the_query_names_counts() {
+    let (_folder, server) = filled();
+    for (query, expected) in [
+        ("What else of the harbour in January?", "yellow"),
+        ("What else of the harbour in February 2026?", "rinse"),
+        ("What else of the harbour on 10 March?", "Lena"),
+        ("What else of the harbour since April 2026?", "bowline"),
+        ("What else of the harbour between February 8 and February 12, 2026?", "rinse"),
+    ] {
+        let query = format!("q={}", query.replace(' ', "+").replace('?', "%3F"));
+        assert_eq!(found(&server, &query)[0], expected, "{query}");
+    }
+    // A day is that of the caller's time zone: 08:00 in UTC is the evening of the day before in Honolulu.
+    let of = |day: u32, zone: &str| {
+        let query = format!("q=the+harbour+on+{day}+April+2026&timezone={zone}");
+        let hits = server.retrieve("default", &query).hits();
+        let hit = hits.iter().find(|hit| hit["content"].as_str().is_some_and(|content| content.contains("bowline")));
+        hit.expect("found")["score"].as_f64().expect("a score")
+    };
+    assert!(of(10, "UTC") > of(9, "UTC") && of(9, "Pacific/Honolulu") > of(10, "Pacific/Honolulu"));
+}

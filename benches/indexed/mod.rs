@@ -101,6 +101,8 @@ pub(crate) fn search(snapshot: &Snapshot, asked: &Asked, filter: &Filter, exact:
         text: &asked.text,
         synonyms: &[],
         vector: Some(&asked.vector),
+        times: &[],
+        time_words: &[],
         filter,
         min_score: 0.0,
         limit: 24,

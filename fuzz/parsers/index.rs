@@ -87,7 +87,18 @@ fn search(index: &Index) {
     let (vector, filter) = ([0.125; DIMENSIONS], Filter::default());
     for exact in [false, true] {
         let (text, vector) = ("remark 7 cue", Some(&vector[..]));
-        let query = Query { text, synonyms: &[], vector, filter: &filter, min_score: 0.0, limit: 200, now: 0, exact };
+        let query = Query {
+            text,
+            synonyms: &[],
+            vector,
+            times: &[],
+            time_words: &[],
+            filter: &filter,
+            min_score: 0.0,
+            limit: 200,
+            now: 0,
+            exact,
+        };
         match index.published().load().search(&query) {
             Ok(found) => assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score))),
             Err(Error::Damaged(_)) => {}

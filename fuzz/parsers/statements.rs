@@ -1,10 +1,15 @@
-//! A message's text through the built-in extractor: statements, dates, names, cues.
+//! A message's text through the built-in extractor: statements, dates, names, cues; and the times that it would name as a
+//! question.
 
+use cuebase::dates::question;
 use cuebase::ingest::extract;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 pub(super) fn enter(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
+    let named = question::named(&text, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+    assert!(named.times.iter().all(|range| range.start < range.end));
     let roles = ["user", "assistant"].map(|role| serde_json::json!({"role": role, "content": text}));
     let body = serde_json::json!({"messages": roles});
     let Some(body) = body.as_object() else { return };

@@ -1,17 +1,20 @@
 //! The path of a query through a snapshot.
 //!
-//! Lexical and cue arm side by side, both under the filter's bitmap; the best of each are candidates; the best six of
-//! those are expanded one hop through the graph; every candidate gets its probability, and the best are read from the
-//! log and returned.
+//! Lexical and cue arm side by side, both under the filter's bitmap; the best of each are candidates, and where the query
+//! names a time, the best of that time too; the best six of those are expanded one hop through the graph; every candidate
+//! gets its probability, and the best are read from the log and returned.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::arms::best::Best;
-use crate::arms::cue::{At, Look};
+use crate::arms::cue::{At, Look, Row};
 use crate::arms::graph::EXPANDED_HITS;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
+use crate::arms::time::NamedTimes;
 use crate::error::Result;
 use crate::filter::{Bitmap, Filter, TimeField, allowed};
 use crate::hash::{Kind, hash};
@@ -26,10 +29,15 @@ use crate::vocabulary::Synonyms;
 
 /// So many of each arm's best become candidates: as many as anybody asks for, since both arms may find the same.
 const CANDIDATES_PER_ARM: usize = 200;
+/// So many of each arm's best among the memories of a time that the query names become candidates besides.
+const CANDIDATES_OF_TIMES: usize = 50;
 /// Cosines below this are chance: such a memory is no candidate of the cue arm.
 const COSINE_MIN: f32 = 0.12;
 /// Graph neighbours taken from one hit.
 const NEIGHBOURS_MAX: usize = 16;
+
+/// Documents with their scores, best first.
+type Scored = Vec<(u32, f32)>;
 
 /// What to look for.
 #[derive(Clone, Debug)]
@@ -40,6 +48,11 @@ pub struct Query<'a> {
     pub synonyms: &'a [Synonyms],
     /// Their embedding, of the index's dimensions; none leaves the cue arm out.
     pub vector: Option<&'a [f32]>,
+    /// The times that the words name, ascending and apart from each other: memories of about then are likelier to be
+    /// meant.
+    pub times: &'a [Range<Millis>],
+    /// Where these words stand in the text, ascending: a memory of then need not hold them.
+    pub time_words: &'a [Range<usize>],
     /// What may be found.
     pub filter: &'a Filter,
     /// Hits scored below this are left out.
@@ -50,6 +63,20 @@ pub struct Query<'a> {
     pub now: Millis,
     /// Whether every cue is compared, instead of the few thousand that a first look finds.
     pub exact: bool,
+}
+
+impl Query<'_> {
+    /// The text without the words that name times.
+    fn text_without_times(&self) -> Cow<'_, str> {
+        if self.time_words.is_empty() {
+            return Cow::Borrowed(self.text);
+        }
+        let ends = self.time_words.iter().map(|words| words.end);
+        let starts = self.time_words.iter().map(|words| words.start);
+        let between = std::iter::once(0).chain(ends).zip(starts.chain([self.text.len()]));
+        let parts: Vec<&str> = between.filter_map(|(from, to)| self.text.get(from..to)).collect();
+        Cow::Owned(parts.join(" "))
+    }
 }
 
 /// The memories that a filter selects, newest first.
@@ -115,7 +142,7 @@ impl Snapshot {
         let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
         let lexical_arm = || {
             let best = Best::new(CANDIDATES_PER_ARM, by_path);
-            timed(|| LexicalScores::of(&self.table, query.text, query.synonyms, allowed.as_ref(), best))
+            timed(|| LexicalScores::of(&self.table, query, allowed.as_ref(), best))
         };
         let cue_arm = || {
             timed(|| {
@@ -125,11 +152,20 @@ impl Snapshot {
             })
         };
         // The lexical arm is the shorter one, so what ranking needs besides is made next to it.
-        let words = || (lexical_arm(), SoftMatch::new(&self.table, self.tokens, query.text), names(query.text));
+        let words = || {
+            let soft = SoftMatch::new(&self.table, self.tokens, &query.text_without_times());
+            (lexical_arm(), soft, names(query.text))
+        };
         let ((lexical, soft, names), cue) = threads.both(words, cue_arm);
-        let (((lexical, lexical_best), lexical_time), (cue_best, vector_time)) = (lexical, cue);
+        let (((lexical, mut lexical_best), lexical_time), (mut cue_best, vector_time)) = (lexical, cue);
 
         let began = Instant::now();
+        let times = NamedTimes::new(&self.table, query.times);
+        if let Some(of_times) = times.documents(&self.table, allowed.as_ref()) {
+            let (by_words, by_cues) = self.best_of_times(&of_times, &lexical, vector.as_ref(), threads);
+            append(&mut lexical_best, by_words);
+            append(&mut cue_best, by_cues);
+        }
         let mut seen = HashSet::new();
         let found = lexical_best.iter().chain(&cue_best).map(|(document, _)| *document);
         let mut candidates: Vec<u32> = found.filter(|document| seen.insert(*document)).collect();
@@ -142,6 +178,7 @@ impl Snapshot {
             lexical: &lexical,
             vector: vector.as_ref(),
             names: &names,
+            times: &times,
             lexical_best: &lexical_best,
             cue_best: &cue_best,
             threads,
@@ -177,6 +214,31 @@ impl Snapshot {
         let mut hits = first?;
         hits.append(&mut second?);
         Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed(), whole: start.elapsed() })
+    }
+
+    /// The best of each arm among the memories of some times, unless these are so many that nothing is gained by looking
+    /// at them apart.
+    fn best_of_times(
+        &self,
+        of_times: &Bitmap,
+        lexical: &LexicalScores,
+        vector: Option<&Row>,
+        threads: Threads,
+    ) -> (Scored, Scored) {
+        let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
+        let look = Look { threads, ..self.look(Some(of_times), false) };
+        if !look.is_few(of_times.count()) {
+            return Default::default();
+        }
+        let mut by_words = Best::new(CANDIDATES_OF_TIMES, by_path);
+        let scored = of_times.iter().map(|document| (document, lexical.score(document)));
+        for (document, score) in scored {
+            if score > by_words.floor {
+                by_words.push(document, score);
+            }
+        }
+        let best = |vector| self.cues.best(vector, &look, CANDIDATES_OF_TIMES, COSINE_MIN, by_path);
+        (by_words.finish(), vector.map(best).unwrap_or_default())
     }
 
     /// A candidate with its memory, which is read from the log.
@@ -291,6 +353,12 @@ impl Candidate {
     fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
         b.score.total_cmp(&a.score).then_with(|| b.updated.cmp(&a.updated)).then_with(|| a.path.cmp(&b.path))
     }
+}
+
+/// Adds to an arm's best those of another list that are not among them.
+fn append(best: &mut Scored, others: Scored) {
+    let known: HashSet<u32> = best.iter().map(|(document, _)| *document).collect();
+    best.extend(others.into_iter().filter(|(document, _)| !known.contains(document)));
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {

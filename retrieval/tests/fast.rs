@@ -1,12 +1,13 @@
-//! Looking at sketches first finds what comparing every row finds, with filters on and off.
+//! Looking at sketches first finds what comparing every row finds, with filters on and off; and what a query names by its
+//! time is found among many others.
 
 mod many;
 mod pieces;
 
 use std::collections::HashSet;
 
-use cuebase_retrieval::{Filter, Query, Snapshot, TimeField};
-use many::{Draws, MEMORIES, filled, memories};
+use cuebase_retrieval::{Filter, Hit, Query, Snapshot, TimeField};
+use many::{Draws, HOUR, MEMORIES, filled, memories};
 use pieces::query;
 
 /// Hits asked for.
@@ -26,7 +27,7 @@ fn the_fast_way_finds_what_the_exact_one_finds() {
     let (mut kept, mut wanted) = (0, 0);
     for question in 0..QUESTIONS {
         // From none to one that leaves a few hundred memories.
-        let since = (draws.next() as usize % MEMORIES) as i64;
+        let since = (draws.next() as usize % MEMORIES) as i64 * HOUR;
         let filter = Filter {
             tags_any: if question % 2 == 1 { vec!["third".into()] } else { Vec::new() },
             since: (question % 4 > 1).then_some(since),
@@ -42,4 +43,33 @@ fn the_fast_way_finds_what_the_exact_one_finds() {
     }
     assert!(wanted > LIMIT * QUESTIONS * 9 / 10, "{wanted}");
     assert!(kept * 100 >= wanted * 99, "{kept} of {wanted}");
+}
+
+#[test]
+fn a_time_that_is_named_brings_its_memories_forward() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let memories = memories();
+    let snapshot = filled(folder.path(), &memories, 4000).published().load_full();
+    let mut draws = Draws(31);
+    for _ in 0..10 {
+        let day = (draws.next() as usize % (MEMORIES / 24)) as i64 * 24;
+        let times = day * HOUR..(day + 24) * HOUR;
+        let (text, vector) = (draws.word(), draws.vector());
+        let holds = |n: &i64| memories[*n as usize].content.contains(text);
+        let meant: HashSet<String> = (day..day + 24).filter(holds).map(|n| format!("facts/m{n}.md")).collect();
+        let found = |times, filter: &Filter| {
+            snapshot.search(&Query { times, ..query(text, &vector, filter) }).expect("searches").hits
+        };
+        let everything = Filter::default();
+        let held = |hits: &[Hit]| hits.iter().filter(|hit| meant.contains(&hit.memory.path)).count();
+        // A third to a half of all memories hold the word: without the time those of one day are lost among them.
+        let times = std::slice::from_ref(&times);
+        let (without, hits) = (found(&[], &everything), found(times, &everything));
+        assert!(held(&without) < meant.len().div_ceil(2), "{meant:?}");
+        assert_eq!(held(&hits), meant.len());
+        assert!(held(&hits[..LIMIT]) > held(&without[..LIMIT]), "they come forward");
+        assert!(hits.iter().all(|hit| hit.arms.lexical || hit.arms.cue || hit.arms.graph), "each by some arm");
+        let third = Filter { tags_any: vec!["third".into()], ..Filter::default() };
+        assert!(found(times, &third).iter().all(|hit| hit.memory.user_tags == ["third"]), "the filter holds");
+    }
 }

@@ -7,7 +7,7 @@ mod pieces;
 
 use cuebase_retrieval::kernels::force_portable;
 use cuebase_retrieval::{Filter, Hit, Index, Query};
-use many::{Draws, filled, memories, open};
+use many::{Draws, HOUR, filled, memories, open};
 use pieces::query;
 
 /// What some questions find, with everything that went into the scores, as bits.
@@ -20,7 +20,10 @@ fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
         let text = [draws.word(), draws.word(), draws.word()].join(" ");
         let vector = draws.vector();
         let everything = Filter::default();
-        let query = Query { limit: 50, ..query(&text, &vector, if question % 2 == 0 { &everything } else { &third }) };
+        let month = question * 700 * HOUR..(question * 700 + 720) * HOUR;
+        let times = if question % 3 == 0 { std::slice::from_ref(&month) } else { &[] };
+        let query =
+            Query { limit: 50, times, ..query(&text, &vector, if question % 2 == 0 { &everything } else { &third }) };
         let bits = |hit: Hit| {
             let numbers = hit.features.iter().copied().chain([hit.score]);
             (hit.memory.path, numbers.map(f32::to_bits).collect())

@@ -3,6 +3,7 @@
 mod pieces;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use cuebase_retrieval::{
     Change, Cue, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors, content_terms,
@@ -14,6 +15,7 @@ const WORDS: [&str; 10] =
     ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
 const NAMES: [&str; 3] = ["Anna", "Boris", "Chloe"];
 const DIMENSIONS: usize = 16;
+const DAY: i64 = 86_400_000;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// Cosines of 8-bit rows differ from exact ones by less.
@@ -31,22 +33,28 @@ struct Said {
     asks: bool,
     session: usize,
     tag: bool,
+    /// The day on which it happened.
+    day: Option<i64>,
     vector: Vec<f32>,
 }
 
 fn said() -> impl Strategy<Value = Said> {
     let words = proptest::collection::vec(0..WORDS.len(), 1..9);
     let vector = proptest::collection::vec(-1f32..1.0, DIMENSIONS);
-    (words, 0..NAMES.len(), proptest::option::of(0..NAMES.len()), any::<bool>(), 0..4usize, any::<bool>(), vector)
-        .prop_map(|(words, speaker, entity, asks, session, tag, vector)| Said {
+    let entity = proptest::option::of(0..NAMES.len());
+    let day = proptest::option::weighted(0.8, 0..30i64);
+    (words, 0..NAMES.len(), entity, any::<bool>(), 0..4usize, any::<bool>(), day, vector).prop_map(
+        |(words, speaker, entity, asks, session, tag, day, vector)| Said {
             words,
             speaker,
             entity,
             asks,
             session,
             tag,
+            day,
             vector,
-        })
+        },
+    )
 }
 
 fn unit(vector: &[f32]) -> Vec<f32> {
@@ -69,6 +77,7 @@ fn memories(said: &[Said]) -> Vec<Memory> {
             speaker: Some(NAMES[said.speaker].into()),
             entities: said.entity.map(|name| NAMES[name].into()).into_iter().collect(),
             session: Some(format!("s{}", said.session)),
+            occurred: said.day.map(|day| day * DAY),
             user_tags: if said.tag { vec!["tag".into()] } else { Vec::new() },
             relations: before.map(relation).into_iter().collect(),
             ..Memory::default()
@@ -98,6 +107,8 @@ struct Reference<'a> {
     weights: BTreeMap<String, f64>,
     ceiling: f64,
     unknown: f64,
+    /// How near each memory is to the days that the query names, where both are known.
+    near: Vec<Option<f64>>,
     /// Which memories the arms find.
     lexical: Vec<usize>,
     cue: Vec<usize>,
@@ -135,7 +146,8 @@ fn asks(memory: &Memory) -> f64 {
 
 impl<'a> Reference<'a> {
     /// `by_cue` says which memories the engine's cue arm found: where a cosine is too near to the least one to tell.
-    fn new(memories: &'a [Memory], text: &str, vector: &[f32], filter: &Filter, by_cue: &BTreeSet<usize>) -> Self {
+    fn new(memories: &'a [Memory], query: &Query<'_>, by_cue: &BTreeSet<usize>) -> Self {
+        let (text, filter, vector) = (query.text, query.filter, query.vector.expect("each has one"));
         let counted: Vec<BTreeMap<String, f64>> = memories.iter().map(counts).collect();
         let lengths: Vec<f64> = counted.iter().map(|counts| counts.values().sum()).collect();
         let mean = (lengths.iter().sum::<f64>() / memories.len() as f64).max(1.0);
@@ -196,7 +208,14 @@ impl<'a> Reference<'a> {
         };
         let held =
             counted.into_iter().map(|counts| counts.into_keys().filter(|term| weights.contains_key(term)).collect());
+        let nearness = |memory: &Memory| {
+            let occurred = memory.occurred?;
+            let off = |range: &Range<i64>| (range.start - occurred).max(occurred + 1 - range.end).max(0);
+            let off = query.times.iter().map(off).min()?;
+            Some(1.0 / (1.0 + off as f64 / DAY as f64))
+        };
         Self {
+            near: memories.iter().map(nearness).collect(),
             memories,
             held: held.collect(),
             lexical: found(&|n| seen[n].bm25 > 0.0),
@@ -226,6 +245,12 @@ impl<'a> Reference<'a> {
         let terms: BTreeSet<&String> = of.iter().flatten().flat_map(|n| &self.held[*n]).collect();
         let all: f64 = self.weights.values().sum();
         if all > 0.0 { terms.into_iter().map(|term| self.weights[term]).sum::<f64>() / all } else { 0.0 }
+    }
+
+    fn time_named(&self, n: usize) -> f64 {
+        let known: Vec<f64> = self.near.iter().flatten().copied().collect();
+        let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        self.near[n].map_or(0.0, |near| ((near + 0.05) / (usual + 0.05)).ln())
     }
 
     /// The features that do not depend on how ties are settled.
@@ -276,6 +301,7 @@ impl<'a> Reference<'a> {
             ("asks", own.asks),
             ("previous_asks", before.asks),
             ("next_asks", after.asks),
+            ("time_named", self.time_named(n)),
             ("query_terms", (1.0 + self.weights.len() as f64).ln() / 3.0),
             ("coverage", self.coverage(&[Some(n)])),
             ("coverage_with_previous", self.coverage(&[Some(n), previous])),
@@ -309,6 +335,7 @@ proptest! {
         vector in proptest::collection::vec(-1f32..1.0, DIMENSIONS),
         tagged in any::<bool>(),
         stale in 0..40usize,
+        days in proptest::collection::btree_set(0..30i64, 0..3),
     ) {
         let memories = memories(&said);
         let folder = tempfile::tempdir().expect("temporary directory");
@@ -325,10 +352,11 @@ proptest! {
         words.extend(name.map(|name| NAMES[name]));
         let (text, vector) = (words.join(" "), unit(&vector));
         let filter = Filter { tags_any: if tagged { vec!["tag".into()] } else { Vec::new() }, ..Filter::default() };
-        let query = Query { exact: true, ..query(&text, &vector, &filter) };
+        let times: Vec<Range<i64>> = days.into_iter().map(|day| day * DAY..(day + 1) * DAY).collect();
+        let query = Query { exact: true, times: &times, ..query(&text, &vector, &filter) };
         let hits = index.published().load_full().search(&query).expect("searches").hits;
         let by_cue = hits.iter().filter(|hit| hit.arms.cue).map(|hit| place(&memories, hit)).collect();
-        let reference = Reference::new(&memories, &text, &vector, &filter, &by_cue);
+        let reference = Reference::new(&memories, &query, &by_cue);
         prop_assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
         for hit in &hits {
             let n = place(&memories, hit);

@@ -83,6 +83,7 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
         filter,
         min_score: min_score(query.get("min_score"))?,
         limit: query.number("limit", 1..=LIMIT_MAX, "invalid_limit")?.unwrap_or(LIMIT_DEFAULT),
+        zone: Some(zone),
         full: query.get("detail") == Some("full"),
     })
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use cuebase_storage::records::QueuedWork;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::serve::{first_key, interrupted, runtime};
@@ -98,7 +99,12 @@ fn show(service: &Service) -> anyhow::Result<()> {
     let messages: usize = sessions.iter().map(|s| s["messages"].as_array().map_or(0, Vec::len)).sum();
     println!("Remembered {messages} messages of {} conversations in {:.0?}.", sessions.len(), began.elapsed());
     for question in QUESTIONS {
-        let request = Retrieve { query: Some(question.into()), limit: HITS_SHOWN, ..Retrieve::default() };
+        let request = Retrieve {
+            query: Some(question.into()),
+            limit: HITS_SHOWN,
+            zone: Some(TimeZone::UTC),
+            ..Retrieve::default()
+        };
         let answer = service.retrieve(DEFAULT_ACCOUNT, NAMESPACE, &request)?;
         println!("\n{question}");
         print_hits(&answer);

@@ -9,9 +9,11 @@ use anyhow::Context;
 use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::locomo::Sample;
 use crate::api::memories::conversation;
+use crate::dates::question::{Named, named};
 use crate::ingest::{extract, files, naming::slug};
 use crate::model::{Embedder, Patience, index_settings};
 
@@ -177,9 +179,20 @@ fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -
     let made = embedder.embed(&[text], Patience::of_work(MODEL_TIME))?;
     let vector = made.first().context("the model gave no vector")?;
     let filter = Filter::default();
-    let now = Timestamp::now().as_millisecond();
-    let query =
-        Query { text, synonyms: &[], vector: Some(vector), filter: &filter, min_score: 0.0, limit, now, exact: false };
+    let at = Timestamp::now();
+    let Named { times, words } = named(text, at, &TimeZone::UTC);
+    let query = Query {
+        text,
+        synonyms: &[],
+        vector: Some(vector),
+        times: &times,
+        time_words: &words,
+        filter: &filter,
+        min_score: 0.0,
+        limit,
+        now: at.as_millisecond(),
+        exact: false,
+    };
     Ok(snapshot.search(&query)?.hits)
 }
 

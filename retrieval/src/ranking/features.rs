@@ -8,7 +8,7 @@ use crate::arms::soft::Nearest;
 use crate::index::Document;
 
 /// The features' names, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 38] = [
+pub const FEATURE_NAMES: [&str; 39] = [
     "bm25_of_ceiling",
     "bm25_of_best",
     "cosine",
@@ -43,6 +43,7 @@ pub const FEATURE_NAMES: [&str; 38] = [
     "previous_length",
     "next_length",
     "next_asks",
+    "time_named",
     "query_best_bm25_of_ceiling",
     "query_best_cosine",
     "query_best_soft_match",
@@ -109,6 +110,7 @@ impl Signals<'_> {
             previous.length,
             next.length,
             next.asks,
+            self.from.times.likelihood(held),
             of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,

@@ -8,6 +8,7 @@ use crate::arms::cue::{CueTable, Row};
 use crate::arms::graph::Graph;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::{Met, Nearest, SoftMatch};
+use crate::arms::time::NamedTimes;
 use crate::index::{Document, Table};
 use crate::kernels::{AHEAD, prefetch};
 use crate::threads::Threads;
@@ -29,6 +30,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) vector: Option<&'a Row>,
     /// The words of the query that may be names, as hashes.
     pub(crate) names: &'a [u64],
+    /// The times that the query names.
+    pub(crate) times: &'a NamedTimes<'a>,
     /// The best of each arm, best first.
     pub(crate) lexical_best: &'a [(u32, f32)],
     pub(crate) cue_best: &'a [(u32, f32)],

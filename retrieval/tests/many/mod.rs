@@ -12,6 +12,9 @@ pub(crate) const DIMENSIONS: usize = 200;
 /// Enough for sketches to be looked at first, and for a search that is alone to take several threads.
 pub(crate) const MEMORIES: usize = 34_000;
 
+/// The memories happened so many milliseconds apart.
+pub(crate) const HOUR: i64 = 3_600_000;
+
 pub(crate) static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
 
 /// A fixed sequence of draws.
@@ -58,7 +61,7 @@ pub(crate) fn memories() -> Vec<Memory> {
             cues: vec![Cue { text: words[0].into(), vector: Some(draws.vector()) }],
             session: Some(format!("s{}", n / 20)),
             user_tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
-            occurred: Some(n as i64),
+            occurred: Some(n as i64 * HOUR),
             relations: if n.is_multiple_of(20) { Vec::new() } else { vec![follows] },
             ..Memory::default()
         }

@@ -38,5 +38,16 @@ impl TokenVectors for Pieces {
 
 /// Asks for as many hits as there may be, at the beginning of time, when nothing has expired.
 pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) -> Query<'a> {
-    Query { text, synonyms: &[], vector: Some(vector), filter, min_score: 0.0, limit: 200, now: 0, exact: false }
+    Query {
+        text,
+        synonyms: &[],
+        vector: Some(vector),
+        times: &[],
+        time_words: &[],
+        filter,
+        min_score: 0.0,
+        limit: 200,
+        now: 0,
+        exact: false,
+    }
 }

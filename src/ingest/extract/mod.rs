@@ -2,12 +2,11 @@
 //!
 //! A turn becomes one statement, a long one several ([`statements`]); small talk is left out ([`small_talk`]); a turn
 //! that only asks is quoted by the memory that answers it; relative dates are resolved against when it was said
-//! ([`dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are
+//! ([`crate::dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are
 //! written, among them the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is
 //! paraphrased, so nothing is made up.
 
 pub mod cues;
-pub mod dates;
 pub mod entities;
 pub mod procedure;
 pub mod small_talk;
@@ -19,6 +18,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::conversation::{Conversation, Moment, Role};
+use crate::dates::statement as dates;
 
 /// A memory on its way: everything but its path.
 #[derive(Clone, Debug, PartialEq)]

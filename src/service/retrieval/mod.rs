@@ -14,6 +14,7 @@ use cuebase_retrieval::{
     Arms, Filter, Hit, Listing, Memory, Mention, Query, Snapshot, Synonyms, Term, Vocabulary, content_terms,
 };
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 pub(super) use self::history::histories;
@@ -21,6 +22,7 @@ pub use self::hit::HitView;
 use super::Service;
 use super::error::Outcome;
 use super::namespaces::Lease;
+use crate::dates;
 
 /// What to retrieve, already checked.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,8 @@ pub struct Retrieve {
     pub min_score: f32,
     /// At most so many hits.
     pub limit: usize,
+    /// Where the query's dates are read, so that it is likelier to find what happened then; without it they are not.
+    pub zone: Option<TimeZone>,
     /// Whether to add history, last diff, relations and cues.
     pub full: bool,
 }
@@ -122,7 +126,8 @@ impl Service {
     pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
         self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
-        let now = Timestamp::now().as_millisecond();
+        let at = Timestamp::now();
+        let now = at.as_millisecond();
         let mut findings = Findings {
             head: None,
             hits: Vec::new(),
@@ -151,10 +156,13 @@ impl Service {
         let vector = self.query_vector(&model, &spelled_out(text, &synonyms));
         let embedding = began.elapsed();
         let known = vector.as_ref().filter(|vector| vector.iter().any(|value| *value != 0.0));
+        let named = request.zone.as_ref().map(|zone| dates::question::named(text, at, zone)).unwrap_or_default();
         let query = Query {
             text,
             synonyms: &synonyms,
             vector: known.map(|vector| vector.as_slice()),
+            times: &named.times,
+            time_words: &named.words,
             filter: &request.filter,
             min_score: request.min_score,
             limit: request.limit,

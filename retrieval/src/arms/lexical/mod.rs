@@ -18,8 +18,8 @@ use crate::filter::Bitmap;
 use crate::hash::{Kind, hash};
 use crate::index::{Postings, Table};
 use crate::kernels::prefetch_at;
-use crate::text;
-use crate::vocabulary::Synonyms;
+use crate::search::Query;
+use crate::text::for_each_term;
 
 /// A query is asked by its rarest terms, at most so many: one bit each in a mask.
 const TERMS_MAX: usize = 32;
@@ -63,6 +63,8 @@ impl Drop for LexicalScores {
 /// A part of the query: any one of its ways of writing counts as the whole.
 struct Part {
     ways: Vec<Vec<u64>>,
+    /// Whether it is a word of a date: a memory of then that does not write it lacks nothing.
+    names_time: bool,
 }
 
 impl LexicalScores {
@@ -70,15 +72,14 @@ impl LexicalScores {
     /// of those that the filter lets through.
     pub(crate) fn of(
         table: &Table,
-        query: &str,
-        synonyms: &[Synonyms],
+        query: &Query<'_>,
         allowed: Option<&Bitmap>,
         mut best: Best<impl Fn(u32) -> u64>,
     ) -> (Self, Vec<(u32, f32)>) {
         let mut known = Vec::new();
         let (mut known_weight, mut unknown_weight, mut ceiling) = (0.0, 0.0, 0.0);
         let memories = table.live() as f32;
-        for part in parts(query, synonyms) {
+        for part in parts(query) {
             let ways: Vec<Vec<Term<'_>>> = part.ways.iter().map(|way| known_terms(table, way)).collect();
             // Any one way counts as the whole, so the part weighs what its best way does.
             let weight = ways.iter().map(|way| way.iter().map(|term| term.weight).sum::<f32>()).fold(0.0, f32::max);
@@ -86,7 +87,7 @@ impl LexicalScores {
                 known_weight += weight;
                 ceiling += weight * (K1 + 1.0);
                 known.push((weight, ways));
-            } else {
+            } else if !part.names_time {
                 unknown_weight += idf(memories, 0.0);
             }
         }
@@ -158,10 +159,11 @@ impl LexicalScores {
 }
 
 /// The parts of a query: every term for itself, and what has synonyms as one part with several ways.
-fn parts(query: &str, synonyms: &[Synonyms]) -> Vec<Part> {
+fn parts(query: &Query<'_>) -> Vec<Part> {
+    let text = query.text;
     let terms = |text: &str| {
         let mut terms = Vec::new();
-        text::for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
+        for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
         terms.sort_unstable();
         terms.dedup();
         terms
@@ -169,16 +171,20 @@ fn parts(query: &str, synonyms: &[Synonyms]) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = String::new();
     let mut at = 0;
-    for part in synonyms {
-        rest.push_str(query.get(at..part.range.start).unwrap_or_default());
+    for part in query.synonyms {
+        rest.push_str(text.get(at..part.range.start).unwrap_or_default());
         rest.push(' ');
         at = part.range.end;
-        let written = query.get(part.range.clone()).unwrap_or_default();
+        let written = text.get(part.range.clone()).unwrap_or_default();
         let ways = std::iter::once(written).chain(part.forms.iter().map(String::as_str)).map(terms);
-        parts.push(Part { ways: ways.filter(|way| !way.is_empty()).collect() });
+        parts.push(Part { ways: ways.filter(|way| !way.is_empty()).collect(), names_time: false });
     }
-    rest.push_str(query.get(at..).unwrap_or_default());
-    parts.extend(terms(&rest).into_iter().map(|term| Part { ways: vec![vec![term]] }));
+    rest.push_str(text.get(at..).unwrap_or_default());
+    let of_time = query.time_words.iter().filter_map(|words| text.get(words.clone()));
+    let of_time: Vec<u64> = of_time.flat_map(terms).collect();
+    parts.extend(
+        terms(&rest).into_iter().map(|term| Part { names_time: of_time.contains(&term), ways: vec![vec![term]] }),
+    );
     parts
 }
 
