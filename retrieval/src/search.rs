@@ -138,6 +138,9 @@ impl Snapshot {
         let under_way = UnderWay::begin();
         let threads = under_way.threads(self.cues.rows());
         let allowed = allowed(&self.table, query.filter, query.now);
+        let times = NamedTimes::new(&self.table, query.times, allowed.as_ref());
+        let time_words = if times.is_some() { query.time_words } else { &[] };
+        let query = &Query { time_words, ..query.clone() };
         let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
         let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
         let lexical_arm = || {
@@ -160,9 +163,8 @@ impl Snapshot {
         let (((lexical, mut lexical_best), lexical_time), (mut cue_best, vector_time)) = (lexical, cue);
 
         let began = Instant::now();
-        let times = NamedTimes::new(&self.table, query.times);
-        if let Some(of_times) = times.documents(&self.table, allowed.as_ref()) {
-            let (by_words, by_cues) = self.best_of_times(&of_times, &lexical, vector.as_ref(), threads);
+        if let Some(times) = &times {
+            let (by_words, by_cues) = self.best_of_times(&times.within, &lexical, vector.as_ref(), threads);
             append(&mut lexical_best, by_words);
             append(&mut cue_best, by_cues);
         }
@@ -178,7 +180,7 @@ impl Snapshot {
             lexical: &lexical,
             vector: vector.as_ref(),
             names: &names,
-            times: &times,
+            times: times.as_ref(),
             lexical_best: &lexical_best,
             cue_best: &cue_best,
             threads,

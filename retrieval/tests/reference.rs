@@ -108,7 +108,7 @@ struct Reference<'a> {
     ceiling: f64,
     unknown: f64,
     /// How near each memory is to the days that the query names, where both are known.
-    near: Vec<Option<f64>>,
+    nearness: Vec<Option<f64>>,
     /// Which memories the arms find.
     lexical: Vec<usize>,
     cue: Vec<usize>,
@@ -214,8 +214,15 @@ impl<'a> Reference<'a> {
             let off = query.times.iter().map(off).min()?;
             Some(1.0 / (1.0 + off as f64 / DAY as f64))
         };
+        let mut nearnesses: Vec<Option<f64>> = memories.iter().map(nearness).collect();
+        // A time further than a week from everything that may be found is taken as words.
+        if !(0..memories.len())
+            .any(|n| filter.accepts(&memories[n]) && nearnesses[n].is_some_and(|near| near >= 1.0 / 8.0))
+        {
+            nearnesses.fill(None);
+        }
         Self {
-            near: memories.iter().map(nearness).collect(),
+            nearness: nearnesses,
             memories,
             held: held.collect(),
             lexical: found(&|n| seen[n].bm25 > 0.0),
@@ -248,9 +255,9 @@ impl<'a> Reference<'a> {
     }
 
     fn time_named(&self, n: usize) -> f64 {
-        let known: Vec<f64> = self.near.iter().flatten().copied().collect();
+        let known: Vec<f64> = self.nearness.iter().flatten().copied().collect();
         let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        self.near[n].map_or(0.0, |near| ((near + 0.05) / (usual + 0.05)).ln())
+        self.nearness[n].map_or(0.0, |near| ((near + 0.05) / (usual + 0.05)).ln())
     }
 
     /// The features that do not depend on how ties are settled.

@@ -15,63 +15,78 @@ use crate::memory::Millis;
 const HALF: f32 = 86_400_000.0;
 /// How likely it is that a memory is meant however far it is from the times named.
 const REGARDLESS: f32 = 0.05;
+/// A time further than this from every memory is not understood, or nothing is known of it.
+const FAR: Millis = 7 * 86_400_000;
 
 /// The times that a query names, in one namespace.
+#[derive(Default)]
 pub(crate) struct NamedTimes<'a> {
     ranges: &'a [Range<Millis>],
     /// How near memories are to them on the whole.
     usual: f32,
+    /// The documents within them that the filter lets through.
+    pub(crate) within: Bitmap,
 }
 
 impl<'a> NamedTimes<'a> {
-    /// Times in ascending order, apart from each other.
-    pub(crate) fn new(table: &Table, ranges: &'a [Range<Millis>]) -> Self {
-        let mut named = Self { ranges, usual: 0.0 };
-        if !ranges.is_empty() {
-            let sample = table.sample().filter_map(|number| table.document(number));
-            let mut near: Vec<f32> = sample.filter_map(|document| named.nearness(document)).collect();
-            // The same sum in whatever order the memories lie.
-            near.sort_unstable_by(f32::total_cmp);
-            named.usual = near.iter().sum::<f32>() / near.len().max(1) as f32;
-        }
-        named
+    /// Times in ascending order, apart from each other; nothing where none are named, or nothing that the filter lets
+    /// through is of about then.
+    pub(crate) fn new(table: &Table, ranges: &'a [Range<Millis>], allowed: Option<&Bitmap>) -> Option<Self> {
+        let mut named = Self { ranges, ..Self::default() };
+        named.within = named.documents(table, allowed.unwrap_or(table.alive()))?;
+        let sample = table.sample().filter_map(|number| table.document(number));
+        let mut near: Vec<f32> = sample.filter_map(|document| named.nearness(document)).collect();
+        // The same sum in whatever order the memories lie.
+        near.sort_unstable_by(f32::total_cmp);
+        named.usual = near.iter().sum::<f32>() / near.len().max(1) as f32;
+        Some(named)
     }
 
     /// The logarithm of the ratio: above zero where a memory is nearer to the times named than is usual here, zero where
-    /// none are named or nobody knows when it happened.
+    /// nobody knows when it happened.
     pub(crate) fn likelihood(&self, document: Document<'_>) -> f32 {
         self.nearness(document).map_or(0.0, |near| ((near + REGARDLESS) / (self.usual + REGARDLESS)).ln())
     }
 
-    /// 1 within the times named, less the further from them; none where none are named or nobody knows when it happened.
+    /// 1 within the times named, less the further from them; none where nobody knows when it happened.
     fn nearness(&self, document: Document<'_>) -> Option<f32> {
-        if self.ranges.is_empty() {
-            return None;
-        }
         let time = Some(document.time(TimeField::Occurred)).filter(|time| *time != UNKNOWN)?;
-        self.distance(time).map(|distance| 1.0 / (1.0 + distance as f32 / HALF))
+        distance(self.ranges, time).map(|distance| 1.0 / (1.0 + distance as f32 / HALF))
     }
 
-    /// How far a time is from the nearest one named; zero within.
-    fn distance(&self, time: Millis) -> Option<Millis> {
-        let next = self.ranges.partition_point(|range| range.end <= time);
-        let until = self.ranges.get(next).map(|range| range.start.saturating_sub(time).max(0));
-        let since = next.checked_sub(1).map(|before| time.saturating_sub(self.ranges[before].end).saturating_add(1));
-        until.into_iter().chain(since).min()
-    }
-
-    /// The documents within the times named that a filter lets through; nothing where no times are named.
-    pub(crate) fn documents(&self, table: &Table, allowed: Option<&Bitmap>) -> Option<Bitmap> {
-        let (begin, end) = (self.ranges.first()?.start, self.ranges.last()?.end);
-        let mut bitmap = Bitmap::default();
-        for layer in table.layers() {
-            let times = layer.range().zip(layer.times(TimeField::Occurred));
-            // Most are outside all of them, which is quickly told.
-            let between = times.filter(|(_, time)| (begin..end).contains(time));
-            let within = between.filter(|(_, time)| self.distance(**time) == Some(0));
-            within.for_each(|(document, _)| bitmap.insert(document));
+    /// The documents within the times named; nothing where none is even near.
+    fn documents(&self, table: &Table, allowed: &Bitmap) -> Option<Bitmap> {
+        let times = || {
+            let all = table.layers().iter().flat_map(|layer| layer.range().zip(layer.times(TimeField::Occurred)));
+            all.map(|(document, time)| (document, *time)).filter(|(_, time)| *time != UNKNOWN)
+        };
+        self.ranges.first()?;
+        let (first, last) =
+            times().fold((Millis::MAX, Millis::MIN), |(first, last), (_, time)| (first.min(time), last.max(time)));
+        // "In May" is a range for every year, and of most of them there is nothing.
+        let from = self.ranges.partition_point(|range| range.end.saturating_add(FAR) < first);
+        let to = self.ranges.partition_point(|range| range.start.saturating_sub(FAR) <= last);
+        let ranges = self.ranges.get(from..to)?;
+        let (mut within, mut near) = (Bitmap::default(), false);
+        for (document, time) in times() {
+            match distance(ranges, time) {
+                Some(distance) if distance <= FAR && allowed.contains(document) => {
+                    near = true;
+                    if distance == 0 {
+                        within.insert(document);
+                    }
+                }
+                _ => {}
+            }
         }
-        bitmap.intersect(allowed.unwrap_or(table.alive()));
-        Some(bitmap)
+        near.then_some(within)
     }
+}
+
+/// How far a time is from the nearest range; zero within.
+fn distance(ranges: &[Range<Millis>], time: Millis) -> Option<Millis> {
+    let next = ranges.partition_point(|range| range.end <= time);
+    let until = ranges.get(next).map(|range| range.start.saturating_sub(time).max(0));
+    let since = next.checked_sub(1).map(|before| time.saturating_sub(ranges[before].end).saturating_add(1));
+    until.into_iter().chain(since).min()
 }

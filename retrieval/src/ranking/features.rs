@@ -110,7 +110,7 @@ impl Signals<'_> {
             previous.length,
             next.length,
             next.asks,
-            self.from.times.likelihood(held),
+            self.from.times.map_or(0.0, |times| times.likelihood(held)),
             of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,

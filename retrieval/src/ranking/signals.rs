@@ -30,8 +30,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) vector: Option<&'a Row>,
     /// The words of the query that may be names, as hashes.
     pub(crate) names: &'a [u64],
-    /// The times that the query names.
-    pub(crate) times: &'a NamedTimes<'a>,
+    /// The times that the query names, where something is of about then.
+    pub(crate) times: Option<&'a NamedTimes<'a>>,
     /// The best of each arm, best first.
     pub(crate) lexical_best: &'a [(u32, f32)],
     pub(crate) cue_best: &'a [(u32, f32)],
