@@ -56,27 +56,26 @@ impl<'a> NamedTimes<'a> {
 
     /// The documents within the times named; nothing where none is even near.
     fn documents(&self, table: &Table, allowed: &Bitmap) -> Option<Bitmap> {
-        let times = || {
-            let all = table.layers().iter().flat_map(|layer| layer.range().zip(layer.times(TimeField::Occurred)));
-            all.map(|(document, time)| (document, *time)).filter(|(_, time)| *time != UNKNOWN)
-        };
-        self.ranges.first()?;
-        let (first, last) =
-            times().fold((Millis::MAX, Millis::MIN), |(first, last), (_, time)| (first.min(time), last.max(time)));
-        // "In May" is a range for every year, and of most of them there is nothing.
-        let from = self.ranges.partition_point(|range| range.end.saturating_add(FAR) < first);
-        let to = self.ranges.partition_point(|range| range.start.saturating_sub(FAR) <= last);
-        let ranges = self.ranges.get(from..to)?;
         let (mut within, mut near) = (Bitmap::default(), false);
-        for (document, time) in times() {
-            match distance(ranges, time) {
-                Some(distance) if distance <= FAR && allowed.contains(document) => {
+        for layer in table.layers() {
+            let (first, last) = layer.occurred_between();
+            // "In May" is a range for every year, and of most of them there is nothing.
+            let from = self.ranges.partition_point(|range| range.end.saturating_add(FAR) < first);
+            let to = self.ranges.partition_point(|range| range.start.saturating_sub(FAR) <= last);
+            let ranges = self.ranges.get(from..to).unwrap_or_default();
+            let (Some(earliest), Some(latest)) = (ranges.first(), ranges.last()) else { continue };
+            // Most are near none of them, which one comparison tells.
+            let begin = earliest.start.saturating_sub(FAR);
+            let length = latest.end.saturating_add(FAR).wrapping_sub(begin) as u64;
+            let times = layer.range().zip(layer.times(TimeField::Occurred));
+            for (document, time) in times.filter(|(_, time)| time.wrapping_sub(begin) as u64 <= length) {
+                let distance = distance(ranges, *time).filter(|distance| *distance <= FAR && *time != UNKNOWN);
+                if let Some(distance) = distance.filter(|_| allowed.contains(document)) {
                     near = true;
                     if distance == 0 {
                         within.insert(document);
                     }
                 }
-                _ => {}
             }
         }
         near.then_some(within)

@@ -9,6 +9,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::Layer;
 use super::inverted::Inverted;
@@ -130,6 +131,7 @@ impl Layer {
             path: from.array(u64::from_le_bytes)?,
             session: from.array(u64::from_le_bytes)?,
             times: [from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?],
+            occurred_between: OnceLock::new(),
             hidden_from: from.array(i64::from_le_bytes)?,
             frames: from.array(u64::from_le_bytes)?,
             rows: from.array(u32::from_le_bytes)?,

@@ -12,6 +12,7 @@ mod inverted;
 mod lists;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 pub(crate) use document::Document;
 pub(crate) use inverted::Postings;
@@ -39,6 +40,8 @@ pub(crate) struct Layer {
     path: Vec<u64>,
     session: Vec<u64>,
     times: [Vec<Millis>; 3],
+    /// The first and the last of the times when something happened, once somebody asked.
+    occurred_between: OnceLock<(Millis, Millis)>,
     hidden_from: Vec<Millis>,
     /// Where each document's frame begins in the log; one more than there are documents.
     frames: Vec<u64>,
@@ -64,6 +67,7 @@ impl Layer {
             path: Vec::new(),
             session: Vec::new(),
             times: Default::default(),
+            occurred_between: OnceLock::new(),
             hidden_from: Vec::new(),
             frames,
             rows: vec![first_row],
@@ -113,6 +117,7 @@ impl Layer {
             path: [&self.path[..], &next.path].concat(),
             session: [&self.session[..], &next.session].concat(),
             times: [occurred, created, updated],
+            occurred_between: OnceLock::new(),
             hidden_from: [&self.hidden_from[..], &next.hidden_from].concat(),
             frames: [&self.frames[..], &next.frames[1..]].concat(),
             rows: [&self.rows[..], &next.rows[1..]].concat(),
@@ -171,6 +176,14 @@ impl Layer {
     /// One time of all its documents.
     pub(crate) fn times(&self, field: TimeField) -> &[Millis] {
         &self.times[field as usize]
+    }
+
+    /// The first and the last of the times when something happened; the first is after the last where none is known.
+    pub(crate) fn occurred_between(&self) -> (Millis, Millis) {
+        *self.occurred_between.get_or_init(|| {
+            let known = self.times(TimeField::Occurred).iter().filter(|time| **time != UNKNOWN);
+            known.fold((Millis::MAX, Millis::MIN), |(first, last), time| (first.min(*time), last.max(*time)))
+        })
     }
 
     /// From when on each of its documents is not found.
