@@ -118,11 +118,13 @@ fn completions_and_manual_pages_name_every_command() {
 }
 
 #[test]
-fn eval_tells_how_well_a_chat_with_an_assistant_is_found() {
+fn eval_tells_how_well_conversations_are_found() {
     let (_folder, data) = fresh();
     // 0.73 in the first when "I" and "you" name nobody.
     // Where answers of more than 110 words are cut, 0.93 of the long chat's evidence is found and 0.82 of the third's.
-    for (chat, mrr) in [("chat.json", 0.78), ("long_chat.json", 0.66), ("advice_chat.json", 0.75)] {
+    // In the last, whose questions name times, 0.49 when these are words like others.
+    let held = [("chat.json", 0.78), ("long_chat.json", 0.66), ("advice_chat.json", 0.75), ("diary.json", 0.7)];
+    for (chat, mrr) in held {
         let told = stdout(&data, &["eval", &format!("{}/tests/data/{chat}", env!("CARGO_MANIFEST_DIR"))]);
         let figure = |name: &str| -> f64 {
             let line = told.lines().find_map(|line| line.strip_prefix(name));

@@ -58,7 +58,7 @@ const UNTOLD: [&str; 12] = [
 ];
 
 fn ask(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
-    let asked = Asked { vector: table.vector(text), text: text.to_owned() };
+    let asked = Asked::new(text.to_owned(), table);
     indexed::search(&index.published().load_full(), &asked, &Filter::default(), false).hits
 }
 

@@ -1,5 +1,6 @@
 //! An index of the corpus's conversations, made as the service makes it, and questions to it.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use cuebase::api::memories;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::{extract, files};
 use cuebase::model::{StaticTable, index_settings};
-use cuebase_retrieval::{Change, Filter, Index, Memory, Outcome, Query, Snapshot};
+use cuebase_retrieval::{Change, Filter, Index, Memory, Millis, Outcome, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -78,16 +79,24 @@ pub(crate) fn filled(folder: &Path, cues: usize, table: &'static StaticTable) ->
 }
 
 /// A question with its embedding.
+#[derive(Clone)]
 pub(crate) struct Asked {
     pub(crate) text: String,
     pub(crate) vector: Vec<f32>,
+    /// The times that it names.
+    pub(crate) times: Vec<Range<Millis>>,
+}
+
+impl Asked {
+    pub(crate) fn new(text: String, table: &StaticTable) -> Self {
+        Self { vector: table.vector(&text), text, times: Vec::new() }
+    }
 }
 
 /// So many questions, always the same.
 pub(crate) fn questions(count: usize, table: &StaticTable) -> Vec<Asked> {
     let mut corpus = Corpus::new(3);
-    let asked = |text: String| Asked { vector: table.vector(&text), text };
-    (0..count).map(|_| asked(corpus.question())).collect()
+    (0..count).map(|_| Asked::new(corpus.question(), table)).collect()
 }
 
 /// A filter that one memory in a hundred passes.
@@ -101,7 +110,7 @@ pub(crate) fn search(snapshot: &Snapshot, asked: &Asked, filter: &Filter, exact:
         text: &asked.text,
         synonyms: &[],
         vector: Some(&asked.vector),
-        times: &[],
+        times: &asked.times,
         time_words: &[],
         filter,
         min_score: 0.0,

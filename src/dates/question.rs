@@ -14,9 +14,10 @@ use super::{CalendarDay, Span, Word, calendar, count, month, relative, word, wor
 
 /// Without a year, so many back are looked at, and one ahead.
 const YEARS_BACK: i16 = 60;
-/// Behind one of these words, "may" and "march" are months and four digits are a year.
+/// Behind one of these words four digits are a year, and what may be a month is one.
 const LEADING: [&str; 24] = [
     "in",
+    "on",
     "of",
     "during",
     "since",
@@ -24,7 +25,6 @@ const LEADING: [&str; 24] = [
     "before",
     "until",
     "till",
-    "by",
     "from",
     "between",
     "through",
@@ -41,6 +41,8 @@ const LEADING: [&str; 24] = [
     "fall",
     "winter",
 ];
+/// Months that are verbs or people's names as well.
+const PERHAPS_MONTHS: [&str; 5] = ["march", "april", "may", "june", "august"];
 
 /// What a question names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +103,9 @@ impl Period {
     fn read(words: &[Word], led: bool, today: Date) -> Option<(usize, Self)> {
         let first = word(words, 0);
         if let Some((length, day)) = calendar(words) {
-            return Some((length, Self::Day(day)));
+            // "Which 3 may I take?"
+            let perhaps_no_day = day.year.is_none() && PERHAPS_MONTHS.contains(&word(words, 1));
+            return (led || !perhaps_no_day).then_some((length, Self::Day(day)));
         }
         if let Some((length, span)) = relative(words, today) {
             let about_now = ["today", "tonight", "this"].contains(&first);
@@ -116,7 +120,7 @@ impl Period {
                 (None, "of") if year(word(words, 2)).is_some() => (3, year(word(words, 2))),
                 _ => (1, None),
             };
-            let perhaps_no_month = ["may", "march"].contains(&first) && year.is_none();
+            let perhaps_no_month = year.is_none() && PERHAPS_MONTHS.contains(&first);
             return (led || !perhaps_no_month).then_some((length, Self::Month { month, year }));
         }
         year(first).filter(|_| led).map(|year| (1, Self::Year(year)))
@@ -262,6 +266,7 @@ mod tests {
             "What should I cook tonight?",
             "What should I wear today, and what this weekend?",
             "May I march there?",
+            "Which 3 may I take, and what did June and April say?",
             "the 2000 piece puzzle",
             "at last",
             "30 February 2022",

@@ -2,7 +2,7 @@
 //!
 //! How much likelier a memory is to be meant because of when it happened is the ratio of two likelihoods: how near it is to
 //! the times named, and how near a memory here is to them on the whole. Where every memory is of the month that was named,
-//! naming it says nothing; where one in a hundred is, it says much.
+//! naming it says nothing; where one in a hundred is, it says much. A time of which nothing is known is taken as words.
 
 use std::ops::Range;
 
