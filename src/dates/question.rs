@@ -14,6 +14,8 @@ use super::{CalendarDay, Span, Word, calendar, count, month, relative, word, wor
 
 /// Without a year, so many back are looked at, and one ahead.
 const YEARS_BACK: i16 = 60;
+/// So many dates of a question are read; what follows are words.
+const DATES_MAX: usize = 16;
 /// Behind one of these words four digits are a year, and what may be a month is one.
 const LEADING: [&str; 24] = [
     "in",
@@ -60,7 +62,7 @@ pub fn named(question: &str, now: Timestamp, zone: &TimeZone) -> Named {
     let (mut days, mut named) = (Vec::new(), Vec::new());
     let bytes = |of: Range<usize>| words[of.start].range.start..words[of.end - 1].range.end;
     let mut at = 0;
-    while at < words.len() {
+    while at < words.len() && named.len() < DATES_MAX {
         let before = at.checked_sub(1).map_or("", |before| word(&words, before));
         let Some((length, first)) = Period::read(&words[at..], LEADING.contains(&before), today) else {
             at += 1;
@@ -275,6 +277,13 @@ mod tests {
         ] {
             assert_eq!(days(question), [""; 0], "{question}");
         }
+    }
+
+    #[test]
+    fn only_so_many_dates_are_read() {
+        let question = "on 3 June and ".repeat(1000);
+        let named = named(&question, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+        assert_eq!((named.words.len(), named.times.len()), (DATES_MAX, 62));
     }
 
     #[test]

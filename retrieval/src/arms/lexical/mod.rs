@@ -11,6 +11,7 @@
 mod block;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use self::block::{BLOCK_DOCUMENTS, Block, K1, Term};
 use super::best::Best;
@@ -181,10 +182,9 @@ fn parts(query: &Query<'_>) -> Vec<Part> {
     }
     rest.push_str(text.get(at..).unwrap_or_default());
     let of_time = query.time_words.iter().filter_map(|words| text.get(words.clone()));
-    let of_time: Vec<u64> = of_time.flat_map(terms).collect();
-    parts.extend(
-        terms(&rest).into_iter().map(|term| Part { names_time: of_time.contains(&term), ways: vec![vec![term]] }),
-    );
+    let of_time: HashSet<u64> = of_time.flat_map(terms).collect();
+    let part = |term| Part { names_time: of_time.contains(&term), ways: vec![vec![term]] };
+    parts.extend(terms(&rest).into_iter().map(part));
     parts
 }
 
