@@ -6,7 +6,7 @@ mod pieces;
 
 use std::collections::HashSet;
 
-use cuebase_retrieval::{Filter, Hit, Query, Snapshot, TimeField};
+use cuebase_retrieval::{FEATURE_NAMES, Filter, Hit, Query, Snapshot, TimeField};
 use many::{Draws, HOUR, MEMORIES, filled, memories};
 use pieces::query;
 
@@ -72,4 +72,20 @@ fn a_time_that_is_named_brings_its_memories_forward() {
         let third = Filter { tags_any: vec!["third".into()], ..Filter::default() };
         assert!(found(times, &third).iter().all(|hit| hit.memory.user_tags == ["third"]), "the filter holds");
     }
+}
+
+#[test]
+fn the_words_of_a_time_are_missed_only_where_nothing_is_of_it() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let snapshot = filled(folder.path(), &memories()[..1000], 1000).published().load_full();
+    let (text, vector, filter) = ("amber smarch", Draws(37).vector(), Filter::default());
+    let unknown = FEATURE_NAMES.iter().position(|name| *name == "query_unknown").expect("a feature");
+    let missed = |time: std::ops::Range<i64>| {
+        let (times, time_words) = (std::slice::from_ref(&time), std::slice::from_ref(&(6..12)));
+        let query = Query { times, time_words, ..query(text, &vector, &filter) };
+        snapshot.search(&query).expect("searches").hits[0].features[unknown]
+    };
+    assert_eq!(missed(0..24 * HOUR), 0.0);
+    assert_eq!(missed(1100 * HOUR..1124 * HOUR), 0.0, "some days off is near enough");
+    assert!(missed(9000 * HOUR..9024 * HOUR) > 0.3, "a year off it is a word that nobody wrote");
 }
