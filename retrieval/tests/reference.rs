@@ -105,6 +105,8 @@ struct Reference<'a> {
     held: Vec<BTreeSet<String>>,
     /// The query's known terms with their weights.
     weights: BTreeMap<String, f64>,
+    /// The query's pieces with their share of the weight.
+    pieces: Vec<(u16, f64)>,
     ceiling: f64,
     unknown: f64,
     /// How near each memory is to the days that the query names, where both are known.
@@ -140,6 +142,12 @@ fn log_length(memory: &Memory) -> f64 {
     (1.0 + memory.content.split_whitespace().count() as f64).ln() / 5.0
 }
 
+/// The best cosine of a memory's pieces to one of the query's.
+fn nearest(piece: u16, memory: &Memory) -> f64 {
+    let cosines = PIECES.tokens(&memory.content).into_iter().map(|other| PIECES.cosine(piece, other));
+    f64::from(cosines.fold(0.0, f32::max))
+}
+
 fn asks(memory: &Memory) -> f64 {
     f64::from(u8::from(memory.content.contains('?')))
 }
@@ -165,6 +173,7 @@ impl<'a> Reference<'a> {
             .iter()
             .map(|piece| idf(memories.len(), memories.iter().filter(|memory| holds(memory, *piece)).count()))
             .collect();
+        let whole: f64 = piece_weights.iter().sum();
         let mut seen: Vec<Seen> = memories
             .iter()
             .zip(&counted)
@@ -174,12 +183,8 @@ impl<'a> Reference<'a> {
                     let count = counts.get(term).copied().unwrap_or_default();
                     weight * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean))
                 };
-                let best = |piece: &u16| {
-                    let cosines = PIECES.tokens(&memory.content).into_iter().map(|other| PIECES.cosine(*piece, other));
-                    f64::from(cosines.fold(0.0, f32::max))
-                };
+                let best = |piece: &u16| nearest(*piece, memory);
                 let soft = |power: i32| {
-                    let whole: f64 = piece_weights.iter().sum();
                     pieces.iter().zip(&piece_weights).map(|(piece, w)| w / whole * best(piece).powi(power)).sum()
                 };
                 let cue = memory.cues[0].vector.as_ref().expect("each has one");
@@ -231,6 +236,7 @@ impl<'a> Reference<'a> {
             ceiling: all * (K1 + 1.0),
             unknown: if all + missing > 0.0 { missing / (all + missing) } else { 0.0 },
             weights,
+            pieces: pieces.iter().zip(&piece_weights).map(|(piece, w)| (*piece, w / whole)).collect(),
         }
     }
 
@@ -252,6 +258,25 @@ impl<'a> Reference<'a> {
         let terms: BTreeSet<&String> = of.iter().flatten().flat_map(|n| &self.held[*n]).collect();
         let all: f64 = self.weights.values().sum();
         if all > 0.0 { terms.into_iter().map(|term| self.weights[term]).sum::<f64>() / all } else { 0.0 }
+    }
+
+    /// The soft match of some memories' words together.
+    fn soft_together(&self, of: &[Option<usize>]) -> f64 {
+        let best = |piece: u16| of.iter().flatten().map(|n| nearest(piece, &self.memories[*n])).fold(0.0, f64::max);
+        self.pieces.iter().map(|(piece, weight)| weight * best(*piece)).sum()
+    }
+
+    fn soft_with_neighbours(&self, n: usize) -> f64 {
+        let (previous, next) = self.beside(n);
+        self.soft_together(&[Some(n), previous, next])
+    }
+
+    /// Where that stands among the candidates': 0 at their mean, 1 at the best.
+    fn standing(&self, n: usize) -> f64 {
+        let all: Vec<f64> = self.candidates().into_iter().map(|n| self.soft_with_neighbours(n)).collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let best = all.into_iter().fold(0.0, f64::max);
+        (self.soft_with_neighbours(n) - mean) / (best - mean + 0.02)
     }
 
     fn time_named(&self, n: usize) -> f64 {
@@ -295,7 +320,6 @@ impl<'a> Reference<'a> {
             ("agreement", of_best(own) * of(own.cosine, best_cosine)),
             ("previous_bm25", of_best(before)),
             ("previous_cosine", before.standardised),
-            ("next_bm25", of_best(after)),
             ("next_cosine", after.standardised),
             ("session_bm25", mean_of_best(&of_best)),
             ("session_cosine", mean_of_best(&|seen| seen.standardised)),
@@ -310,15 +334,16 @@ impl<'a> Reference<'a> {
             ("next_asks", after.asks),
             ("time_named", self.time_named(n)),
             ("query_terms", (1.0 + self.weights.len() as f64).ln() / 3.0),
-            ("coverage", self.coverage(&[Some(n)])),
             ("coverage_with_previous", self.coverage(&[Some(n), previous])),
-            ("coverage_with_neighbours", self.coverage(&[Some(n), previous, next])),
             ("coverage_of_session", self.coverage(&of_session)),
             ("soft_match", own.soft),
             ("soft_match_squared", own.soft_squared),
             ("soft_match_of_best", of(own.soft, best_soft)),
             ("previous_soft_match", before.soft),
             ("next_soft_match", after.soft),
+            ("soft_match_with_neighbours", self.soft_with_neighbours(n)),
+            ("soft_match_with_neighbours_standing", self.standing(n)),
+            ("soft_match_of_session", self.soft_together(&of_session)),
             ("query_best_bm25_of_ceiling", of_ceiling(best_bm25)),
             ("query_best_cosine", best_cosine),
             ("query_best_soft_match", best_soft),

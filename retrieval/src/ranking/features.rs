@@ -4,11 +4,10 @@
 //! namespace, so that it means the same in a namespace of fifty memories and in one of a hundred thousand.
 
 use super::signals::{Seen, Signals};
-use crate::arms::soft::Nearest;
 use crate::index::Document;
 
 /// The features' names, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 39] = [
+pub const FEATURE_NAMES: [&str; 37] = [
     "bm25_of_ceiling",
     "bm25_of_best",
     "cosine",
@@ -16,7 +15,6 @@ pub const FEATURE_NAMES: [&str; 39] = [
     "agreement",
     "previous_bm25",
     "previous_cosine",
-    "next_bm25",
     "next_cosine",
     "session_cosine",
     "speaker_named",
@@ -28,9 +26,7 @@ pub const FEATURE_NAMES: [&str; 39] = [
     "query_terms",
     "lexical_rank",
     "cue_rank",
-    "coverage",
     "coverage_with_previous",
-    "coverage_with_neighbours",
     "coverage_of_session",
     "rarest_term",
     "soft_match",
@@ -39,6 +35,7 @@ pub const FEATURE_NAMES: [&str; 39] = [
     "previous_soft_match",
     "next_soft_match",
     "soft_match_with_neighbours",
+    "soft_match_with_neighbours_standing",
     "soft_match_of_session",
     "previous_length",
     "next_length",
@@ -62,15 +59,14 @@ impl Signals<'_> {
         let beside = self.beside.get(&document).copied().unwrap_or_default();
         let (own, [previous, next]) = (seen(Some(document)), beside.map(seen));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
-        let with_previous = own.matched | previous.matched;
         let session = self.sessions.get(&held.session());
         let of_session = session.map_or(own.matched, |session| session.matched | own.matched);
         let session_cosine = session.map_or(0.0, |session| session.cosine.mean());
-        let soft_with = |others: &[&Nearest]| {
+        let soft_of_session = session.map_or(own.soft, |session| {
             let mut joined = own.nearest;
-            others.iter().for_each(|other| joined.join(other));
+            joined.join(&session.nearest);
             self.soft.mean(&joined).0
-        };
+        });
         let speaker_named = self.names(held.speaker());
         let entity_named = held.entities().iter().any(|word| self.from.names.contains(word));
         let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f32));
@@ -83,7 +79,6 @@ impl Signals<'_> {
             own.bm25_of_best * cosine_of_best,
             previous.bm25_of_best,
             previous.cosine_standardised,
-            next.bm25_of_best,
             next.cosine_standardised,
             session_cosine,
             truth(speaker_named),
@@ -95,9 +90,7 @@ impl Signals<'_> {
             (1.0 + lexical.parts() as f32).ln() / 3.0,
             rank(self.lexical_ranks.get(&document).copied()),
             rank(self.cue_ranks.get(&document).map(|(rank, _)| *rank)),
-            lexical.coverage(own.matched),
-            lexical.coverage(with_previous),
-            lexical.coverage(with_previous | next.matched),
+            lexical.coverage(own.matched | previous.matched),
             lexical.coverage(of_session),
             truth(own.matched & 1 == 1),
             own.soft,
@@ -105,8 +98,9 @@ impl Signals<'_> {
             if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
             previous.soft,
             next.soft,
-            soft_with(&[&previous.nearest, &next.nearest]),
-            session.map_or(own.soft, |session| soft_with(&[&session.nearest])),
+            own.soft_with_neighbours,
+            self.standing(own.soft_with_neighbours),
+            soft_of_session,
             previous.length,
             next.length,
             next.asks,

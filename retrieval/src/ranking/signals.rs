@@ -17,6 +17,8 @@ use crate::threads::Threads;
 const DEVIATION_MIN: f64 = 0.02;
 /// Standardised cosines are cut off here and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
+/// Soft matches whose mean and best differ by less than this differ by chance.
+const SOFT_RANGE_MIN: f32 = 0.02;
 /// Fewer documents than this are looked at by one thread.
 const SIDE_BY_SIDE_MIN: usize = 128;
 
@@ -48,6 +50,9 @@ pub(crate) struct Signals<'a> {
     pub(super) best_bm25: f32,
     pub(super) best_cosine: f32,
     pub(super) best_soft: f32,
+    /// The mean and the best of the candidates' [`Seen::soft_with_neighbours`].
+    mean_together: f32,
+    best_together: f32,
     mean_cosine: f32,
     deviation_cosine: f32,
     pub(super) lexical_ranks: HashMap<u32, usize, ahash::RandomState>,
@@ -71,6 +76,9 @@ pub(super) struct Seen {
     pub(super) nearest: Nearest,
     pub(super) soft: f32,
     pub(super) soft_squared: f32,
+    /// The soft match of its words and of what was said right before and after it, together; of those only whose
+    /// features are asked for.
+    pub(super) soft_with_neighbours: f32,
     /// Which of the query's parts it holds.
     pub(super) matched: u32,
     /// How long it is for its speaker.
@@ -90,6 +98,8 @@ impl<'a> Signals<'a> {
             best_bm25: from.lexical_best.first().map_or(0.0, |best| best.1),
             best_cosine: from.cue_best.first().map_or(0.0, |best| best.1),
             best_soft: 0.0,
+            mean_together: 0.0,
+            best_together: 0.0,
             mean_cosine: 0.0,
             deviation_cosine: 1.0,
             places: HashMap::default(),
@@ -118,7 +128,16 @@ impl<'a> Signals<'a> {
                 session.nearest.join(&seen.nearest);
             }
         }
+        let seen = candidates.iter().filter_map(|document| signals.seen(*document));
+        let mut together: Vec<f32> = seen.map(|seen| seen.soft_with_neighbours).collect();
+        (signals.mean_together, _) = spread(&mut together);
+        signals.best_together = together.last().copied().unwrap_or_default();
         signals
+    }
+
+    /// Where a soft match with neighbours stands among the candidates': 0 at their mean, 1 at the best.
+    pub(super) fn standing(&self, soft_with_neighbours: f32) -> f32 {
+        (soft_with_neighbours - self.mean_together) / (self.best_together - self.mean_together + SOFT_RANGE_MIN)
     }
 
     pub(crate) fn has_lexical(&self, document: u32) -> bool {
@@ -169,6 +188,14 @@ impl<'a> Signals<'a> {
         around.dedup();
         around.retain(|document| !self.places.contains_key(document));
         self.see_all(&around);
+        for document in documents {
+            let Some(&own) = self.places.get(document) else { continue };
+            let mut nearest = self.seen[own].nearest;
+            let beside = self.beside.get(document).copied().unwrap_or_default();
+            let beside = beside.into_iter().flatten().filter_map(|beside| self.seen(beside));
+            beside.for_each(|seen| nearest.join(&seen.nearest));
+            self.seen[own].soft_with_neighbours = self.soft.mean(&nearest).0;
+        }
         for held in documents.iter().filter_map(|document| table.document(*document)) {
             prefetch(held.speaker());
             prefetch(held.entities());
@@ -216,6 +243,7 @@ impl<'a> Signals<'a> {
                 nearest,
                 soft,
                 soft_squared,
+                soft_with_neighbours: 0.0,
                 matched: lexical.matched(*document),
                 length,
                 asks,
