@@ -354,3 +354,23 @@ fn a_time_that_the_query_names_counts() {
     };
     assert!(of(10, "UTC") > of(10, "Pacific/Honolulu") && of(9, "Pacific/Honolulu") > of(9, "UTC"));
 }
+
+#[test]
+fn the_first_memories_score_as_honestly_as_later_ones() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let scores = |query: &str| -> Vec<f64> {
+        let hits = server.retrieve("default", query).hits();
+        hits.iter().map(|hit| hit["score"].as_f64().expect("a score")).collect()
+    };
+    server.remember("default", &["Ann has a dog called Rex, who is afraid of thunder."]);
+    server.settle("default");
+    let alone = scores("q=What+is+Ann%27s+dog+called%3F")[0];
+    assert!(alone > 0.4, "the only memory answers: {alone}");
+    assert!(scores("q=Which+bakery+opens+on+Sundays%3F").iter().all(|score| *score < 0.2), "it does not");
+
+    server.remember("default", &["Bob works at a bakery in Oslo since 2021."]);
+    server.settle("default");
+    let beside_another = scores("q=What+is+Ann%27s+dog+called%3F")[0];
+    assert!((beside_another - alone).abs() < 0.2, "{alone} alone, {beside_another} beside another");
+}

@@ -17,8 +17,12 @@ use crate::threads::Threads;
 const DEVIATION_MIN: f64 = 0.02;
 /// Standardised cosines are cut off here and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
-/// Soft matches whose mean and best differ by less than this differ by chance.
-const SOFT_RANGE_MIN: f32 = 0.02;
+/// What the mean of the candidates' soft matches with neighbours usually is, and as how many candidates that counts: where
+/// there are few, their own mean says little.
+const USUAL_TOGETHER: f32 = 0.35;
+const USUAL_TOGETHER_COUNT: f32 = 8.0;
+/// Where the best is nearer to the mean than this, nothing stands out.
+const TOGETHER_RANGE_MIN: f32 = 0.3;
 /// Fewer documents than this are looked at by one thread.
 const SIDE_BY_SIDE_MIN: usize = 128;
 
@@ -50,7 +54,7 @@ pub(crate) struct Signals<'a> {
     pub(super) best_bm25: f32,
     pub(super) best_cosine: f32,
     pub(super) best_soft: f32,
-    /// The mean and the best of the candidates' [`Seen::soft_with_neighbours`].
+    /// The mean and the best of the candidates' [`Seen::soft_with_neighbours`], the mean with [`USUAL_TOGETHER`] in it.
     mean_together: f32,
     best_together: f32,
     mean_cosine: f32,
@@ -130,14 +134,17 @@ impl<'a> Signals<'a> {
         }
         let seen = candidates.iter().filter_map(|document| signals.seen(*document));
         let mut together: Vec<f32> = seen.map(|seen| seen.soft_with_neighbours).collect();
-        (signals.mean_together, _) = spread(&mut together);
+        let count = together.len() as f32;
+        let (mean, _) = spread(&mut together);
+        signals.mean_together = (mean * count + USUAL_TOGETHER * USUAL_TOGETHER_COUNT) / (count + USUAL_TOGETHER_COUNT);
+        // In order now.
         signals.best_together = together.last().copied().unwrap_or_default();
         signals
     }
 
-    /// Where a soft match with neighbours stands among the candidates': 0 at their mean, 1 at the best.
+    /// Where a soft match with neighbours stands among the candidates': 0 at their mean, 1 at the best if it stands out.
     pub(super) fn standing(&self, soft_with_neighbours: f32) -> f32 {
-        (soft_with_neighbours - self.mean_together) / (self.best_together - self.mean_together + SOFT_RANGE_MIN)
+        (soft_with_neighbours - self.mean_together) / (self.best_together - self.mean_together).max(TOGETHER_RANGE_MIN)
     }
 
     pub(crate) fn has_lexical(&self, document: u32) -> bool {
