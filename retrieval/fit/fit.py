@@ -16,6 +16,8 @@ import sys
 import numpy as np
 
 LIMIT = 24
+# The mean over these moves less by chance than what is within the first 24 alone.
+LIMITS = range(12, 41, 4)
 BUDGETS = (1000, 2000, 4000)
 
 
@@ -73,7 +75,7 @@ def judge(scores, kept, questions, words, found, y):
     answered = best_scores(scores, questions, kept)
     scores, questions, words, y = scores[kept], questions[kept], words[kept], y[kept]
     found = [found[i] for i in np.flatnonzero(kept)]
-    out = {"recall@24": [], "mrr": [], **{f"recall@{b}w": [] for b in BUDGETS}}
+    out = {"recall@24": [], "recall@12-40": [], "mrr": [], **{f"recall@{b}w": [] for b in BUDGETS}}
     top = []
     for q in np.unique(questions):
         at = np.flatnonzero(questions == q)
@@ -90,6 +92,8 @@ def judge(scores, kept, questions, words, found, y):
         top.extend(at[:LIMIT])
         out["mrr"].append(first)
         out["recall@24"].append(np.mean([p is not None and p[1] <= LIMIT for p in place]))
+        within = [np.mean([p is not None and p[1] <= limit for p in place]) for limit in LIMITS]
+        out["recall@12-40"].append(np.mean(within))
         for b in BUDGETS:
             out[f"recall@{b}w"].append(np.mean([p is not None and p[0] <= b for p in place]))
     top = np.array(top)

@@ -1,7 +1,7 @@
 //! What is known of a candidate: numbers about it, and a few about the query.
 //!
-//! Every feature is relative to the query's own best or ceiling, or to the spread of cosines over a sample of the
-//! namespace, so that it means the same in a namespace of fifty memories and in one of a hundred thousand.
+//! Every feature is relative to the query's own best or ceiling, to its candidates, or to the spread of cosines over a
+//! sample of the namespace, so that it means the same in a namespace of fifty memories and in one of a hundred thousand.
 
 use super::signals::{Seen, Signals};
 use crate::index::Document;
