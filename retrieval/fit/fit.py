@@ -9,6 +9,8 @@ Logistic regression with a ridge on standardised features, by Newton's method. T
 each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them. Beside the whole
 conversations the file holds parts of them as small namespaces; they take part in the fit and are judged apart.
 Questions without an answer (found is "-") take part with a weight of their own and are judged by their best score.
+One feature of the query moves all its hits alike and takes no part in their order. Its coefficient is fitted after the
+others, with another weight for questions without an answer, which are what it is for.
 """
 import argparse
 import sys
@@ -19,6 +21,7 @@ LIMIT = 24
 # The mean over these moves less by chance than what is within the first 24 alone.
 LIMITS = range(12, 41, 4)
 BUDGETS = (1000, 2000, 4000)
+LAST = "query_others_stand_out"
 
 
 def read(path):
@@ -52,6 +55,29 @@ def fit(x, y, ridge, weight=None):
             break
     coefficients = w[:-1] / std
     return coefficients, w[-1] - coefficients @ mean
+
+
+def fit_last(x, y, before, weight):
+    """The coefficient of one feature beside a fit without it, whose logits are given."""
+    k, coefficient = x != 0, 0.0
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-(before[k] + coefficient * x[k])))
+        step = (weight[k] * (p - y[k]) * x[k]).sum() / ((weight[k] * p * (1 - p) * x[k] ** 2).sum() + 1e-9)
+        coefficient -= step
+        if abs(step) < 1e-8:
+            break
+    return coefficient
+
+
+def fit_both(x, y, names, ridge, weight, weight_of_last):
+    if LAST not in names:
+        return fit(x, y, ridge, weight)
+    last = names.index(LAST)
+    first = np.arange(len(names)) != last
+    coefficients = np.zeros(len(names))
+    coefficients[first], intercept = fit(x[:, first], y, ridge, weight)
+    coefficients[last] = fit_last(x[:, last], y, x @ coefficients + intercept, weight_of_last)
+    return coefficients, intercept
 
 
 def auc(scores, y):
@@ -111,11 +137,11 @@ def best_scores(scores, questions, kept):
     return float(best[np.unique(questions[kept])].mean()) if kept.any() else float("nan")
 
 
-def cross_validated(x, y, samples, ridge, weight):
+def cross_validated(x, y, names, samples, *settings):
     scores = np.zeros(len(y))
     for sample in np.unique(samples):
         held = samples == sample
-        c, b = fit(x[~held], y[~held], ridge, weight[~held])
+        c, b = fit_both(x[~held], y[~held], names, *(of[~held] if np.ndim(of) else of for of in settings))
         scores[held] = 1 / (1 + np.exp(-(x[held] @ c + b)))
     return scores
 
@@ -130,12 +156,14 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--ridge", type=float, default=100.0)
     parser.add_argument("--unanswered", type=float, default=0.2, help="what a question without an answer weighs")
+    parser.add_argument("--unanswered-last", type=float, default=0.75, help=f"the same, for the coefficient of {LAST}")
     parser.add_argument("--whole", type=float, default=2.0, help="what a whole conversation weighs against parts of it")
     parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
     a = parser.parse_args()
     names, samples, sessions, questions, words, found, x, y = read(a.features)
     print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
-    weight = np.where([f == "-" for f in found], a.unanswered, 1.0) * np.where(sessions > 4, a.whole, 1.0)
+    weigh = lambda unanswered: np.where([f == "-" for f in found], unanswered, 1.0) * np.where(sessions > 4, a.whole, 1.0)
+    weight, weight_of_last = weigh(a.unanswered), weigh(a.unanswered_last)
     sizes = {"one session": sessions == 1, "up to four": (sessions > 1) & (sessions <= 4), "whole": sessions > 4}
 
     def report(label, scores):
@@ -143,12 +171,14 @@ def main():
             if kept.any():
                 show(f"{label}, {size}", judge(scores, kept, questions, words, found, y))
 
-    report("cross-validated", cross_validated(x, y, samples, a.ridge, weight))
+    report("cross-validated", cross_validated(x, y, names, samples, a.ridge, weight, weight_of_last))
     if a.ablate:
         for n, name in enumerate(names):
             kept = [i for i in range(len(names)) if i != n]
-            report("without " + name, cross_validated(x[:, kept], y, samples, a.ridge, weight))
-    c, b = fit(x, y, a.ridge, weight)
+            kept_names = [names[i] for i in kept]
+            scores = cross_validated(x[:, kept], y, kept_names, samples, a.ridge, weight, weight_of_last)
+            report("without " + name, scores)
+    c, b = fit_both(x, y, names, a.ridge, weight, weight_of_last)
     report("fitted on all", 1 / (1 + np.exp(-(x @ c + b))))
     if a.out:
         with open(a.out, "w") as f:

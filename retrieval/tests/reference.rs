@@ -279,6 +279,24 @@ impl<'a> Reference<'a> {
         (self.soft_with_neighbours(n) - mean) / (best - mean).max(0.3)
     }
 
+    /// How much further the best three of those who are not named are above their mean than of those who are, where both
+    /// sides told at least eight candidates in conversations of the named.
+    fn others_stand_out(&self, named: &dyn Fn(usize) -> bool) -> f64 {
+        let (of_named, others): (Vec<usize>, Vec<usize>) = self.candidates().into_iter().partition(|n| named(*n));
+        let session = |n: usize| &self.memories[n].session;
+        let beside_named = |n: &usize| of_named.iter().any(|other| session(*other) == session(*n));
+        let others: Vec<usize> = others.into_iter().filter(beside_named).collect();
+        if of_named.len() < 8 || others.len() < 8 {
+            return 0.0;
+        }
+        let stands_out = |of: &[usize]| {
+            let mut all: Vec<f64> = of.iter().map(|n| self.seen[*n].soft).collect();
+            all.sort_by(|a, b| b.total_cmp(a));
+            all[..3].iter().sum::<f64>() / 3.0 - all.iter().sum::<f64>() / all.len() as f64
+        };
+        (stands_out(&others) - stands_out(&of_named)).max(0.0)
+    }
+
     fn time_named(&self, n: usize) -> f64 {
         let known: Vec<f64> = self.nearness.iter().flatten().copied().collect();
         let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
@@ -348,6 +366,7 @@ impl<'a> Reference<'a> {
             ("query_best_cosine", best_cosine),
             ("query_best_soft_match", best_soft),
             ("query_unknown", self.unknown),
+            ("query_others_stand_out", self.others_stand_out(&|n| named(self.memories[n].speaker.as_ref()))),
         ])
     }
 }
@@ -361,7 +380,7 @@ proptest! {
 
     #[test]
     fn every_hit_is_what_looking_at_every_memory_says(
-        said in proptest::collection::vec(said(), 1..40),
+        said in proptest::collection::vec(said(), 1..60),
         asked in proptest::collection::vec(0..WORDS.len(), 1..6),
         name in proptest::option::of(0..NAMES.len()),
         vector in proptest::collection::vec(-1f32..1.0, DIMENSIONS),

@@ -7,7 +7,7 @@ use super::signals::{Seen, Signals};
 use crate::index::Document;
 
 /// The features' names, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 37] = [
+pub const FEATURE_NAMES: [&str; 38] = [
     "bm25_of_ceiling",
     "bm25_of_best",
     "cosine",
@@ -45,6 +45,7 @@ pub const FEATURE_NAMES: [&str; 37] = [
     "query_best_cosine",
     "query_best_soft_match",
     "query_unknown",
+    "query_others_stand_out",
 ];
 
 /// One number for each of [`FEATURE_NAMES`].
@@ -109,6 +110,7 @@ impl Signals<'_> {
             self.best_cosine,
             self.best_soft,
             lexical.unknown,
+            self.others_stand_out,
         ]
     }
 }

@@ -9,6 +9,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::hash::{Kind, hash};
 use crate::text;
 
+/// The speakers of a chat who have no names of their own, folded.
+const USER: &str = "user";
+const ASSISTANT: &str = "assistant";
 /// The asker speaks of themselves.
 const FIRST_PERSON: [&str; 9] = ["i", "my", "mine", "myself", "we", "our", "ours", "i'm", "i've"];
 /// The asker speaks of what was said to them, when "you" stands before it.
@@ -44,6 +47,11 @@ pub(crate) fn names(query: &str) -> Vec<u64> {
     names
 }
 
+/// The speakers of a chat who have no names of their own, as hashes.
+pub(crate) fn roles() -> [u64; 2] {
+    [USER, ASSISTANT].map(|role| hash(Kind::Name, role))
+}
+
 fn role(words: &[String]) -> Option<&'static str> {
     // "Can you tell me" asks for an answer, "did you tell me" and "you told me" ask for what was told.
     let says = |pair: &[String]| pair[0] == "you" && SAYING.contains(&pair[1].as_str());
@@ -55,8 +63,8 @@ fn role(words: &[String]) -> Option<&'static str> {
         .any(|(at, pair)| says(pair) && !asks_for_answer(at.checked_sub(1).and_then(|before| words.get(before))));
     let own = words.iter().any(|word| FIRST_PERSON.contains(&word.as_str()));
     match (told, own) {
-        (true, _) => Some("assistant"),
-        (false, true) => Some("user"),
+        (true, _) => Some(ASSISTANT),
+        (false, true) => Some(USER),
         (false, false) => None,
     }
 }

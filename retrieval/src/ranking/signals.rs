@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::naming::roles;
+use super::premise::{Told, others_stand_out};
 use super::session::Session;
 use crate::arms::cue::{CueTable, Row};
 use crate::arms::graph::Graph;
@@ -69,6 +71,8 @@ pub(crate) struct Signals<'a> {
     pub(super) beside: HashMap<u32, [Option<u32>; 2], ahash::RandomState>,
     pub(super) sessions: HashMap<u64, Session, ahash::RandomState>,
     pub(super) anybody_named: bool,
+    /// How much better others' memories meet the query than those of whom it names.
+    pub(super) others_stand_out: f32,
 }
 
 /// What the arms say about one memory.
@@ -111,6 +115,7 @@ impl<'a> Signals<'a> {
             beside: HashMap::default(),
             sessions: HashMap::default(),
             anybody_named: false,
+            others_stand_out: 0.0,
             from,
             soft,
             met: Default::default(),
@@ -120,18 +125,27 @@ impl<'a> Signals<'a> {
         (signals.mean_cosine, signals.deviation_cosine) =
             spread(&mut sample.into_iter().flatten().collect::<Vec<f32>>());
         signals.look_at(candidates);
+        let roles = roles();
+        let is_person = |speaker: &[u64]| !speaker.is_empty() && !matches!(speaker, [name] if roles.contains(name));
+        let mut told = Vec::with_capacity(candidates.len());
         for document in candidates {
             let Some(held) = table.document(*document) else { continue };
             let Some(seen) = signals.seen(*document).copied() else { continue };
             signals.best_soft = signals.best_soft.max(seen.soft);
-            signals.anybody_named |= signals.names(held.speaker());
-            if held.session() != 0 {
-                let session = signals.sessions.entry(held.session()).or_default();
+            let (speaker, session) = (held.speaker(), held.session());
+            let named = signals.names(speaker);
+            signals.anybody_named |= named;
+            if is_person(speaker) {
+                told.push(Told { named, session, soft_match: seen.soft });
+            }
+            if session != 0 {
+                let session = signals.sessions.entry(session).or_default();
                 session.cosine.push(seen.cosine_standardised);
                 session.matched |= seen.matched;
                 session.nearest.join(&seen.nearest);
             }
         }
+        signals.others_stand_out = others_stand_out(&told);
         let seen = candidates.iter().filter_map(|document| signals.seen(*document));
         let mut together: Vec<f32> = seen.map(|seen| seen.soft_with_neighbours).collect();
         let count = together.len() as f32;
@@ -267,7 +281,7 @@ impl<'a> Signals<'a> {
 }
 
 /// Mean and standard deviation, the same whatever the order; the deviation is at least [`DEVIATION_MIN`].
-fn spread(values: &mut [f32]) -> (f32, f32) {
+pub(super) fn spread(values: &mut [f32]) -> (f32, f32) {
     if values.is_empty() {
         return (0.0, 1.0);
     }
