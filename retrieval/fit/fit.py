@@ -70,6 +70,7 @@ def fit_last(x, y, before, weight):
 
 
 def fit_both(x, y, names, ridge, weight, weight_of_last):
+    """Coefficients and intercept: of the other features first, then the coefficient of LAST beside them."""
     if LAST not in names:
         return fit(x, y, ridge, weight)
     last = names.index(LAST)
@@ -162,7 +163,10 @@ def main():
     a = parser.parse_args()
     names, samples, sessions, questions, words, found, x, y = read(a.features)
     print(f"{len(y)} candidates of {len(np.unique(questions))} questions, {int(y.sum())} relevant", file=sys.stderr)
-    weigh = lambda unanswered: np.where([f == "-" for f in found], unanswered, 1.0) * np.where(sessions > 4, a.whole, 1.0)
+
+    def weigh(unanswered):
+        return np.where([f == "-" for f in found], unanswered, 1.0) * np.where(sessions > 4, a.whole, 1.0)
+
     weight, weight_of_last = weigh(a.unanswered), weigh(a.unanswered_last)
     sizes = {"one session": sessions == 1, "up to four": (sessions > 1) & (sessions <= 4), "whole": sessions > 4}
 
