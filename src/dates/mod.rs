@@ -195,9 +195,11 @@ fn calendar(words: &[Word]) -> Option<(usize, CalendarDay)> {
     Some((length + usize::from(year.is_some()), CalendarDay { year, month, day }))
 }
 
-/// A month by its name, from 1.
+/// A month by its name or the beginning of it ("oct", "sept"), from 1.
 fn month(word: &str) -> Option<i8> {
-    MONTHS.iter().position(|name| name.eq_ignore_ascii_case(word)).map(|index| index as i8 + 1)
+    let word = if word == "sept" { "sep" } else { word };
+    let named = |name: &str| name.eq_ignore_ascii_case(word) || name[..3].eq_ignore_ascii_case(word);
+    MONTHS.iter().position(|name| named(name)).map(|index| index as i8 + 1)
 }
 
 /// A year that people speak of.

@@ -44,7 +44,7 @@ const LEADING: [&str; 24] = [
     "winter",
 ];
 /// Months that are verbs or people's names as well.
-const PERHAPS_MONTHS: [&str; 5] = ["march", "april", "may", "june", "august"];
+const PERHAPS_MONTHS: [&str; 8] = ["march", "april", "may", "june", "august", "jan", "mar", "jun"];
 
 /// What a question names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -235,6 +235,8 @@ mod tests {
             ("What did I buy on July 7th 2022?", &["2022-07-07 2022-07-08"]),
             ("Who came in October 2022?", &["2022-10-01 2022-11-01"]),
             ("Who came in October of 2022?", &["2022-10-01 2022-11-01"]),
+            ("Who came in Oct. 2022?", &["2022-10-01 2022-11-01"]),
+            ("Who came on 3 Sept 2022 or on Jan 5, 2023?", &["2022-09-03 2022-09-04", "2023-01-05 2023-01-06"]),
             ("who came in october", &["2023-10-01 2023-11-01", "2024-10-01 2024-11-01"]),
             ("where was I in 2021", &["2021-01-01 2022-01-01"]),
             ("What happened yesterday?", &["2023-05-07 2023-05-08"]),
@@ -271,6 +273,7 @@ mod tests {
             "Which 3 may I take, and what did June and April say?",
             "the 2000 piece puzzle",
             "at last",
+            "What did Jan and Jun mar?",
             "30 February 2022",
             "in 12345",
             "",

@@ -113,6 +113,7 @@ mod tests {
             ("last month and last year", "last month (April 2023) and last year (2022)"),
             ("last weekend", "last weekend (weekend of 6 May 2023)"),
             ("on May 20th", "on May 20th (20 May 2023)"),
+            ("on Feb. 20", "on Feb. 20 (20 February 2023)"),
             ("on 30 December", "on 30 December (30 December 2022)"),
             ("on 7 May 2021 and 2020-01-02", "on 7 May 2021 and 2020-01-02"),
             ("at last we may go", "at last we may go"),
