@@ -20,21 +20,6 @@ const WEEKDAYS: [(&str, Weekday); 7] = [
     ("sunday", Weekday::Sunday),
 ];
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
@@ -195,11 +180,23 @@ fn calendar(words: &[Word]) -> Option<(usize, CalendarDay)> {
     Some((length + usize::from(year.is_some()), CalendarDay { year, month, day }))
 }
 
-/// A month by its name or the beginning of it ("oct", "sept"), from 1.
+/// A month by its name or the beginning of it, in lowercase, from 1.
 fn month(word: &str) -> Option<i8> {
-    let word = if word == "sept" { "sep" } else { word };
-    let named = |name: &str| name.eq_ignore_ascii_case(word) || name[..3].eq_ignore_ascii_case(word);
-    MONTHS.iter().position(|name| named(name)).map(|index| index as i8 + 1)
+    Some(match word {
+        "january" | "jan" => 1,
+        "february" | "feb" => 2,
+        "march" | "mar" => 3,
+        "april" | "apr" => 4,
+        "may" => 5,
+        "june" | "jun" => 6,
+        "july" | "jul" => 7,
+        "august" | "aug" => 8,
+        "september" | "sept" | "sep" => 9,
+        "october" | "oct" => 10,
+        "november" | "nov" => 11,
+        "december" | "dec" => 12,
+        _ => return None,
+    })
 }
 
 /// A year that people speak of.

@@ -4,7 +4,22 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::{CalendarDay, MONTHS, Span, Word, calendar, relative, words};
+use super::{CalendarDay, Span, Word, calendar, relative, words};
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// A date expression and what it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
