@@ -128,6 +128,9 @@ fn eval_tells_how_well_conversations_are_found() {
         let told = stdout(&data, &["eval", &format!("{}/tests/data/{chat}", env!("CARGO_MANIFEST_DIR"))]);
         assert!(figure(&told, "recall@24") > 0.999, "{told}");
         assert!(figure(&told, "mrr") > mrr, "{told}");
+        // 0.40 where an assistant that speaks more of it than the user counts as somebody else who told it.
+        let scored = chat != "long_chat.json" || figure(&told, "best score, answerable") > 0.415;
+        assert!(scored, "{told}");
     }
 }
 
