@@ -20,6 +20,7 @@ use std::path::Path;
 use cuebase::ingest::conversation::Conversation;
 use cuebase::ingest::extract::{self, Draft};
 use cuebase::ingest::files;
+use cuebase::ingest::steps::Steps;
 use cuebase::model::StaticTable;
 use cuebase_retrieval::{Change, Filter, Index, Outcome, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
@@ -88,7 +89,8 @@ fn embed(table: &StaticTable) -> Vec<f32> {
 #[library_benchmark(config = took(3980))]
 #[bench::twenty_messages(conversation(1))]
 fn extract_drafts(conversation: Conversation) -> (Conversation, Vec<Draft>) {
-    let drafts = extract::extract(black_box(&conversation), Timestamp::UNIX_EPOCH);
+    let steps = Steps::unlimited();
+    let drafts = extract::extract(black_box(&conversation), Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
     (conversation, drafts)
 }
 
@@ -96,7 +98,7 @@ fn extract_drafts(conversation: Conversation) -> (Conversation, Vec<Draft>) {
 fn file() -> String {
     let conversation = conversation(1);
     let now = Timestamp::UNIX_EPOCH;
-    let drafts = extract::extract(&conversation, now);
+    let drafts = extract::extract(&conversation, now, &Steps::unlimited()).expect("nothing interrupts");
     let paths: Vec<String> = (0..drafts.len()).map(|n| format!("events/{n}.md")).collect();
     files::of_draft(&drafts[0], &paths, &conversation, now).render().expect("renders")
 }

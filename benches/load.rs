@@ -103,7 +103,17 @@ fn started(server: &Server) {
 /// What the namespace holds; nothing may serve it meanwhile.
 fn held(folder: &Path) -> io::Result<String> {
     let settings = index_settings(StaticTable::built_in().map_err(io::Error::other)?).map_err(io::Error::other)?;
-    let index = Index::open(&folder.join("data/indexes/default/bench"), settings).map_err(io::Error::other)?;
+    // The one namespace beside `default`: its folder is `bench.<id>`.
+    let indexes = folder.join("data/indexes/default");
+    let mut own = None;
+    for entry in std::fs::read_dir(&indexes)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bench.")) {
+            own = Some(path);
+        }
+    }
+    let own = own.ok_or_else(|| io::Error::other("the namespace has no index"))?;
+    let index = Index::open(&own, settings).map_err(io::Error::other)?;
     let snapshot = index.published().load_full();
     Ok(format!("measured on {} memories with {} cues", snapshot.memories(), snapshot.cues()))
 }

@@ -3,7 +3,7 @@
 //! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
 //! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
 //! [`model`] turns text into vectors and memories, [`outgoing`] is how other services are called,
-//! [`metrics`] tells how it goes, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
+//! [`metrics`] tells how it goes, [`memory_limit`] plans what memory is used for, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
 //! API, [`mcp`] are tools that do, [`git_protocol`] lets git itself clone and push, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
 
 mod allocator;
@@ -20,6 +20,7 @@ pub mod git_protocol;
 pub mod ingest;
 pub mod maintenance;
 pub mod mcp;
+pub mod memory_limit;
 pub mod metrics;
 pub mod model;
 pub mod outgoing;

@@ -112,7 +112,7 @@ fn usage_counts_what_was_accepted_and_answered() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let used = || server.get("/v1/usage").body["used"].clone();
-    assert_eq!(used(), json!({"writes": 0, "reads": 0, "memories": 0, "chats": 0}));
+    assert_eq!(used(), json!({"writes": 0, "reads": 0, "memories": 0, "chats": 0, "media_bytes": 0}));
     let body = json!({"messages": [{"role": "user", "content": "The archive is in the cellar"}]});
     for _ in 0..3 {
         assert_eq!(server.post("/v1/memories", &body).status, 202);
@@ -402,6 +402,126 @@ fn the_providers_failures_lose_nothing_and_double_nothing() {
     event["data"]["metadata"] = metadata;
     assert_eq!(notify(&server, "evt_77", &event).body["processed"], true);
     assert_eq!(statement(&server).0, expected + 50000);
+}
+
+/// Prices of one unit.
+fn rates(writes: u32, reads: u32) -> String {
+    format!("[billing]\nrates = {{ writes = {writes}, reads = {reads}, chats = 0 }}\n")
+}
+
+#[test]
+fn units_that_were_free_when_they_were_used_stay_free() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, &rates(0, 0));
+    for _ in 0..50 {
+        assert_eq!(server.retrieve("default", "q=x").status, 200);
+    }
+    assert_eq!(statement(&server), (0, 0, 0));
+    assert!(server.terminate());
+    let server = Server::start_configured(&data, &rates(0, 2));
+    assert_eq!(server.get("/v1/usage").body["used"]["reads"], 50);
+    assert_eq!(statement(&server), (0, 0, 0));
+    assert_eq!(server.retrieve("default", "q=x").status, 200);
+    assert_eq!(statement(&server), (-2, 0, -2), "what is used now has its price");
+}
+
+#[test]
+fn a_new_price_does_not_reach_back_to_what_was_not_debited_yet() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, &rates(0, 0));
+    for _ in 0..10 {
+        assert_eq!(server.retrieve("default", "q=x").status, 200);
+    }
+    // Nobody has settled anything: neither a statement was asked for nor did the server stop in order.
+    server.kill();
+    let server = Server::start_configured(&data, &rates(3, 0));
+    assert_eq!(statement(&server), (0, 0, 0));
+    for n in 0..4 {
+        server.remember("default", &[&format!("Bollard {n} is loose")]);
+    }
+    server.kill();
+    let server = Server::start_configured(&data, &rates(100, 100));
+    assert_eq!(statement(&server), (-12, 0, -12), "four writes at three paise");
+}
+
+/// An event of a subscription to the plan growth.
+fn subscription(kind: &str, id: &str, at: &str) -> Value {
+    json!({"type": format!("subscription.{kind}"), "timestamp": at, "data": {
+        "subscription_id": id, "product_id": "pdt_g", "metadata": {"cuebase_account": "default"},
+    }})
+}
+
+#[test]
+fn events_of_a_subscription_count_in_the_order_in_which_they_happened() {
+    let (_folder, data) = fresh();
+    let books = Arc::new(Books::default());
+    let server = Server::start_configured(&data, &dodo(&serve(move |asked| books.answer(asked))));
+    let plan = || server.get("/v1/usage").body["plan"].clone();
+    let steps = [
+        ("active", "sub_1", "2025-03-01T10:00:00Z", true, "growth"),
+        ("cancelled", "sub_1", "2025-03-01T12:00:00Z", true, "payg"),
+        // Late.
+        ("renewed", "sub_1", "2025-03-01T11:00:00Z", false, "payg"),
+        ("active", "sub_1", "2025-03-01T11:59:59.999Z", false, "payg"),
+        // Its end arrives before its beginning.
+        ("cancelled", "sub_2", "2025-03-01T13:00:00Z", true, "payg"),
+        ("active", "sub_2", "2025-03-01T12:30:00Z", false, "payg"),
+        ("active", "sub_3", "2025-03-01T14:00:00Z", true, "growth"),
+        // Of a subscription that is not the one in effect.
+        ("expired", "sub_1", "2025-03-01T15:00:00Z", true, "growth"),
+        // Older than what put the plan into effect.
+        ("on_hold", "sub_3", "2025-03-01T13:59:00Z", false, "growth"),
+        ("cancelled", "sub_3", "2025-03-01T16:00:00Z", true, "payg"),
+    ];
+    for (number, (kind, id, at, processed, then)) in steps.into_iter().enumerate() {
+        let answer = notify(&server, &format!("evt_{number}"), &subscription(kind, id, at));
+        assert_eq!((answer.status, &answer.body["processed"]), (200, &json!(processed)), "{kind} {id} {at}");
+        assert_eq!(plan(), then, "after {kind} {id} {at}");
+    }
+    server.kill();
+    let books = Arc::new(Books::default());
+    let server = Server::start_configured(&data, &dodo(&serve(move |asked| books.answer(asked))));
+    let late = notify(&server, "evt_late", &subscription("active", "sub_3", "2025-03-01T15:59:00Z"));
+    assert_eq!((late.status, &late.body["processed"]), (200, &json!(false)), "also after a restart");
+    assert_eq!(server.get("/v1/usage").body["plan"], "payg");
+}
+
+#[test]
+fn a_key_of_one_namespace_does_not_see_what_the_account_uses() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("team");
+    server.remember("default", &["The customs house closes at noon"]);
+    let scoped = stdout(&data, &["keys", "create", "--namespace", "team"]);
+    for path in ["/v1/usage", "/v1/billing"] {
+        let refused = server.call_as(&scoped, "GET", path, None);
+        assert_eq!((refused.status, refused.code()), (403, "scoped_key"), "{path}");
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+}
+
+#[test]
+fn stored_media_has_a_limit_and_its_room_comes_back() {
+    let (_folder, data) = fresh();
+    let settings = "[plans]\npayg = { writes = 1000, reads = 1000, memories = 1000, chats = 1000, media_mib = 1 }\n";
+    let server = Server::start_configured(&data, settings);
+    server.namespace("photos");
+    let file = vec![7_u8; 400 << 10];
+    let bearer = format!("Bearer {}", server.key);
+    let upload = || server.request("POST", "/v1/media?namespace=photos", Some(&bearer), Some(file.clone()));
+    assert_eq!((upload().status, upload().status), (201, 201));
+    let refused = upload();
+    assert_eq!((refused.status, refused.code()), (429, "quota_exceeded"));
+    let usage = server.get("/v1/usage").body;
+    assert_eq!((&usage["used"]["media_bytes"], &usage["limits"]["media_bytes"]), (&json!(800 << 10), &json!(1 << 20)));
+    server.kill();
+    let server = Server::start_configured(&data, settings);
+    assert_eq!(server.get("/v1/usage").body["used"]["media_bytes"], 800 << 10, "counted through a kill");
+    let session = stdout(&data, &["token"]);
+    assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/photos", None).status, 200);
+    wait_for("the room", || server.get("/v1/usage").body["used"]["media_bytes"] == 0);
+    server.namespace("photos");
+    assert_eq!(server.request("POST", "/v1/media?namespace=photos", Some(&bearer), Some(file.clone())).status, 201);
 }
 
 fn kill(pid: u32) {

@@ -1,30 +1,45 @@
 //! The crash campaign: a real server under mixed load is killed, or loses its power, at random and at named moments, and
-//! is started again; every write that it acknowledged must be there once, and all that it keeps must agree.
+//! is started again. Every write that it acknowledged must be there once, nothing that was deleted may come back, and all
+//! that the server keeps must agree.
 //!
-//! `CUEBASE_CAMPAIGN_KILLS` says how often (some, where it is unset), `CUEBASE_CAMPAIGN_SEED` repeats a run's choices.
+//! Here are the moments, the rounds and the checks of the whole; [`clients`] sends every kind of write, [`kept`] says what
+//! must hold of each after a kill. The first requests after a kill are direct writes to every namespace, some of which
+//! hold commits that were not acknowledged.
+//!
+//! `CUEBASE_CAMPAIGN_KILLS` is the number of kills, `CUEBASE_CAMPAIGN_SEED` repeats the choices of a run.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+mod clients;
+mod kept;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
+use self::kept::{Kept, State, Told};
 use crate::support::disk::Disk;
 use crate::support::provider::Provider;
-use crate::support::{Chance, Server, committed_messages, cuebase, git, run, stdout};
+use crate::support::working_copy::WorkingCopy;
+use crate::support::{Chance, Server, committed_messages, cuebase, git, repository, run, stdout};
 
-/// Kills in an ordinary run of the tests: every named moment once, and as many random ones.
+/// Kills in an ordinary run of the tests: every named moment once, and random ones between them.
 const KILLS: u32 = 68;
-/// A data directory lives through so many.
+/// Kills that one data directory lives through.
 const KILLS_PER_DIRECTORY: u32 = 34;
-/// Writes that a client makes in a round at most.
-const WRITES_PER_CLIENT: u32 = 25;
-/// Namespaces that are written to.
+/// Of so many rounds in a row the first, the third and so on are at named moments, the others at random ones.
+const ROUNDS_OF_A_CYCLE: u32 = 9;
+const NAMED_OF_A_CYCLE: u32 = 5;
+/// Namespaces that conversations, direct writes, terms, skills and media are written to.
 const NAMESPACES: [&str; 2] = ["default", "other"];
-/// Statements of a conversation whose memories fill a layer of the index that has a file of its own.
-const STATEMENTS_OF_A_LAYER: usize = 2100;
+/// The namespace that git pushes to, beside a few other writes.
+const PUSHED: &str = "pushed";
+/// The namespace that the command line imports into.
+const BROUGHT: &str = "brought";
+/// All that live as long as the data directory.
+const ALL: [&str; 4] = ["default", "other", PUSHED, BROUGHT];
 
 /// What goes on beside the clients' writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +55,7 @@ enum Beside {
 
 /// Moments at which the server is killed: a name, the rule that does it (see `disk.c`), and what must go on for it to be
 /// reached.
-const POINTS: [(&str, &str, Beside); 34] = [
+const POINTS: [(&str, &str, Beside); 38] = [
     ("before the queue's sync", "kill sync records/ 9", Beside::Nothing),
     ("after the queue's sync", "killafter sync records/ 9", Beside::Nothing),
     ("in the middle of a record", "tear write records/ 21", Beside::Nothing),
@@ -74,35 +89,19 @@ const POINTS: [(&str, &str, Beside); 34] = [
     ("when a backup's records are linked", "kill mkdir trash/checkpoint 1", Beside::Backup),
     ("in the middle of a backup", "kill write .unfinished- 12", Beside::Backup),
     ("before a backup has its name", "kill rename backups/ 1", Beside::Backup),
-    ("in the middle of a deletion", "killafter rename trash/ 1", Beside::Deletion),
+    ("in the middle of a deletion", "kill unlink indexes/ 1", Beside::Deletion),
+    ("in the middle of removing what was deleted", "kill unlink indexes/ 3", Beside::Deletion),
+    ("in the middle of an upload", "tear write media/ 2", Beside::Nothing),
+    ("after an upload has its name", "killafter rename media/ 2", Beside::Nothing),
+    ("while a push is unpacked", "kill write pushed.git 2", Beside::Nothing),
 ];
-
-/// A write that was acknowledged.
-#[derive(Clone, Debug)]
-enum Kept {
-    Memory { namespace: &'static str, token: String },
-    Direct { namespace: &'static str, path: String, content: String },
-    Forgotten { namespace: &'static str, path: String },
-    Term { namespace: &'static str, term: String },
-    Skill { namespace: &'static str, path: String, token: String },
-    Message { conversation: String, token: String },
-    Media { id: String },
-}
-
-/// What clients have been told, and what they do not know.
-#[derive(Default)]
-struct Told {
-    kept: Vec<Kept>,
-    /// Sent, whatever became of it: may be there, but not twice.
-    sent: Vec<(&'static str, String)>,
-}
 
 /// What the campaign came to.
 #[derive(Default)]
 struct Tally {
     kills: BTreeMap<String, u32>,
     power_cuts: u32,
-    acknowledged: u64,
+    acknowledged: BTreeMap<&'static str, u64>,
     not_reached: u32,
     backups: u64,
 }
@@ -129,14 +128,28 @@ fn whatever_was_acknowledged_is_there_once_however_often_the_server_dies() {
     for (point, times) in &tally.kills {
         println!("{times:>5}  {point}");
     }
+    for (kind, times) in &tally.acknowledged {
+        println!("{times:>5}  acknowledged: {kind}");
+    }
     println!(
         "{done} kills, {} of them with the loss of power, {} acknowledged writes, {} backups, {} moments not reached, {:.0?}",
         tally.power_cuts,
-        tally.acknowledged,
+        tally.acknowledged.values().sum::<u64>(),
         tally.backups,
         tally.not_reached,
         began.elapsed()
     );
+    if kills >= KILLS {
+        for kind in Kept::KINDS {
+            assert!(tally.acknowledged.contains_key(kind), "no {kind} was ever acknowledged");
+        }
+    }
+}
+
+/// The number of the named moment of a round; none where the moment is a random one.
+fn named_moment(round: u32) -> Option<usize> {
+    let (cycle, place) = (round / ROUNDS_OF_A_CYCLE, round % ROUNDS_OF_A_CYCLE);
+    place.is_multiple_of(2).then(|| (cycle * NAMED_OF_A_CYCLE + place / 2) as usize % POINTS.len())
 }
 
 /// One data directory and what is known of it.
@@ -146,11 +159,19 @@ struct Campaign {
     root: PathBuf,
     data: PathBuf,
     disk: Disk,
+    /// An account-wide key, and a dashboard session.
     key: String,
+    session: String,
+    /// The conversation that every round appends to.
     conversation: String,
+    /// The month in which it began, as usage names it.
+    period: Value,
+    working_copy: WorkingCopy,
     numbers: AtomicU32,
     told: Told,
     hosted: bool,
+    /// For addresses that need no credential.
+    client: Client,
 }
 
 impl Campaign {
@@ -160,33 +181,38 @@ impl Campaign {
         let root = folder.join("box");
         let data = root.join("data");
         std::fs::create_dir_all(&root).expect("creates");
-        let server = Server::start(&data);
-        server.namespace("other");
+        let mut server = Server::try_start(&data, serving(&data)).expect("starts");
+        server.key = stdout(&data, &["keys", "create"]);
+        ALL.iter().for_each(|namespace| server.namespace(namespace));
         let conversation = server.post("/v1/conversations", &json!({})).body["id"].as_str().expect("an id").to_owned();
-        let key = server.key.clone();
+        // So that there is a branch to clone.
+        let body = json!({"namespace": PUSHED, "content": "# The first note\n"});
+        assert_eq!(server.post("/v1/memories/facts/first.md", &body).status, 201);
+        let working_copy = WorkingCopy::of(&server, PUSHED, &folder.join("copy"));
+        let (key, session) = (server.key.clone(), stdout(&data, &["token"]));
+        let period = server.get("/v1/usage").body["period"].clone();
         assert!(server.terminate());
         Self {
             disk: Disk::under(&root, &folder.join("disk")),
             root,
             data,
             key,
+            session,
             conversation,
+            period,
+            working_copy,
             numbers: AtomicU32::new(begin * 1000),
             told: Told::default(),
             hosted: false,
+            client: Client::new(),
             folder,
         }
     }
 
     /// A server, or none where it died before it served.
     fn start(&self, watched: bool) -> Option<Server> {
-        let mut command: Command = cuebase(&self.data, &["serve", "--listen", "127.0.0.1:0"]);
-        for name in ["CUEBASE_MODEL_BASE_URL", "CUEBASE_MODEL_EMBEDDING", "CUEBASE_MODEL_CHAT", "CUEBASE_MODEL_LOCAL"] {
-            command.env_remove(name);
-        }
-        if self.hosted {
-            command.env("CUEBASE_MODEL_BASE_URL", &Provider::shared().url).env("CUEBASE_MODEL_EMBEDDING", "imitation");
-        }
+        let mut command = serving(&self.data);
+        self.choose_model(&mut command);
         if watched {
             self.disk.watch(&mut command, true);
         }
@@ -195,16 +221,44 @@ impl Campaign {
         Some(server)
     }
 
+    /// A server that is looked at, and does not die of itself.
+    fn start_again(&self) -> Server {
+        self.start(false).unwrap_or_else(|| {
+            let log = std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default();
+            panic!("the server does not start again: {}", log.lines().last().unwrap_or_default());
+        })
+    }
+
+    /// Runs a command beside the server, on the same disk: where the server has died, the command works on the data
+    /// directory itself. True when it succeeded.
+    fn run_beside(&self, arguments: &[&str]) -> bool {
+        let mut command = without_models(cuebase(&self.data, arguments));
+        self.choose_model(&mut command);
+        self.disk.watch_too(&mut command);
+        command.output().expect("the binary runs").status.success()
+    }
+
+    fn choose_model(&self, command: &mut Command) {
+        if self.hosted {
+            command.env("CUEBASE_MODEL_BASE_URL", &Provider::shared().url).env("CUEBASE_MODEL_EMBEDDING", "imitation");
+        }
+    }
+
+    fn next_number(&self) -> u32 {
+        self.numbers.fetch_add(1, Ordering::SeqCst)
+    }
+
     /// Kills a server once and looks at what is left.
     fn round(&mut self, number: u32, chance: &mut Chance, tally: &mut Tally) {
-        // Every named moment in turn, and after each one a random one.
-        let named = number.is_multiple_of(2).then(|| POINTS[(number as usize / 2) % POINTS.len()]);
-        let (point, rule, beside) = match named {
-            Some((point, rule, beside)) => (point.to_owned(), rule.to_owned(), beside),
+        let (point, rule, beside) = match named_moment(number) {
+            Some(place) => {
+                let (point, rule, beside) = POINTS[place];
+                (point.to_owned(), rule.to_owned(), beside)
+            }
             None => {
                 let beside = *chance.one_of(&[Beside::Nothing, Beside::Nothing, Beside::Backup, Beside::Model]);
                 let action = *chance.one_of(&["kill", "killafter", "tear"]);
-                (format!("at random, {action}"), format!("{action} any * {}", 1 + chance.below(900)), beside)
+                (format!("at random, {action}"), format!("{action} any * {}", 1 + chance.below(1200)), beside)
             }
         };
         let power = chance.below(2) == 0;
@@ -236,211 +290,93 @@ impl Campaign {
             std::fs::write(self.data.join("records/BOOT"), "another boot").expect("writes");
             tally.power_cuts += 1;
         }
-        tally.acknowledged += (self.told.kept.len() - before) as u64;
-        let server = self.start(false).unwrap_or_else(|| {
-            let log = std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default();
-            panic!("the server does not start again: {}", log.lines().last().unwrap_or_default());
-        });
-        NAMESPACES.iter().for_each(|namespace| server.settle(namespace));
-        self.verify(&server, before, begun);
-        self.agree();
-        server.kill();
-        for namespace in NAMESPACES {
-            let repository = self.data.join(format!("repositories/default/{namespace}.git"));
-            git(&repository, &["fsck", "--strict", "--full"]);
-        }
-    }
-
-    /// Clients write until the server dies or they have written enough.
-    fn load(&mut self, server: &Server, beside: Beside) {
-        let told = Mutex::new(std::mem::take(&mut self.told));
-        let this = &*self;
-        std::thread::scope(|scope| {
-            for namespace in NAMESPACES {
-                for client in ["remember", "direct", "rest"] {
-                    let told = &told;
-                    scope.spawn(move || {
-                        for turn in 0..WRITES_PER_CLIENT {
-                            let number = this.numbers.fetch_add(1, Ordering::SeqCst);
-                            let written = match client {
-                                "remember" => this.remember(server, namespace, number, told),
-                                "direct" => this.direct(server, namespace, number, turn, told),
-                                _ => this.rest(server, namespace, number, turn, told),
-                            };
-                            if written.is_none() {
-                                return;
-                            }
-                        }
-                    });
-                }
-            }
-            match beside {
-                Beside::Nothing | Beside::Model => {}
-                Beside::Backup => {
-                    scope.spawn(|| {
-                        let backups = this.root.join("backups");
-                        cuebase(&this.data, &["backup", backups.to_str().expect("a path")]).output().expect("runs");
-                    });
-                }
-                Beside::Layer => {
-                    scope.spawn(|| {
-                        let number = this.numbers.fetch_add(1, Ordering::SeqCst);
-                        let said: Vec<Value> = (0..STATEMENTS_OF_A_LAYER)
-                            .map(|n| json!({"role": "user", "content": format!("Shelf {n} of hall {number} carries jar number {}", n * 7)}))
-                            .collect();
-                        send(server, "POST", "/v1/memories", &json!({"namespace": "other", "messages": said}));
-                    });
-                }
-                Beside::Deletion => {
-                    scope.spawn(|| {
-                        let number = this.numbers.fetch_add(1, Ordering::SeqCst);
-                        let name = format!("n{number}");
-                        send(server, "POST", "/v1/namespaces", &json!({"name": name}))?;
-                        send(server, "POST", "/v1/memories/facts/a.md", &json!({"namespace": name, "content": "# A"}))?;
-                        cuebase(&this.data, &["namespaces", "delete", &name]).output().expect("runs");
-                        Some(())
-                    });
-                }
-            }
-        });
-        self.told = told.into_inner().expect("no panic");
-        // Whatever is still queued goes on meanwhile, and may reach the moment that was meant.
-        let mut chance = Chance(self.numbers.load(Ordering::SeqCst).into());
-        for _ in 0..chance.below(20) {
-            if send(server, "GET", "/v1/namespaces", &Value::Null).is_none() {
-                return;
-            }
-        }
-    }
-
-    fn remember(&self, server: &Server, namespace: &'static str, number: u32, told: &Mutex<Told>) -> Option<()> {
-        let token = format!("token{number}x");
-        told.lock().expect("no panic").sent.push((namespace, token.clone()));
-        let content = format!("Ledger entry {token} was signed by the harbour master");
-        let body = json!({"namespace": namespace, "messages": [{"role": "user", "content": content}]});
-        send(server, "POST", "/v1/memories", &body)?;
-        told.lock().expect("no panic").kept.push(Kept::Memory { namespace, token });
-        Some(())
-    }
-
-    fn direct(
-        &self,
-        server: &Server,
-        namespace: &'static str,
-        number: u32,
-        turn: u32,
-        told: &Mutex<Told>,
-    ) -> Option<()> {
-        let path = format!("facts/notes/{number}.md");
-        let content = format!("# Note {number}\n");
-        let body = json!({"namespace": namespace, "content": content});
-        send(server, "POST", &format!("/v1/memories/{path}"), &body)?;
-        let kept = if turn % 3 == 2 {
-            // Until the answer comes it is unknown which of the two it is.
-            send(server, "DELETE", &format!("/v1/memories/{path}?namespace={namespace}"), &Value::Null)?;
-            Kept::Forgotten { namespace, path }
-        } else {
-            Kept::Direct { namespace, path, content }
-        };
-        told.lock().expect("no panic").kept.push(kept);
-        Some(())
-    }
-
-    fn rest(&self, server: &Server, namespace: &'static str, number: u32, turn: u32, told: &Mutex<Told>) -> Option<()> {
-        let token = format!("mark{number}q");
-        let kept = match turn % 4 {
-            0 => {
-                let body = json!({"namespace": namespace, "terms": [{"term": token}]});
-                send(server, "POST", "/v1/vocab", &body)?;
-                Kept::Term { namespace, term: token }
-            }
-            1 => {
-                let skill = json!({"name": format!("Skill {number}"), "content": token});
-                let body = json!({"namespace": namespace, "skills": [skill]});
-                let answer = send(server, "POST", "/v1/skills", &body)?;
-                Kept::Skill { namespace, path: answer["paths"][0].as_str().expect("a path").to_owned(), token }
-            }
-            2 => {
-                let body = json!({"messages": [{"role": "user", "content": format!("The remark {token} was noted")}]});
-                told.lock().expect("no panic").sent.push(("default", token.clone()));
-                send(server, "POST", &format!("/v1/conversations/{}/messages", self.conversation), &body)?;
-                Kept::Message { conversation: self.conversation.clone(), token }
-            }
-            _ => {
-                let answer = send(server, "POST", &format!("/v1/media?namespace={namespace}"), &json!(token))?;
-                Kept::Media { id: answer["id"].as_str().expect("an id").to_owned() }
-            }
-        };
-        told.lock().expect("no panic").kept.push(kept);
-        Some(())
-    }
-
-    /// Everything that was acknowledged, from the `before`-th on, is there; nothing that was sent is there twice.
-    fn verify(&self, server: &Server, before: usize, begun: usize) {
-        let mut messages: HashMap<&str, String> = HashMap::new();
+        let server = self.start_again();
+        self.strike(&server);
+        self.import_the_rest();
+        self.pay_the_rest(&server);
         for kept in &self.told.kept[before..] {
-            match kept {
-                Kept::Memory { namespace, token } => {
-                    assert_eq!(holding(server, namespace, token), 1, "{kept:?}");
-                }
-                Kept::Direct { namespace, path, content } => {
-                    let read = server.get(&format!("/v1/memories/{path}?namespace={namespace}"));
-                    assert_eq!(read.body["content"].as_str(), Some(content.as_str()), "{kept:?} {read:?}");
-                }
-                Kept::Forgotten { namespace, path } => {
-                    let read = server.get(&format!("/v1/memories/{path}?namespace={namespace}"));
-                    assert_eq!(read.status, 404, "{kept:?} {read:?}");
-                }
-                Kept::Term { namespace, term } => {
-                    let found = server.get(&format!("/v1/vocab?namespace={namespace}&word={term}"));
-                    assert_eq!(found.body["found"], true, "{kept:?}");
-                }
-                Kept::Skill { namespace, path, token } => {
-                    let read = server.get(&format!("/v1/memories/{path}?namespace={namespace}"));
-                    assert!(
-                        read.body["content"].as_str().is_some_and(|text| text.contains(token)),
-                        "{kept:?} {read:?}"
-                    );
-                }
-                Kept::Message { conversation, token } => {
-                    let all = messages.entry(conversation).or_insert_with(|| {
-                        server.get(&format!("/v1/conversations/{conversation}")).body["messages"].to_string()
-                    });
-                    assert_eq!(all.matches(token).count(), 1, "{kept:?}");
-                    assert_eq!(holding(server, "default", token), 1, "{kept:?}");
-                }
-                Kept::Media { id } => {
-                    assert_eq!(server.get(&format!("/v1/media/{id}")).status, 200, "{kept:?}");
-                }
+            *tally.acknowledged.entry(kept.kind()).or_default() += 1;
+        }
+        self.settle(&server, before);
+        self.verify(&server, before, begun);
+        self.agree(&server, before);
+        server.kill();
+        self.check_repositories(&ALL);
+    }
+
+    /// Direct writes to every namespace at once, as the first requests after a start.
+    fn strike(&mut self, server: &Server) {
+        let mut kept = Vec::new();
+        std::thread::scope(|scope| {
+            let mut strikes = Vec::new();
+            for namespace in ALL {
+                let number = self.next_number();
+                strikes.push(scope.spawn(move || strike_one(server, namespace, number)));
+            }
+            for strike in strikes {
+                kept.push(strike.join().expect("the write is answered"));
+            }
+        });
+        self.told.kept.extend(kept);
+    }
+
+    /// Waits until what was accepted is in, in every namespace that is still there.
+    fn settle(&self, server: &Server, before: usize) {
+        let names = self.there(server, before);
+        std::thread::scope(|scope| {
+            for name in &names {
+                scope.spawn(move || server.settle(name));
+            }
+        });
+    }
+
+    /// The namespaces that live long, and of those that were made since the `before`-th write the ones that are there.
+    fn there(&self, server: &Server, before: usize) -> BTreeSet<String> {
+        let listed = namespaces(server);
+        let mut names: BTreeSet<String> = ALL.iter().map(|name| (*name).to_owned()).collect();
+        for kept in &self.told.kept[before..] {
+            if let Kept::Generation { namespace, .. } = kept
+                && listed.contains(namespace)
+            {
+                names.insert(namespace.clone());
             }
         }
-        for (namespace, token) in &self.told.sent[begun..] {
-            assert!(holding(server, namespace, token) <= 1, "{token} is there twice");
-        }
+        names
     }
 
     /// The doctor finds nothing, nothing has died, and no message was committed twice.
-    fn agree(&self) {
+    fn agree(&self, server: &Server, before: usize) {
         let examined = run(&self.data, &["doctor"]);
         let (said, error) = (String::from_utf8_lossy(&examined.stdout), String::from_utf8_lossy(&examined.stderr));
         assert!(examined.status.success(), "{said}{error}");
         assert!(said.contains("0 dead letters"), "{said}");
-        for namespace in NAMESPACES {
-            let repository = self.data.join(format!("repositories/default/{namespace}.git"));
-            committed_messages(&repository);
+        for name in self.there(server, before) {
+            committed_messages(&repository(&self.data, &name));
+        }
+        self.check_pushes(before);
+    }
+
+    /// No server runs: while one joins packs, an fsck may list one that is gone when it comes to it.
+    fn check_repositories(&self, names: &[&str]) {
+        for name in names {
+            git(&repository(&self.data, name), &["fsck", "--strict", "--full"]);
         }
     }
 
     /// At the end everything ever acknowledged is there, also in an index made anew, and the newest backup is sound.
     fn finish(&mut self, tally: &mut Tally) {
-        let listed = |server: &Server| NAMESPACES.map(|namespace| paths(server, namespace));
-        let server = self.start(false).expect("starts");
-        NAMESPACES.iter().for_each(|namespace| server.settle(namespace));
+        let server = self.start_again();
+        ALL.iter().for_each(|namespace| server.settle(namespace));
         self.verify(&server, 0, 0);
+        self.agree(&server, 0);
+        self.import_again(&server);
         let before = listed(&server);
+        let names = namespaces(&server);
         server.kill();
+        let with_history = names.iter().map(String::as_str).filter(|name| repository(&self.data, name).exists());
+        self.check_repositories(&with_history.collect::<Vec<_>>());
         std::fs::remove_dir_all(self.data.join("indexes")).expect("removes");
-        let server = self.start(false).expect("starts");
+        let server = self.start_again();
         assert_eq!(listed(&server), before, "an index made anew holds the same");
         let backups = self.root.join("backups");
         let backups = backups.to_str().expect("a path");
@@ -453,6 +389,42 @@ impl Campaign {
         assert!(examined.status.success(), "{}", String::from_utf8_lossy(&examined.stdout));
         std::fs::remove_dir_all(&self.folder).expect("removes");
     }
+}
+
+/// The command that serves: pushes are taken, and payments go to the sandbox.
+fn serving(data: &Path) -> Command {
+    let mut command = without_models(cuebase(data, &["serve", "--listen", "127.0.0.1:0"]));
+    command.env("CUEBASE_GIT_ACCEPT_PUSH", "true").env("CUEBASE_RETRIEVAL_WARM_NAMESPACES", "8");
+    command.env("CUEBASE_PAYMENTS_PROVIDER", "sandbox").env("CUEBASE_PAYMENTS_SANDBOX_LISTEN", "127.0.0.1:0");
+    command
+}
+
+/// The campaign says itself which model it wants.
+fn without_models(mut command: Command) -> Command {
+    for name in ["CUEBASE_MODEL_BASE_URL", "CUEBASE_MODEL_EMBEDDING", "CUEBASE_MODEL_CHAT", "CUEBASE_MODEL_LOCAL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn strike_one(server: &Server, namespace: &str, number: u32) -> Kept {
+    let (path, content) = (format!("facts/strike/{number}.md"), format!("# Strike {number}\n"));
+    let body = json!({"namespace": namespace, "content": content});
+    let answer = server.post(&format!("/v1/memories/{path}"), &body);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    Kept::File { namespace: namespace.to_owned(), path, may_be: vec![State::Is(content)] }
+}
+
+/// The names of the namespaces that are there.
+fn namespaces(server: &Server) -> BTreeSet<String> {
+    let answer = server.get("/v1/namespaces");
+    let listed = answer.body["namespaces"].as_array().expect("a list");
+    listed.iter().map(|record| record["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// Every path of the namespaces that live long.
+fn listed(server: &Server) -> [Vec<String>; ALL.len()] {
+    ALL.map(|namespace| paths(server, namespace))
 }
 
 /// Every memory's path.
@@ -472,15 +444,14 @@ fn paths(server: &Server, namespace: &str) -> Vec<String> {
     found
 }
 
-/// How many hits hold a token.
-fn holding(server: &Server, namespace: &str, token: &str) -> usize {
-    let hits = server.retrieve(namespace, &format!("q={token}&limit=5")).contents();
-    hits.iter().filter(|hit| hit.contains(token)).count()
+/// Sends a request with the account's key; none where the server has died. Whatever it answers must be a success.
+fn send(server: &Server, method: &str, path: &str, body: &Value) -> Option<Value> {
+    send_as(server, &server.key, method, path, body)
 }
 
-/// Sends a request; none where the server has died. Whatever it answers must be a success.
-fn send(server: &Server, method: &str, path: &str, body: &Value) -> Option<Value> {
-    let bearer = format!("Bearer {}", server.key);
+/// The same with another credential.
+fn send_as(server: &Server, credential: &str, method: &str, path: &str, body: &Value) -> Option<Value> {
+    let bearer = format!("Bearer {credential}");
     let body = (!body.is_null()).then(|| body.to_string().into_bytes());
     let answer = server.try_request(method, path, Some(&bearer), body).ok()?;
     assert!((200..300).contains(&answer.status), "{method} {path}: {answer:?}");

@@ -84,7 +84,8 @@ fn mistakes_are_told_in_words() {
         (&["namespaces", "create", "Bad Name"], "a-z"),
         (&["keys", "create", "--env", "prod"], "live or test"),
         (&["accounts", "suspend", "nobody"], "no account"),
-        (&["serve", "--listen", "nonsense"], "cannot listen"),
+        (&["serve", "--listen", "nonsense"], "host:port"),
+        (&["serve", "--listen", "192.0.2.1:1"], "cannot listen"),
         (&["config", "--config", "/nonexistent.toml"], "cannot read"),
         (&["eval", "/nonexistent.json"], "cannot read"),
     ] {
@@ -92,6 +93,120 @@ fn mistakes_are_told_in_words() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && error.contains(says), "{arguments:?}: {error}");
     }
+}
+
+/// Values that no setting of a number, an address or a URL takes, and that none may stumble over.
+fn hostile_values() -> Vec<String> {
+    let plain =
+        ["", "*", "-1", "0", "999999999999999999999", "a=b,c", "\u{202e}\n\t\"'\\", "http://", "[::1", "é", "%00"];
+    plain.iter().map(|value| (*value).to_owned()).chain(["x".repeat(100_000), "1,".repeat(10_000)]).collect()
+}
+
+#[test]
+fn any_value_of_any_setting_is_accepted_or_refused_in_one_line_that_names_it() {
+    for setting in &cuebase::config::SETTINGS {
+        for value in hostile_values() {
+            let variable = cuebase::config::environment_name(setting.key);
+            let environment = |name: &str| (name == variable).then(|| value.clone());
+            let resolved = cuebase::config::Config::resolve(&Default::default(), environment, None);
+            let Err(error) = resolved else { continue };
+            let error = format!("{error:#}");
+            let short: String = value.chars().take(70).collect();
+            assert!(error.lines().count() == 1 && error.len() < 600, "{} = {short:?}: {error}", setting.key);
+            assert!(error.contains("setting"), "{} = {short:?}: {error}", setting.key);
+        }
+    }
+}
+
+#[test]
+fn a_bad_setting_ends_the_start_with_its_name_value_source_and_accepted_form() {
+    let (_folder, data) = fresh();
+    for (variable, value, key, accepted) in [
+        ("CUEBASE_DASHBOARD_ORIGINS", "*", "dashboard.origins", "https://app.example"),
+        ("CUEBASE_DASHBOARD_ORIGINS", "https://a.example/", "dashboard.origins", "https://a.example"),
+        ("CUEBASE_DASHBOARD_PUBLIC_URL", "*", "dashboard.public_url", "https://"),
+        ("CUEBASE_METRICS_LISTEN", "here", "metrics.listen", "host:port"),
+        ("CUEBASE_RETRIEVAL_CONCURRENCY", "9999999999999999999", "retrieval.concurrency", "1 to"),
+        ("CUEBASE_SERVER_CONNECTIONS", "9223372036854775807", "server.connections", "1 to"),
+        ("CUEBASE_SERVER_HEADER_TIMEOUT_MS", "18446744073709551615", "server.header_timeout_ms", "1 to"),
+        ("CUEBASE_INGESTION_BACKOFF_MS", "18446744073709551615", "ingestion.backoff_ms", "1 to"),
+        ("CUEBASE_LOG", "info,=,[", "log", "debug"),
+        ("CUEBASE_BILLING_CURRENCY", "rupees", "billing.currency", "3 letters"),
+        ("CUEBASE_PAYMENTS_COUNTRY", "I", "payments.country", "2 letters"),
+        ("CUEBASE_PAYMENTS_EMAIL_DOMAIN", "a@b", "payments.email_domain", "domain"),
+        ("CUEBASE_PAYMENTS_URL", "javascript:x", "payments.url", "https://"),
+        ("CUEBASE_PLANS_PAYG", "writes=-1,reads=1,memories=1,chats=1", "plans.payg", "whole number"),
+    ] {
+        let mut command = cuebase(&data, &["serve", "--listen", "127.0.0.1:0"]);
+        let ended = command.env(variable, value).output().expect("runs");
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(1), "{variable}={value}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{variable}={value}: {error}");
+        let named = format!("setting {key} is ");
+        for part in [named.as_str(), variable, accepted] {
+            assert!(error.contains(part), "{variable}={value}: {part} in {error}");
+        }
+    }
+    assert!(!data.exists(), "a start that is refused makes nothing");
+}
+
+#[test]
+fn a_secret_that_is_refused_is_not_shown() {
+    let (_folder, data) = fresh();
+    for (variable, value) in [
+        ("CUEBASE_PAYMENTS_API_KEY", "hunter2 with spaces"),
+        ("CUEBASE_PAYMENTS_WEBHOOK_SECRET", "whsec_hunter2"),
+        ("CUEBASE_MODEL_BASE_URL", "http://me:hunter2@127.0.0.1:1"),
+        ("CUEBASE_PAYMENTS_URL", "ftp://me:hunter2@127.0.0.1:1"),
+    ] {
+        let ended = cuebase(&data, &["config"]).env(variable, value).output().expect("runs");
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(!ended.status.success() && error.contains("setting") && !error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn the_largest_accepted_values_start_a_server() {
+    let (_folder, data) = fresh();
+    let mut settings = String::from("retrieval.concurrency = 1000000\nretrieval.warm_namespaces = 1000000\n");
+    settings.push_str("rate_limit.requests_per_minute = 4294967295\ningestion.retries = 1000\n");
+    for name in ["connections", "requests", "body_memory_mib"] {
+        settings.push_str(&format!("server.{name} = 1000000\n"));
+    }
+    for name in ["server.header_timeout", "server.body_timeout", "server.write_timeout", "server.shutdown"] {
+        settings.push_str(&format!("{name}_ms = 2678400000\n"));
+    }
+    for name in ["ingestion.timeout", "ingestion.backoff", "model.timeout", "model.embedding_deadline"] {
+        settings.push_str(&format!("{name}_ms = 2678400000\n"));
+    }
+    let server = Server::start_configured(&data, &settings);
+    server.remember("default", &["The sluice is opened by hand"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=sluice").contents()[0].contains("hand"));
+    assert!(server.terminate());
+}
+
+#[test]
+fn a_file_of_settings_that_cannot_be_read_is_one_line_that_says_where() {
+    let (folder, data) = fresh();
+    let file = folder.path().join("broken.toml");
+    std::fs::write(&file, "listen = '127.0.0.1:0'\n[server\nrequests = \n").expect("writes");
+    let ended = run(&data, &["config", "--config", file.to_str().expect("a path")]);
+    let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(
+        !ended.status.success() && error.contains("TOML: line ") && error.trim_end().lines().count() == 1,
+        "{error}"
+    );
+}
+
+#[test]
+fn a_setting_that_is_no_text_is_refused_and_not_ignored() {
+    use std::os::unix::ffi::OsStrExt;
+    let (_folder, data) = fresh();
+    let mut command = cuebase(&data, &["config"]);
+    let ended = command.env("CUEBASE_LOG", std::ffi::OsStr::from_bytes(b"\xff")).output().expect("runs");
+    let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && error.contains("CUEBASE_LOG") && error.contains("UTF-8"), "{error}");
 }
 
 #[test]

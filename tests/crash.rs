@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::json;
 
-use crate::support::{Server, committed_messages, fresh, git, wait_for};
+use crate::support::disk::WatchedData;
+use crate::support::{Server, committed_messages, fresh, git, metrics, metrics_address, stdout, wait_for};
 
 /// Moments at which the server is killed.
 const KILLS: u32 = 20;
@@ -197,35 +198,64 @@ fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
     wait_for("all memories to be counted", counted);
 }
 
-#[test]
-fn a_write_that_waited_four_days_is_dropped() {
-    use cuebase_storage::Store;
-    use cuebase_storage::records::{KnownBy, QueueEntry, QueuedWork};
+/// So that accepted writes wait: nothing can be written to repositories.
+const HELD: [&str; 2] = ["enospc write repositories/ 0", "enospc open repositories/ 0"];
+/// Longer than the queue keeps a write that the service does not get to.
+const FIVE_DAYS_SECONDS: i64 = 5 * 86_400;
 
-    let (_folder, data) = fresh();
-    assert!(Server::start(&data).terminate());
-    // As a service leaves it that accepted a write and was off for longer than the queue keeps one.
-    let store = Store::open(&data.join("records")).expect("opens");
-    let now_ms = jiff::Timestamp::now().as_millisecond();
-    for (id, days) in [(1u128, 5), (2, 3)] {
-        let content = format!("Parcel of {days} days ago holds a gramophone");
-        let entry = QueueEntry {
-            id: id.into(),
-            account: "default".into(),
-            namespace: "default".into(),
-            accepted_at_ms: now_ms - days * 24 * 60 * 60 * 1000,
-            failures: 0,
-            work: QueuedWork::Conversation { request: json!({"messages": [{"role": "user", "text": content}]}) },
-        };
-        store.enqueue(&entry, KnownBy::Body { hash: [id as u8; 32], window_ms: 0 }, None).expect("enqueues");
-    }
-    drop(store);
-    let server = Server::start(&data);
+/// Lets the namespace come to have a repository.
+fn begin(watched: &WatchedData) {
+    let server = watched.start();
     server.settle("default");
-    let contents = server.retrieve("default", "q=gramophone+parcel").contents();
-    assert!(contents.iter().any(|content| content.contains("3 days ago")), "{contents:?}");
-    assert!(!contents.iter().any(|content| content.contains("of 5 days")), "{contents:?}");
-    assert!(server.log().contains("dropped"));
+    server.kill();
+}
+
+#[test]
+fn time_during_which_the_service_was_off_does_not_count_for_writes_that_wait() {
+    let watched = WatchedData::new();
+    begin(&watched);
+    for (days, name) in [(5, "gramophone"), (3, "harmonium")] {
+        // As a service leaves it that accepted a write some days ago and was off since.
+        let clock = format!("clock - - {}", -days * 86_400);
+        watched.disk.obey(&[HELD[0], HELD[1], &clock]);
+        let server = watched.start();
+        server.remember("default", &[&format!("The parcel of {days} days ago holds a {name}")]);
+        server.kill();
+    }
+    watched.disk.obey(&[]);
+    let server = watched.start();
+    server.settle("default");
+    for name in ["gramophone", "harmonium"] {
+        let found = server.retrieve("default", &format!("q=parcel+{name}&limit=5")).contents();
+        assert!(found.iter().any(|content| content.contains(name)), "{name}: {found:?}");
+    }
+    assert_eq!(stdout(&watched.data, &["dead-letters", "list"]), "");
+}
+
+#[test]
+fn a_write_that_the_running_service_does_not_get_to_for_four_days_is_a_dead_letter_and_can_be_retried() {
+    let watched = WatchedData::new();
+    let (address, url) = metrics_address();
+    begin(&watched);
+    watched.disk.obey(&HELD);
+    let server = watched.start_with(&["--metrics-listen", &address]);
+    let id = server.remember("default", &["The parcel on the quay holds a gramophone"]);
+    let uptime = format!("uptime - - {FIVE_DAYS_SECONDS}");
+    watched.disk.obey(&[HELD[0], HELD[1], &uptime]);
+    let letters = || stdout(&watched.data, &["dead-letters", "list"]);
+    wait_for("the dead letter", || letters().contains(&id));
+    assert_eq!(letters().lines().count(), 1);
+    assert_eq!(server.get("/v1/queue").body["waiting"], 0);
+    let done = |text: &str| text.lines().any(|line| line.starts_with("cuebase_ingested_total{outcome=\"done\"}"));
+    assert!(!done(&metrics(&url)), "counted as ingested, too");
+
+    watched.disk.obey(&[&uptime]);
+    stdout(&watched.data, &["dead-letters", "retry", &id]);
+    wait_for("the memory", || {
+        let found = server.retrieve("default", "q=parcel+quay&limit=5").contents();
+        found.iter().any(|content| content.contains("gramophone"))
+    });
+    assert_eq!(letters(), "");
 }
 
 #[test]

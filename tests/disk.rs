@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::support::disk::Disk;
-use crate::support::{Answer, Server, cuebase, fresh, git, run, stdout, wait_for};
+use crate::support::{Answer, Server, cuebase, fresh, git, index, repository, run, stdout, wait_for};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
@@ -98,7 +98,7 @@ fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_i
         assert!(server.terminate(), "{rules:?}");
         let examined = run(&data, &["doctor"]);
         assert!(examined.status.success(), "{rules:?} {}", String::from_utf8_lossy(&examined.stdout));
-        git(&data.join("repositories/default/default.git"), &["fsck", "--strict", "--full"]);
+        git(&repository(&data, "default"), &["fsck", "--strict", "--full"]);
     }
 }
 
@@ -193,8 +193,7 @@ fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
     server.settle("default");
     let (before, key) = (seen(&server), server.key.clone());
     assert!(server.terminate());
-    let index = data.join("indexes/default/default");
-    let whole = files(&index);
+    let whole = files(&index(&data, "default"));
     for name in ["memories.log", "vectors.log", "layer-", "state"] {
         assert!(whole.iter().any(|file| file.to_string_lossy().contains(name)), "{name} in {whole:?}");
     }
@@ -225,7 +224,7 @@ fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
             copy(&data, &other);
             let mut bytes = bytes.clone();
             damage(&mut bytes);
-            std::fs::write(other.join("indexes/default/default").join(&name), bytes).expect("writes");
+            std::fs::write(index(&other, "default").join(&name), bytes).expect("writes");
             let server = start(&other, &key).expect("starts");
             assert_eq!(seen(&server), before, "{name}, {what}");
             let examined = run(&other, &["doctor", "--repair"]);

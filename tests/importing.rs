@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, committed_messages, cuebase, fresh, git, run, stdout, wait_for};
+use crate::support::{Server, committed_messages, cuebase, fresh, git, repository, run, stdout, wait_for};
 
 fn save(path: &Path, content: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("creates");
@@ -214,14 +214,13 @@ fn an_import_that_is_killed_goes_on_where_it_ended() {
     };
     let lines = folder.path().join("chats.jsonl");
     save(&lines, &(0..CONVERSATIONS).map(line).collect::<Vec<_>>().join("\n"));
-    let repository = data.join("repositories/default/brought.git");
     // Each time a little later.
     for commits in [1, 5, 20] {
         let arguments = ["import", lines.to_str().expect("a path"), "--namespace", "brought"];
         let mut importing = cuebase(&data, &arguments).spawn().expect("the binary starts");
         let mut heads = BTreeSet::new();
         wait_for("the import to make commits", || {
-            heads.extend(std::fs::read_to_string(repository.join("refs/heads/main")).ok());
+            heads.extend(std::fs::read_to_string(repository(&data, "brought").join("refs/heads/main")).ok());
             heads.len() > commits || importing.try_wait().expect("can be asked").is_some()
         });
         importing.kill().expect("can be killed");
@@ -230,6 +229,7 @@ fn an_import_that_is_killed_goes_on_where_it_ended() {
     import(&data, &lines, &[]);
     assert!(import(&data, &lines, &[]).contains(&format!("{CONVERSATIONS} messages imported before")));
 
+    let repository = repository(&data, "brought");
     committed_messages(&repository);
     let mut memories: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for found in git(&repository, &["grep", "-oE", "mark[0-9]+x", "main"]).lines() {

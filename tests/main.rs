@@ -7,6 +7,8 @@
 /// Starting, stopping and speaking to a server.
 mod support;
 
+/// Memory, places and time that a greedy client takes from the others.
+mod abuse;
 /// Metering, plans, wallets, the payment provider.
 mod billing;
 /// Killing the server at named and at random moments, and cutting its power.
@@ -21,6 +23,8 @@ mod conversations;
 mod crash;
 /// API keys, dashboard sessions, the gateway's refusals.
 mod credentials;
+/// Repositories, branches, pack indexes and records that are gone or damaged.
+mod damage;
 /// The dashboard's listener; what its page does is tried in a browser, in `tests/browser`.
 mod dashboard;
 /// Full, read-only, failing and damaged disks, clocks that jump, descriptors that run out.
@@ -29,6 +33,12 @@ mod disk;
 mod encoder;
 /// A provider that is ill, under load.
 mod faults;
+/// Writes, reads and deletions on a full disk.
+mod full_disk;
+/// Namespaces deleted and made again under the same name.
+mod generations;
+/// Pushes and bundles that stand for more than they are.
+mod git_limits;
 /// git itself as a client.
 mod git_transport;
 /// Slow, silent and greedy clients.
@@ -43,10 +53,18 @@ mod issuer;
 mod keeping;
 /// More than can be done at once, and stops in the midst of it.
 mod limits;
+/// Steps of extraction in proportion to the text, and its interruption.
+mod linear;
+/// What clients wrote stays out of the log.
+mod log_privacy;
+/// Modes of files, limits of memory, months of the clock.
+mod machine;
 /// Uploaded files.
 mod media;
 /// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
 mod memories;
+/// A data directory of the former format.
+mod migration;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
 /// Namespaces out to files and in from files.
@@ -55,6 +73,8 @@ mod moving;
 mod namespaces;
 /// The API's document.
 mod openapi;
+/// Writes and their order, bodies that come again, clocks that go back, and who waits for whom.
+mod order;
 /// Memories by path.
 mod paths;
 /// The animals API.
@@ -63,6 +83,8 @@ mod pets;
 mod retrieve;
 /// Metrics, request ids, the log.
 mod seeing;
+/// Turns at the queue, listings of one's own, large directories: what one client has does not cost the others.
+mod shares;
 /// Skills.
 mod skills;
 /// The specification's tables, row by row.

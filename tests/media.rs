@@ -3,7 +3,7 @@
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, stdout};
+use crate::support::{Server, files_below, fresh, stdout, wait_for};
 
 fn upload(server: &Server, query: &str, kind: &str, bytes: Vec<u8>) -> (u16, Value) {
     let request = Client::new().post(format!("{}/v1/media?{query}", server.url)).bearer_auth(&server.key);
@@ -74,8 +74,12 @@ fn a_deleted_namespace_takes_its_files_along() {
     assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/gone", None).status, 200);
     assert_eq!(server.get(&format!("/v1/media/{}", ids[0])).status, 404);
     assert_eq!(open(&url).status(), 403);
-    let files = std::fs::read_dir(data.join("media")).expect("lists").flatten().map(|entry| entry.file_name());
-    assert_eq!(files.collect::<Vec<_>>(), [std::ffi::OsString::from(&ids[1])]);
+    // The deletion is answered before its files are gone.
+    let names = || -> Vec<String> {
+        let name = |path: &std::path::PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
+        files_below(&data.join("media")).iter().map(name).collect()
+    };
+    wait_for("the files of the namespace to be removed", || names() == [ids[1].clone()]);
 }
 
 #[test]

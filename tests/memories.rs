@@ -179,10 +179,10 @@ fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("broken");
-    // A file where the repository should be: every try fails.
-    let repository = server.repository("broken");
-    std::fs::create_dir_all(repository.parent().expect("a parent")).expect("creates");
-    std::fs::write(&repository, "in the way").expect("writes");
+    // A file where the account's repositories should be: every try fails.
+    let repositories = data.join("repositories/default");
+    std::fs::create_dir_all(data.join("repositories")).expect("creates");
+    std::fs::write(&repositories, "in the way").expect("writes");
     let id = server.remember("broken", &["The lighthouse keeper collects barometers"]);
     let letters = || stdout(&data, &["dead-letters", "list"]);
     wait_for("the write to be given up", || letters().contains(&id));
@@ -190,7 +190,7 @@ fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
     assert_eq!((&letter["failures"], &letter["namespace"]), (&json!(4), &json!("broken")), "one try and three retries");
     assert!(letter["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
 
-    std::fs::remove_file(&repository).expect("removes");
+    std::fs::remove_file(&repositories).expect("removes");
     stdout(&data, &["dead-letters", "retry", &id]);
     server.settle("broken");
     assert!(server.retrieve("broken", "q=barometers").contents()[0].contains("lighthouse"));

@@ -213,3 +213,33 @@ fn a_question_is_answered_in_the_memories_own_words_or_not_at_all() {
         assert_eq!((answer.status, answer.code()), (400, code), "{body}");
     }
 }
+
+#[test]
+fn the_history_of_an_earlier_revision_ends_with_it() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let path = "/v1/memories/facts/boat.md";
+    let mut commits = Vec::new();
+    for colour in ["green", "blue", "red"] {
+        let written = server.post(path, &json!({"content": format!("# The boat\n\nIt is {colour}.\n")}));
+        commits.push(written.body["commit"].clone());
+        // Another memory in between: its commit is in no history of the boat.
+        server.post("/v1/memories/facts/oar.md", &json!({"content": format!("# The oar of the {colour} boat\n")}));
+    }
+    let seen = |revision: &Value| {
+        let revision = revision.as_str().expect("a commit");
+        let read = server.get(&format!("{path}?revision={revision}&detail=full")).body;
+        let revisions = read["revisions"].as_array().expect("revisions").clone();
+        let ids: Vec<Value> = revisions.iter().map(|revision| revision["commit"].clone()).collect();
+        (ids, read["last_diff"].as_str().expect("a diff").to_owned())
+    };
+    let (first, added) = seen(&commits[0]);
+    assert_eq!(first, [commits[0].clone()]);
+    assert!(added.contains("+It is green."), "{added}");
+    let (second, changed) = seen(&commits[1]);
+    assert_eq!(second, [commits[1].clone(), commits[0].clone()]);
+    assert!(changed.contains("-It is green.") && changed.contains("+It is blue."), "{changed}");
+    // As of a commit that did not touch it.
+    let oar = server.get("/v1/memories/facts/oar.md?detail=full").body["revisions"][1]["commit"].clone();
+    assert_eq!(seen(&oar).0, [commits[1].clone(), commits[0].clone()]);
+}

@@ -87,3 +87,25 @@ fn animals_live_on_their_own_address_by_account_and_environment() {
     assert!(server.terminate(), "both listeners end");
     wait_for("the address to be free", || std::net::TcpListener::bind(&address).is_ok());
 }
+
+#[test]
+fn too_many_requests_of_one_account_are_rate_limited_and_others_are_not() {
+    let (_folder, data) = fresh();
+    let address =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let settings = format!("[pets]\nlisten = '{address}'\n[rate_limit]\nrequests_per_minute = 5\n");
+    let server = Server::start_configured(&data, &settings);
+    let list =
+        |key: &str| Client::new().get(format!("http://{address}/v1/pets")).bearer_auth(key).send().expect("answers");
+    for _ in 0..5 {
+        assert_eq!(list(&server.key).status().as_u16(), 200);
+    }
+    let refused = list(&server.key);
+    assert_eq!(refused.status().as_u16(), 429);
+    let seconds = refused.headers()["retry-after"].to_str().expect("text").parse::<u64>().expect("seconds");
+    assert!((1..=60).contains(&seconds));
+    let body: Value = refused.json().expect("JSON");
+    assert_eq!((&body["code"], &body["status"]), (&json!("rate_limited"), &json!(429)));
+    let other = stdout(&data, &["keys", "create", "--account", "other"]);
+    assert_eq!(list(&other).status().as_u16(), 200);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, git};
+use crate::support::{Server, fresh, git, index};
 
 /// Five memories with tags and times of their own.
 fn filled() -> (tempfile::TempDir, Server) {
@@ -249,7 +249,7 @@ fn a_restart_and_a_lost_index_change_no_answer() {
     assert_eq!(ask(&server), before);
 
     // Damage in the middle of a file is noticed and mended too: in what is read for an answer, at once.
-    let log = data.join("indexes/default/default/memories.log");
+    let log = index(&data, "default").join("memories.log");
     let mut bytes = std::fs::read(&log).expect("reads");
     bytes.iter_mut().for_each(|byte| *byte ^= 0x10);
     std::fs::write(&log, bytes).expect("writes");
@@ -268,7 +268,7 @@ fn a_restart_and_a_lost_index_change_no_answer() {
 
     // In what is read at the start, then.
     for file in ["memories.log", "vectors.log", "state"] {
-        let file = data.join("indexes/default/default").join(file);
+        let file = index(&data, "default").join(file);
         let mut bytes = std::fs::read(&file).expect("reads");
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0xff;

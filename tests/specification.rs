@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Server, fresh, stdout, wait_for};
+use crate::support::{Answer, Server, fresh, index, stdout, wait_for};
 
 /// The three shapes of an error's body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -321,7 +321,7 @@ fn every_row_of_the_error_table() {
     assert!(named.body["error"]["message"].as_str().expect("text").contains("tags"), "the field is named");
     assert_eq!(
         server.get("/v1/usage").body["used"],
-        json!({"writes": 0, "reads": 0, "memories": 0, "chats": 0}),
+        json!({"writes": 0, "reads": 0, "memories": 0, "chats": 0, "media_bytes": 0}),
         "nothing was changed or counted"
     );
 }
@@ -346,19 +346,19 @@ fn the_rows_of_the_error_table_that_settings_bring_about() {
     check("429 of any", &server.get("/v1/usage"), 429, "rate_limited", Shape::Envelope);
     check("429 of retrieve", &server.retrieve("default", "q=x"), 429, "rate_limited", Shape::Retrieve);
     server.kill();
-    // 500 internal: what git holds cannot be read; no path, no reason in the body.
+    // 500 internal: an index cannot be opened or built again; no path, no reason in the body.
     let broken = folder.path().join("broken");
     let server = Server::start(&broken);
     assert_eq!(server.post("/v1/memories/facts/a.md", &json!({"content": "x"})).status, 201);
     server.kill();
-    let repository = broken.join("repositories/default/default.git");
-    std::fs::remove_dir_all(&repository).expect("removes");
-    std::fs::write(&repository, "in the way").expect("writes");
+    let index = index(&broken, "default");
+    std::fs::remove_dir_all(&index).expect("removes");
+    std::fs::write(&index, "in the way").expect("writes");
     let server = Server::start(&broken);
     let answer = server.get("/v1/memories/facts/a.md");
     check("500", &answer, 500, "internal", Shape::Envelope);
     check("500 of retrieve", &server.retrieve("default", "q=x"), 500, "internal", Shape::Retrieve);
-    assert!(!answer.body.to_string().contains("repositories"), "{answer:?}");
+    assert!(!answer.body.to_string().contains("indexes"), "{answer:?}");
 }
 
 #[test]

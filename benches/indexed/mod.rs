@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use cuebase::api::memories;
 use cuebase::ingest::conversation::Conversation;
+use cuebase::ingest::steps::Steps;
 use cuebase::ingest::{extract, files};
 use cuebase::model::{StaticTable, index_settings};
 use cuebase_retrieval::{Change, Filter, Index, Memory, Millis, Outcome, Query, Snapshot};
@@ -39,7 +40,7 @@ pub(crate) fn conversation_of(session: &str, tags: &[&str], said: &[(String, Str
 pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> Vec<Memory> {
     let now = Timestamp::UNIX_EPOCH;
     let session = conversation.session_id.as_deref().unwrap_or_default();
-    let drafts = extract::extract(conversation, now);
+    let drafts = extract::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts");
     let path = |(n, draft): (usize, &extract::Draft)| format!("{}/{session}/{n}.md", draft.tier.name());
     let paths: Vec<String> = drafts.iter().enumerate().map(path).collect();
     let memory = |(draft, path): (&extract::Draft, &String)| {

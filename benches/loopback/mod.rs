@@ -54,8 +54,22 @@ impl Server {
 
     /// Resident memory in MiB, as Linux tells; not a number elsewhere.
     pub(crate) fn resident_mib(&self) -> f64 {
+        self.memory_mib("VmRSS:")
+    }
+
+    /// The most resident memory since the start, or since [`Self::reset_peak`], in MiB.
+    pub(crate) fn peak_mib(&self) -> f64 {
+        self.memory_mib("VmHWM:")
+    }
+
+    /// Sets the peak to what is resident now, where Linux allows it.
+    pub(crate) fn reset_peak(&self) {
+        let _ = std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
+    }
+
+    fn memory_mib(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
         kib.map_or(f64::NAN, |kib| kib / 1024.0)
     }

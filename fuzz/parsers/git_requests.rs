@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use cuebase::git_protocol::fetch::{self, Request};
 use cuebase::git_protocol::lines;
 use cuebase::git_protocol::push::Push;
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::{CommitId, IntakeLimits, Repository, check_pack};
 
 const HASH_BYTES: usize = 20;
 
@@ -43,8 +43,12 @@ pub(super) fn enter(bytes: &[u8]) {
     push.report(&fates, "words\n", &mut Vec::new()).expect("is written");
 }
 
-/// What a push brings is looked at to its end, and nothing of it reaches the repository.
+/// What a push brings is looked at to its end, in the order in which the server does it, and nothing of it reaches the
+/// repository.
 fn take(source: &Repository, push: &Push<'_>, mut pack: &[u8]) {
+    if check_pack(&mut &*pack, &IntakeLimits::PUSH).is_err() {
+        return;
+    }
     let folder = super::scratch();
     let apart = source.apart(&folder.path().join("apart.git")).expect("creates");
     let _ = apart.take_pack(&mut pack);
@@ -52,8 +56,11 @@ fn take(source: &Repository, push: &Push<'_>, mut pack: &[u8]) {
         if apart.commits_among(&[to]).is_ok_and(|found| found.is_empty()) {
             continue;
         }
-        let sound = apart.missing(&[to], &[]).and_then(|missing| missing.inspect());
-        if sound.is_ok_and(|wrong| wrong.is_empty()) {
+        let Ok(missing) = apart.missing(&[to], &[]) else { continue };
+        if missing.check(&IntakeLimits::PUSH).is_err() {
+            continue;
+        }
+        if missing.inspect().is_ok_and(|wrong| wrong.is_empty()) {
             // An id is the hash of all that is below it: what is sound can be read to its end.
             apart.changes(None, to).expect("reads");
         }

@@ -8,7 +8,7 @@ use cuebase::billing::notifications::{Signature, WebhookSecret};
 use jiff::Timestamp;
 
 static SECRET: LazyLock<WebhookSecret> =
-    LazyLock::new(|| WebhookSecret::parse("whsec_Y3VlYmFzZQ==").expect("a secret"));
+    LazyLock::new(|| WebhookSecret::parse("whsec_Y3VlYmFzZSBjdWViYXNlIGN1ZWJhc2U=").expect("a secret"));
 const TIME: i64 = 1_700_000_000;
 const BODY: &str = r#"{"type":"payment.succeeded","data":{"payment_id":"pay_1","total_amount":100,"metadata":{}}}"#;
 

@@ -1,4 +1,4 @@
-//! Records of the key-value store, read back: whatever a record holds, it is read or told to be damaged.
+//! Records of the key-value store, read back: whatever a record holds, it is read or reported as damaged.
 //!
 //! An input is lines: the name of a column, a key with `|` for NUL, and a value.
 
@@ -7,10 +7,13 @@ use std::path::Path;
 
 use cuebase_storage::Store;
 use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
-use cuebase_storage::records::RECORD_FORMAT;
+use cuebase_storage::records::{NamespaceId, NamespaceRecord, RECORD_FORMAT, RemovalRecord};
 use ulid::Ulid;
 
 const ACCOUNT: &str = "default";
+const NAME: &str = "notes";
+/// The id of the namespace, and of everything in it, as text that a seed's keys can hold.
+const ID: Ulid = Ulid::from_bytes(*b"0123456789abcdef");
 
 /// A database, and the keys that the last input put there.
 type Used = (tempfile::TempDir, Vec<(Column, Vec<u8>)>);
@@ -43,12 +46,40 @@ fn put_and_read(folder: &Path, keys: &mut Vec<(Column, Vec<u8>)>, bytes: &[u8]) 
         kv.write(&batch, Durability::Buffered).expect("writes");
     }
     let Ok(store) = Store::open(folder) else { return };
+    read_account(&store);
+    read_namespace(&store);
+    purge(&store);
+    let _ = store.check();
+}
+
+/// Reads what belongs to the account or to the data directory.
+fn read_account(store: &Store) {
     let _ = (store.accounts(), store.account(ACCOUNT), store.api_key("0123456789abcdef"), store.api_keys(ACCOUNT));
-    let _ = (store.namespaces(ACCOUNT, None, 10), store.pending_deletions(), store.models(), store.newest_message_id());
-    let _ = (store.each_queue_entry(|_| {}), store.dead_letters(), store.purge(i64::MAX, i64::MAX));
-    let _ = (store.wallet(ACCOUNT), store.transactions(ACCOUNT, 10), store.unmirrored(ACCOUNT), store.payment("p"));
-    let _ = (store.purge_notifications(i64::MAX), store.usage(ACCOUNT, "reads"), store.media(Ulid::nil()));
+    let _ = (store.namespaces(ACCOUNT, None, 10), store.accounts_of_namespaces(), store.models(), store.prices());
+    let _ = (store.newest_id(), store.running_ms(), store.has_former_directories(), store.pending_removals());
+    let _ = (store.dead_letters(ACCOUNT, None, 10), store.dead_letter(None, ID), store.dead_letter_count());
     let _ =
-        (store.conversation(ACCOUNT, Ulid::nil()), store.messages(Ulid::nil()), store.media_ids(ACCOUNT, "default"));
-    let _ = (store.terms(ACCOUNT, "default"), store.terms_of_form(ACCOUNT, "default", "x"), store.check());
+        (store.each_queue_entry(drop), store.each_dead_letter(drop), store.revive(ACCOUNT, ID, 0), store.unreadable());
+    let _ = (store.wallet(ACCOUNT), store.transactions(ACCOUNT, 10), store.unmirrored(ACCOUNT), store.payment("p"));
+    let _ = (store.usage(ACCOUNT, "reads"), store.media_bytes(ACCOUNT), store.notification_seen("n"));
+    let _ = (store.animal(ACCOUNT, "live", 1), store.animals(ACCOUNT, "live", None, 10));
+}
+
+/// Reads what belongs to the namespace.
+fn read_namespace(store: &Store) {
+    let id = NamespaceId::new(ID);
+    let _ = (store.namespace(ACCOUNT, NAME), store.is_live(ACCOUNT, NAME, id), store.is_queued(id, ID));
+    let _ = (store.queue_entry(id, ID), store.imported(id, &[[b'0'; 32]]), store.path_written(id, "x"));
+    let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of(id));
+    let record = NamespaceRecord::new(ACCOUNT, NAME, id, 0);
+    let _ = (store.conversation(ACCOUNT, ID), store.conversations(&record, None, 10), store.messages(ID));
+    let _ = (store.term(id, "x"), store.terms(id), store.terms_of_form(id, "x"));
+}
+
+/// Forgets whatever is old, and what is left of a deleted namespace.
+fn purge(store: &Store) {
+    let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes(None));
+    let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_but(&[]), store.drop_unreadable(ID));
+    let removal = RemovalRecord { account: ACCOUNT.into(), name: NAME.into(), id: NamespaceId::new(ID) };
+    let _ = (store.remove_records(&removal), store.finish_removal(removal.id));
 }

@@ -3,6 +3,7 @@
 
 use cuebase::dates::question;
 use cuebase::ingest::extract;
+use cuebase::ingest::steps::Steps;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -14,7 +15,8 @@ pub(super) fn enter(bytes: &[u8]) {
     let body = serde_json::json!({"messages": roles});
     let Some(body) = body.as_object() else { return };
     let Ok(conversation) = cuebase::api::memories::conversation(body) else { return };
-    for draft in extract::extract(&conversation, Timestamp::UNIX_EPOCH) {
+    let drafts = extract::extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited());
+    for draft in drafts.expect("nothing interrupts") {
         assert!(draft.body.starts_with("# "));
         assert!(!draft.cues.is_empty());
     }

@@ -19,15 +19,25 @@ struct Subscribe {
     plan: Option<Value>,
 }
 
-/// `GET /v1/usage`.
+/// `GET /v1/usage`. Counts are of the account, over all its namespaces: not for a key of one.
 pub fn usage(call: &Call) -> Outcome<Reply> {
+    check_account_wide(call)?;
     let memories = call.service.memories(call.account())?;
     Reply::ok(&call.service.billing.usage(call.account(), memories)?)
 }
 
-/// `GET /v1/billing`.
+/// `GET /v1/billing`. Its transactions show what every namespace used: not for a key of one.
 pub fn statement(call: &Call) -> Outcome<Reply> {
+    check_account_wide(call)?;
     Reply::ok(&call.service.billing.statement(call.account())?)
+}
+
+fn check_account_wide(call: &Call) -> Outcome<()> {
+    if call.principal.scope().is_some() {
+        let message = "a key that is confined to a namespace cannot read what the whole account uses";
+        return Err(Failure::forbidden("scoped_key", message));
+    }
+    Ok(())
 }
 
 /// `POST /v1/billing/recharge`.

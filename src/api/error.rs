@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Reply;
 use crate::gateway::Refusal;
 use crate::service::Failure;
+use crate::service::error::says;
 
 /// A disk in trouble is seldom well within less.
 const DISK_RETRY_AFTER_SECONDS: &str = "5";
@@ -41,6 +42,10 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
             tracing::error!(error = %failure, "the disk refuses");
             (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable")
         }
+        Failure::DamagedNamespace(error) => {
+            tracing::error!(%error, "a request to a damaged namespace was refused");
+            (StatusCode::SERVICE_UNAVAILABLE, "namespace_damaged")
+        }
         Failure::Damaged(error) => {
             tracing::error!(%error, "`cuebase doctor` tells what is damaged, and names the backup to restore");
             (StatusCode::INTERNAL_SERVER_ERROR, "internal")
@@ -54,7 +59,11 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
         Failure::Internal(_) | Failure::Damaged(_) => {
             "something failed on our side; it is safe to try again".to_owned()
         }
-        Failure::Disk { says, .. } => format!("{says}; it is safe to try again"),
+        Failure::Disk { trouble, .. } => format!("{}; it is safe to try again", says(*trouble)),
+        Failure::DamagedNamespace(_) => {
+            "the namespace is damaged: its operator can restore it from a backup (`cuebase doctor` says more)"
+                .to_owned()
+        }
         other => other.to_string(),
     };
     let body = match shape {

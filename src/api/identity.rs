@@ -6,9 +6,14 @@ use super::{Call, Incoming, Reply, document};
 use crate::gateway::Credential;
 use crate::service::Outcome;
 
-/// `GET /health`: the process answers.
-pub fn health(_: &Incoming) -> Outcome<Reply> {
-    Reply::ok(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+/// `GET /health`: the server is running. How many namespaces were found damaged stands there, but not which.
+pub fn health(request: &Incoming) -> Outcome<Reply> {
+    let mut body = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
+    let damaged = request.service.namespaces.damaged().len();
+    if damaged > 0 {
+        body["damaged_namespaces"] = json!(damaged);
+    }
+    Reply::ok(&body)
 }
 
 /// `GET /v1/whoami`: what the credential resolved to.

@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::error;
-use super::{Call, Incoming, Reply, invalid_body};
+use super::{Call, Content, Incoming, Reply, StoredFile, invalid_body};
 use crate::gateway::Refusal;
 use crate::service::Outcome;
 use crate::service::media::LIFETIME_SECONDS;
@@ -82,18 +82,20 @@ pub fn address(call: &Call) -> Outcome<Reply> {
     }))
 }
 
-/// `GET /v1/media/{id}/content`: the bytes, so that no browser runs them.
+/// `GET /v1/media/{id}/content`: the bytes, sent from disk so that no browser runs them.
 pub fn content(request: &Incoming) -> Outcome<Reply> {
     let expires = request.query.get("expires").unwrap_or_default();
     let signature = request.query.get("signature").unwrap_or_default();
-    let Some((record, bytes)) = request.service.open_media(request.parameter(0), expires, signature)? else {
+    let Some((record, file)) = request.service.open_media(request.parameter(0), expires, signature)? else {
         return Ok(error::refusal(Refusal::Refused));
     };
     let media_type = record.content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let shown = SHOWN.iter().find(|shown| **shown == media_type).copied().unwrap_or(BYTES);
-    let name = record.filename.unwrap_or_else(|| record.id.to_string());
+    let MediaRecord { id, account, filename, bytes, sha256, .. } = record;
+    let name = filename.unwrap_or_else(|| id.to_string());
     let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
-    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: bytes.into() };
+    let body = Content::File(StoredFile { file, bytes, sha256, account, id });
+    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body };
     Ok(reply
         .with(CONTENT_TYPE, shown)
         .with(CONTENT_DISPOSITION, &format!("attachment; filename*=UTF-8''{name}"))

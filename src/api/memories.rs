@@ -1,6 +1,6 @@
 //! `POST /v1/memories`: a conversation is checked and accepted.
 
-use cuebase_storage::records::QueuedWork;
+use cuebase_storage::records::{NamespaceRecord, QueuedWork};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
@@ -22,9 +22,12 @@ pub fn remember(call: &Call) -> Outcome<Reply> {
     let name = call.write_name(wanted)?;
     let conversation = conversation(&body)?;
     let namespace = call.service.namespaces.existing(call.account(), &name)?;
-    let work = QueuedWork::Conversation { request: serde_json::to_value(&conversation).map_err(Failure::internal)? };
-    let id = call.service.accept(&namespace, work, Some(&call.body))?;
-    accepted(&id.to_string(), &namespace.name)
+    let accept = |namespace: &NamespaceRecord| {
+        let request = serde_json::to_value(&conversation).map_err(Failure::internal)?;
+        call.service.accept(namespace, QueuedWork::Conversation { request }, Some(&call.body), &[])
+    };
+    let id = call.service.with_default_again(&namespace, accept)?;
+    accepted(&id.to_string(), &name)
 }
 
 /// Checks a request's conversation.

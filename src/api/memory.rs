@@ -47,7 +47,8 @@ pub fn write(call: &Call) -> Outcome<Reply> {
     let path = memory_path(call.parameter(0))?;
     let write = direct_write(path, &body)?;
     let namespace = call.writable(wanted)?;
-    let written = call.service.write_memory(&namespace, &write)?;
+    let written =
+        call.service.with_default_again(&namespace, |namespace| call.service.write_memory(namespace, &write))?;
     let status = if written.new { StatusCode::CREATED } else { StatusCode::OK };
     let path = write.path.as_str();
     Reply::json(status, &json!({"path": path, "namespace": namespace.name, "commit": written.commit}))

@@ -22,6 +22,8 @@ pub mod routes;
 pub mod skills;
 pub mod vocabulary;
 
+use std::any::Any;
+use std::fs::File;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,7 +34,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::sync::OwnedSemaphorePermit;
+use ulid::Ulid;
 
 use crate::gateway::{Gateway, Principal};
 use crate::service::namespaces::Namespaces;
@@ -45,15 +47,19 @@ pub const BODY_BYTES_MAX: usize = 8 << 20;
 pub const MEDIA_BYTES_MAX: usize = 32 << 20;
 /// Pushes above this are refused: 64 MiB.
 pub const PACK_BYTES_MAX: usize = 64 << 20;
+/// Bodies of senders without a credential above this are refused: 64 KiB.
+pub const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
+/// JSON bodies that nest deeper are refused. The decoder's own limit is 128, and stored records wrap what was sent.
+pub const JSON_DEPTH_MAX: usize = 64;
 
 /// A request's place under the retrieval ceiling; none for most.
 #[derive(Default)]
-pub struct Place(Mutex<Option<OwnedSemaphorePermit>>);
+pub struct Place(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Place {
-    /// Takes the place.
-    pub fn take(&self, permit: OwnedSemaphorePermit) {
-        *self.0.lock() = Some(permit);
+    /// Takes the place: whatever gives it back when it is dropped.
+    pub fn take(&self, permit: impl Any + Send) {
+        *self.0.lock() = Some(Box::new(permit));
     }
 
     /// Gives it back, for one that has done what the ceiling is for.
@@ -204,13 +210,57 @@ pub struct Reply {
     /// Headers beside the ones that every answer has.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The body, JSON unless a `content-type` says otherwise.
-    pub body: Bytes,
+    pub body: Content,
+}
+
+/// The body of a reply.
+#[derive(Debug)]
+pub enum Content {
+    /// In memory.
+    Bytes(Bytes),
+    /// On disk.
+    File(StoredFile),
+}
+
+/// An open file that is sent from disk, and what it must hold.
+#[derive(Debug)]
+pub struct StoredFile {
+    /// The file, from whose beginning is sent.
+    pub file: File,
+    /// Its length.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, in lower-case hexadecimal digits. Where they differ the answer is broken off.
+    pub sha256: String,
+    /// The account whose file it is.
+    pub account: String,
+    /// Its id, for the log.
+    pub id: Ulid,
+}
+
+impl From<Bytes> for Content {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Bytes(text.into())
+    }
 }
 
 impl Reply {
     /// A JSON body with a status.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Outcome<Self> {
-        let body = serde_json::to_vec(body).map_err(Failure::internal)?;
+        let mut body = serde_json::to_vec(body).map_err(Failure::internal)?;
+        // It grew by doubling, and may be held until a slow client has taken it.
+        body.shrink_to_fit();
         Ok(Self { status, headers: Vec::new(), body: body.into() })
     }
 

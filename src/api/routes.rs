@@ -58,11 +58,24 @@ pub enum Body {
     Media,
     /// What git pushes, up to [`super::PACK_BYTES_MAX`].
     Pack,
+    /// Anything, up to [`super::OPEN_BODY_BYTES_MAX`]: it is read only after its signature was found good.
+    Signed,
+}
+
+/// How large an answer can become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is bounded by what the request says, or by one stored thing.
+    Small,
+    /// It grows with what the account has stored: memory for it is taken before it is made.
+    Large,
 }
 
 /// How a route's work is run, and how its failures look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
+    /// At once: it reads nothing and waits for nothing.
+    Inline,
     /// On the blocking pool.
     Ordinary,
     /// On the retrieval threads, under the ceiling.
@@ -85,6 +98,8 @@ pub struct Route {
     pub body: Body,
     /// How it is run.
     pub lane: Lane,
+    /// How large its answer can become.
+    pub answer: Answer,
     /// What it does.
     pub handler: Handler,
 }
@@ -107,13 +122,21 @@ impl Access {
 }
 
 type Guarded = fn(&Call) -> Outcome<Reply>;
+type Unguarded = fn(&Incoming) -> Outcome<Reply>;
 
 const fn route(method: Method, path: &'static str, access: Access, metering: Metering, handler: Guarded) -> Route {
     let body = match method {
         Method::POST | Method::PATCH => Body::Json,
         _ => Body::Nothing,
     };
-    Route { method, path, access, metering, body, lane: Lane::Ordinary, handler: Handler::Guarded(handler) }
+    let (lane, answer) = (Lane::Ordinary, Answer::Small);
+    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
+}
+
+/// A listing, which is free.
+const fn listing(path: &'static str, access: Access, handler: Guarded) -> Route {
+    let (method, metering, body, lane) = (Method::GET, Metering::Free, Body::Nothing, Lane::Ordinary);
+    Route { method, path, access, metering, body, lane, answer: Answer::Large, handler: Handler::Guarded(handler) }
 }
 
 const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Lane, handler: Guarded) -> Route {
@@ -121,17 +144,26 @@ const fn retrieval(method: Method, path: &'static str, metering: Metering, lane:
         Method::POST => Body::Json,
         _ => Body::Nothing,
     };
-    Route { method, path, access: Access::Any, metering, body, lane, handler: Handler::Guarded(handler) }
+    let (access, answer) = (Access::Any, Answer::Small);
+    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
 }
 
 const fn upload(path: &'static str, handler: Guarded) -> Route {
     let (method, access, metering, lane) = (Method::POST, Access::Any, Metering::Free, Lane::Ordinary);
-    Route { method, path, access, metering, body: Body::Media, lane, handler: Handler::Guarded(handler) }
+    let (body, answer) = (Body::Media, Answer::Small);
+    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
 }
 
-const fn open(method: Method, path: &'static str, body: Body, handler: fn(&Incoming) -> Outcome<Reply>) -> Route {
-    let (access, metering, lane) = (Access::Open, Metering::Free, Lane::Ordinary);
-    Route { method, path, access, metering, body, lane, handler: Handler::Open(handler) }
+const fn open(method: Method, path: &'static str, body: Body, lane: Lane, handler: Unguarded) -> Route {
+    let (access, metering, answer) = (Access::Open, Metering::Free, Answer::Small);
+    Route { method, path, access, metering, body, lane, answer, handler: Handler::Open(handler) }
+}
+
+/// What needs no store and no thread of its own.
+const fn inline(path: &'static str, handler: Guarded) -> Route {
+    let (method, access, metering, body) = (Method::GET, Access::Any, Metering::Free, Body::Nothing);
+    let (lane, answer) = (Lane::Inline, Answer::Small);
+    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
 }
 
 /// Every route.
@@ -143,49 +175,49 @@ pub static ROUTES: [Route; 44] = {
     const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     [
-        open(GET, "/health", Body::Nothing, identity::health),
-        route(GET, "/v1/whoami", Any, Free, identity::whoami),
+        open(GET, "/health", Body::Nothing, Lane::Inline, identity::health),
+        inline("/v1/whoami", identity::whoami),
         route(POST, "/v1/keys", Wide, Free, keys::create),
-        route(GET, "/v1/keys", Session, Free, keys::list),
+        listing("/v1/keys", Session, keys::list),
         route(DELETE, "/v1/keys/{key_id}", Session, Free, keys::revoke),
         route(POST, "/v1/namespaces", Wide, Free, namespaces::create),
-        route(GET, "/v1/namespaces", Any, Free, namespaces::list),
+        listing("/v1/namespaces", Any, namespaces::list),
         route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
         route(POST, "/v1/memories", Any, Write, memories::remember),
         route(GET, "/v1/memories/{*path}", Any, Free, memory::get),
         route(POST, "/v1/memories/{*path}", Any, Write, memory::write),
         route(DELETE, "/v1/memories/{*path}", Any, Free, memory::forget),
-        route(GET, "/v1/tree", Any, Free, memory::tree),
-        route(GET, "/v1/topics", Any, Free, memory::topics),
-        route(GET, "/v1/graph", Any, Free, memory::graph),
+        listing("/v1/tree", Any, memory::tree),
+        listing("/v1/topics", Any, memory::topics),
+        listing("/v1/graph", Any, memory::graph),
         retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve),
         retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer),
         route(POST, "/v1/vocab", Any, Write, vocabulary::teach),
-        route(GET, "/v1/vocab", Any, Free, vocabulary::list),
+        listing("/v1/vocab", Any, vocabulary::list),
         route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget),
         route(POST, "/v1/skills", Any, Write, skills::store),
         retrieval(GET, "/v1/skills", Search, Lane::Retrieval, skills::list),
         route(POST, "/v1/conversations", Any, Free, conversations::create),
-        route(GET, "/v1/conversations", Any, Free, conversations::list),
-        route(GET, "/v1/conversations/{id}", Any, Free, conversations::get),
+        listing("/v1/conversations", Any, conversations::list),
+        listing("/v1/conversations/{id}", Any, conversations::get),
         route(PATCH, "/v1/conversations/{id}", Any, Free, conversations::update),
         route(DELETE, "/v1/conversations/{id}", Any, Free, conversations::delete),
         route(POST, "/v1/conversations/{id}/messages", Any, Write, conversations::append),
         route(POST, "/v1/conversations/{id}/rewind", Any, Free, conversations::rewind),
         route(PATCH, "/v1/conversations/{id}/messages/{mid}", Any, Free, conversations::edit_in_place),
         route(POST, "/v1/conversations/{id}/messages/{mid}/edit", Any, Free, conversations::edit),
-        route(GET, "/v1/conversations/{id}/branches", Any, Free, conversations::branches),
+        listing("/v1/conversations/{id}/branches", Any, conversations::branches),
         upload("/v1/media", media::upload),
         route(GET, "/v1/media/{id}", Any, Free, media::address),
-        open(GET, "/v1/media/{id}/content", Body::Nothing, media::content),
-        route(GET, "/v1/queue", Wide, Free, queue::show),
+        open(GET, "/v1/media/{id}/content", Body::Nothing, Lane::Ordinary, media::content),
+        listing("/v1/queue", Wide, queue::show),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
         route(DELETE, "/v1/dead-letters/{id}", WideSession, Free, queue::drop_letter),
         route(GET, "/v1/usage", Any, Free, billing::usage),
         route(GET, "/v1/billing", Any, Free, billing::statement),
         route(POST, "/v1/billing/recharge", Session, Free, billing::recharge),
         route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe),
-        open(POST, "/v1/billing/notifications", Body::Json, billing::notification),
+        open(POST, "/v1/billing/notifications", Body::Signed, Lane::Ordinary, billing::notification),
         route(GET, "/v1/openapi.json", Any, Free, identity::document),
     ]
 };

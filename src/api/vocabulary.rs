@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use cuebase_storage::records::{QueuedWork, TermRecord};
+use cuebase_storage::records::{QueuedWork, Subject, TermRecord};
 use serde_json::{Map, Value, json};
 
 use super::memory::accepted;
 use super::{Call, Reply, entries, text};
-use crate::ingest::vocabulary::TermDraft;
+use crate::ingest::vocabulary::{TermDraft, identity};
 use crate::service::{Failure, Outcome};
 
 /// Terms of one request.
@@ -30,8 +30,9 @@ pub fn teach(call: &Call) -> Outcome<Reply> {
     });
     let drafts = drafts.collect::<Outcome<Vec<TermDraft>>>()?;
     let namespace = call.writable(text(&body, "namespace")?)?;
+    let subjects: Vec<Subject> = drafts.iter().map(|draft| Subject::term(&identity(&draft.term))).collect();
     let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Failure::internal)? };
-    let id = call.service.accept(&namespace, work, Some(&call.body))?;
+    let id = call.service.accept(&namespace, work, Some(&call.body), &subjects)?;
     accepted(&id.to_string(), &namespace.name)
 }
 
@@ -121,6 +122,7 @@ pub fn forget(call: &Call) -> Outcome<Reply> {
         return Err(Failure::TooLarge { code: "too_many_terms", message });
     }
     let namespace = call.write_namespace()?;
-    let id = call.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None)?;
+    let subjects: Vec<Subject> = terms.iter().map(|term| Subject::term(&identity(term))).collect();
+    let id = call.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
     accepted(&id.to_string(), &namespace.name)
 }

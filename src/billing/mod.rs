@@ -7,6 +7,9 @@
 //! Nothing is counted twice and nothing is lost because each step is one batch of the store: a unit is counted with the
 //! write that it pays for; a debit moves the balance, the mark up to which was debited, and the list of what the ledger
 //! has not heard of, together; the ledger hears of it under the debit's own id, as often as it takes.
+//!
+//! A unit costs what it cost when it was used: the prices of a start are recorded, and when the next start has other
+//! ones, everything used until then is settled at the former prices first.
 
 pub mod dodo;
 pub mod meters;
@@ -21,6 +24,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use cuebase_storage::Store;
+use cuebase_storage::records::PricesRecord;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -62,16 +66,53 @@ impl Billing {
             ("", Some(_)) => Some(WebhookSecret::own(store)?),
             (secret, _) => Some(WebhookSecret::parse(secret)?),
         };
-        Ok(Self {
+        let mut billing = Self {
             store: Arc::clone(store),
             settings: config.billing.clone(),
-            meters: Meters::new(Arc::clone(store)),
+            meters: Meters::new(Arc::clone(store))?,
             provider,
             sandbox,
             webhook,
             wallets: Mutex::new(()),
             mirroring: Mutex::new(HashSet::new()),
-        })
+        };
+        billing.adopt_prices()?;
+        Ok(billing)
+    }
+
+    /// Settles what was used at the prices of the former start, where this one has other prices.
+    fn adopt_prices(&mut self) -> Outcome<()> {
+        let configured = self.settings.clone();
+        let prices = PricesRecord { default_plan: configured.default_plan.clone(), rates: configured.rates.clone() };
+        match self.store.prices()? {
+            Some(former) if former == prices => return Ok(()),
+            Some(former) => {
+                self.settings.default_plan = former.default_plan;
+                self.settings.rates = former.rates;
+                for account in self.store.accounts()? {
+                    match self.settle_buffered(&account.account) {
+                        Ok(_) => {}
+                        Err(failure @ Failure::Disk { .. }) => return Err(failure),
+                        // A wallet that cannot be read must not keep the other accounts from being served.
+                        Err(failure) => {
+                            let account = account.account;
+                            tracing::error!(account, failure = failure.code(), "units could not be settled");
+                        }
+                    }
+                }
+                self.settings = configured;
+            }
+            None => {
+                // A data directory from before prices were recorded: what is open is charged at these. A full disk must
+                // not keep the service from starting; the next start records them.
+                if let Err(error) = self.store.put_prices(&prices) {
+                    tracing::warn!(%error, "the prices of this start could not be recorded");
+                }
+                return Ok(());
+            }
+        }
+        // Also makes what was settled durable: the log of the store keeps the order.
+        Ok(self.store.put_prices(&prices)?)
     }
 
     /// The sandbox, where it is the provider.
@@ -79,16 +120,59 @@ impl Billing {
         self.sandbox.as_ref()
     }
 
-    /// Asks for one more unit of a meter; `memories` tells the account's level, looked up only where it is limited.
+    /// Reserves one unit of a meter. `memories` returns the account's level, and is called only where it is limited.
     ///
-    /// The unit counts when the permit is used, and not at all when it is dropped.
+    /// The unit counts when the permit is charged, and not at all when it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan leaves no room for it.
     pub fn reserve(&self, account: &str, meter: Meter, memories: impl FnOnce() -> Outcome<u64>) -> Outcome<Permit<'_>> {
+        self.reserve_units(account, meter, 1, memories)
+    }
+
+    /// Reserves units of a meter, all of them or none; otherwise as [`Self::reserve`].
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan does not leave room for all of them.
+    pub fn reserve_units(
+        &self,
+        account: &str,
+        meter: Meter,
+        units: u64,
+        memories: impl FnOnce() -> Outcome<u64>,
+    ) -> Outcome<Permit<'_>> {
         let limits = self.plan(account)?.limits;
         if meter == Meter::Writes && limits.memories < plans::UNLIMITED && memories()? >= limits.memories {
             return Err(quota("memories", limits.memories));
         }
-        let permit = self.meters.reserve(account, meter, limits.of(meter))?;
+        let permit = self.meters.reserve(account, meter, units, limits.of(meter))?;
         permit.ok_or_else(|| quota(meter.name(), limits.of(meter)))
+    }
+
+    /// Reserves room for an uploaded file. The record of the permit's charge belongs into the batch of the file's own
+    /// record.
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan's limit of stored bytes leaves no room for it.
+    pub fn reserve_media(&self, account: &str, bytes: u64) -> Outcome<Permit<'_>> {
+        let limit = self.plan(account)?.limits.media_bytes;
+        let permit = self.meters.reserve(account, Meter::MediaBytes, bytes, limit)?;
+        permit.ok_or_else(|| quota(Meter::MediaBytes.name(), limit))
+    }
+
+    /// Returns a permit that gives back the room of files. The record of its charge belongs into the batch that removes
+    /// the records of the files.
+    pub fn release_media(&self, account: &str, bytes: u64) -> Outcome<Permit<'_>> {
+        self.meters.release_media(account, bytes)
+    }
+
+    /// Writes the counts that are known in memory only, without a sync. To be called before the last sync of a stop, by
+    /// a thread that holds no charge; while the service runs, a thread of the meters does it.
+    pub fn flush_meters(&self) -> Outcome<()> {
+        self.meters.flush()
     }
 
     /// Refuses a write of an account on payg whose wallet is empty, where that is switched on.
@@ -106,7 +190,7 @@ impl Billing {
         Ok(Plan::of(&self.settings, named.as_deref()))
     }
 
-    /// Units used in the current month, by meter.
+    /// Returns the units used in the current month; of stored media, the bytes stored now.
     pub fn used(&self, account: &str, meter: Meter) -> Outcome<u64> {
         self.meters.used(account, meter)
     }

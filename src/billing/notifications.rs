@@ -3,7 +3,7 @@
 
 use aws_lc_rs::hmac;
 use cuebase_storage::Store;
-use cuebase_storage::records::{BillingChange, PaymentRecord};
+use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
 use data_encoding::BASE64;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -19,6 +19,10 @@ use crate::service::{Failure, Outcome};
 const TOLERANCE_SECONDS: i64 = 5 * 60;
 /// The longest id.
 const ID_BYTES_MAX: usize = 256;
+/// Subscriptions of an account whose end is remembered.
+const ENDED_MAX: usize = 16;
+/// A shorter key could be guessed.
+const KEY_BYTES_MIN: usize = 16;
 /// Under this name the metadata of a payment or subscription carries the account.
 pub const ACCOUNT: &str = "cuebase_account";
 /// Under this name it carries the amount of a recharge.
@@ -47,6 +51,11 @@ impl WebhookSecret {
         let bytes = bytes
             .map(Zeroizing::new)
             .map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
+        anyhow::ensure!(
+            bytes.len() >= KEY_BYTES_MIN,
+            "setting payments.webhook_secret holds {} bytes: expected whsec_ and base64 of at least {KEY_BYTES_MIN}",
+            bytes.len()
+        );
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
@@ -84,8 +93,27 @@ fn signed(id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
 struct Event {
     #[serde(rename = "type")]
     kind: String,
+    /// When it happened, RFC 3339, by the provider's clock.
+    #[serde(default)]
+    timestamp: Value,
     #[serde(default)]
     data: Data,
+}
+
+impl Event {
+    /// Returns when the event happened, milliseconds since the epoch; where the body does not say, when it was sent.
+    fn at_ms(&self, headers: &Signature<'_>, now: Timestamp) -> i64 {
+        let stated = self.timestamp.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+        let at_ms = match stated {
+            Some(at) => at.as_millisecond(),
+            // The header has whole seconds: the event counts as the last one of its second.
+            None => {
+                headers.timestamp.parse::<i64>().unwrap_or(now.as_second()).saturating_mul(1000).saturating_add(999)
+            }
+        };
+        // A time far ahead would shut out every later event.
+        at_ms.min(now.as_millisecond().saturating_add(TOLERANCE_SECONDS * 1000))
+    }
 }
 
 /// The parts of a payment or a subscription that matter here.
@@ -124,10 +152,10 @@ impl Billing {
         match event.kind.as_str() {
             "payment.succeeded" => self.credit(&event.data, seen),
             "subscription.active" | "subscription.renewed" | "subscription.plan_changed" => {
-                self.change_plan(&event.data, true, seen)
+                self.begin_plan(&event.data, event.at_ms(headers, now), seen)
             }
             "subscription.cancelled" | "subscription.expired" | "subscription.failed" | "subscription.on_hold" => {
-                self.change_plan(&event.data, false, seen)
+                self.end_plan(&event.data, event.at_ms(headers, now), seen)
             }
             _ => Ok(false),
         }
@@ -167,32 +195,63 @@ impl Billing {
         Ok(true)
     }
 
-    /// A subscription began, went on, or ended. What was used so far is debited under the plan that it was used on.
-    fn change_plan(&self, data: &Data, active: bool, seen: (&str, i64)) -> Outcome<bool> {
+    /// A subscription began or went on, unless a later event is known that changed the plan or ended this subscription:
+    /// notifications may arrive in any order.
+    fn begin_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Outcome<bool> {
         let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
         let of_product = || self.provider.as_ref()?.plan_of_product(data.product_id.as_deref()?);
         let plan = of_product().or_else(|| data.metadata(PLAN).map(str::to_owned));
-        let plan = plan.filter(|plan| PLANS.contains(&plan.as_str()));
+        let Some(plan) = plan.filter(|plan| PLANS.contains(&plan.as_str())) else { return Ok(false) };
         let mut wallet = self.wallet(account)?;
-        let transactions = self.take_owed(&mut wallet)?;
-        if active {
-            let Some(plan) = plan else { return Ok(false) };
-            wallet.plan = Some(plan);
-            wallet.subscription.clone_from(&data.subscription_id);
-        } else if wallet.subscription.is_some() && wallet.subscription == data.subscription_id {
-            wallet.plan = None;
-            wallet.subscription = None;
-        } else {
+        let ended = data.subscription_id.as_ref().and_then(|id| wallet.ended.get(id).copied());
+        if at_ms < wallet.plan_changed_at_ms || ended.is_some_and(|ended| at_ms < ended) {
+            tracing::info!(account, "an event of a subscription is older than what is known: ignored");
             return Ok(false);
         }
-        let change = BillingChange {
-            wallet: Some(&wallet),
-            transactions: &transactions,
-            payment: None,
-            notification: Some(seen),
-        };
-        self.store.change_billing(account, &change)?;
+        let transactions = self.take_owed(&mut wallet)?;
+        wallet.plan = Some(plan);
+        wallet.subscription.clone_from(&data.subscription_id);
+        wallet.plan_changed_at_ms = at_ms;
+        self.put_plan(&wallet, &transactions, seen)
+    }
+
+    /// A subscription ended. That is remembered also where it is not the one in effect: the event of its beginning may
+    /// still be on the way.
+    fn end_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Outcome<bool> {
+        let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
+        let Some(subscription) = &data.subscription_id else { return Ok(false) };
+        let mut wallet = self.wallet(account)?;
+        let mut transactions = Vec::new();
+        if wallet.subscription.as_ref() == Some(subscription) {
+            if at_ms < wallet.plan_changed_at_ms {
+                tracing::info!(account, "an event of a subscription is older than what is known: ignored");
+                return Ok(false);
+            }
+            transactions = self.take_owed(&mut wallet)?;
+            wallet.plan = None;
+            wallet.subscription = None;
+            wallet.plan_changed_at_ms = at_ms;
+        }
+        remember_end(&mut wallet, subscription, at_ms);
+        self.put_plan(&wallet, &transactions, seen)
+    }
+
+    /// Writes a plan, with what was used so far debited under the plan that it was used on.
+    fn put_plan(&self, wallet: &WalletRecord, transactions: &[TransactionRecord], seen: (&str, i64)) -> Outcome<bool> {
+        let change = BillingChange { wallet: Some(wallet), transactions, payment: None, notification: Some(seen) };
+        self.store.change_billing(&wallet.account, &change)?;
         Ok(true)
+    }
+}
+
+/// Notes when a subscription ended, and drops the oldest end when there are too many.
+fn remember_end(wallet: &mut WalletRecord, subscription: &str, at_ms: i64) {
+    let ended = wallet.ended.entry(subscription.to_owned()).or_insert(at_ms);
+    *ended = at_ms.max(*ended);
+    while wallet.ended.len() > ENDED_MAX {
+        let oldest = wallet.ended.iter().min_by_key(|(_, ended_at_ms)| **ended_at_ms);
+        let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { return };
+        wallet.ended.remove(&oldest);
     }
 }
 

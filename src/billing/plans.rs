@@ -5,6 +5,8 @@ use crate::config::{BillingSettings, PLANS};
 
 /// A limit from here on is as good as none.
 pub const UNLIMITED: u64 = 1_000_000_000;
+/// Bytes of a MiB.
+const MIB: u64 = 1 << 20;
 
 /// A plan as it is configured.
 #[derive(Clone, Debug)]
@@ -17,7 +19,7 @@ pub struct Plan {
     pub priced: bool,
 }
 
-/// What may be used in a month; `memories` is a level.
+/// What may be used in a month; `memories` and `media_bytes` are levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Limits {
     /// Accepted writes.
@@ -28,6 +30,8 @@ pub struct Limits {
     pub memories: u64,
     /// Answers.
     pub chats: u64,
+    /// Bytes of uploaded files stored at a time.
+    pub media_bytes: u64,
 }
 
 impl Plan {
@@ -42,6 +46,7 @@ impl Plan {
             reads: figure("reads"),
             memories: figure("memories"),
             chats: figure("chats"),
+            media_bytes: figure("media_mib").saturating_mul(MIB),
         };
         Self { name, limits, priced: name == PLANS[0] }
     }
@@ -54,6 +59,7 @@ impl Limits {
             Meter::Writes => self.writes,
             Meter::Reads => self.reads,
             Meter::Chats => self.chats,
+            Meter::MediaBytes => self.media_bytes,
         }
     }
 }

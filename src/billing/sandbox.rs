@@ -101,6 +101,7 @@ impl Billing {
             }),
             Item::Plan(plan) => json!({
                 "type": "subscription.active",
+                "timestamp": jiff::Timestamp::now().to_string(),
                 "data": {"subscription_id": order.id, "metadata": {ACCOUNT: order.account, PLAN: plan}},
             }),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cuebase_storage::Store;
 use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -58,12 +59,14 @@ impl Billing {
             reads: self.used(account, Meter::Reads)?,
             memories,
             chats: self.used(account, Meter::Chats)?,
+            media_bytes: self.used(account, Meter::MediaBytes)?,
         };
         let limits = plan.limits;
         let exceeded = used.writes >= limits.writes
             || used.reads >= limits.reads
             || used.memories >= limits.memories
-            || used.chats >= limits.chats;
+            || used.chats >= limits.chats
+            || used.media_bytes >= limits.media_bytes;
         Ok(UsageView { period: super::period(Timestamp::now()), plan: plan.name, used, limits, exceeded })
     }
 
@@ -72,7 +75,7 @@ impl Billing {
         let wallet = self.settle(account)?;
         if let Err(error) = self.mirror(account) {
             // What it has not heard of stays noted and is told next time.
-            tracing::warn!(account, %error, "the payment provider's ledger is behind");
+            tracing::warn!(account, failure = error.code(), "the payment provider's ledger is behind");
         }
         let plan = Plan::of(&self.settings, wallet.plan.as_deref());
         let view = |transaction: TransactionRecord| TransactionView {
@@ -96,19 +99,33 @@ impl Billing {
     /// The balance with what is not debited yet taken off.
     pub(super) fn balance(&self, account: &str) -> Outcome<i64> {
         let wallet = self.wallet(account)?;
-        let owed = self.owed(&wallet)?.iter().map(|owed| owed.paise).sum::<i64>();
-        Ok(wallet.balance_paise.saturating_sub(owed))
+        let mut balance = wallet.balance_paise;
+        for owed in self.owed(&wallet)? {
+            balance = balance.saturating_sub(owed.paise);
+        }
+        Ok(balance)
     }
 
     /// Debits what was used since the last time, one transaction a meter, in one step.
     pub fn settle(&self, account: &str) -> Outcome<WalletRecord> {
+        self.settle_with(account, Store::change_billing)
+    }
+
+    /// The same, durable with the next synced write.
+    pub(super) fn settle_buffered(&self, account: &str) -> Outcome<WalletRecord> {
+        self.settle_with(account, Store::change_billing_buffered)
+    }
+
+    fn settle_with(&self, account: &str, write: WriteBilling) -> Outcome<WalletRecord> {
         let _held = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
+        let settled = wallet.settled.clone();
         let transactions = self.take_owed(&mut wallet)?;
-        if !transactions.is_empty() {
+        // Also units that cost nothing: unsettled, they would be charged at a later price.
+        if wallet.settled != settled {
             let change =
                 BillingChange { wallet: Some(&wallet), transactions: &transactions, ..BillingChange::default() };
-            self.store.change_billing(account, &change)?;
+            write(&self.store, account, &change)?;
         }
         Ok(wallet)
     }
@@ -234,6 +251,9 @@ impl Billing {
         Ok(self.store.wallet(account)?.unwrap_or_else(fresh))
     }
 }
+
+/// How a change of billing is written: synced or buffered.
+type WriteBilling = fn(&Store, &str, &BillingChange<'_>) -> Result<(), cuebase_storage::Error>;
 
 /// Units of a meter that are not debited yet.
 struct Owed {

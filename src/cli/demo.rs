@@ -9,7 +9,7 @@ use cuebase_storage::records::QueuedWork;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::serve::{first_key, interrupted, runtime};
+use super::serve::{first_key, fit_into_memory, interrupted, runtime};
 use crate::api::memories::conversation;
 use crate::config::Config;
 use crate::control;
@@ -52,9 +52,10 @@ pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
     result
 }
 
-fn run(config: Config, once: bool) -> anyhow::Result<()> {
+fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
+    let plan = fit_into_memory(&mut config)?;
     let service = Service::open(config)?;
-    runtime()?.block_on(async {
+    runtime(&plan)?.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;
         let address = server.address()?;
@@ -90,7 +91,7 @@ fn show(service: &Service) -> anyhow::Result<()> {
     for session in &sessions {
         let body = session.as_object().context("the sample conversation")?;
         let request = serde_json::to_value(conversation(body)?)?;
-        service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()))?;
+        service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()), &[])?;
     }
     while service.queue.levels().waiting > 0 {
         ensure!(began.elapsed() < PATIENCE, "the sample conversation was not ingested within {PATIENCE:?}");

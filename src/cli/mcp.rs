@@ -9,7 +9,7 @@ use rmcp::ServiceExt;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::serve::runtime;
+use super::serve::{client_runtime, fit_into_memory, runtime};
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::mcp::Tools;
@@ -39,7 +39,7 @@ pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
     let Options { url, key, namespace, account } = options;
     if let Some(url) = url {
         let key = Zeroizing::new(key.unwrap_or_default());
-        return runtime()?.block_on(speak(Remote::new(&url, move || Ok(key.to_string()))?, namespace));
+        return client_runtime()?.block_on(speak(Remote::new(&url, move || Ok(key.to_string()))?, namespace));
     }
     check_account(&account)?;
     let ask = Command::Connect { account: account.clone() };
@@ -50,7 +50,7 @@ pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
                 control::ask_running(&config, &ask)?.context("the server on this data directory has stopped")?;
             token(&found)
         };
-        return runtime()?.block_on(speak(Remote::new(&url, session)?, namespace));
+        return client_runtime()?.block_on(speak(Remote::new(&url, session)?, namespace));
     }
     alone(config, account, namespace)
 }
@@ -63,10 +63,11 @@ fn token(found: &Value) -> anyhow::Result<String> {
 fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyhow::Result<()> {
     config.listen = "127.0.0.1:0".into();
     (config.dashboard_listen, config.pets_listen, config.metrics_listen) = (None, None, None);
+    let plan = fit_into_memory(&mut config)?;
     let service = Service::open(config)?;
     service.models.probe()?;
     service.ensure_account(&account)?;
-    let runtime = runtime()?;
+    let runtime = runtime(&plan)?;
     let served = runtime.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;

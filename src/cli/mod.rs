@@ -11,11 +11,13 @@ mod progress;
 mod serve;
 
 use std::collections::BTreeMap;
+use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use nix::sys::stat::{Mode, umask};
 use serde_json::Value;
 
 use crate::allocator;
@@ -254,10 +256,21 @@ fn environment(name: &str) -> Result<Environment, String> {
     Environment::parse(name).ok_or_else(|| "must be live or test".into())
 }
 
+/// Logs where a panic happened, without its message: that may quote the text that was worked on.
+fn log_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(place, "a thread panicked");
+}
+
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     allocator::share_heaps();
+    std::panic::set_hook(Box::new(log_panic));
     let arguments = Arguments::parse();
+    if !matches!(arguments.command, Task::Man { .. }) {
+        // What is written holds memories and secrets: for its owner alone. Manual pages are for everybody.
+        umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    }
     let done = arguments.common.resolve().and_then(|config| {
         let _telemetry = telemetry::start(&config)?;
         arguments.command.run(config)
@@ -288,6 +301,15 @@ impl Common {
         for (name, nearest) in misspelt(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())) {
             let advice = nearest.map_or(String::new(), |near| format!("; did you mean {near}?"));
             eprintln!("cuebase: {name} is no setting and is ignored{advice}");
+        }
+        for setting in &SETTINGS {
+            let variable = environment_name(setting.key);
+            // Ignored, it would be as if nobody had set it.
+            ensure!(
+                !matches!(std::env::var(&variable), Err(VarError::NotUnicode(_))),
+                "setting {} is not UTF-8 (from environment {variable})",
+                setting.key
+            );
         }
         let environment = |name: &str| std::env::var(name).ok();
         Config::resolve(&given.collect::<BTreeMap<_, _>>(), environment, file.as_deref())

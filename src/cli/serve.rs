@@ -5,15 +5,17 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::control;
 use crate::gateway::credentials::Environment;
+use crate::memory_limit::MemoryPlan;
 use crate::server::Server;
 use crate::service::Service;
 use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
 
 /// Serves until SIGINT or SIGTERM.
-pub(super) fn serve(config: Config) -> anyhow::Result<()> {
+pub(super) fn serve(mut config: Config) -> anyhow::Result<()> {
+    let plan = fit_into_memory(&mut config)?;
     let service = Service::open(config)?;
     service.models.probe()?;
-    let runtime = runtime()?;
+    let runtime = runtime(&plan)?;
     let served = runtime.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;
@@ -57,9 +59,38 @@ pub(super) fn first_key(service: &Service, name: &str) -> anyhow::Result<String>
     Ok(service.create_key(DEFAULT_ACCOUNT, wanted)?.1)
 }
 
+/// Lowers the settings to what the memory of this process allows, and makes the pools of threads fit.
+///
+/// # Errors
+///
+/// One sentence, when there is too little memory to serve.
+pub(super) fn fit_into_memory(config: &mut Config) -> anyhow::Result<MemoryPlan> {
+    let plan = MemoryPlan::current(config.server.body_memory_mib)?;
+    if plan.body_memory_mib < config.server.body_memory_mib {
+        tracing::warn!(
+            configured = config.server.body_memory_mib,
+            used = plan.body_memory_mib,
+            "a memory limit of the system leaves less for bodies than server.body_memory_mib says"
+        );
+        config.server.body_memory_mib = plan.body_memory_mib;
+    }
+    if std::thread::available_parallelism().is_ok_and(|processors| plan.worker_threads < processors.get()) {
+        // The pool that indexing shares. Where there is one already, in a process of tests, it stays.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(plan.worker_threads).build_global();
+    }
+    Ok(plan)
+}
+
 /// The runtime of a server.
-pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+pub(super) fn runtime(plan: &MemoryPlan) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(plan.worker_threads.max(1)).max_blocking_threads(plan.blocking_threads.max(1));
+    Ok(builder.enable_all().build()?)
+}
+
+/// The runtime of a command that only speaks to a server.
+pub(super) fn client_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
 }
 
 /// Completes on SIGINT or SIGTERM.

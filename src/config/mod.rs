@@ -14,9 +14,13 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::billing::notifications::WebhookSecret;
 use crate::model::hosted::EndpointSettings;
 pub use settings::{SETTINGS, environment_name};
-use values::{boolean, figures, list, number, pairs, positive, read_file};
+use values::{
+    address, address_or_off, bad, boolean, domain, figures, figures_with_default, letters, log_filter, name,
+    named_pairs, number, optional_url, positive, read_file, secret, url, within,
+};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,7 +236,15 @@ const CALL_ATTEMPTS: u32 = 3;
 /// Variables that are no settings.
 const OTHER_VARIABLES: [&str; 3] = ["CUEBASE_CONFIG", "CUEBASE_URL", "CUEBASE_KEY"];
 /// What plans limit.
-const LIMITED: [&str; 4] = ["writes", "reads", "memories", "chats"];
+const LIMITED: [&str; 5] = ["writes", "reads", "memories", "chats", "media_mib"];
+/// Limits that a setting from before they were added does not name.
+const LIMITED_LATER: [&str; 1] = ["media_mib"];
+/// Threads that write to namespaces; each holds an extractor's memory.
+const WORKERS_MAX: usize = 1024;
+/// Retries of a failed write.
+const RETRIES_MAX: u32 = 1000;
+/// What the payment provider has products for.
+const SOLD: [&str; 5] = ["recharge", "starter", "growth", "scale", "max"];
 /// What a unit price can be set for.
 const PRICED: [&str; 3] = ["writes", "reads", "chats"];
 
@@ -275,41 +287,53 @@ impl Config {
             };
             origins.push((setting.key, value, origin));
         }
+        let config = Self::read(&origins).map_err(|error| values::with_origin(error, &origins))?;
+        // What is printed is wiped here already.
+        for (setting, (_, value, _)) in SETTINGS.iter().zip(&mut origins) {
+            if setting.secret && !value.is_empty() {
+                value.zeroize();
+                value.push_str(MASK);
+            }
+        }
+        Ok(Self { origins, ..config })
+    }
+
+    /// Reads and checks every setting.
+    fn read(origins: &[(&'static str, String, Origin)]) -> anyhow::Result<Self> {
         let text = |key: &str| {
             let found = origins.iter().find(|(other, ..)| *other == key);
             found.map(|(_, value, _)| value.clone()).unwrap_or_default()
         };
         let optional = |key: &str| Some(text(key)).filter(|value| !value.is_empty());
-        let milliseconds = |key: &str| Ok::<_, anyhow::Error>(Duration::from_millis(positive(key, &text(key))? as u64));
+        let milliseconds = |key: &str| values::milliseconds(key, &text(key));
         let mut plans = BTreeMap::new();
         for plan in PLANS {
             let key = format!("plans.{plan}");
-            plans.insert(plan, figures(&key, &text(&key), &LIMITED)?);
+            plans.insert(plan, figures_with_default(&key, &text(&key), &LIMITED, &LIMITED_LATER)?);
         }
         let default_plan = text("billing.default_plan");
-        ensure!(
-            plans.contains_key(default_plan.as_str()),
-            "setting billing.default_plan: there is no plan {default_plan:?}"
-        );
+        if !plans.contains_key(default_plan.as_str()) {
+            return Err(bad("billing.default_plan", &default_plan, format!("one of {}", PLANS.join(", "))));
+        }
         let config = Self {
-            data: PathBuf::from(text("data")),
-            listen: text("listen"),
-            pets_listen: Some(text("pets.listen")).filter(|address| address != "off"),
-            metrics_listen: Some(text("metrics.listen")).filter(|address| address != "off"),
-            dashboard_listen: Some(text("dashboard.listen")).filter(|address| address != "off"),
-            dashboard_public_url: optional("dashboard.public_url").map(|url| url.trim_end_matches('/').to_owned()),
-            dashboard_origins: list(&text("dashboard.origins")),
+            data: values::path("data", &text("data"))?,
+            listen: address("listen", &text("listen"))?,
+            pets_listen: address_or_off("pets.listen", &text("pets.listen"))?,
+            metrics_listen: address_or_off("metrics.listen", &text("metrics.listen"))?,
+            dashboard_listen: address_or_off("dashboard.listen", &text("dashboard.listen"))?,
+            dashboard_public_url: optional_url("dashboard.public_url", optional("dashboard.public_url"))?,
+            dashboard_origins: values::origins("dashboard.origins", &text("dashboard.origins"))?,
             accept_push: boolean("git.accept_push", &text("git.accept_push"))?,
             retrieval_concurrency: positive("retrieval.concurrency", &text("retrieval.concurrency"))?,
             warm_namespaces: positive("retrieval.warm_namespaces", &text("retrieval.warm_namespaces"))?,
-            ingestion_workers: positive("ingestion.workers", &text("ingestion.workers"))?,
-            ingestion_retries: number("ingestion.retries", &text("ingestion.retries"))?,
+            ingestion_workers: within("ingestion.workers", &text("ingestion.workers"), 1..=WORKERS_MAX)?,
+            ingestion_retries: within("ingestion.retries", &text("ingestion.retries"), 0..=RETRIES_MAX)?,
             ingestion_backoff: milliseconds("ingestion.backoff_ms")?,
             ingestion_timeout: milliseconds("ingestion.timeout_ms")?,
             model: models(&optional, milliseconds, positive("model.concurrency", &text("model.concurrency"))?)?,
             server: ServerSettings {
                 connections: positive("server.connections", &text("server.connections"))?,
-                public_url: optional("server.public_url").map(|url| url.trim_end_matches('/').to_owned()),
+                public_url: optional_url("server.public_url", optional("server.public_url"))?,
                 requests: positive("server.requests", &text("server.requests"))?,
                 shutdown: milliseconds("server.shutdown_ms")?,
                 header_timeout: milliseconds("server.header_timeout_ms")?,
@@ -325,7 +349,7 @@ impl Config {
             )?,
             billing: BillingSettings {
                 default_plan,
-                currency: text("billing.currency"),
+                currency: letters("billing.currency", &text("billing.currency"), 3)?,
                 rates: figures("billing.rates", &text("billing.rates"), &PRICED)?,
                 enforce_balance: boolean("billing.enforce_balance", &text("billing.enforce_balance"))?,
                 plans,
@@ -335,36 +359,32 @@ impl Config {
                     "" | "off" => ProviderChoice::Off,
                     "dodo" => ProviderChoice::Dodo,
                     "sandbox" => ProviderChoice::Sandbox,
-                    other => bail!("setting payments.provider is {other:?}: it must be off, dodo or sandbox"),
+                    other => return Err(bad("payments.provider", other, "off, dodo or sandbox")),
                 },
-                url: text("payments.url").trim_end_matches('/').to_owned(),
-                api_key: text("payments.api_key").into(),
-                webhook_secret: text("payments.webhook_secret").into(),
-                products: pairs("payments.products", &text("payments.products"))?,
-                return_url: optional("payments.return_url"),
-                country: text("payments.country"),
-                email_domain: text("payments.email_domain"),
+                url: url("payments.url", &text("payments.url"))?,
+                api_key: secret("payments.api_key", &text("payments.api_key"))?.into(),
+                webhook_secret: secret("payments.webhook_secret", &text("payments.webhook_secret"))?.into(),
+                products: named_pairs("payments.products", &text("payments.products"), &SOLD)?,
+                return_url: optional_url("payments.return_url", optional("payments.return_url"))?,
+                country: letters("payments.country", &text("payments.country"), 2)?,
+                email_domain: domain("payments.email_domain", &text("payments.email_domain"))?,
                 timeout: milliseconds("payments.timeout_ms")?,
-                sandbox_listen: text("payments.sandbox_listen"),
+                sandbox_listen: address("payments.sandbox_listen", &text("payments.sandbox_listen"))?,
             },
-            log: text("log"),
-            collector: collector(optional("telemetry.otlp_endpoint"))?,
+            log: log_filter("log", &text("log"))?,
+            collector: optional_url("telemetry.otlp_endpoint", optional("telemetry.otlp_endpoint"))?,
             origins: Vec::new(),
         };
         config.payments.check()?;
-        // What is printed is wiped here already.
-        for (setting, (_, value, _)) in SETTINGS.iter().zip(&mut origins) {
-            if setting.secret && !value.is_empty() {
-                value.zeroize();
-                value.push_str(MASK);
-            }
-        }
-        Ok(Self { origins, ..config })
+        Ok(config)
     }
 }
 
 impl PaymentSettings {
     fn check(&self) -> anyhow::Result<()> {
+        if !self.webhook_secret.is_empty() {
+            WebhookSecret::parse(&self.webhook_secret)?;
+        }
         if self.provider != ProviderChoice::Dodo {
             return Ok(());
         }
@@ -381,16 +401,6 @@ impl PaymentSettings {
     }
 }
 
-/// Where traces are sent.
-fn collector(url: Option<String>) -> anyhow::Result<Option<String>> {
-    let Some(url) = url else { return Ok(None) };
-    ensure!(
-        url.starts_with("http://") || url.starts_with("https://"),
-        "setting telemetry.otlp_endpoint is {url:?}: it must begin with http:// or https://"
-    );
-    Ok(Some(url.trim_end_matches('/').to_owned()))
-}
-
 /// The models' settings, which must agree with each other.
 fn models(
     optional: &dyn Fn(&str) -> Option<String>,
@@ -398,32 +408,28 @@ fn models(
     concurrency: usize,
 ) -> anyhow::Result<ModelSettings> {
     let timeout = milliseconds("model.timeout_ms")?;
-    let at = |key: &str, api_key: Option<String>| -> anyhow::Result<Option<EndpointSettings>> {
-        let Some(base_url) = optional(key) else { return Ok(None) };
-        ensure!(
-            base_url.starts_with("http://") || base_url.starts_with("https://"),
-            "setting {key} is {base_url:?}: it must begin with http:// or https://"
-        );
-        // It is told in logs and kept with indexes.
-        ensure!(!base_url.contains('@'), "setting {key} holds a user or password: give a key with model.api_key");
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        let api_key = api_key.unwrap_or_default().into();
+    let at = |key: &str, key_setting: &str| -> anyhow::Result<Option<EndpointSettings>> {
+        let Some(base_url) = optional_url(key, optional(key))? else { return Ok(None) };
+        let api_key = secret(key_setting, &optional(key_setting).unwrap_or_default())?.into();
         Ok(Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency }))
     };
-    let endpoint = at("model.base_url", optional("model.api_key"))?;
-    let chat_endpoint = at("model.chat_base_url", optional("model.chat_api_key"))?.or_else(|| endpoint.clone());
+    let endpoint = at("model.base_url", "model.api_key")?;
+    let chat_endpoint = at("model.chat_base_url", "model.chat_api_key")?.or_else(|| endpoint.clone());
     let missing = |key: &str| format!("setting model.base_url is missing: {key} needs it");
     let chat = match optional("model.chat") {
-        Some(name) => Some((chat_endpoint.with_context(|| missing("model.chat"))?, name)),
+        Some(model) => {
+            let endpoint = chat_endpoint.with_context(|| missing("model.chat"))?;
+            Some((endpoint, name("model.chat", &model)?))
+        }
         None => None,
     };
     let embedding = match (optional("model.embedding"), optional("model.local")) {
         (Some(_), Some(_)) => bail!("settings model.embedding and model.local: set one of them, not both"),
         (Some(model), None) => {
             let endpoint = endpoint.clone().with_context(|| missing("model.embedding"))?;
-            EmbeddingChoice::Hosted { endpoint, model }
+            EmbeddingChoice::Hosted { endpoint, model: name("model.embedding", &model)? }
         }
-        (None, Some(folder)) => EmbeddingChoice::Local(folder.into()),
+        (None, Some(folder)) => EmbeddingChoice::Local(values::path("model.local", &folder)?),
         (None, None) => EmbeddingChoice::BuiltIn,
     };
     let embedding_deadline = milliseconds("model.embedding_deadline_ms")?;
@@ -435,9 +441,22 @@ fn identity(
     audience: Option<String>,
     jwks_url: Option<String>,
 ) -> anyhow::Result<Option<IdentitySettings>> {
+    // Checked also where no issuer makes use of them.
+    let audience = match audience {
+        Some(audience) => Some(name("identity.audience", &audience)?),
+        None => None,
+    };
+    let jwks_url = optional_url("identity.jwks_url", jwks_url)?;
     let Some(issuer) = issuer else { return Ok(None) };
     let audience = audience.context("setting identity.audience is missing: identity.issuer needs it")?;
-    let jwks_url = jwks_url.unwrap_or_else(|| format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/')));
+    let (issuer, jwks_url) = match jwks_url {
+        Some(jwks_url) => (name("identity.issuer", &issuer)?, jwks_url),
+        // As it is in tokens, with its slash; as a URL it must only be one.
+        None => {
+            let base = url("identity.issuer", &issuer)?;
+            (issuer, format!("{base}/.well-known/jwks.json"))
+        }
+    };
     Ok(Some(IdentitySettings { issuer, audience, jwks_url }))
 }
 

@@ -7,7 +7,6 @@ mod socket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cuebase_storage::records::DeadLetter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -200,12 +199,14 @@ pub fn execute(
             Ok(json!({"name": name, "deleted": service.delete_namespace(&account, &name)?}))
         }
         Command::ListDeadLetters => {
-            let letter = |letter: &DeadLetter| {
-                let mut listed = queue::dead_letter(letter);
-                listed["account"] = json!(letter.entry.account);
-                listed
-            };
-            Ok(json!(service.store.dead_letters()?.iter().map(letter).collect::<Vec<_>>()))
+            let mut listed = Vec::new();
+            service.store.each_dead_letter(|letter| {
+                let mut view = queue::dead_letter(&letter);
+                view["account"] = json!(letter.account);
+                listed.push(view);
+            })?;
+            listed.extend(service.store.unreadable()?.iter().map(queue::unreadable));
+            Ok(json!(listed))
         }
         Command::RetryDeadLetter { id } => {
             service.retry_dead_letter(None, &id)?;

@@ -23,6 +23,9 @@ const WEEKDAYS: [(&str, Weekday); 7] = [
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
+/// Words of a text that are read for dates, the first ones; a statement has fewer unless it holds a log or a table.
+const WORDS_MAX: usize = 4096;
+
 /// What a date names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
@@ -66,6 +69,7 @@ struct Word {
     range: Range<usize>,
 }
 
+/// The first [`WORDS_MAX`] words of a text.
 fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut start = None;
@@ -74,6 +78,9 @@ fn words(text: &str) -> Vec<Word> {
         match (inside(c), start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
+                if words.len() == WORDS_MAX {
+                    break;
+                }
                 words.push(Word { text: text[from..at].to_lowercase(), range: from..at });
                 start = None;
             }

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use super::locomo::Sample;
 use crate::api::memories::conversation;
 use crate::dates::question::{Named, named};
+use crate::ingest::steps::Steps;
 use crate::ingest::{extract, files, naming::slug};
 use crate::model::{Embedder, Patience, index_settings};
 
@@ -154,7 +155,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
     let now = Timestamp::now();
     for (session, body) in sample.sessions.iter().enumerate() {
         let conversation = conversation(body)?;
-        let drafts = extract::extract(&conversation, now);
+        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
         let paths: Vec<String> = drafts
             .iter()
             .enumerate()

@@ -9,6 +9,7 @@ pub mod external;
 pub mod sessions;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
@@ -87,6 +88,8 @@ pub struct Gateway {
     remembered: Cache<[u8; 32], Principal>,
     external: Option<ExternalIssuer>,
     rate_limit: RateLimit,
+    /// How often the cache was cleared, so that a lookup knows whether that happened meanwhile.
+    revocations: AtomicU64,
 }
 
 impl Gateway {
@@ -95,7 +98,7 @@ impl Gateway {
         let remembered = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
         let external = service.config.identity.clone().map(ExternalIssuer::new).transpose()?;
         let rate_limit = RateLimit::new(service.config.requests_per_minute);
-        Ok(Self { service, remembered, external, rate_limit })
+        Ok(Self { service, remembered, external, rate_limit, revocations: AtomicU64::new(0) })
     }
 
     /// Counts a request of an account; an error is the seconds to wait before the next one.
@@ -115,13 +118,19 @@ impl Gateway {
         if let Some(principal) = self.remembered.get(&name) {
             return Ok(principal);
         }
+        let revocations = self.revocations.load(Ordering::SeqCst);
         let principal = self.resolve(credential).ok_or(Refusal::Refused)?;
         self.remembered.insert(name, principal.clone());
+        if self.revocations.load(Ordering::SeqCst) != revocations {
+            // What was read may be from before a revocation that has cleared the cache already.
+            self.remembered.invalidate(&name);
+        }
         Ok(principal)
     }
 
     /// Forgets what was remembered: a key was revoked here, no need to wait for the 30 seconds.
     pub fn forget(&self) {
+        self.revocations.fetch_add(1, Ordering::SeqCst);
         self.remembered.invalidate_all();
     }
 

@@ -7,8 +7,8 @@ use cuebase_storage::git::CommitId;
 use super::lines::{self, Data, Line, Lines};
 use super::{Malformed, NO_COMMIT, id};
 
-/// References that one push may name.
-const UPDATES_MAX: usize = 1000;
+/// References that one push may name. A namespace has one branch; the rest are told one by one that they are refused.
+const UPDATES_MAX: usize = 100;
 
 /// A push as it was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,11 @@ impl<'a> Push<'a> {
             if push.updates.len() == UPDATES_MAX {
                 return Err(Malformed::new(format!("it names more than {UPDATES_MAX} references")));
             }
-            push.updates.push(update(command)?);
+            let update = update(command)?;
+            if push.updates.iter().any(|known| known.reference == update.reference) {
+                return Err(Malformed::new(format!("it names {:?} twice", update.reference)));
+            }
+            push.updates.push(update);
         }
         push.pack = lines.rest();
         Ok(push)
@@ -107,6 +111,24 @@ mod tests {
         push.report(&[None, Some("no".into())], "words\n", &mut told).expect("written");
         let told = String::from_utf8_lossy(&told).into_owned();
         assert!(told.contains("ok refs/heads/main\n") && told.contains("ng refs/tags/a b no\n"), "{told:?}");
+    }
+
+    #[test]
+    fn a_reference_that_is_named_twice_and_too_many_are_refused() {
+        let sent = |references: &[String]| {
+            let mut sent = Vec::new();
+            for reference in references {
+                let command = format!("{NO_COMMIT} {} {reference}\0 report-status", "2".repeat(40));
+                lines::text(&mut sent, &command).expect("written");
+            }
+            lines::flush(&mut sent).expect("written");
+            Push::parse(&sent).map(|push| push.updates.len()).map_err(|error| error.to_string())
+        };
+        let names = |count: usize| (0..count).map(|n| format!("refs/heads/b{n}")).collect::<Vec<_>>();
+        assert_eq!(sent(&names(UPDATES_MAX)), Ok(UPDATES_MAX));
+        assert!(sent(&names(UPDATES_MAX + 1)).is_err_and(|error| error.contains("more than")));
+        let twice = ["refs/heads/main".to_owned(), "refs/heads/main".to_owned()];
+        assert!(sent(&twice).is_err_and(|error| error.contains("twice")));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Drafts into memory files, and memory files into what the index takes.
 
+use std::collections::HashSet;
+
 use cuebase_retrieval::{Cue, Memory, Relation as IndexRelation};
 use cuebase_storage::memory_file::{
     FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, Source, Tier, markdown,
@@ -96,8 +98,9 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         .into_iter()
         .map(|relation| IndexRelation { path: relation.path, kind: relation.kind, snippet: relation.snippet })
         .collect();
+    let mut related: HashSet<String> = relations.iter().map(|relation| relation.path.clone()).collect();
     for target in markdown::links(path.as_str(), &body) {
-        if !relations.iter().any(|relation| relation.path == target) {
+        if related.insert(target.clone()) {
             relations.push(IndexRelation { path: target, kind: "links".into(), snippet: String::new() });
         }
     }
@@ -111,8 +114,10 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         expires_at: front.expires_at,
         sources: front.sources,
     };
+    // A file that somebody pushed may hold any number of either.
+    let own: HashSet<&String> = front.tags.iter().collect();
     let mut inferred_tags = front.inferred_tags;
-    inferred_tags.retain(|tag| !front.tags.contains(tag));
+    inferred_tags.retain(|tag| !own.contains(tag));
     let sorted = |mut tags: Vec<String>| {
         tags.sort();
         tags.dedup();

@@ -4,7 +4,7 @@
 //! [`model_extract`] does, with a chat model; [`naming`] gives each a path;
 //! [`files`] turns drafts into memory files and memory files into what the index takes. [`skills`], [`vocabulary`] and
 //! [`direct`] are what a client writes itself, [`edited`] what a person wrote as files. [`queue`] hands accepted writes to workers, in order within a namespace;
-//! [`worker`] does the work.
+//! [`worker`] does the work, and [`steps`] count and interrupt what it does to a text.
 
 pub mod conversation;
 pub mod direct;
@@ -15,5 +15,6 @@ pub mod model_extract;
 pub mod naming;
 pub mod queue;
 pub mod skills;
+pub mod steps;
 pub mod vocabulary;
 pub mod worker;

@@ -48,15 +48,35 @@ impl Namer {
     }
 }
 
-/// `stem.md`, or `stem-2.md` and so on where the ones before are not free.
+/// Returns `stem.md`, or `stem-2.md` and so on where that is taken: a free name, the one before which is taken.
+///
+/// The number is doubled until it is free, and the gap is then halved, so that many equal names cost a logarithm each.
+///
+/// # Errors
+///
+/// Those of `is_free`.
 pub fn free_name<E>(stem: &str, mut is_free: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
-    let mut file = format!("{stem}.md");
-    let mut copy = 2;
-    while !is_free(&file)? {
-        file = format!("{stem}-{copy}.md");
-        copy += 1;
+    let first = format!("{stem}.md");
+    if is_free(&first)? {
+        return Ok(first);
     }
-    Ok(file)
+    let (mut taken, mut free) = (1u64, 2u64);
+    while !is_free(&numbered(stem, free))? {
+        (taken, free) = (free, free.saturating_mul(2));
+    }
+    while free - taken > 1 {
+        let middle = taken + (free - taken) / 2;
+        if is_free(&numbered(stem, middle))? {
+            free = middle;
+        } else {
+            taken = middle;
+        }
+    }
+    Ok(numbered(stem, free))
+}
+
+fn numbered(stem: &str, number: u64) -> String {
+    format!("{stem}-{number}.md")
 }
 
 /// Lowercase ASCII letters, digits and single dashes; `otherwise` when nothing is left.
@@ -79,6 +99,24 @@ pub fn slug(text: &str, otherwise: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_without_gaps_and_with_few_questions() {
+        const NAMES: usize = 10_000;
+        let mut taken = HashSet::new();
+        let mut asked = 0;
+        for number in 1..=NAMES {
+            let free = free_name("stem", |name| {
+                asked += 1;
+                Ok::<_, Error>(!taken.contains(name))
+            });
+            let free = free.expect("no name fails");
+            let expected = if number == 1 { "stem.md".to_owned() } else { format!("stem-{number}.md") };
+            assert_eq!(free, expected);
+            taken.insert(free);
+        }
+        assert!(asked <= 30 * NAMES, "{asked} questions for {NAMES} names");
+    }
 
     #[test]
     fn slugs_hold_plain_words_only() {

@@ -1,52 +1,107 @@
-//! Which accepted write is worked on next: first in, first out within a namespace, namespaces side by side.
+//! Which accepted write is worked on next: in order within a namespace; accounts take turns, and within an account its
+//! namespaces do.
 //!
-//! The entries themselves are in the store; this is only the order, rebuilt from them at start.
+//! The entries themselves are in the store; this is only the order, rebuilt from them at start. One account never holds
+//! every worker, so that another account's write finds one however long the first one's take.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use cuebase_storage::records::QueueEntry;
-use jiff::Timestamp;
+use cuebase_storage::records::{NamespaceId, QueueEntry};
 use parking_lot::{Condvar, Mutex};
 use ulid::Ulid;
 
 use crate::service::namespaces::NamespaceKey;
 
 /// A namespace's waiting messages.
-#[derive(Default)]
 struct Lane {
+    key: NamespaceKey,
     waiting: BTreeSet<Ulid>,
-    busy: bool,
+    state: LaneState,
+}
+
+/// Whether a namespace's oldest message can be worked on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LaneState {
+    /// It is in its account's line.
+    Ready,
+    /// A worker has it.
+    Busy,
     /// After a failure: not before this.
-    not_before: Option<Instant>,
+    Later(Instant),
+}
+
+/// An account's namespaces that can be worked on.
+#[derive(Default)]
+struct Line {
+    ready: VecDeque<NamespaceId>,
+    /// Workers that work for the account.
+    busy: usize,
 }
 
 #[derive(Default)]
 struct State {
-    lanes: HashMap<NamespaceKey, Lane>,
-    /// The namespaces that nobody is working on and that need not wait, by their oldest message.
-    ready: BTreeMap<Ulid, NamespaceKey>,
-    /// Those that wait after a failure, by when they are ready.
-    later: BTreeMap<(Instant, Ulid), NamespaceKey>,
+    lanes: HashMap<NamespaceId, Lane>,
+    lines: HashMap<String, Line>,
+    /// The accounts with a namespace that is ready, each once; the one whose turn it is first.
+    turns: VecDeque<String>,
+    /// Namespaces that wait after a failure, by when they are ready.
+    later: BTreeSet<(Instant, NamespaceId)>,
     stopping: bool,
 }
 
 impl State {
-    /// Changes a namespace's lane, and its place among those that are ready with it; a lane of nothing is taken away.
-    fn change(&mut self, key: &NamespaceKey, change: impl FnOnce(&mut Lane)) {
-        let mut lane = self.lanes.remove(key).unwrap_or_default();
-        if let Some(oldest) = lane.waiting.first() {
-            self.ready.remove(oldest);
-            lane.not_before.map(|at| self.later.remove(&(at, *oldest)));
+    /// Puts a namespace at the end of its account's line.
+    fn make_ready(&mut self, id: NamespaceId) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        lane.state = LaneState::Ready;
+        let account = lane.key.account.clone();
+        let line = self.lines.entry(account.clone()).or_default();
+        line.ready.push_back(id);
+        if line.ready.len() == 1 {
+            self.turns.push_back(account);
         }
-        change(&mut lane);
-        let Some(oldest) = lane.waiting.first().copied() else { return };
-        match lane.not_before {
-            _ if lane.busy => {}
-            Some(at) => drop(self.later.insert((at, oldest), key.clone())),
-            None => drop(self.ready.insert(oldest, key.clone())),
+    }
+
+    /// Takes the namespace whose turn it is; none where every account that has one ready holds as many workers as it may.
+    fn take_ready(&mut self, busy_max: usize) -> Option<NamespaceId> {
+        for _ in 0..self.turns.len() {
+            let account = self.turns.pop_front()?;
+            let Some(line) = self.lines.get_mut(&account) else { continue };
+            if line.busy >= busy_max {
+                self.turns.push_back(account);
+                continue;
+            }
+            let next = line.ready.pop_front();
+            line.busy += usize::from(next.is_some());
+            if !line.ready.is_empty() {
+                self.turns.push_back(account);
+            }
+            if next.is_some() {
+                return next;
+            }
         }
-        self.lanes.insert(key.clone(), lane);
+        None
+    }
+
+    /// A worker is done with a namespace for now.
+    fn release(&mut self, account: &str) {
+        let Some(line) = self.lines.get_mut(account) else { return };
+        line.busy = line.busy.saturating_sub(1);
+        if line.busy == 0 && line.ready.is_empty() {
+            self.lines.remove(account);
+        }
+    }
+
+    /// Moves the namespaces that have waited long enough after a failure into their lines.
+    fn end_waits(&mut self, now: Instant) {
+        while let Some((at, id)) = self.later.first().copied() {
+            if at > now {
+                return;
+            }
+            self.later.remove(&(at, id));
+            self.make_ready(id);
+        }
     }
 }
 
@@ -54,16 +109,8 @@ impl State {
 pub struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    began: Began,
-}
-
-/// When this process began to look after the queue: from then on time is what has passed, not what a clock says that
-/// somebody may set.
-struct Began {
-    at: Instant,
-    at_ms: i64,
-    /// The newest message that was there.
-    newest: Option<Ulid>,
+    /// Workers that one account may hold.
+    busy_max: usize,
 }
 
 /// How much there is to do.
@@ -95,48 +142,53 @@ pub struct Assignment {
     pub id: Ulid,
 }
 
-impl Default for Queue {
-    fn default() -> Self {
-        let began = Began { at: Instant::now(), at_ms: Timestamp::now().as_millisecond(), newest: None };
-        Self { state: Mutex::default(), changed: Condvar::default(), began }
-    }
-}
-
 impl Queue {
-    /// Adds a write that an earlier process accepted.
-    pub fn take_over(&mut self, entry: &QueueEntry) {
-        self.began.newest = self.began.newest.max(Some(entry.id));
-        self.add(entry);
+    /// An empty queue for a number of workers.
+    pub fn new(workers: usize) -> Self {
+        let busy_max = workers.saturating_sub(1).max(1);
+        Self { state: Mutex::default(), changed: Condvar::default(), busy_max }
     }
 
     /// Adds an accepted write.
     pub fn add(&self, entry: &QueueEntry) {
-        let key = NamespaceKey { account: entry.account.clone(), name: entry.namespace.clone() };
-        self.state.lock().change(&key, |lane| lane.waiting.extend([entry.id]));
+        let mut state = self.state.lock();
+        match state.lanes.get_mut(&entry.namespace_id) {
+            Some(lane) => drop(lane.waiting.insert(entry.id)),
+            None => {
+                let lane = Lane {
+                    key: NamespaceKey::of_entry(entry),
+                    waiting: BTreeSet::from([entry.id]),
+                    state: LaneState::Ready,
+                };
+                state.lanes.insert(entry.namespace_id, lane);
+                state.make_ready(entry.namespace_id);
+            }
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
-    /// The next message of a namespace that nobody is working on, the oldest first; waits for one. None when stopping.
+    /// The next message; waits for one. None when stopping.
     pub fn next(&self) -> Option<Assignment> {
         let mut state = self.state.lock();
         loop {
             if state.stopping {
                 return None;
             }
-            // Whoever has waited long enough after a failure is ready.
-            let now = Instant::now();
-            while let Some(((at, _), key)) = state.later.first_key_value()
-                && *at <= now
-            {
-                let key = key.clone();
-                state.change(&key, |lane| lane.not_before = None);
+            state.end_waits(Instant::now());
+            if let Some(id) = state.take_ready(self.busy_max) {
+                let assignment = state.lanes.get_mut(&id).and_then(|lane| {
+                    lane.state = LaneState::Busy;
+                    Some(Assignment { key: lane.key.clone(), id: *lane.waiting.first()? })
+                });
+                match assignment {
+                    Some(assignment) => return Some(assignment),
+                    // Never so: a lane without messages is in no line.
+                    None => continue,
+                }
             }
-            if let Some((id, key)) = state.ready.first_key_value().map(|(id, key)| (*id, key.clone())) {
-                state.change(&key, |lane| lane.busy = true);
-                return Some(Assignment { key, id });
-            }
-            match state.later.first_key_value().map(|((at, _), _)| *at) {
-                Some(at) => drop(self.changed.wait_until(&mut state, at)),
+            match state.later.first().copied() {
+                Some((at, _)) => drop(self.changed.wait_until(&mut state, at)),
                 None => self.changed.wait(&mut state),
             }
         }
@@ -144,60 +196,112 @@ impl Queue {
 
     /// The message is done with, one way or another.
     pub fn finish(&self, assignment: &Assignment) {
-        self.state.lock().change(&assignment.key, |lane| {
+        let id = assignment.key.id;
+        let mut state = self.state.lock();
+        state.release(&assignment.key.account);
+        if let Some(lane) = state.lanes.get_mut(&id) {
             lane.waiting.remove(&assignment.id);
-            lane.busy = false;
-            lane.not_before = None;
-        });
+            if lane.waiting.is_empty() {
+                state.lanes.remove(&id);
+            } else {
+                state.make_ready(id);
+            }
+        }
+        drop(state);
         self.changed.notify_all();
     }
 
     /// The message is to be tried again after a while; the ones behind it wait, to keep their order.
     pub fn retry(&self, assignment: &Assignment, after: Duration) {
-        self.state.lock().change(&assignment.key, |lane| {
-            lane.busy = false;
-            lane.not_before = Some(Instant::now() + after);
-        });
+        let id = assignment.key.id;
+        let mut state = self.state.lock();
+        state.release(&assignment.key.account);
+        if let Some(lane) = state.lanes.get_mut(&id) {
+            let at = Instant::now() + after;
+            lane.state = LaneState::Later(at);
+            state.later.insert((at, id));
+        }
+        drop(state);
         self.changed.notify_all();
     }
 
-    /// The time by the clock as it was when the process began, milliseconds since the epoch.
-    pub fn now_ms(&self) -> i64 {
-        let passed = i64::try_from(self.began.at.elapsed().as_millis()).unwrap_or(i64::MAX);
-        self.began.at_ms.saturating_add(passed)
+    /// Lets every namespace that waits after a failure be tried at once: what they waited for is there again.
+    pub fn hurry(&self) {
+        let mut state = self.state.lock();
+        let waiting: Vec<(Instant, NamespaceId)> = std::mem::take(&mut state.later).into_iter().collect();
+        for (_, id) in waiting {
+            state.make_ready(id);
+        }
+        drop(state);
+        self.changed.notify_all();
     }
 
-    /// For how long a message has waited, in milliseconds, however often the clock was set since the process began.
-    pub fn waited_ms(&self, entry: &QueueEntry) -> i64 {
-        let was_there = self.began.newest.is_some_and(|newest| entry.id <= newest);
-        let since = if was_there { entry.accepted_at_ms } else { self.began.at_ms };
-        self.now_ms().saturating_sub(since)
+    /// Forgets the messages of a namespace that was deleted. One that a worker has is dropped by it.
+    pub fn forget(&self, id: NamespaceId) {
+        let mut state = self.state.lock();
+        let Some(lane) = state.lanes.get_mut(&id) else { return };
+        match lane.state {
+            // Its only message is the worker's, who finishes it.
+            LaneState::Busy => lane.waiting = lane.waiting.first().copied().into_iter().collect(),
+            LaneState::Later(at) => {
+                state.later.remove(&(at, id));
+                state.lanes.remove(&id);
+            }
+            LaneState::Ready => {
+                let account = lane.key.account.clone();
+                state.lanes.remove(&id);
+                if let Some(line) = state.lines.get_mut(&account) {
+                    line.ready.retain(|ready| *ready != id);
+                    if line.ready.is_empty() {
+                        state.turns.retain(|turn| *turn != account);
+                    }
+                }
+            }
+        }
     }
 
     /// How much there is to do.
     pub fn levels(&self) -> Levels {
         let state = self.state.lock();
-        let lanes = || state.lanes.values();
-        Levels {
-            waiting: lanes().map(|lane| lane.waiting.len()).sum(),
-            busy: lanes().filter(|lane| lane.busy).count(),
-            oldest: lanes().filter_map(|lane| lane.waiting.first().copied()).min(),
+        let mut levels = Levels { waiting: 0, busy: 0, oldest: None };
+        for lane in state.lanes.values() {
+            levels.waiting += lane.waiting.len();
+            levels.busy += usize::from(lane.state == LaneState::Busy);
+            levels.oldest = older(levels.oldest, lane.waiting.first().copied());
         }
+        levels
+    }
+
+    /// The message that has waited longest, with its namespace.
+    pub fn oldest(&self) -> Option<(NamespaceId, Ulid)> {
+        let state = self.state.lock();
+        let mut oldest: Option<(NamespaceId, Ulid)> = None;
+        for (namespace, lane) in &state.lanes {
+            if let Some(first) = lane.waiting.first().copied()
+                && oldest.is_none_or(|(_, id)| first < id)
+            {
+                oldest = Some((*namespace, first));
+            }
+        }
+        oldest
     }
 
     /// How much there is to do for one account.
     pub fn of_account(&self, account: &str) -> Waiting {
         let state = self.state.lock();
-        let own = state.lanes.iter().filter(|(key, _)| key.account == account).map(|(_, lane)| &lane.waiting);
-        own.fold(Waiting::default(), |sum, waiting| Waiting {
-            messages: sum.messages + waiting.len(),
-            oldest: [sum.oldest, waiting.first().copied()].into_iter().flatten().min(),
-        })
+        let mut waiting = Waiting::default();
+        for lane in state.lanes.values() {
+            if lane.key.account == account {
+                waiting.messages += lane.waiting.len();
+                waiting.oldest = older(waiting.oldest, lane.waiting.first().copied());
+            }
+        }
+        waiting
     }
 
     /// The messages of a namespace that wait or are worked on.
-    pub fn of_namespace(&self, key: &NamespaceKey) -> BTreeSet<Ulid> {
-        self.state.lock().lanes.get(key).map(|lane| lane.waiting.clone()).unwrap_or_default()
+    pub fn of_namespace(&self, id: NamespaceId) -> BTreeSet<Ulid> {
+        self.state.lock().lanes.get(&id).map(|lane| lane.waiting.clone()).unwrap_or_default()
     }
 
     /// Whether the workers are to end.
@@ -212,37 +316,42 @@ impl Queue {
     }
 }
 
+/// The smaller of two ids, where there are any.
+fn older(first: Option<Ulid>, second: Option<Ulid>) -> Option<Ulid> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.min(second)),
+        (first, second) => first.or(second),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use cuebase_storage::records::QueuedWork;
 
-    fn entry(id: u128, namespace: &str) -> QueueEntry {
+    /// A message of a namespace, which is named by a letter, as is its account.
+    fn entry(id: u128, account: &str, namespace: u8) -> QueueEntry {
         QueueEntry {
             id: Ulid::from(id),
-            account: "a".into(),
-            namespace: namespace.into(),
+            account: account.into(),
+            namespace: format!("n{namespace}"),
+            namespace_id: NamespaceId::new(Ulid::from(u128::from(namespace))),
             accepted_at_ms: 0,
+            accepted_running_ms: 0,
             failures: 0,
+            fingerprint: None,
             work: QueuedWork::Conversation { request: serde_json::Value::Null },
         }
     }
 
-    #[test]
-    fn what_was_accepted_since_the_start_has_waited_no_longer_than_that() {
-        let now_ms = Timestamp::now().as_millisecond();
-        let old = QueueEntry { accepted_at_ms: now_ms - 1_000_000, ..entry(1, "x") };
-        let mut queue = Queue::default();
-        queue.take_over(&old);
-        assert!((1_000_000..1_060_000).contains(&queue.waited_ms(&old)));
-        // Accepted by a clock that was set back by far.
-        assert!(queue.waited_ms(&entry(2, "x")) < 60_000);
+    fn next(queue: &Queue) -> u128 {
+        queue.next().expect("work").id.into()
     }
 
     #[test]
     fn a_namespace_is_served_in_order_and_others_meanwhile() {
-        let queue = Queue::default();
-        [entry(1, "x"), entry(2, "x"), entry(3, "y")].iter().for_each(|entry| queue.add(entry));
+        let queue = Queue::new(5);
+        [entry(1, "a", 1), entry(2, "a", 1), entry(3, "a", 2)].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
         let second = queue.next().expect("work");
         assert_eq!((first.id, second.id), (Ulid::from(1), Ulid::from(3)));
@@ -250,9 +359,53 @@ mod tests {
         let third = queue.next().expect("work");
         assert_eq!(third.id, Ulid::from(2));
         queue.retry(&third, Duration::ZERO);
-        assert_eq!(queue.next().expect("work").id, Ulid::from(2));
+        assert_eq!(next(&queue), 2);
         assert_eq!(queue.levels(), Levels { waiting: 2, busy: 2, oldest: Some(Ulid::from(2)) });
         queue.stop();
         assert_eq!(queue.next(), None);
+    }
+
+    #[test]
+    fn accounts_take_turns_however_much_one_of_them_sends() {
+        let queue = Queue::new(2);
+        for id in 0..100u8 {
+            queue.add(&entry(u128::from(id), "greedy", id % 10));
+        }
+        queue.add(&entry(1000, "other", 200));
+        let first = queue.next().expect("work");
+        assert_eq!(first.id, Ulid::from(0));
+        assert_eq!(next(&queue), 1000, "the other account is next");
+        queue.finish(&first);
+        queue.add(&entry(1001, "other", 201));
+        assert_eq!(next(&queue), 1);
+    }
+
+    #[test]
+    fn one_account_never_holds_every_worker() {
+        let queue = Queue::new(3);
+        for id in 0..5u8 {
+            queue.add(&entry(u128::from(id), "greedy", id));
+        }
+        let held = [queue.next().expect("work"), queue.next().expect("work")];
+        queue.add(&entry(100, "other", 100));
+        assert_eq!(next(&queue), 100);
+        queue.finish(&held[0]);
+        assert_eq!(next(&queue), 2);
+    }
+
+    #[test]
+    fn a_deleted_namespace_has_nothing_to_do_any_more() {
+        let queue = Queue::new(5);
+        for id in [1, 2] {
+            queue.add(&entry(id, "a", 1));
+        }
+        queue.add(&entry(3, "a", 2));
+        queue.forget(NamespaceId::new(Ulid::from(1)));
+        let held = queue.next().expect("work");
+        assert_eq!(held.id, Ulid::from(3));
+        queue.add(&entry(4, "a", 2));
+        queue.forget(NamespaceId::new(Ulid::from(2)));
+        queue.finish(&held);
+        assert_eq!(queue.levels(), Levels { waiting: 0, busy: 0, oldest: None });
     }
 }

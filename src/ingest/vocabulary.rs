@@ -93,7 +93,7 @@ fn known(desk: &Desk<'_>, term: &str) -> Outcome<Option<TermRecord>> {
 }
 
 /// What makes two terms one: their letters, case aside. Accents count: `resume` is not `résumé`.
-fn identity(term: &str) -> String {
+pub fn identity(term: &str) -> String {
     term.nfc().flat_map(char::to_lowercase).collect()
 }
 

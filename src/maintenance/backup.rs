@@ -18,6 +18,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +98,7 @@ fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Pro
 
     for account in service.accounts()? {
         for namespace in service.store.namespaces(&account.account, None, usize::MAX)? {
-            copying.repository(service, &namespace.account, &namespace.name)?;
+            copying.repository(service, &namespace)?;
         }
     }
     copying.folder(&data.join("media"), "media", Kind::Immutable)?;
@@ -142,8 +143,8 @@ struct Copying<'a> {
 impl Copying<'_> {
     /// Copies a repository: its objects while it is written to, then what came meanwhile and its branches while it is
     /// not.
-    fn repository(&mut self, service: &Service, account: &str, name: &str) -> anyhow::Result<()> {
-        let from = service.namespaces.repository_path(account, name);
+    fn repository(&mut self, service: &Service, record: &NamespaceRecord) -> anyhow::Result<()> {
+        let from = service.namespaces.repository_path(record);
         if !from.join("HEAD").exists() {
             // A namespace that nothing was ever written to.
             return Ok(());
@@ -152,7 +153,7 @@ impl Copying<'_> {
         let below = from.strip_prefix(data)?.to_string_lossy().into_owned();
         let objects = format!("{below}/objects");
         self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
-        service.namespaces.while_still(account, name, || {
+        service.namespaces.while_still(record, || {
             self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
             for entry in fs::read_dir(&from)?.flatten() {
                 let part = entry.file_name().to_string_lossy().into_owned();
@@ -184,7 +185,7 @@ impl Copying<'_> {
             let unfinished = part.starts_with("tmp_") || part.ends_with(".lock") || part.ends_with(".new");
             // Nothing of ours is a symbolic link; whatever one points at is not ours.
             if unfinished
-                || matches!(part.as_str(), "LOCK" | "BOOT")
+                || matches!(part.as_str(), "LOCK" | "BOOT" | "PROCESS")
                 || part.starts_with("LOG")
                 || entry.file_type()?.is_symlink()
             {

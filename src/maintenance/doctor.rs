@@ -5,12 +5,13 @@
 //! compared with the checksums that they were uploaded with. Beside a running service nothing is held up: each
 //! comparison is with the commit that the index stands for.
 
-use cuebase_storage::git::CommitId;
+use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::records::NamespaceRecord;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
+use crate::service::namespaces::NamespaceKey;
 use crate::service::{Outcome, Service};
 
 /// What is told of one namespace's differences at most.
@@ -81,9 +82,14 @@ fn queue(service: &Service) -> Outcome<Finding> {
         retried += u64::from(entry.failures > 0);
     })?;
     let dead = service.store.dead_letter_count()?;
+    let unreadable = service.store.unreadable()?.len();
     let mut says = format!("{waiting} writes wait, {dead} dead letters");
     if retried > 0 {
         says.push_str(&format!(", {retried} of those that wait failed before"));
+    }
+    if unreadable > 0 {
+        says.push_str(&format!(", {unreadable} records cannot be decoded (`cuebase dead-letters list` shows them)"));
+        return Ok(Finding::new("queue", Health::Damaged, says));
     }
     Ok(Finding::new("queue", Health::Sound, says))
 }
@@ -91,12 +97,9 @@ fn queue(service: &Service) -> Outcome<Finding> {
 fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &dyn Fn(u64)) -> Outcome<Finding> {
     let subject = format!("namespace {}/{}", record.account, record.name);
     let damaged = |says: String| Ok(Finding::new(subject.clone(), Health::Damaged, says));
-    let path = service.namespaces.repository_path(&record.account, &record.name);
-    if record.head.is_some() && !path.join("HEAD").exists() {
-        return damaged(format!("its repository is gone: {} is not there", path.display()));
-    }
-    // Opening it brings index and vocabulary to git's head, or makes them anew.
-    let lease = match service.namespaces.lease(&record.account, &record.name) {
+    let mended = repair && mend_repository(service, record)?;
+    // Opening it brings index and vocabulary to git's head, or rebuilds them.
+    let lease = match service.namespaces.lease_key(&NamespaceKey::of(record)) {
         Ok(lease) => lease,
         Err(error) => return damaged(format!("cannot be opened: {error}")),
     };
@@ -130,7 +133,7 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
     };
     let differences = lease.compare_index()?;
     if differences.is_empty() {
-        return Ok(sound(Health::Sound));
+        return Ok(sound(if mended { Health::Mended } else { Health::Sound }));
     }
     if !repair {
         return Ok(Finding::new(
@@ -147,6 +150,16 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
     damaged(format!("its index was made anew and still differs from git: {}", told(&differences)))
 }
 
+/// Makes a namespace's branch again where it is gone and the recorded commit is whole. True where that was done.
+fn mend_repository(service: &Service, record: &NamespaceRecord) -> Outcome<bool> {
+    let Some(recorded) = record.head.as_deref().map(str::parse::<CommitId>).transpose()? else { return Ok(false) };
+    let Some(repository) = Repository::open_existing(&service.namespaces.repository_path(record))? else {
+        return Ok(false);
+    };
+    let indexes = repository.repair_pack_indexes_thoroughly()?;
+    Ok(repository.restore_branch(recorded)? || indexes > 0)
+}
+
 fn told(differences: &[String]) -> String {
     let mut told = differences[..differences.len().min(DIFFERENCES_MAX)].join(", ");
     if differences.len() > DIFFERENCES_MAX {
@@ -158,11 +171,11 @@ fn told(differences: &[String]) -> String {
 fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progress)) -> Outcome<Finding> {
     let (mut files, mut wrong) = (0u64, Vec::new());
     for record in namespaces {
-        for id in service.store.media_ids(&record.account, &record.name)? {
-            let Some(known) = service.store.media(id)? else { continue };
+        for known in service.store.media_of(record.id)? {
+            let id = known.id;
             files += 1;
             tell(Progress::new("media", files, 0));
-            match std::fs::read(service.media.path(id)) {
+            match std::fs::read(service.media.path(record.id, id)) {
                 Ok(bytes) => {
                     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &bytes);
                     if HEXLOWER.encode(digest.as_ref()) != known.sha256 {

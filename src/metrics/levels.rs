@@ -57,8 +57,8 @@ impl Levels {
         self.uptime.set(self.began.elapsed().as_secs_f64());
         self.queue.set(queue.waiting as f64);
         self.working.set(queue.busy as f64);
-        let oldest = queue.oldest.map(|id| service.store.queue_entry(id)).transpose()?.flatten();
-        self.oldest.set(oldest.map_or(0.0, |entry| service.queue.waited_ms(&entry).max(0) as f64 / 1000.0));
+        let oldest = service.oldest_queued()?;
+        self.oldest.set(oldest.map_or(0.0, |entry| service.waited_ms(&entry) as f64 / 1000.0));
         self.dead.set(service.store.dead_letter_count()? as f64);
         self.warm.set(service.namespaces.open_count() as f64);
         self.behind.set(service.backlog.list().len() as f64);

@@ -77,8 +77,6 @@ pub enum Ingested {
     Waiting,
     /// It is a dead letter.
     Buried,
-    /// It had waited too long.
-    Dropped,
 }
 
 fn times() -> Histogram {
@@ -141,7 +139,6 @@ impl Metrics {
             Ingested::Failed => "failed",
             Ingested::Waiting => "waiting",
             Ingested::Buried => "buried",
-            Ingested::Dropped => "dropped",
         };
         self.ingestion.observe(took.as_secs_f64());
         self.writes.get_or_create(&WriteLabels { outcome }).inc();

@@ -102,6 +102,19 @@ pub enum ModelError {
     Unknown(String),
 }
 
+impl ModelError {
+    /// A word for the kind of error; for the log, since the error itself may repeat what a client sent.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "unavailable",
+            Self::Refused(_) => "refused",
+            Self::Unusable(_) => "unusable",
+            Self::TooLong { .. } => "too_long",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
 /// What a namespace's index is made for: a model's vectors, and the built-in table to compare words by.
 pub fn index_settings(model: &dyn Embedder) -> Result<IndexSettings, TableError> {
     let tokens = StaticTable::built_in()?;

@@ -1,6 +1,6 @@
 //! Vectors of one model, each made once.
 //!
-//! A text's vector is remembered by the model and the hash of the text: those of cues in the store, by account, so that
+//! A text's vector is remembered by the model and the hash of the text: those of cues in the store, by namespace, so that
 //! a rebuilt index asks nobody; those of queries in memory. What a model makes in microseconds is not remembered.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use cuebase_storage::Store;
-use cuebase_storage::records::VectorKey;
+use cuebase_storage::records::{NamespaceId, VectorKey};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
@@ -46,12 +46,12 @@ impl Vectors {
     }
 
     /// A cue's vector, where it can be had without asking the model anew; all zero where the model knows nothing in it.
-    pub fn at_hand(&self, account: &str, text: &str) -> Option<Vec<f32>> {
+    pub fn at_hand(&self, namespace: NamespaceId, text: &str) -> Option<Vec<f32>> {
         if self.model.is_immediate() {
             let made = self.model.embed(&[text], Patience::of_work(Duration::ZERO));
             return made.ok().and_then(|mut vectors| vectors.pop());
         }
-        self.remembered(account, &self.key_of(text))
+        self.remembered(namespace, &self.key_of(text))
     }
 
     /// Has the model make and the store keep the vectors that are not at hand. Returns how many were made.
@@ -59,7 +59,7 @@ impl Vectors {
     /// What was made before a failure is kept.
     pub fn prepare<'a>(
         &self,
-        account: &str,
+        namespace: NamespaceId,
         texts: impl IntoIterator<Item = &'a str>,
         patience: Patience,
     ) -> Result<usize, ModelError> {
@@ -67,12 +67,12 @@ impl Vectors {
         let mut missing: Vec<(&str, VectorKey)> = texts.into_iter().map(|text| (text, self.key_of(text))).collect();
         missing.sort_unstable_by_key(|(_, key)| key.text);
         missing.dedup_by_key(|(_, key)| key.text);
-        missing.retain(|(_, key)| !matches!(store.vector(account, key), Ok(Some(_))));
+        missing.retain(|(_, key)| !matches!(store.vector(namespace, key), Ok(Some(_))));
         for batch in missing.chunks(BATCH_TEXTS) {
             let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
             let made = self.model.embed(&texts, patience)?;
             let kept = batch.iter().zip(&made).map(|((_, key), vector)| (*key, to_bytes(vector))).collect();
-            store.put_vectors(account, kept).map_err(|error| ModelError::Unavailable(error.to_string()))?;
+            store.put_vectors(namespace, kept).map_err(|error| ModelError::Unavailable(error.to_string()))?;
         }
         Ok(missing.len())
     }
@@ -96,8 +96,8 @@ impl Vectors {
         made.ok_or_else(|| ModelError::Unusable("no vector for one text".into()))
     }
 
-    fn remembered(&self, account: &str, key: &VectorKey) -> Option<Vec<f32>> {
-        let bytes = self.store.as_ref()?.vector(account, key).ok()??;
+    fn remembered(&self, namespace: NamespaceId, key: &VectorKey) -> Option<Vec<f32>> {
+        let bytes = self.store.as_ref()?.vector(namespace, key).ok()??;
         from_bytes(&bytes, self.model.filled_dimensions())
     }
 
@@ -137,6 +137,8 @@ fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
+    use ulid::Ulid;
+
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -169,14 +171,15 @@ mod tests {
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
         let model = Arc::new(Counting::default());
         let vectors = Vectors::new(model.clone(), Some(store));
+        let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
         let patience = || Patience::of_work(Duration::from_secs(1));
-        assert_eq!(vectors.at_hand("a", "one"), None);
-        assert_eq!(vectors.prepare("a", ["one", "two", "one", ""], patience()), Ok(3));
-        assert_eq!(vectors.prepare("a", ["two", "three"], patience()), Ok(1));
+        assert_eq!(vectors.at_hand(a, "one"), None);
+        assert_eq!(vectors.prepare(a, ["one", "two", "one", ""], patience()), Ok(3));
+        assert_eq!(vectors.prepare(a, ["two", "three"], patience()), Ok(1));
         assert_eq!((model.texts.load(Ordering::SeqCst), model.calls.load(Ordering::SeqCst)), (4, 2));
-        assert_eq!(vectors.at_hand("a", "one"), Some(vec![1.0, 0.0]));
-        assert_eq!(vectors.at_hand("a", ""), Some(vec![0.0, 0.0]));
-        assert_eq!(vectors.at_hand("b", "one"), None, "another account's");
+        assert_eq!(vectors.at_hand(a, "one"), Some(vec![1.0, 0.0]));
+        assert_eq!(vectors.at_hand(a, ""), Some(vec![0.0, 0.0]));
+        assert_eq!(vectors.at_hand(b, "one"), None, "another namespace's");
         for _ in 0..3 {
             vectors.of_query("who?", patience()).expect("a vector");
         }

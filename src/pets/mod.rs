@@ -4,7 +4,7 @@
 //! a shape of their own: `code`, `message`, `status`.
 
 use cuebase_storage::records::AnimalRecord;
-use hyper::header::{HeaderName, LINK};
+use hyper::header::{HeaderName, LINK, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -58,6 +58,13 @@ impl PetError {
     /// A body that did not arrive, or is too large.
     pub fn unreadable() -> Self {
         Self::bad("invalid_body", "the body could not be read: it must be a JSON object that arrives in time")
+    }
+
+    /// The reply to one request too many of an account, with the seconds until the next one is taken.
+    pub fn rate_limited(seconds: u64) -> Reply {
+        let message = format!("too many requests of this account: try again in {seconds} s");
+        let error = Self { status: StatusCode::TOO_MANY_REQUESTS, code: "rate_limited", message };
+        error.reply().with(RETRY_AFTER, &seconds.to_string())
     }
 
     /// Our fault.

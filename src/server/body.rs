@@ -1,7 +1,8 @@
-//! Reading bodies: up to a limit each, and up to a budget all together.
+//! Reading bodies, and the memory that requests and answers take together.
 //!
-//! The budget is of memory, not of bytes sent: a JSON body draws on it for what it will take once it has been read, which
-//! for `[{"a":0},{"a":0}, …` is eighty times its length.
+//! The budget is of memory, not of bytes sent: a JSON body draws on it for what it takes once it has been read, which for
+//! `[{"a":0},{"a":0}, …` is eighty times its length. Answers draw on the same budget until they are written
+//! ([`super::answers`]). Bodies of senders without a credential draw on a budget of their own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,123 +10,173 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use hyper::header::CONNECTION;
 
+use super::shares::{Share, Shares};
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
-use crate::api::{BODY_BYTES_MAX, MEDIA_BYTES_MAX, PACK_BYTES_MAX, Reply, invalid_body};
+use crate::api::{
+    BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply, invalid_body,
+};
+use crate::service::Failure;
 
-/// Of a body that is too large so much more is read before the connection is given up: 64 MiB.
-const DISCARDED_BYTES_MAX: usize = 64 << 20;
 /// The budget is given out in pieces of 64 KiB.
-const PIECE_BYTES: usize = 64 << 10;
+pub(super) const PIECE_BYTES: usize = 64 << 10;
+/// Beyond its setting the budget has an eighth, and at most this, for accounts that hold little: 32 MiB.
+const SPARE_BYTES_MAX: usize = 32 << 20;
+/// Bodies of all senders without a credential together: 64 MiB, as much as a full listener's connections can hold.
+const OPEN_BYTES_MAX: usize = 64 << 20;
+/// A body of a sender without a credential is waited for no longer than this.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body that can be read here: one that arrives, or one that is at hand.
+/// A body that can be read here: one that arrives, or one that is in memory.
 pub(super) trait RequestBody: HttpBody<Data = Bytes> + Send + Unpin {}
 
 impl<B: HttpBody<Data = Bytes> + Send + Unpin> RequestBody for B {}
 
-/// How much may be held in bodies, shared by all requests.
+/// Memory for bodies and answers, shared by all requests.
 #[derive(Clone)]
 pub(super) struct Budget {
-    pieces: Arc<Semaphore>,
-    all: usize,
+    pieces: Arc<Shares>,
+    /// Whose bodies these are.
+    senders: Senders,
+}
+
+/// Whose bodies a budget is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Senders {
+    /// Accounts.
+    Known,
+    /// Anybody.
+    Anybody,
 }
 
 /// A body, and its part of the budget until it is dropped.
 pub(super) struct Held {
     pub(super) bytes: Bytes,
-    _budget: Option<OwnedSemaphorePermit>,
+    _memory: Option<Share>,
 }
 
 impl Budget {
-    /// A budget of so many MiB.
+    /// A budget of `mib` MiB for accounts.
     pub(super) fn new(mib: usize) -> Self {
-        let all = mib.saturating_mul((1 << 20) / PIECE_BYTES).min(Semaphore::MAX_PERMITS);
-        Self { pieces: Arc::new(Semaphore::new(all)), all }
+        let pieces = mib.saturating_mul((1 << 20) / PIECE_BYTES);
+        let spare = (pieces / 8).clamp(1, SPARE_BYTES_MAX / PIECE_BYTES);
+        Self { pieces: Shares::new(pieces, spare, 1), senders: Senders::Known }
     }
 
-    /// A body up to its kind's limit, if it arrives in time; else the reply that says what was wrong.
+    /// A budget for senders without a credential.
+    pub(super) fn open() -> Self {
+        Self { pieces: Shares::new(OPEN_BYTES_MAX / PIECE_BYTES, 0, 1), senders: Senders::Anybody }
+    }
+
+    /// Takes the memory for `bytes` bytes; none when too much is held.
+    pub(super) fn hold(&self, account: &str, bytes: usize) -> Option<Share> {
+        self.pieces.take(account, Self::pieces(bytes))
+    }
+
+    /// The pieces that `bytes` bytes take.
+    pub(super) fn pieces(bytes: usize) -> usize {
+        bytes.div_ceil(PIECE_BYTES)
+    }
+
+    /// What one account can hold at most, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.common().saturating_mul(PIECE_BYTES)
+    }
+
+    /// Reads a body up to its kind's limit, if it arrives in time; otherwise returns the reply that refuses it.
     ///
-    /// What is above the limit, or beyond the budget, is read and thrown away, up to a second limit, so that a client that
-    /// sends first and reads later gets to see the refusal instead of a broken pipe.
-    pub(super) async fn read<B: RequestBody>(&self, body: B, kind: Body, within: Duration) -> Result<Held, Reply> {
-        match tokio::time::timeout(within, self.collect(body, kind)).await {
+    /// A body that announces more than its limit is refused before any of it is asked for, so `Expect: 100-continue`
+    /// gets no `100`. A refused body is not read to its end: the connection closes after the reply, and discards a
+    /// bounded rest first ([`super::stalled`]).
+    pub(super) async fn read<B: RequestBody>(
+        &self,
+        body: B,
+        account: &str,
+        kind: Body,
+        within: Duration,
+    ) -> Result<Held, Reply> {
+        let within = match self.senders {
+            Senders::Known => within,
+            Senders::Anybody => within.min(OPEN_TIMEOUT),
+        };
+        match tokio::time::timeout(within, self.collect(body, account, kind)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(failed("the body did not arrive in time")),
+            Err(_) => Err(refuse(&invalid_body("the body did not arrive in time"))),
         }
     }
 
-    async fn collect<B: RequestBody>(&self, mut body: B, kind: Body) -> Result<Held, Reply> {
+    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: Body) -> Result<Held, Reply> {
+        let limit = self.limit(kind);
+        if body.size_hint().lower() > limit as u64 {
+            return Err(refuse(&error::too_large(limit)));
+        }
+        let mut kept = BytesMut::new();
+        let mut memory: Option<Share> = None;
+        let mut values = Values::default();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| refuse(&invalid_body("the body could not be read to its end")))?;
+            let Some(data) = frame.data_ref() else { continue };
+            let received = kept.len() + data.len();
+            if received > limit {
+                return Err(refuse(&error::too_large(limit)));
+            }
+            if kind == Body::Json {
+                values.see(data);
+                self.check(&values)?;
+            }
+            self.extend(&mut memory, account, (received + values.bytes).div_ceil(PIECE_BYTES))?;
+            kept.extend_from_slice(data);
+        }
+        Ok(Held { bytes: kept.freeze(), _memory: memory })
+    }
+
+    /// Bytes of one body, at most.
+    fn limit(&self, kind: Body) -> usize {
         let limit = match kind {
             Body::Pack => PACK_BYTES_MAX,
             Body::Media => MEDIA_BYTES_MAX,
             Body::Json | Body::Nothing => BODY_BYTES_MAX,
+            Body::Signed => OPEN_BODY_BYTES_MAX,
         };
-        let mut kept = BytesMut::new();
-        let mut budget: Option<OwnedSemaphorePermit> = None;
-        let mut values = Values::default();
-        let mut received = 0;
-        let mut refused = None;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| failed("the body could not be read to its end"))?;
-            let Some(data) = frame.data_ref() else { continue };
-            received += data.len();
-            if received > limit {
-                refused = Some(Refused::Large);
-            }
-            if refused.is_none() {
-                if kind == Body::Json {
-                    values.see(data);
-                }
-                let pieces = (received + values.bytes).div_ceil(PIECE_BYTES);
-                refused = self.extend(&mut budget, pieces).err();
-            }
-            if refused.is_none() {
-                kept.extend_from_slice(data);
-                continue;
-            }
-            // What was kept so far is of no use any more.
-            (kept, budget) = (BytesMut::new(), None);
-            if received > limit + DISCARDED_BYTES_MAX {
-                break;
-            }
-        }
-        match refused {
-            None => Ok(Held { bytes: kept.freeze(), _budget: budget }),
-            Some(Refused::Spent) => Err(error::unavailable()),
-            Some(Refused::Large) => Err(error::reply(&error::too_large(limit), &Shape::Envelope)),
-            Some(Refused::Rich) => Err(error::reply(&error::too_rich(), &Shape::Envelope)),
+        match self.senders {
+            Senders::Known => limit,
+            Senders::Anybody => limit.min(OPEN_BODY_BYTES_MAX),
         }
     }
 
-    /// Has a body hold so many pieces in all.
-    fn extend(&self, held: &mut Option<OwnedSemaphorePermit>, pieces: usize) -> Result<(), Refused> {
-        if pieces > self.all {
-            return Err(Refused::Rich);
+    /// Refuses JSON that nests too deeply, or has more values than a sender without a credential may send.
+    fn check(&self, values: &Values) -> Result<(), Reply> {
+        if values.deepest > JSON_DEPTH_MAX {
+            let message = format!("the body nests more than {JSON_DEPTH_MAX} levels deep");
+            return Err(refuse(&invalid_body(message)));
         }
-        let more = pieces - held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = Arc::clone(&self.pieces).try_acquire_many_owned(more as u32).map_err(|_| Refused::Spent)?;
-        match held {
-            Some(held) => held.merge(more),
-            None => *held = Some(more),
+        if self.senders == Senders::Anybody && values.bytes > OPEN_BODY_BYTES_MAX {
+            return Err(refuse(&error::too_rich()));
         }
         Ok(())
     }
+
+    /// Makes a body's part of the budget `pieces` large.
+    fn extend(&self, memory: &mut Option<Share>, account: &str, pieces: usize) -> Result<(), Reply> {
+        if pieces > self.pieces.common() {
+            return Err(refuse(&error::too_rich()));
+        }
+        let held = match memory {
+            Some(memory) => memory.resize(pieces),
+            None => {
+                *memory = self.pieces.take(account, pieces);
+                memory.is_some()
+            }
+        };
+        if held { Ok(()) } else { Err(error::unavailable().with(CONNECTION, "close")) }
+    }
 }
 
-/// Why a body is not kept.
-enum Refused {
-    /// It is longer than is taken.
-    Large,
-    /// Others hold too much just now.
-    Spent,
-    /// It alone would take more than there is for all.
-    Rich,
-}
-
-fn failed(message: &str) -> Reply {
-    error::reply(&invalid_body(message), &Shape::Envelope)
+/// The refusal of a body that was not read to its end.
+fn refuse(failure: &Failure) -> Reply {
+    error::reply(failure, &Shape::Envelope).with(CONNECTION, "close")
 }
 
 /// An element of an array or an entry of an object: twice a value's 32 bytes, since arrays grow by doubling.
@@ -135,10 +186,15 @@ const OBJECT_BYTES: usize = 640;
 /// A key or a text: what the allocator adds to it.
 const TEXT_BYTES: usize = 32;
 
-/// What a JSON text takes beside its own length once it has been read, counted as it comes in.
+/// What a JSON text takes in addition to its own length once it has been read, and how deep it nests, counted as it
+/// comes in.
 #[derive(Default)]
 struct Values {
     bytes: usize,
+    /// Arrays and objects that are open where the text has been read to.
+    depth: usize,
+    /// The most that were ever open.
+    deepest: usize,
     in_text: bool,
     escaped: bool,
 }
@@ -160,17 +216,33 @@ impl Values {
                     self.in_text = true;
                     self.bytes += TEXT_BYTES;
                 }
-                b'{' => self.bytes += OBJECT_BYTES,
-                b',' | b'[' | b':' => self.bytes += VALUE_BYTES,
+                b'{' => {
+                    self.bytes += OBJECT_BYTES;
+                    self.open();
+                }
+                b'[' => {
+                    self.bytes += VALUE_BYTES;
+                    self.open();
+                }
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                b',' | b':' => self.bytes += VALUE_BYTES,
                 _ => {}
             }
         }
+    }
+
+    fn open(&mut self) {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http_body_util::Full;
+    use hyper::StatusCode;
+    use proptest::prelude::*;
 
     #[test]
     fn values_are_counted_outside_of_texts_however_the_body_is_cut() {
@@ -180,7 +252,73 @@ mod tests {
             let mut values = Values::default();
             values.see(&body[..cut]);
             values.see(&body[cut..]);
-            assert_eq!(values.bytes, expected, "{cut}");
+            assert_eq!((values.bytes, values.deepest, values.depth), (expected, 2, 0), "{cut}");
         }
+    }
+
+    /// The depth of a value as it is defined: one more than that of its deepest part.
+    fn depth(value: &serde_json::Value) -> usize {
+        match value {
+            serde_json::Value::Array(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
+            serde_json::Value::Object(parts) => 1 + parts.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<i32>().prop_map(serde_json::Value::from),
+            "[\\[\\]{}\"\\\\a:,]{0,8}".prop_map(serde_json::Value::from),
+        ];
+        leaf.prop_recursive(8, 64, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                prop::collection::vec(("[\\[{\"\\\\a]{0,4}", inner), 0..4)
+                    .prop_map(|entries| { serde_json::Value::Object(entries.into_iter().collect()) }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn depth_is_that_of_the_value_wherever_the_body_is_cut(value in any_json(), cut in any::<prop::sample::Index>()) {
+            let body = value.to_string().into_bytes();
+            let cut = cut.index(body.len() + 1);
+            let mut values = Values::default();
+            values.see(&body[..cut]);
+            values.see(&body[cut..]);
+            prop_assert_eq!(values.deepest, depth(&value));
+            prop_assert_eq!(values.depth, 0);
+        }
+    }
+
+    /// Reads a JSON body and returns the status it is refused with; 200 when it is taken.
+    fn status_of(budget: &Budget, body: Vec<u8>) -> StatusCode {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let read = budget.read(Full::new(Bytes::from(body)), "a", Body::Json, Duration::from_secs(5));
+        match runtime.block_on(read) {
+            Ok(_) => StatusCode::OK,
+            Err(refused) => refused.status,
+        }
+    }
+
+    #[test]
+    fn json_is_refused_above_its_depth_and_not_before() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
+        for budget in [Budget::new(8), Budget::open()] {
+            assert_eq!(status_of(&budget, nested(JSON_DEPTH_MAX)), StatusCode::OK);
+            assert_eq!(status_of(&budget, nested(JSON_DEPTH_MAX + 1)), StatusCode::BAD_REQUEST);
+        }
+    }
+
+    #[test]
+    fn a_sender_without_a_credential_gets_little_memory() {
+        let budget = Budget::open();
+        let text = |bytes: usize| format!("\"{}\"", "a".repeat(bytes - 2)).into_bytes();
+        assert_eq!(status_of(&budget, text(OPEN_BODY_BYTES_MAX)), StatusCode::OK);
+        assert_eq!(status_of(&budget, text(OPEN_BODY_BYTES_MAX + 1)), StatusCode::PAYLOAD_TOO_LARGE);
+        let rich = format!("[{}0]", "{},".repeat(1000)).into_bytes();
+        assert_eq!(status_of(&budget, rich), StatusCode::PAYLOAD_TOO_LARGE);
     }
 }

@@ -1,9 +1,11 @@
 //! What every listener has in common: a cap on connections, deadlines on both directions, and a drain at the end.
 //!
-//! At the cap a new connection takes the place of the one that has kept us waiting longest for a whole request, so
-//! that clients which connect and say nothing, or say it a byte at a time, do not keep others out.
+//! At the cap a new connection takes the place of one that keeps us waiting for a whole request, or that takes its answer
+//! slowly: of the account that has most such connections, the one that has waited longest. Connections that sent no good
+//! credential yet count as one account. So clients which connect and say nothing, or say it a byte at a time, do not keep
+//! others out, and no account's connections push out another's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -24,8 +26,7 @@ use crate::config::ServerSettings;
 
 /// Headers of one request, at most.
 const HEADERS_MAX: usize = 100;
-/// A request's head is refused when it is not whole after so many bytes. What arrives in one piece with the last of them
-/// counts too, so a head of up to twice this may pass.
+/// A request's head that is longer is refused, however it arrives.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 /// Open requests get so long to finish when the server stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,10 +38,46 @@ pub(super) struct Connections {
     waiting: Arc<Waiting>,
 }
 
-/// Connections that we wait for, the longest wait first: by the number of the moment when the wait began.
+/// Accounts that are remembered while none of their connections waits, so that the next wait allocates less.
+const REMEMBERED_MAX: usize = 1024;
+
+/// Connections that we wait for.
 #[derive(Default)]
 struct Waiting {
-    held: Mutex<(u64, BTreeMap<u64, AbortHandle>)>,
+    queues: Mutex<Queues>,
+}
+
+/// Waiting connections by account; of each the longest wait first, by the number of the moment when it began.
+#[derive(Default)]
+struct Queues {
+    last: u64,
+    accounts: HashMap<Arc<str>, BTreeMap<u64, AbortHandle>>,
+}
+
+impl Queues {
+    fn insert(&mut self, account: &Arc<str>, turn: u64, task: AbortHandle) {
+        if let Some(queue) = self.accounts.get_mut(account) {
+            queue.insert(turn, task);
+            return;
+        }
+        self.accounts.insert(Arc::clone(account), BTreeMap::from([(turn, task)]));
+    }
+
+    fn remove(&mut self, account: &Arc<str>, turn: u64) -> Option<AbortHandle> {
+        let many = self.accounts.len() > REMEMBERED_MAX;
+        let queue = self.accounts.get_mut(account)?;
+        let removed = queue.remove(&turn);
+        if many && queue.is_empty() {
+            self.accounts.remove(account);
+        }
+        removed
+    }
+
+    /// The longest wait of the account that has most connections waiting.
+    fn pop(&mut self) -> Option<AbortHandle> {
+        let most = self.accounts.values_mut().max_by_key(|queue| queue.len())?;
+        most.pop_first().map(|(_, task)| task)
+    }
 }
 
 /// Whether one connection keeps us waiting, or we keep it waiting.
@@ -49,8 +86,9 @@ pub(super) struct Activity {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
+    /// Whose connection it is; empty until a request had a good credential.
+    account: Arc<str>,
     /// The connection's task, once it runs.
     task: Option<AbortHandle>,
     /// Its place among those that we wait for.
@@ -61,7 +99,22 @@ struct State {
 
 impl Activity {
     fn new(waiting: Arc<Waiting>) -> Arc<Self> {
-        Arc::new(Self { waiting, state: Mutex::default() })
+        let state = State { account: Arc::from(""), task: None, turn: None, working: false };
+        Arc::new(Self { waiting, state: Mutex::new(state) })
+    }
+
+    /// The connection's requests are an account's.
+    pub(super) fn belongs_to(&self, account: &str) {
+        let mut state = self.state.lock();
+        if *state.account == *account {
+            return;
+        }
+        let former = std::mem::replace(&mut state.account, Arc::from(account));
+        let Some(turn) = state.turn else { return };
+        let mut queues = self.waiting.queues.lock();
+        if let Some(task) = queues.remove(&former, turn) {
+            queues.insert(&state.account, turn, task);
+        }
     }
 
     /// The connection runs as this task; until it has sent a request we wait for it.
@@ -77,12 +130,12 @@ impl Activity {
     /// From now on we wait for the client.
     fn wait(&self, state: &mut State) {
         let Some(task) = state.task.clone() else { return };
-        let mut held = self.waiting.held.lock();
-        held.0 += 1;
-        let turn = held.0;
-        held.1.insert(turn, task);
+        let mut queues = self.waiting.queues.lock();
+        queues.last += 1;
+        let turn = queues.last;
+        queues.insert(&state.account, turn, task);
         if let Some(former) = state.turn.replace(turn) {
-            held.1.remove(&former);
+            queues.remove(&state.account, former);
         }
     }
 
@@ -91,7 +144,7 @@ impl Activity {
         let mut state = self.state.lock();
         state.working = true;
         if let Some(turn) = state.turn.take() {
-            self.waiting.held.lock().1.remove(&turn);
+            self.waiting.queues.lock().remove(&state.account, turn);
         }
         Working(Arc::clone(self))
     }
@@ -99,8 +152,9 @@ impl Activity {
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        if let Some(turn) = self.state.get_mut().turn.take() {
-            self.waiting.held.lock().1.remove(&turn);
+        let state = self.state.get_mut();
+        if let Some(turn) = state.turn.take() {
+            self.waiting.queues.lock().remove(&state.account, turn);
         }
     }
 }
@@ -140,13 +194,13 @@ impl Connections {
                 Err(error) => {
                     // Out of descriptors, most likely: make room, and wait rather than spin.
                     tracing::warn!(%error, "a connection could not be accepted");
-                    self.give_up_longest_wait();
+                    self.give_up_one();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             if self.places.available_permits() == 0 {
-                self.give_up_longest_wait();
+                self.give_up_one();
             }
             let place = tokio::select! {
                 place = Arc::clone(&self.places).acquire_owned() => place,
@@ -166,10 +220,12 @@ impl Connections {
                 .timer(TokioTimer::new())
                 .header_read_timeout(self.settings.header_timeout)
                 .max_headers(HEADERS_MAX)
+                // The buffer's own limit lets pass what arrives in one piece with its last bytes.
+                .max_header_size(HEAD_BYTES_MAX)
                 .max_buf_size(HEAD_BYTES_MAX)
                 // A client may close its sending half after the request and still read the answer.
                 .half_close(true)
-                .serve_connection(TokioIo::new(Stalled::new(stream, self.settings.write_timeout)), service);
+                .serve_connection(TokioIo::new(Stalled::new(stream, &self.settings)), service);
             let connection = graceful.watch(connection);
             let task = tokio::spawn(async move {
                 // A client that went away or spoke no HTTP is its own affair.
@@ -184,9 +240,33 @@ impl Connections {
         }
     }
 
-    fn give_up_longest_wait(&self) {
-        if let Some((_, task)) = self.waiting.held.lock().1.pop_first() {
+    fn give_up_one(&self) {
+        if let Some(task) = self.waiting.queues.lock().pop() {
             task.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_with_most_waiting_connections_gives_one_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let tasks: Vec<_> = (0..4).map(|_| runtime.spawn(std::future::pending::<()>())).collect();
+        let (greedy, modest): (Arc<str>, Arc<str>) = (Arc::from("greedy"), Arc::from("modest"));
+        let mut queues = Queues::default();
+        queues.insert(&modest, 1, tasks[0].abort_handle());
+        for (turn, task) in (2..).zip(&tasks[1..]) {
+            queues.insert(&greedy, turn, task.abort_handle());
+        }
+        // Two of three go, the longest wait first, and then they are as many as each other's.
+        for expected in [1, 2] {
+            let given_up = queues.pop().expect("one");
+            assert_eq!(given_up.id(), tasks[expected].id());
+        }
+        assert_eq!(queues.accounts.values().map(BTreeMap::len).collect::<Vec<_>>(), [1, 1]);
+        assert!(queues.remove(&modest, 1).is_some() && queues.remove(&modest, 1).is_none());
     }
 }

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
@@ -18,9 +17,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::git;
-use super::requests::{Api, ResponseBody, admitted, respond};
+use super::requests::{Answered, Api, Running, admitted};
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
 use crate::api::{Reply, invalid_body, text};
@@ -32,6 +32,8 @@ use crate::service::{Failure, Outcome, Service};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+/// Where a proof becomes a session.
+const SESSION: &str = "/session";
 /// The API's own paths.
 const API: [&str; 2] = ["/v1", "/health"];
 
@@ -46,35 +48,45 @@ pub(super) async fn answer(
     }
     let path = request.uri().path();
     if API.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))) {
-        return api.answer(request, activity).await.map(Either::Left);
+        return api.answer(request, activity).await;
     }
     let answered = own(&api, request, &activity).await;
-    let mut response = respond(answered.unwrap_or_else(|refused| refused));
+    let mut response = answered.unwrap_or_else(Answered::from).respond();
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
-    response.map(Either::Left)
+    response
 }
 
-async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Reply, Reply> {
+/// The listener's own routes. Their senders have no credential yet, but for those of `/markdown`.
+async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Answered, Reply> {
     let (head, body) = request.into_parts();
     let service = Arc::clone(&api.service);
     match (&head.method, head.uri.path()) {
-        (&Method::GET, "/session") => blocking(move || ways_in(&service)).await,
-        (&Method::POST, "/session") => {
-            let body = api.bodies.read(body, Body::Json, service.config.server.body_timeout).await?;
+        (&Method::GET, SESSION) => {
+            let running = api.open_turn(SESSION).await?;
+            blocking(running, move || ways_in(&service)).await.map(Answered::from)
+        }
+        (&Method::POST, SESSION) => {
+            let timeout = service.config.server.body_timeout;
+            let body = api.open_bodies.read(body, SESSION, Body::Json, timeout).await?;
             let _working = activity.work();
-            blocking(move || sign_in(&service, &body.bytes)).await
+            let running = api.open_turn(SESSION).await?;
+            blocking(running, move || sign_in(&service, &body.bytes)).await.map(Answered::from)
         }
         (&Method::POST, "/markdown") => {
-            admitted(&api.gateway, head.headers).await?;
-            let body = api.bodies.read(body, Body::Json, service.config.server.body_timeout).await?;
+            let (_, principal) = admitted(&api.gateway, head.headers).await?;
+            let account = principal.account.as_str();
+            activity.belongs_to(account);
+            let body = api.bodies.read(body, account, Body::Json, service.config.server.body_timeout).await?;
             let _working = activity.work();
-            blocking(move || render(&body.bytes)).await
+            let running = api.request_turn(account).await?;
+            let reply = blocking(running, move || render(&body.bytes)).await?;
+            api.keep_for(account, reply)
         }
-        (&Method::GET, path) => page(path, &head.headers).ok_or_else(missing),
+        (&Method::GET, path) => page(path, &head.headers).map(Answered::from).ok_or_else(missing),
         _ => Err(missing()),
     }
 }
@@ -83,8 +95,12 @@ fn missing() -> Reply {
     error::reply(&error::no_route(), &Shape::Envelope)
 }
 
-async fn blocking(work: impl FnOnce() -> Outcome<Reply> + Send + 'static) -> Result<Reply, Reply> {
-    let outcome = tokio::task::spawn_blocking(work).await;
+async fn blocking(running: Running, work: impl FnOnce() -> Outcome<Reply> + Send + 'static) -> Result<Reply, Reply> {
+    let outcome = tokio::task::spawn_blocking(move || {
+        let _running = running;
+        work()
+    });
+    let outcome = outcome.await;
     let outcome = outcome.unwrap_or_else(|_| Err(Failure::internal("a request of the dashboard panicked")));
     outcome.map_err(|failure| error::reply(&failure, &Shape::Envelope))
 }
@@ -97,7 +113,7 @@ fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
         true => (StatusCode::NOT_MODIFIED, Bytes::new()),
         false => (StatusCode::OK, Bytes::from_static(page.body)),
     };
-    let reply = Reply { status, headers: Vec::new(), body };
+    let reply = Reply { status, headers: Vec::new(), body: body.into() };
     Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, "no-cache").with(ETAG, page.tag()))
 }
 

@@ -11,7 +11,6 @@ use bytes::{Bytes, BytesMut};
 use cuebase_storage::records::NamespaceRecord;
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use http_body_util::Either;
 use http_body_util::channel::{Channel, Sender};
 use hyper::body::Incoming;
 use hyper::header::{
@@ -21,12 +20,14 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::connections::Activity;
-use super::requests::{Api, REQUEST_ID, ResponseBody, authorize, place_in, request_id, respond};
+use super::answers::ResponseBody;
+use super::connections::{Activity, Working};
+use super::requests::{Api, REQUEST_ID, authorize, request_id, respond};
+use super::shares::Share;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::Body;
-use crate::api::{BODY_BYTES_MAX, Reply};
+use crate::api::{BODY_BYTES_MAX, Content, Reply};
 use crate::gateway::Principal;
 use crate::gateway::credentials::KeyText;
 use crate::git_protocol::push::{Push, Update};
@@ -100,7 +101,7 @@ pub(super) async fn answer(
     let answered = attend(&api, request, found, &activity).await;
     let mut response = answered.unwrap_or_else(|refused| {
         let refused = if by_git { in_words(refused) } else { refused };
-        respond(refused).map(Either::Left)
+        respond(refused)
     });
     response.headers_mut().insert(REQUEST_ID, id);
     api.service.metrics.answered(method, route, response.status().as_u16(), began.elapsed());
@@ -109,10 +110,13 @@ pub(super) async fn answer(
 
 /// A refusal as git shows it to people: text, not JSON.
 fn in_words(refused: Reply) -> Reply {
-    let body: Value = serde_json::from_slice(&refused.body).unwrap_or_default();
+    let body: Value = match &refused.body {
+        Content::Bytes(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
+        Content::File(_) => Value::Null,
+    };
     let message = body.pointer("/error/message").or_else(|| body.get("message")).and_then(Value::as_str);
-    let text = Bytes::from(format!("{}\n", message.unwrap_or_default()));
-    Reply { body: text, ..refused }.with(CONTENT_TYPE, "text/plain; charset=utf-8")
+    let text = format!("{}\n", message.unwrap_or_default());
+    Reply { body: text.into(), ..refused }.with(CONTENT_TYPE, "text/plain; charset=utf-8")
 }
 
 async fn attend(
@@ -127,14 +131,15 @@ async fn attend(
         StatusCode::UNAUTHORIZED => refused.with(WWW_AUTHENTICATE, "Basic realm=\"Cuebase\", charset=\"UTF-8\""),
         _ => refused,
     })?;
+    activity.belongs_to(&principal.account);
     let refuse = |failure: Failure| error::reply(&failure, &Shape::Envelope);
     api.gateway.admit(&principal).map_err(|seconds| refuse(error::rate_limited(seconds)))?;
     let (name, place) = found.ok_or_else(|| refuse(error::no_route()))?;
     let action = place.action();
     permitted(&api.service, &principal, &name, action).map_err(refuse)?;
     let kind = if place == Place::Work(Action::Push) { Body::Pack } else { Body::Nothing };
-    let body = api.bodies.read(body, kind, api.service.config.server.body_timeout).await?;
-    let permit = place_in(&api.transfers)?;
+    let body = api.bodies.read(body, &principal.account, kind, api.service.config.server.body_timeout).await?;
+    let permit = api.transfer_place(&principal.account)?;
     let working = activity.work();
     let request = GitRequest {
         service: Arc::clone(&api.service),
@@ -149,20 +154,25 @@ async fn attend(
             Place::Work(Action::Push) => request.push(&body.bytes),
             Place::Work(Action::Fetch) => match request.small_fetch(&body.bytes) {
                 Ok(Fetched::Small(reply)) => Ok(reply),
-                Ok(Fetched::Large(asked)) => return Ok(Either::Right((request, asked, permit, working))),
+                Ok(Fetched::Large(asked)) => return Ok(Done::Fetch { request, asked, held: (permit, working) }),
                 Err(failure) => Err(failure),
             },
         };
-        answer.map(Either::Left)
+        answer.map(Done::Reply)
     });
     let done = done.await.unwrap_or_else(|_| Err(Failure::internal("a request of git's panicked")));
     match done.map_err(refuse)? {
-        Either::Left(reply) => Ok(respond(reply).map(Either::Left)),
-        Either::Right((request, asked, permit, working)) => {
-            let held = (permit, working);
-            Ok(request.stream(asked, held))
-        }
+        Done::Reply(reply) => Ok(respond(reply)),
+        Done::Fetch { request, asked, held } => Ok(request.stream(asked, held)),
     }
+}
+
+/// What became of a request off the async threads.
+enum Done {
+    /// It is answered.
+    Reply(Reply),
+    /// Its pack is made while it is sent.
+    Fetch { request: GitRequest, asked: fetch::Request, held: (Share, Working) },
 }
 
 /// Whether a caller may do that to a namespace.
@@ -270,11 +280,11 @@ impl GitRequest {
             });
             if let Err(failure) = sent {
                 // The client is gone, most likely; one that is not must not take a part for the whole.
-                tracing::debug!(%failure, "a fetch ended early");
+                tracing::debug!(failure = failure.code(), "a fetch ended early");
                 out.sender.abort(io::ErrorKind::BrokenPipe.into());
             }
         });
-        let mut response = Response::new(Either::Right(body));
+        let mut response = Response::new(ResponseBody::Stream { pieces: body, left: None });
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(FETCHED));
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
@@ -285,6 +295,7 @@ impl GitRequest {
         let plain = self.plain(body)?;
         let push = Push::parse(plain.as_deref().unwrap_or(body))?;
         let (mut fates, mut words) = (Vec::new(), String::new());
+        // No reference comes twice and main alone is taken, so the pack is unpacked once.
         for update in &push.updates {
             fates.push(self.take(&namespace, update, &push, &mut words)?);
         }

@@ -13,6 +13,7 @@ use hyper::{Request, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::{Api, admitted};
 use crate::api::routes::Body;
@@ -28,12 +29,15 @@ pub(super) async fn answer(
     api: &Arc<Api>,
     request: Request<Incoming>,
     activity: &Arc<Activity>,
-) -> Result<Response<Full<Bytes>>, Reply> {
+) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
-    let headers = admitted(&api.gateway, head.headers).await?;
+    let (headers, principal) = admitted(&api.gateway, head.headers).await?;
+    activity.belongs_to(&principal.account);
     let authorization = headers.get(AUTHORIZATION).cloned();
     head.headers = headers;
-    let held = api.bodies.read(body, Body::Json, api.service.config.server.body_timeout).await?;
+    let account = principal.account.as_str();
+    let held = api.bodies.read(body, account, Body::Json, api.service.config.server.body_timeout).await?;
+    let _running = api.tool_turn(account).await?;
     let within = Arc::new(Within { api: Arc::clone(api), authorization, activity: Arc::clone(activity) });
     // The gateway has let the caller in, so it does not matter which name the host was called by.
     let config = StreamableHttpServerConfig::default()
@@ -47,7 +51,8 @@ pub(super) async fn answer(
     let response = service.handle(Request::from_parts(head, Full::new(held.bytes.clone()))).await;
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.map_or_else(|never| match never {}, http_body_util::Collected::to_bytes);
-    Ok(Response::from_parts(head, Full::new(bytes)))
+    let memory = api.answer_memory(account, bytes.len())?;
+    Ok(Response::from_parts(head, ResponseBody::Bytes { bytes, memory }))
 }
 
 /// The API in this process, as one caller.

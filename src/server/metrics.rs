@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
+use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::respond;
 use crate::api::error::{self, Shape};
@@ -21,7 +21,7 @@ pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
-) -> Response<Full<Bytes>> {
+) -> Response<ResponseBody> {
     let _working = activity.work();
     if request.method() != Method::GET || request.uri().path() != "/metrics" {
         return respond(error::reply(&error::no_route(), &Shape::Envelope));
@@ -29,7 +29,7 @@ pub(super) async fn answer(
     let read = tokio::task::spawn_blocking(move || service.metrics.text(&service)).await;
     match read.unwrap_or_else(|_| Err(Failure::internal("reading the metrics panicked"))) {
         Ok(text) => {
-            let mut response = Response::new(Full::new(text.into()));
+            let mut response = Response::new(ResponseBody::from(Bytes::from(text)));
             *response.status_mut() = StatusCode::OK;
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
             response

@@ -1,11 +1,13 @@
 //! The HTTP server: listeners, connections, requests, and an orderly stop.
 //!
 //! Async is here and nowhere deeper: a request's body is read ([`body`]), then its handler runs as plain blocking code
-//! ([`requests`]), on tokio's blocking pool or, for retrievals, on the retrieval threads. [`connections`] is what every
-//! listener has in common: how many, how slow, how silent a client may be. [`git`] and [`mcp`] speak protocols of their own
+//! ([`requests`]), on tokio's blocking pool or, for retrievals, on the retrieval threads, and its answer is sent
+//! ([`answers`]). [`shares`] keeps any one account from taking everything. [`connections`] is what every listener has in
+//! common: how many, how slow, how silent a client may be. [`git`] and [`mcp`] speak protocols of their own
 //! under the API's address; [`animals`], [`dashboard`], [`metrics`] and [`sandbox`] are listeners of their own.
 
 mod animals;
+mod answers;
 mod body;
 mod connections;
 mod dashboard;
@@ -15,6 +17,7 @@ mod mcp;
 mod metrics;
 mod requests;
 mod sandbox;
+mod shares;
 mod stalled;
 
 use std::future::Future;
@@ -22,15 +25,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use http_body_util::Either;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tower::{Layer, ServiceExt};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::animals::Animals;
-use self::body::Budget;
 use self::connections::Connections;
 use self::requests::Api;
 use crate::gateway::Gateway;
@@ -71,8 +72,7 @@ impl Server {
         };
         service.listens_at(format!("http://{}", listener.local_addr()?));
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
-        let api =
-            Arc::new(Api::new(Arc::clone(&service), gateway, Budget::new(service.config.server.body_memory_mib))?);
+        let api = Arc::new(Api::new(Arc::clone(&service), gateway)?);
         Ok(Self { listener, pets, sandbox, metrics, dashboard, api, workers: Workers::start(&service)? })
     }
 
@@ -109,7 +109,7 @@ impl Server {
         let (halt, halted) = tokio::sync::watch::channel(false);
         let mut open = tokio::task::JoinSet::new();
 
-        let animals = Animals::new(Arc::clone(&service), Arc::clone(&api.gateway), api.bodies.clone());
+        let animals = Animals::new(Arc::clone(&api));
         if let Some(listener) = pets {
             let connections = Connections::new(settings);
             let answer = move |request, activity| Arc::clone(&animals).answer(request, activity);
@@ -145,7 +145,7 @@ impl Server {
                     async move { Ok::<_, std::convert::Infallible>(api.answer(request, activity).await) }
                 });
                 match cors.layer(inner).oneshot(request).await {
-                    Ok(response) => response.map(Either::Left),
+                    Ok(response) => response,
                     Err(never) => match never {},
                 }
             }
@@ -165,13 +165,45 @@ impl Server {
             // Nothing is lost by it: what was accepted is durable.
             Err(_) => tracing::warn!("some work did not end in time; what was accepted goes on at the next start"),
         }
+        if let Err(error) = kept.billing.flush_meters() {
+            tracing::error!(%error, "the last counts of used units could not be written");
+        }
         Ok(kept.store.sync()?)
     }
 }
 
+/// The kernel's send buffer of a connection, 128 KiB, of which Linux makes twice as much. What has gone into it counts as
+/// taken by the client: with the usual size, which grows to 4 MiB, answers of a megabyte went into it whole, no write
+/// ever waited, and clients that read nothing were not given up.
+const SEND_BUFFER_BYTES: u32 = 128 << 10;
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
 async fn bind(address: &str, option: &str) -> anyhow::Result<TcpListener> {
-    let bound = TcpListener::bind(address).await;
+    let bound = listen(address).await;
     bound.with_context(|| format!("cannot listen on {address} ({option} takes another address)"))
+}
+
+/// Listens at the first of an address's meanings that can be had.
+async fn listen(address: &str) -> std::io::Result<TcpListener> {
+    let mut failed = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name has no address");
+    for address in lookup_host(address).await? {
+        match listen_at(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As TcpListener::bind does, so that a server that was stopped can be started again at once.
+    socket.set_reuseaddr(true)?;
+    // Connections have what their listener has.
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// The dashboard's listener. Where nobody chose its address and the usual port is taken, it takes a free one.

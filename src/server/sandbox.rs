@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 
+use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::respond;
 use crate::api::Reply;
@@ -19,7 +18,7 @@ pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
-) -> Response<Full<Bytes>> {
+) -> Response<ResponseBody> {
     let _working = activity.work();
     let page = tokio::task::spawn_blocking(move || page(&service, request.method(), request.uri().path()));
     let outcome = page.await.unwrap_or_else(|_| Err(Failure::internal("the sandbox's page panicked")));

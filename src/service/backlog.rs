@@ -146,7 +146,13 @@ impl Service {
                 Err(error) => {
                     let (account, namespace) = (key.account.clone(), key.name.clone());
                     let wait = self.backlog.again(key, failures + 1);
-                    tracing::warn!(account, namespace, %error, ?wait, "vectors could not be made; it is tried again");
+                    tracing::warn!(
+                        account,
+                        namespace,
+                        failure = error.code(),
+                        ?wait,
+                        "vectors could not be made; it is tried again"
+                    );
                 }
             }
         }
@@ -154,7 +160,7 @@ impl Service {
 
     /// Brings one namespace up to date. False when there is more to do.
     fn renew(&self, key: &NamespaceKey) -> Outcome<bool> {
-        let lease = match self.namespaces.lease(&key.account, &key.name) {
+        let lease = match self.namespaces.lease_key(key) {
             Err(Failure::NotFound { .. }) => return Ok(true),
             leased => leased?,
         };
@@ -167,10 +173,10 @@ impl Service {
         let current = self.models.current().model().identity();
         for account in self.accounts()? {
             for record in self.store.namespaces(&account.account, None, usize::MAX)? {
-                let index = self.namespaces.index_path(&record.account, &record.name);
+                let index = self.namespaces.index_path(&record);
                 let other = Index::settings_of(&index, table).is_some_and(|settings| settings.model != current);
                 if record.waiting > 0 || other {
-                    self.backlog.add(&NamespaceKey { account: record.account, name: record.name });
+                    self.backlog.add(&NamespaceKey::of(&record));
                 }
             }
         }
@@ -189,10 +195,13 @@ impl Service {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::records::NamespaceId;
+    use ulid::Ulid;
+
     use super::*;
 
     fn key(name: &str) -> NamespaceKey {
-        NamespaceKey { account: "a".into(), name: name.into() }
+        NamespaceKey { account: "a".into(), name: name.into(), id: NamespaceId::new(Ulid::nil()) }
     }
 
     #[test]

@@ -4,20 +4,36 @@
 //! editing makes a branch that forks before the message. Editing in place is the one change to what was said.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use cuebase_storage::records::{
-    BranchRecord, ConversationRecord, MessageRecord, NamespaceRecord, QueuedWork, UsageRecord,
-};
+use cuebase_storage::records::{BranchRecord, ConversationRecord, MessageRecord, NamespaceRecord, QueuedWork};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::Service;
 use super::error::{Failure, Outcome};
+use crate::billing::meters::Permit;
 use crate::ingest::conversation::Conversation;
 
 /// The first branch.
 const MAIN: &str = "main";
+
+/// A lock for each conversation that is being read and changed, so that a long one holds up no other.
+#[derive(Default)]
+pub(super) struct ConversationLocks {
+    held: Mutex<HashMap<Ulid, Arc<Mutex<()>>>>,
+}
+
+impl ConversationLocks {
+    /// The lock of a conversation. It is forgotten once nobody uses it.
+    fn of(&self, id: Ulid) -> Arc<Mutex<()>> {
+        let mut held = self.held.lock();
+        held.retain(|_, lock| Arc::strong_count(lock) > 1);
+        Arc::clone(held.entry(id).or_default())
+    }
+}
 
 /// A message as a client sent it, and as ingestion understands it.
 pub struct NewMessage {
@@ -30,17 +46,20 @@ impl Service {
     pub fn create_conversation(&self, namespace: &NamespaceRecord, title: String) -> Outcome<ConversationRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let main = BranchRecord { name: MAIN.into(), head: None, messages: 0, forked_from: None };
+        let opening = self.store.opening();
         let record = ConversationRecord {
-            id: self.fresh_id(),
+            id: self.ids.fresh(),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
+            namespace_id: namespace.id,
             title,
             branch: MAIN.into(),
             branches: vec![main],
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };
-        self.store.put_conversation(&record, &[], None)?;
+        self.store.put_conversation(namespace, &record, &[], None)?;
+        self.store.sync_since(opening)?;
         Ok(record)
     }
 
@@ -58,8 +77,8 @@ impl Service {
         before: Option<Ulid>,
         limit: usize,
     ) -> Outcome<Vec<ConversationRecord>> {
-        self.namespaces.existing(account, namespace)?;
-        Ok(self.store.conversations(account, namespace, before, limit)?)
+        let namespace = self.namespaces.existing(account, namespace)?;
+        Ok(self.store.conversations(&namespace, before, limit)?)
     }
 
     /// The messages of a branch, the first one first.
@@ -100,7 +119,8 @@ impl Service {
     /// Removes a conversation; the memories made from it stay.
     pub fn delete_conversation(&self, account: &str, id: &str) -> Outcome<()> {
         let record = self.conversation(account, id)?;
-        let _held = self.conversations.lock();
+        let lock = self.conversations.of(record.id);
+        let _held = lock.lock();
         Ok(self.store.delete_conversation(&record)?)
     }
 
@@ -116,18 +136,38 @@ impl Service {
         let request = serde_json::to_value(ingested).map_err(Failure::internal)?;
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let _held = self.conversations.lock();
+        self.namespaces.require_whole(namespace)?;
+        let opening = self.store.opening();
+        let added = {
+            let lock = self.conversations.of(id);
+            let _held = lock.lock();
+            self.put_messages(namespace, id, branch, messages, work, permit)?
+        };
+        // Without any lock: others must not wait for this one's sync.
+        self.store.sync_since(opening)?;
+        Ok(added)
+    }
+
+    /// Writes messages and what is to be ingested of them. Called with the conversation's lock held.
+    fn put_messages(
+        &self,
+        namespace: &NamespaceRecord,
+        id: Ulid,
+        branch: Option<&str>,
+        messages: Vec<NewMessage>,
+        work: QueuedWork,
+        permit: Option<Permit<'_>>,
+    ) -> Outcome<Vec<MessageRecord>> {
         let mut record = self.conversation(&namespace.account, &id.to_string())?;
         let name = branch.unwrap_or(&record.branch).to_owned();
         let now_ms = Timestamp::now().as_millisecond();
         let branch = find_branch_mut(&mut record, &name)?;
         // Held through the write, so that the queue's order is the order of ids.
-        let mut newest = self.ids.lock();
+        let mut ids = self.ids.hold();
         let mut added = Vec::with_capacity(messages.len());
         for message in messages {
-            *newest = super::next_id(*newest, now_ms);
             let message = MessageRecord {
-                id: *newest,
+                id: ids.next(now_ms),
                 parent: branch.head,
                 body: message.body,
                 created_at_ms: now_ms,
@@ -138,11 +178,15 @@ impl Service {
             added.push(message);
         }
         record.updated_at_ms = now_ms;
-        let entry = super::entry(&mut newest, namespace, work);
-        let store = |usage: Option<&UsageRecord>| self.store.put_conversation(&record, &added, Some((&entry, usage)));
+        let entry = self.entry(&mut ids, namespace, work);
         match permit {
-            Some(permit) => permit.charge_with(|usage| Ok((store(Some(usage))?, true)))?,
-            None => store(None)?,
+            Some(mut permit) => {
+                let charge = permit.charge_guard();
+                let ingested = Some((&entry, Some(charge.record())));
+                self.store.put_conversation(namespace, &record, &added, ingested)?;
+                charge.commit();
+            }
+            None => self.store.put_conversation(namespace, &record, &added, Some((&entry, None)))?,
         }
         self.queue.add(&entry);
         Ok(added)
@@ -188,7 +232,7 @@ impl Service {
             let mut body = old.body;
             body.insert("content".into(), content);
             let new = MessageRecord {
-                id: self.fresh_id(),
+                id: self.ids.fresh(),
                 parent: old.parent,
                 body,
                 created_at_ms: now_ms,
@@ -212,12 +256,19 @@ impl Service {
         id: Ulid,
         act: impl FnOnce(&mut ConversationRecord) -> Outcome<Vec<MessageRecord>>,
     ) -> Outcome<(ConversationRecord, Vec<MessageRecord>)> {
-        let _held = self.conversations.lock();
-        let mut record = self.conversation(account, &id.to_string())?;
-        let messages = act(&mut record)?;
-        record.updated_at_ms = Timestamp::now().as_millisecond();
-        self.store.put_conversation(&record, &messages, None)?;
-        Ok((record, messages))
+        let opening = self.store.opening();
+        let changed = {
+            let lock = self.conversations.of(id);
+            let _held = lock.lock();
+            let mut record = self.conversation(account, &id.to_string())?;
+            let messages = act(&mut record)?;
+            record.updated_at_ms = Timestamp::now().as_millisecond();
+            let namespace = self.namespaces.existing(account, &record.namespace)?;
+            self.store.put_conversation(&namespace, &record, &messages, None)?;
+            (record, messages)
+        };
+        self.store.sync_since(opening)?;
+        Ok(changed)
     }
 
     fn message_of(&self, record: &ConversationRecord, id: &str) -> Outcome<MessageRecord> {

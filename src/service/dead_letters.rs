@@ -6,39 +6,46 @@ use ulid::Ulid;
 use super::{Failure, Outcome, Service};
 
 impl Service {
-    /// An account's dead letters, oldest first.
-    pub fn dead_letters(&self, account: &str) -> Outcome<Vec<DeadLetter>> {
-        let mut letters = self.store.dead_letters()?;
-        letters.retain(|letter| letter.entry.account == account);
-        Ok(letters)
+    /// An account's dead letters, oldest first, at most `limit` after a given one.
+    pub fn dead_letters(&self, account: &str, after: Option<Ulid>, limit: usize) -> Outcome<Vec<DeadLetter>> {
+        Ok(self.store.dead_letters(account, after, limit)?)
     }
 
     /// Puts a dead letter back into the queue; of that account, or of any.
-    pub fn retry_dead_letter(&self, account: Option<&str>, id: &str) -> Outcome<()> {
-        let entry = self.store.revive(self.dead_letter_id(account, id)?)?.ok_or_else(|| no_letter(id))?;
-        self.promises.note(&entry);
+    pub fn retry_dead_letter(&self, account: Option<&str>, text: &str) -> Outcome<()> {
+        let id = message_id(text)?;
+        if account.is_none() && self.is_unreadable(id)? {
+            let message = format!(
+                "{text} cannot be decoded, so it cannot be tried again: `cuebase dead-letters drop` forgets it"
+            );
+            return Err(Failure::invalid("invalid_id", message));
+        }
+        let letter = self.store.dead_letter(account, id)?.ok_or_else(|| no_letter(text))?;
+        let entry = self.store.revive(&letter.account, id, self.running_ms())?.ok_or_else(|| no_letter(text))?;
+        self.pending.note(&entry);
         self.queue.add(&entry);
         Ok(())
     }
 
     /// Forgets a dead letter; of that account, or of any.
-    pub fn drop_dead_letter(&self, account: Option<&str>, id: &str) -> Outcome<()> {
-        match self.store.drop_dead_letter(self.dead_letter_id(account, id)?)? {
-            true => Ok(()),
-            false => Err(no_letter(id)),
-        }
+    pub fn drop_dead_letter(&self, account: Option<&str>, text: &str) -> Outcome<()> {
+        let id = message_id(text)?;
+        let dropped = match self.store.dead_letter(account, id)? {
+            Some(letter) => self.store.drop_dead_letter(&letter.account, id)?,
+            None if account.is_none() => self.store.drop_unreadable(id)?,
+            None => false,
+        };
+        if dropped { Ok(()) } else { Err(no_letter(text)) }
     }
 
-    fn dead_letter_id(&self, account: Option<&str>, text: &str) -> Outcome<Ulid> {
-        let id = text.parse();
-        let id = id.map_err(|_| Failure::invalid("invalid_id", format!("{text:?} is no queue message id")))?;
-        if let Some(account) = account
-            && !self.dead_letters(account)?.iter().any(|letter| letter.entry.id == id)
-        {
-            return Err(no_letter(text));
-        }
-        Ok(id)
+    fn is_unreadable(&self, id: Ulid) -> Outcome<bool> {
+        Ok(self.store.unreadable()?.iter().any(|record| record.id == Some(id)))
     }
+}
+
+/// A queue message id as it is written.
+pub fn message_id(text: &str) -> Outcome<Ulid> {
+    text.parse().map_err(|_| Failure::invalid("invalid_id", format!("{text:?} is not a queue message id")))
 }
 
 fn no_letter(id: &str) -> Failure {

@@ -1,10 +1,7 @@
 //! What the service answers when it cannot do what was asked, in its own words; `api::error` maps it to HTTP.
 
+use cuebase_storage::error::DiskTrouble;
 use std::fmt::Display;
-use std::io::ErrorKind;
-
-/// Of a disk that neither is full nor refuses writes as a whole.
-const FAILING: &str = "the disk fails";
 
 /// The result of a call to the service.
 pub type Outcome<T> = Result<T, Failure>;
@@ -70,13 +67,16 @@ pub enum Failure {
         message: String,
     },
     /// The disk takes no writes, or gives back no reads, or no file can be opened; the log has the details.
-    #[error("{says}: {reason}")]
+    #[error("{}: {reason}", says(*.trouble))]
     Disk {
-        /// For the caller: what is the matter.
-        says: &'static str,
+        /// What the system refuses.
+        trouble: DiskTrouble,
         /// For the log.
         reason: String,
     },
+    /// A namespace's repository does not hold what was recorded of it: it can only come from a backup.
+    #[error("the namespace is damaged: {0}")]
+    DamagedNamespace(String),
     /// The records are not what was written: they can only come from a backup.
     #[error("{0}")]
     Damaged(String),
@@ -103,23 +103,33 @@ impl Failure {
 
     /// Whether it has to do with room, leave or descriptors, which somebody will see to, and not with what was asked for.
     pub fn passes(&self) -> bool {
-        matches!(self, Self::Disk { says, .. } if *says != FAILING)
+        matches!(self, Self::Disk { trouble, .. } if *trouble != DiskTrouble::Failing)
     }
 
-    /// What the system refused, where it is the disk or the number of open files; anything else is internal.
-    fn disk(kind: ErrorKind, reason: impl Display) -> Self {
-        let reason = reason.to_string();
-        let code = |code: &str| reason.contains(&format!("(os error {code})"));
-        let says = match kind {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full",
-            ErrorKind::ReadOnlyFilesystem => "the disk is read-only",
-            // EMFILE and ENFILE: of this process, or of the machine.
-            _ if code("24") || code("23") => "too many files are open",
-            // EIO; and the engine tells no numbers.
-            _ if code("5") || kind == ErrorKind::Other => FAILING,
-            _ => return Self::Internal(reason),
-        };
-        Self::Disk { says, reason }
+    /// A short word for the kind of failure that holds nothing of what a client sent; for the log.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { code, .. }
+            | Self::Forbidden { code, .. }
+            | Self::NotFound { code, .. }
+            | Self::TooLarge { code, .. }
+            | Self::LimitReached { code, .. }
+            | Self::Unavailable { code, .. } => code,
+            Self::Unauthenticated => "unauthenticated",
+            Self::PaymentRequired(_) => "payment_required",
+            Self::Disk { trouble, .. } => says(*trouble),
+            Self::DamagedNamespace(_) => "namespace_damaged",
+            Self::Damaged(_) => "records_damaged",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    /// An error of the system: the disk's or the number of open files, else internal.
+    fn system(error: &std::io::Error, reason: impl Display) -> Self {
+        match DiskTrouble::of(error) {
+            Some(trouble) => Self::Disk { trouble, reason: reason.to_string() },
+            None => Self::internal(reason),
+        }
     }
 
     /// For `map_err` on what should not fail.
@@ -138,7 +148,10 @@ impl From<cuebase_storage::Error> for Failure {
     fn from(error: cuebase_storage::Error) -> Self {
         match (&error, error.disk_trouble()) {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
-            (_, Some(kind)) => Self::disk(kind, error),
+            (cuebase_storage::Error::NamespaceGone(_), _) => super::namespace::deleted(),
+            // The reason quotes what breaks the rule, and an internal failure is logged.
+            (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),
+            (_, Some(trouble)) => Self::Disk { trouble, reason: error.to_string() },
             (_, None) => Self::internal(error),
         }
     }
@@ -147,7 +160,7 @@ impl From<cuebase_storage::Error> for Failure {
 impl From<cuebase_retrieval::Error> for Failure {
     fn from(error: cuebase_retrieval::Error) -> Self {
         match &error {
-            cuebase_retrieval::Error::Io { source, .. } => Self::disk(source.kind(), error),
+            cuebase_retrieval::Error::Io { source, .. } => Self::system(source, &error),
             _ => Self::internal(error),
         }
     }
@@ -155,6 +168,16 @@ impl From<cuebase_retrieval::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::disk(error.kind(), error)
+        Self::system(&error, &error)
+    }
+}
+
+/// What is the matter with the disk, for the caller.
+pub fn says(trouble: DiskTrouble) -> &'static str {
+    match trouble {
+        DiskTrouble::Full => "the disk is full",
+        DiskTrouble::ReadOnly => "the disk is read-only",
+        DiskTrouble::TooManyOpenFiles => "too many files are open",
+        DiskTrouble::Failing => "the disk fails",
     }
 }

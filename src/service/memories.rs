@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
-use cuebase_storage::records::{NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{NamespaceRecord, QueuedWork, Subject};
 use jiff::Timestamp;
 use serde::Serialize;
 use ulid::Ulid;
 
 use super::Service;
 use super::error::{Failure, Outcome};
-use super::retrieval::{HitView, histories};
+use super::namespaces::NamespaceKey;
+use super::retrieval::{HitView, histories, history_as_of};
 use crate::billing::meters::Meter;
 use crate::ingest::direct::{self, DirectWrite};
 use crate::ingest::files;
@@ -97,7 +98,6 @@ impl Tally {
 impl Service {
     /// One memory.
     pub fn memory(&self, account: &str, namespace: &str, path: &MemoryPath, view: &View<'_>) -> Outcome<HitView> {
-        self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
         let missing = || Failure::not_found("not_found", format!("there is no memory at {path}"));
         let head = lease.snapshot().head().map(str::to_owned);
@@ -121,27 +121,31 @@ impl Service {
         }
         let names = sections.into_iter().map(|section| section.name).collect();
         let commit = at.map(|at| at.to_string());
-        let history = if view.full { histories(&lease, commit.as_deref(), &[path.as_str()])?.pop() } else { None };
+        let history = match (view.full, view.revision) {
+            (false, _) => None,
+            (true, Some(revision)) => Some(history_as_of(&lease, revision, path.as_str())?),
+            (true, None) => histories(&lease, commit.as_deref(), &[path.as_str()])?.pop(),
+        };
         Ok(HitView::plain(&memory, 1.0, names, history))
     }
 
     /// Writes a memory: in git, and visible to the next read, when this returns.
     pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Outcome<Written> {
-        let NamespaceRecord { account, name, .. } = namespace;
+        let account = &namespace.account;
         self.billing.require_balance(account)?;
+        self.namespaces.require_whole(namespace)?;
         let permit = self.billing.reserve(account, Meter::Writes, || self.memories(account))?;
-        let lease = self.namespaces.lease(account, name)?;
+        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         // Milliseconds are what the API tells; the file says the same.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Failure::internal)?;
         let texts = write.cue_texts();
         lease.prepare(&texts, self.models.query_patience());
         // The plan may be drawn up again; the last time counts.
         let known = std::cell::Cell::new(false);
-        let commit = lease.write(now, |desk| {
+        let commit = lease.write(Some(permit), now, |desk| {
             known.set(desk.contains(write.path.as_str())?);
             direct::write(desk, write, now)
         })?;
-        permit.charge();
         let commit = commit.ok_or_else(|| Failure::internal("a direct write made no commit"))?;
         if let Err(error) = lease.tidy() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
@@ -151,7 +155,8 @@ impl Service {
 
     /// Accepts the wish to forget a memory.
     pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Outcome<Ulid> {
-        self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None)
+        let subjects = [Subject::path(path.as_str())];
+        self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
     }
 
     /// What is right below a directory, by path; an empty name is the root.
@@ -211,7 +216,6 @@ impl Service {
     ) -> Outcome<GraphView> {
         let memories = match around {
             Some((path, depth)) => {
-                self.namespaces.existing(account, namespace)?;
                 let lease = self.namespaces.lease(account, namespace)?;
                 let near = lease.read(|snapshot| snapshot.neighbourhood(path.as_str(), depth, limit))?;
                 if near.is_empty() {
@@ -246,7 +250,6 @@ impl Service {
     }
 
     fn all_memories(&self, account: &str, namespace: &str) -> Outcome<Vec<Memory>> {
-        self.namespaces.existing(account, namespace)?;
         self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
 }

@@ -3,18 +3,23 @@
 //! An open namespace holds its index in memory. At most `retrieval.warm_namespaces` stay open when nobody uses them;
 //! the one that was used longest ago is closed first. One that is in use is never closed, so no namespace is ever open
 //! twice.
+//!
+//! A namespace's folders are named by its name and its id, so what is left of a deleted one is in nobody's way: it is
+//! removed at once where that is possible, else by a sweep or at the next start.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cuebase_storage::key_value::Durability;
-use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::records::{Creation, NamespaceId, NamespaceRecord, QueueEntry, RemovalRecord};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
 use super::error::{Failure, Outcome};
 use super::namespace::{Around, Namespace};
+use super::reserve::Reserve;
 use crate::config::Config;
 
 /// The namespace that every account has.
@@ -22,13 +27,27 @@ pub const DEFAULT: &str = "default";
 /// Longest name.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Which namespace: account and name.
+/// Which namespace: account, name and identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey {
     /// The owning account.
     pub account: String,
     /// The name within it.
     pub name: String,
+    /// Which of those that have had the name.
+    pub id: NamespaceId,
+}
+
+impl NamespaceKey {
+    /// The key of a record.
+    pub fn of(record: &NamespaceRecord) -> Self {
+        Self { account: record.account.clone(), name: record.name.clone(), id: record.id }
+    }
+
+    /// The namespace that an entry of the queue is for.
+    pub fn of_entry(entry: &QueueEntry) -> Self {
+        Self { account: entry.account.clone(), name: entry.namespace.clone(), id: entry.namespace_id }
+    }
 }
 
 /// All namespaces.
@@ -36,10 +55,13 @@ pub struct Namespaces {
     around: Around,
     data: PathBuf,
     warm_max: usize,
+    reserve: Arc<Reserve>,
     /// Held for reading by a deletion, for writing while files are copied.
     deletions: RwLock<()>,
     /// Least recently used first.
     open: Mutex<Vec<(NamespaceKey, Arc<Slot>)>>,
+    /// Namespaces whose repository lacks the recorded head, with what is wrong.
+    damaged: Mutex<BTreeMap<NamespaceKey, String>>,
 }
 
 /// The place of one namespace; its lock is held while it is being opened.
@@ -65,9 +87,16 @@ impl std::ops::Deref for Lease {
 }
 
 impl Namespaces {
-    pub(super) fn new(config: &Config, around: Around) -> Self {
-        let warm_max = config.warm_namespaces.max(1);
-        Self { around, data: config.data.clone(), warm_max, deletions: RwLock::new(()), open: Mutex::new(Vec::new()) }
+    pub(super) fn new(config: &Config, around: Around, reserve: Arc<Reserve>) -> Self {
+        Self {
+            around,
+            data: config.data.clone(),
+            warm_max: config.warm_namespaces.max(1),
+            reserve,
+            deletions: RwLock::new(()),
+            open: Mutex::new(Vec::new()),
+            damaged: Mutex::default(),
+        }
     }
 
     /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
@@ -109,23 +138,10 @@ impl Namespaces {
     /// Makes a namespace; true when it is new.
     pub fn create(&self, account: &str, name: &str) -> Outcome<(NamespaceRecord, bool)> {
         Self::check_name(name)?;
-        // The same lock as for opening, so that two creations of one name agree.
-        let _held = self.open.lock();
-        if let Some(record) = self.around.store.namespace(account, name)? {
-            return Ok((record, false));
-        }
         let now_ms = Timestamp::now().as_millisecond();
-        let record = NamespaceRecord {
-            account: account.to_owned(),
-            name: name.to_owned(),
-            created_at_ms: now_ms,
-            updated_at_ms: now_ms,
-            memories: 0,
-            head: None,
-            waiting: 0,
-        };
-        self.around.store.put_namespace(&record, Durability::Synced)?;
-        Ok((record, true))
+        let wanted = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
+        let (record, creation) = self.around.store.create_namespace(&wanted)?;
+        Ok((record, creation == Creation::Made))
     }
 
     /// Up to `limit` namespaces of an account, by name.
@@ -134,35 +150,91 @@ impl Namespaces {
         Ok(self.around.store.namespaces(account, after, limit)?)
     }
 
-    /// Opens a namespace that exists, or hands out the open one.
+    /// Opens the namespace of a name, or hands out the open one.
     pub fn lease(&self, account: &str, name: &str) -> Outcome<Lease> {
-        let key = NamespaceKey { account: account.to_owned(), name: name.to_owned() };
+        let record = self.existing(account, name)?;
+        match self.lease_key(&NamespaceKey::of(&record)) {
+            // `default` exists again as soon as it was deleted.
+            Err(Failure::NotFound { .. }) if name == DEFAULT => {
+                let record = self.existing(account, name)?;
+                self.lease_key(&NamespaceKey::of(&record))
+            }
+            leased => leased,
+        }
+    }
+
+    /// Opens a namespace, or hands out the open one; `namespace_not_found` where it was deleted, also when there is another
+    /// of its name.
+    pub fn lease_key(&self, key: &NamespaceKey) -> Outcome<Lease> {
         // What is closed is dropped after the lock is free: closing an index waits for its threads.
         let (slot, _closed) = {
             let mut open = self.open.lock();
-            let place = open.iter().position(|(held, _)| *held == key);
-            let entry = match place {
+            let entry = match open.iter().position(|(held, _)| held.id == key.id) {
                 Some(place) => open.remove(place),
-                None => (key, Arc::new(Slot::default())),
+                None => (key.clone(), Arc::new(Slot::default())),
             };
             let slot = Arc::clone(&entry.1);
             open.push(entry);
             (slot, self.close_surplus(&mut open))
         };
         let mut held = slot.namespace.lock();
-        let cold = held.is_none();
-        let namespace = match held.as_ref() {
-            Some(namespace) => Arc::clone(namespace),
-            None => {
-                let record = self.existing(account, name)?;
-                let repository = self.repository_path(account, name);
-                let index = self.index_path(account, name);
-                let opened = apart(|| Namespace::open(record, &repository, &index, self.around.clone()))?;
-                Arc::clone(held.insert(Arc::new(opened)))
-            }
+        if let Some(namespace) = held.as_ref() {
+            let namespace = Arc::clone(namespace);
+            drop(held);
+            return Ok(Lease { namespace, cold: false, _slot: slot });
+        }
+        // Under the slot's lock: a deletion waits for it, or is seen here.
+        let record = self.around.store.namespace(&key.account, &key.name)?.filter(|record| record.id == key.id);
+        let Some(record) = record else {
+            self.open.lock().retain(|(held, _)| held.id != key.id);
+            return Err(super::namespace::deleted());
         };
+        let repository = self.repository_path(&record);
+        let index = self.index_path(&record);
+        let opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.around.clone()));
+        match &opened {
+            Err(Failure::DamagedNamespace(reason)) => self.note_damaged(key, reason),
+            Err(_) => {}
+            Ok(_) => drop(self.damaged.lock().remove(key)),
+        }
+        let namespace = Arc::clone(held.insert(Arc::new(opened?)));
         drop(held);
-        Ok(Lease { namespace, cold, _slot: slot })
+        Ok(Lease { namespace, cold: true, _slot: slot })
+    }
+
+    fn note_damaged(&self, key: &NamespaceKey, reason: &str) {
+        if self.damaged.lock().insert(key.clone(), reason.to_owned()).is_none() {
+            let advice = crate::maintenance::backup::restoring(&self.data);
+            tracing::error!(account = key.account, namespace = key.name, reason, advice, "a namespace is damaged");
+        }
+    }
+
+    /// Namespaces that were found damaged since the start, with what is wrong.
+    pub fn damaged(&self) -> Vec<(NamespaceKey, String)> {
+        self.damaged.lock().iter().map(|(key, reason)| (key.clone(), reason.clone())).collect()
+    }
+
+    /// Refuses a write to a namespace whose repository is known to be damaged, or is not where it was.
+    pub fn require_whole(&self, record: &NamespaceRecord) -> Outcome<()> {
+        let Some(head) = &record.head else { return Ok(()) };
+        let key = NamespaceKey::of(record);
+        let path = self.repository_path(record);
+        let is_noted = self.damaged.lock().contains_key(&key);
+        // The usual case costs one look at the branch's file.
+        if !is_noted && path.join("refs/heads/main").exists() {
+            return Ok(());
+        }
+        let recorded: CommitId = head.parse()?;
+        if let Some(repository) = Repository::open_existing(&path)?
+            && let Ok(Some(found)) = repository.head()
+            && matches!(repository.is_ancestor(recorded, found), Ok(true))
+        {
+            self.damaged.lock().remove(&key);
+            return Ok(());
+        }
+        let reason = format!("its repository {} does not hold the recorded commit {head}", path.display());
+        self.note_damaged(&key, &reason);
+        Err(Failure::DamagedNamespace(reason))
     }
 
     /// Lets every open namespace remove what it keeps for a while only; where one cannot, the others do.
@@ -183,11 +255,11 @@ impl Namespaces {
 
     /// Does something while nobody writes to a namespace, whether it is open or not. What is written by a push from
     /// outside is not held back.
-    pub fn while_still<T>(&self, account: &str, name: &str, act: impl FnOnce() -> T) -> T {
-        let key = NamespaceKey { account: account.to_owned(), name: name.to_owned() };
+    pub fn while_still<T>(&self, record: &NamespaceRecord, act: impl FnOnce() -> T) -> T {
+        let key = NamespaceKey::of(record);
         let slot = {
             let mut open = self.open.lock();
-            match open.iter().find(|(held, _)| *held == key) {
+            match open.iter().find(|(held, _)| held.id == key.id) {
                 Some((_, slot)) => Arc::clone(slot),
                 None => {
                     let slot = Arc::new(Slot::default());
@@ -211,69 +283,96 @@ impl Namespaces {
         self.deletions.write()
     }
 
-    /// Removes a namespace for good: record, queued work, repository, index. False when there is none.
-    pub fn delete(&self, account: &str, name: &str) -> Outcome<bool> {
+    /// Deletes a namespace for good. Returns what is left to be removed; none where there is no namespace of that name.
+    /// From then on nothing of it can be read or written, whatever becomes of its files.
+    pub(super) fn retire(&self, account: &str, name: &str) -> Outcome<Option<RemovalRecord>> {
         Self::check_name(name)?;
         let busy = || Failure::Unavailable {
             code: "backup_in_progress",
             message: "a backup is being made: delete the namespace when it has ended".into(),
         };
         let _deleting = self.deletions.try_read().ok_or_else(busy)?;
-        if self.around.store.namespace(account, name)?.is_none() {
-            return Ok(false);
+        let Some(record) = self.around.store.namespace(account, name)? else { return Ok(None) };
+        let retired = match self.around.store.retire_namespace(&record).map_err(Failure::from) {
+            // What is deleted makes room; what little the deletion itself takes was kept back for it.
+            Err(Failure::Disk { .. }) if self.reserve.release() => self.around.store.retire_namespace(&record)?,
+            retired => retired?,
+        };
+        if !retired {
+            return Ok(None);
         }
-        let lease = self.lease(account, name)?;
-        let mut trash = None;
-        let deleted = lease.retire(|| {
-            // Under the lock that creation takes: one that is made again meanwhile finds nothing of the old one.
-            let mut open = self.open.lock();
-            if !self.around.store.begin_deletion(account, name)? {
-                return Ok(false);
-            }
-            trash = Some(self.set_aside(account, name)?);
-            open.retain(|(key, _)| key.account != account || key.name != name);
-            self.around.store.finish_deletion(account, name)?;
-            Ok(true)
-        })?;
-        drop(lease);
-        trash.map_or(Ok(()), |trash| remove(&trash))?;
-        Ok(deleted)
+        self.close(record.id);
+        self.damaged.lock().remove(&NamespaceKey::of(&record));
+        Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
     }
 
-    /// Ends the deletions that a crash interrupted. Called before anything is served.
-    pub(super) fn finish_deletions(&self) -> Outcome<()> {
-        for (account, name) in self.around.store.pending_deletions()? {
-            self.set_aside(&account, &name)?;
-            self.around.store.finish_deletion(&account, &name)?;
+    /// Closes a deleted namespace: waits for the write under way, and lets later ones fail.
+    fn close(&self, id: NamespaceId) {
+        let slot = {
+            let mut open = self.open.lock();
+            let place = open.iter().position(|(key, _)| key.id == id);
+            place.map(|place| open.remove(place).1)
+        };
+        let Some(slot) = slot else { return };
+        let namespace = slot.namespace.lock().take();
+        if let Some(namespace) = namespace {
+            namespace.retire();
         }
+    }
+
+    /// Removes what a deleted namespace has on disk. Can be repeated.
+    pub(super) fn remove_files(&self, removal: &RemovalRecord) -> Outcome<()> {
+        let _deleting = self.deletions.read();
+        let repository = self.repository_folder(&removal.account, &removal.name, removal.id);
+        let index = self.index_folder(&removal.account, &removal.name, removal.id);
+        for folder in super::namespace::index_folders(&index).into_iter().chain([repository]) {
+            remove(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what a former process was in the middle of.
+    pub(super) fn empty_trash(&self) -> Outcome<()> {
         remove(&self.data.join("trash"))
     }
 
-    /// Moves what a deleted namespace has on disk out of the way, one step a folder, to a place of its own, which is
-    /// returned.
-    fn set_aside(&self, account: &str, name: &str) -> Outcome<PathBuf> {
-        let trash = self.data.join("trash").join(Ulid::generate().to_string());
-        std::fs::create_dir_all(&trash)?;
-        let index = self.index_path(account, name);
-        let next = super::namespace::next_index_folder(&index);
-        let folders = [("repository", self.repository_path(account, name)), ("index", index), ("next", next)];
-        for (kind, folder) in folders {
-            match std::fs::rename(&folder, trash.join(kind)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-        }
-        Ok(trash)
-    }
-
     /// Where a namespace's repository is.
-    pub fn repository_path(&self, account: &str, name: &str) -> PathBuf {
-        self.data.join("repositories").join(file_name(account)).join(format!("{name}.git"))
+    pub fn repository_path(&self, record: &NamespaceRecord) -> PathBuf {
+        self.repository_folder(&record.account, &record.name, record.id)
     }
 
     /// Where a namespace's index is.
-    pub(super) fn index_path(&self, account: &str, name: &str) -> PathBuf {
-        self.data.join("indexes").join(file_name(account)).join(name)
+    pub(super) fn index_path(&self, record: &NamespaceRecord) -> PathBuf {
+        self.index_folder(&record.account, &record.name, record.id)
+    }
+
+    fn repository_folder(&self, account: &str, name: &str, id: NamespaceId) -> PathBuf {
+        self.data.join("repositories").join(file_name(account)).join(format!("{name}.{id}.git"))
+    }
+
+    fn index_folder(&self, account: &str, name: &str, id: NamespaceId) -> PathBuf {
+        self.data.join("indexes").join(file_name(account)).join(format!("{name}.{id}"))
+    }
+
+    /// Gives folders of format 1, which were named by a namespace's name alone, the names of this format. Can be repeated.
+    pub(super) fn rename_former_folders(&self, records: &[NamespaceRecord]) -> Outcome<()> {
+        for record in records {
+            let account = file_name(&record.account);
+            let repositories = self.data.join("repositories").join(&account);
+            rename_if_there(&repositories.join(format!("{}.git", record.name)), &self.repository_path(record))?;
+            let indexes = self.data.join("indexes").join(&account);
+            rename_if_there(&indexes.join(&record.name), &self.index_path(record))?;
+            remove(&indexes.join(format!("{}.next", record.name)))?;
+            remove(&indexes.join(format!("{}.former", record.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the folders of format 1 of a namespace whose deletion was interrupted.
+    pub(super) fn remove_former_folders(&self, removal: &RemovalRecord) -> Outcome<()> {
+        let account = file_name(&removal.account);
+        remove(&self.data.join("repositories").join(&account).join(format!("{}.git", removal.name)))?;
+        remove(&self.data.join("indexes").join(&account).join(&removal.name))
     }
 
     /// Takes out the namespaces that nobody uses, least recently used first, until no more than allowed are left.
@@ -291,14 +390,14 @@ impl Namespaces {
     }
 }
 
-/// Does something under a lock whose parts several threads work on. On one of rayon's it is done by a thread of its own:
-/// who waits there for a part takes up what is queued meanwhile, and that may wait for the very lock.
-pub(super) fn apart<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+/// Runs work under a lock whose parts several threads do. On one of rayon's threads it is run by a thread of its own: a
+/// thread of rayon's that waits for a part takes up queued work meanwhile, and that may wait for the very lock.
+pub(super) fn on_own_thread<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
     if rayon::current_thread_index().is_none() {
         return work();
     }
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("apart".into()).spawn_scoped(scope, work)?;
+        let thread = std::thread::Builder::new().name("open".into()).spawn_scoped(scope, work)?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -306,6 +405,14 @@ pub(super) fn apart<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Outcom
 /// Removes a folder; one that is not there is no error.
 fn remove(folder: &Path) -> Outcome<()> {
     match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Renames a folder; one that is not there was renamed before.
+fn rename_if_there(from: &Path, to: &Path) -> Outcome<()> {
+    match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use cuebase_storage::Error as StorageError;
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::{CommitId, IntakeLimits, Repository, check_pack};
 use cuebase_storage::records::NamespaceRecord;
 use ulid::Ulid;
 
 use super::namespace::MESSAGE_TRAILER;
 use super::namespace::plan::Content;
-use super::namespaces::Lease;
+use super::namespaces::{Lease, NamespaceKey};
 use super::{Outcome, Service};
-use crate::billing::meters::{Meter, Permit};
+use crate::billing::meters::Meter;
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
 use crate::ingest::{edited, files};
@@ -59,7 +59,7 @@ struct Checked {
 impl Service {
     /// Takes in what was pushed: in git, and visible to the next read, when this returns with nothing to object.
     pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Outcome<Result<(), Refused>> {
-        let NamespaceRecord { account, name, .. } = namespace;
+        let account = &namespace.account;
         let Some(to) = update.to.filter(|_| update.reference == BRANCH) else {
             let reason = match update.to {
                 Some(_) => "a namespace has the branch main alone",
@@ -68,14 +68,18 @@ impl Service {
             return Ok(Err(Refused::new(reason)));
         };
         self.billing.require_balance(account)?;
-        let lease = self.namespaces.lease(account, name)?;
+        self.namespaces.require_whole(namespace)?;
+        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         if lease.repository().head()? != update.from {
             return Ok(Err(moved()));
         }
         // Where nothing else is, on the same file system.
         let aside = self.config.data.join("trash").join(Ulid::generate().to_string());
         let taken = self.take_apart(&lease, account, update.from, to, pack, &aside);
-        if let Err(error) = std::fs::remove_dir_all(&aside) {
+        // Not there where the pack was refused before it was unpacked.
+        if let Err(error) = std::fs::remove_dir_all(&aside)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
             tracing::warn!(%error, folder = %aside.display(), "what a push left aside could not be removed");
         }
         taken
@@ -90,6 +94,11 @@ impl Service {
         mut pack: &[u8],
         aside: &Path,
     ) -> Outcome<Result<(), Refused>> {
+        if !pack.is_empty()
+            && let Err(error) = check_pack(&mut &*pack, &IntakeLimits::PUSH)
+        {
+            return blamed(error);
+        }
         std::fs::create_dir_all(aside)?;
         let apart = lease.repository().apart(&aside.join("pushed.git"))?;
         if !pack.is_empty()
@@ -103,18 +112,15 @@ impl Service {
             Err(error) => return blamed(error),
         };
         let known = || Ok(self.memories(account)? + checked.added.saturating_sub(1));
-        let mut permits: Vec<Permit<'_>> = Vec::new();
-        for place in 0..checked.written {
-            permits.push(match place {
-                0 => self.billing.reserve(account, Meter::Writes, known)?,
-                _ => self.billing.reserve(account, Meter::Writes, || Ok(0))?,
-            });
-        }
+        // A push that changes no memory counts nothing.
+        let permit = match checked.written {
+            0 => None,
+            written => Some(self.billing.reserve_units(account, Meter::Writes, written as u64, known)?),
+        };
         lease.prepare(&checked.texts, self.models.write_patience());
-        if !lease.take_in(&apart, from, to)? {
+        if !lease.take_in(permit, &apart, from, to)? {
             return Ok(Err(moved()));
         }
-        permits.into_iter().for_each(Permit::charge);
         if let Err(error) = lease.tidy() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
         }
@@ -128,9 +134,10 @@ fn moved() -> Refused {
 
 /// What could not be read is what was pushed, unless the disk is at fault.
 fn blamed<T>(error: StorageError) -> Outcome<Result<T, Refused>> {
-    match error.disk_trouble() {
-        Some(_) => Err(error.into()),
-        None => Ok(Err(Refused::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
+    match (error.disk_trouble(), &error) {
+        (Some(_), _) => Err(error.into()),
+        (None, StorageError::Invalid { .. }) => Ok(Err(Refused::new(error.to_string().replace('\n', " ")))),
+        (None, _) => Ok(Err(Refused::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
     }
 }
 
@@ -148,28 +155,36 @@ fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Res
     }
     let had: Vec<CommitId> = from.into_iter().collect();
     let pushed = apart.missing(&[to], &had)?;
+    // Number, sizes and directories first: what a few kilobytes stand for may be any number of files.
+    pushed.check(&IntakeLimits::PUSH)?;
+    let changes = apart.changed_files(from, to, &IntakeLimits::PUSH)?;
     let mut problems = pushed.inspect()?;
-    let ours = pushed.commits()?.into_iter().filter(|commit| commit.trailer(MESSAGE_TRAILER).is_some());
-    problems.extend(
-        ours.map(|commit| format!("commit {}: its line {MESSAGE_TRAILER} is for the service alone", commit.id)),
-    );
+    for commit in pushed.commits_with_trailer(MESSAGE_TRAILER)? {
+        problems.push(format!("commit {commit}: its line {MESSAGE_TRAILER} is for the service alone"));
+    }
     if !problems.is_empty() {
         return Ok(Err(Refused::by_problems(&problems)));
     }
-    let changes = apart.changes(from, to)?;
     let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_ours(&change.path)).collect();
     if changes.len() > FILES_MAX {
         let reason = format!("{} memories are changed, at most {FILES_MAX} are taken: push in parts", changes.len());
         return Ok(Err(Refused::new(reason)));
     }
-    let (mut texts, mut added) = (Vec::new(), 0);
+    let reader = apart.file_reader()?;
+    let (mut texts, mut added, mut written) = (Vec::new(), 0, 0);
     for change in &changes {
-        let Some(content) = &change.content else { continue };
-        match edited::read(&change.path, content) {
+        let Some(bytes) = change.bytes else { continue };
+        if bytes > edited::FILE_BYTES_MAX {
+            let problem = format!("{}: has {bytes} bytes, more than {}", change.path, edited::FILE_BYTES_MAX);
+            problems.push(problem);
+            continue;
+        }
+        let Some(content) = reader.content(change)? else { continue };
+        written += 1;
+        match edited::read(&change.path, &content) {
             Ok(Content::Memory(file)) => {
                 texts.extend(files::cue_texts(&file.front, &file.body));
-                let known = from.map(|from| apart.read(from, &change.path)).transpose()?.flatten();
-                added += u64::from(known.is_none());
+                added += u64::from(change.is_new);
             }
             Ok(Content::Term(_)) => {}
             Err(problem) => problems.push(format!("{}: {problem}", change.path)),
@@ -178,6 +193,5 @@ fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Res
     if !problems.is_empty() {
         return Ok(Err(Refused::by_problems(&problems)));
     }
-    let written = changes.iter().filter(|change| change.content.is_some()).count();
     Ok(Ok(Checked { texts, written, added }))
 }

@@ -1,68 +1,23 @@
-//! Skills: promised paths, and finding them.
+//! Skills: the paths they get when they are accepted, and finding them.
 
 use std::collections::HashMap;
 
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
-use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork};
-use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use cuebase_storage::records::{NamespaceRecord, QueuedWork, Subject};
+use serde::Serialize;
 use ulid::Ulid;
 
-use super::Service;
 use super::error::{Failure, Outcome};
 use super::namespaces::NamespaceKey;
 use super::retrieval::{Found, Retrieve};
+use super::{KnownBy, Service};
 use crate::ingest::files::Details;
 use crate::ingest::naming::{free_name, slug};
 use crate::ingest::skills::SkillDraft;
 
 /// The topic of a skill that names none.
 const TOPIC: &str = "general";
-
-/// Paths that were promised with a `202` and are not in git yet, each with the skill's name.
-#[derive(Default)]
-pub struct Promises {
-    open: Mutex<HashMap<NamespaceKey, Vec<Promise>>>,
-    /// Held while a request's promises are worked out and made.
-    making: Mutex<()>,
-}
-
-struct Promise {
-    message: Ulid,
-    path: String,
-    name: String,
-}
-
-impl Promises {
-    /// Notes what a write promises, before anybody can be done with it.
-    pub fn note(&self, entry: &QueueEntry) {
-        let QueuedWork::Skills { request } = &entry.work else { return };
-        // Written by ourselves; what cannot be read promises nothing.
-        let skills = Vec::<SkillDraft>::deserialize(request).unwrap_or_default();
-        let key = NamespaceKey { account: entry.account.clone(), name: entry.namespace.clone() };
-        let promise = |skill: SkillDraft| Promise { message: entry.id, path: skill.path, name: skill.name };
-        self.open.lock().entry(key).or_default().extend(skills.into_iter().map(promise));
-    }
-
-    /// A message is done with: what it promised is in git, or never will be.
-    pub fn keep(&self, key: &NamespaceKey, message: Ulid) {
-        let mut open = self.open.lock();
-        if let Some(promises) = open.get_mut(key) {
-            promises.retain(|promise| promise.message != message);
-            if promises.is_empty() {
-                open.remove(key);
-            }
-        }
-    }
-
-    /// The names that paths are promised to; of several promises the latest counts.
-    fn names(&self, key: &NamespaceKey) -> HashMap<String, String> {
-        let open = self.open.lock();
-        let promises = open.get(key).into_iter().flatten();
-        promises.map(|promise| (promise.path.clone(), promise.name.clone())).collect()
-    }
-}
 
 /// Where a skill is to be put.
 pub enum Place {
@@ -96,14 +51,13 @@ impl Service {
         mut skills: Vec<(Place, SkillDraft)>,
         body: &[u8],
     ) -> Outcome<(Ulid, Vec<String>)> {
-        let key = NamespaceKey { account: namespace.account.clone(), name: namespace.name.clone() };
-        let lease = self.namespaces.lease(&namespace.account, &namespace.name)?;
-        // Held until the promise is made, so that no other one gets the same path.
-        let _making = self.promises.making.lock();
-        let promised = self.promises.names(&key);
-        // After the promises were read: what is no longer promised is in the index by now.
+        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+        // Held until the paths are noted, so that no other request gets the same path.
+        let _assigning = self.pending.assigning();
+        let pending = self.pending.skill_names(namespace.id);
+        // After those were read: what is no longer pending is in the index by now.
         let mut taken = lease.read(stored_names)?;
-        taken.extend(promised);
+        taken.extend(pending);
         for (place, skill) in &mut skills {
             skill.path = match place {
                 Place::Path(path) => path.clone(),
@@ -122,10 +76,11 @@ impl Service {
             taken.insert(skill.path.clone(), skill.name.clone());
         }
         let skills: Vec<SkillDraft> = skills.into_iter().map(|(_, skill)| skill).collect();
-        let paths = skills.iter().map(|skill| skill.path.clone()).collect();
+        let paths: Vec<String> = skills.iter().map(|skill| skill.path.clone()).collect();
+        let subjects: Vec<Subject> = paths.iter().map(|path| Subject::path(path)).collect();
         let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Failure::internal)? };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let id = self.accept_permitted(namespace, work, super::known_by(namespace, Some(body)), permit)?;
+        let id = self.accept_permitted(namespace, work, KnownBy::Body(body), &subjects, permit)?;
         Ok((id, paths))
     }
 
@@ -135,7 +90,6 @@ impl Service {
             let found = self.find(account, namespace, request)?;
             return Ok(found.hits.iter().map(|hit| skill(&hit.memory, Some(hit))).collect());
         }
-        self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
         let mut skills: Vec<Memory> = lease.read(|snapshot| snapshot.all().collect())?;
         skills.retain(|memory| request.filter.accepts(memory));

@@ -10,9 +10,9 @@ use crate::ingest::vocabulary::meant;
 impl Service {
     /// The terms of a namespace by their canonical form, those that contain `like` (case aside), at most `limit`.
     pub fn terms(&self, account: &str, namespace: &str, like: Option<&str>, limit: usize) -> Outcome<Vec<TermRecord>> {
-        self.namespaces.existing(account, namespace)?;
+        let namespace = self.namespaces.existing(account, namespace)?;
         let like = like.map(str::to_lowercase);
-        let mut terms = self.store.terms(account, namespace)?;
+        let mut terms = self.store.terms(namespace.id)?;
         terms.retain(|record| like.as_ref().is_none_or(|like| record.term.to_lowercase().contains(like)));
         terms.sort_by(|a, b| (a.term.to_lowercase(), &a.path).cmp(&(b.term.to_lowercase(), &b.path)));
         terms.truncate(limit);
@@ -21,8 +21,8 @@ impl Service {
 
     /// The term that a surface form stands for.
     pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Outcome<Option<TermRecord>> {
-        self.namespaces.existing(account, namespace)?;
-        let candidates = self.store.terms_of_form(account, namespace, &surface_key(word))?;
+        let namespace = self.namespaces.existing(account, namespace)?;
+        let candidates = self.store.terms_of_form(namespace.id, &surface_key(word))?;
         Ok(meant(&candidates, word.trim()).cloned())
     }
 }

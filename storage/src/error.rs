@@ -6,6 +6,41 @@ use std::path::{Path, PathBuf};
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What the system refuses a process, as far as waiting for it makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskTrouble {
+    /// No space or no quota is left.
+    Full,
+    /// The file system takes no writes.
+    ReadOnly,
+    /// The process or the machine has as many files open as it may.
+    TooManyOpenFiles,
+    /// The device fails, hangs or is gone.
+    Failing,
+}
+
+impl DiskTrouble {
+    /// EIO, ENXIO, ENODEV, ESTALE, EUCLEAN: of Linux, whose standard kinds do not name them.
+    const FAILING_CODES: [i32; 5] = [5, 6, 19, 116, 117];
+    /// ENFILE and EMFILE.
+    const OPEN_FILES_CODES: [i32; 2] = [23, 24];
+
+    /// What an error of the system is about; none where it is about neither the disk nor open files.
+    pub fn of(error: &std::io::Error) -> Option<Self> {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => return Some(Self::Full),
+            ErrorKind::ReadOnlyFilesystem => return Some(Self::ReadOnly),
+            ErrorKind::StaleNetworkFileHandle => return Some(Self::Failing),
+            _ => {}
+        }
+        match error.raw_os_error()? {
+            code if Self::OPEN_FILES_CODES.contains(&code) => Some(Self::TooManyOpenFiles),
+            code if Self::FAILING_CODES.contains(&code) => Some(Self::Failing),
+            _ => None,
+        }
+    }
+}
+
 /// A storage failure. Bad input from outside is [`Error::Invalid`]; everything else is the disk's or ours.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -34,9 +69,14 @@ pub enum Error {
     /// The key-value engine failed.
     #[error("key-value store: {0}")]
     Engine(String),
-    /// The system refused the key-value engine: disk full, read-only, failing.
-    #[error("key-value store: {0}")]
-    EngineIo(String),
+    /// The system refused the key-value engine.
+    #[error("key-value store: {reason}")]
+    EngineIo {
+        /// What the system refuses.
+        trouble: DiskTrouble,
+        /// The engine's words.
+        reason: String,
+    },
     /// The key-value engine found its own files damaged: what they held cannot be had from elsewhere.
     #[error("the records are damaged ({0})")]
     DamagedRecords(String),
@@ -56,6 +96,19 @@ pub enum Error {
         /// The library's words.
         reason: String,
     },
+    /// The system refused a read or write of a git repository.
+    #[error("git, {action}: {reason}")]
+    GitIo {
+        /// What was being done.
+        action: &'static str,
+        /// What the system refuses.
+        trouble: DiskTrouble,
+        /// The library's words.
+        reason: String,
+    },
+    /// A namespace was deleted, or deleted and made again, since the caller looked it up.
+    #[error("the namespace {0} was deleted")]
+    NamespaceGone(String),
     /// The branch moved while a commit was being made; read it again and retry.
     #[error("the branch moved while a commit was being made")]
     Conflict,
@@ -75,36 +128,34 @@ impl Error {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 
-    /// What the operating system refused, where it is that.
-    pub fn disk_trouble(&self) -> Option<ErrorKind> {
+    /// What the system refused, where it is the disk or the number of open files.
+    pub fn disk_trouble(&self) -> Option<DiskTrouble> {
         match self {
-            Self::Io { source, .. } => Some(source.kind()),
-            // The libraries tell their errors in words alone.
-            Self::EngineIo(text) | Self::Git { reason: text, .. } if text.contains("No space left") => {
-                Some(ErrorKind::StorageFull)
-            }
-            Self::EngineIo(text) | Self::Git { reason: text, .. } if text.contains("Read-only file system") => {
-                Some(ErrorKind::ReadOnlyFilesystem)
-            }
-            Self::Git { reason, .. } if reason.contains("(os error 5)") => Some(ErrorKind::Other),
-            Self::Git { reason, .. } if ["(os error 23)", "(os error 24)"].iter().any(|code| reason.contains(code)) => {
-                Some(ErrorKind::ResourceBusy)
-            }
-            Self::EngineIo(_) => Some(ErrorKind::Other),
+            Self::Io { source, .. } => DiskTrouble::of(source),
+            Self::EngineIo { trouble, .. } | Self::GitIo { trouble, .. } => Some(*trouble),
             _ => None,
         }
     }
 
     /// A closure for `map_err` on gix calls, whose many error types all become text here.
-    pub(crate) fn git<E: std::error::Error>(action: &'static str) -> impl FnOnce(E) -> Self {
+    pub(crate) fn git<E: std::error::Error + 'static>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |error| {
             let mut reason = error.to_string();
-            let mut source = error.source();
-            while let Some(deeper) = source {
-                reason.push_str(&format!(": {deeper}"));
-                source = deeper.source();
+            let mut trouble = None;
+            let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+            while let Some(current) = next {
+                if let Some(refused) = current.downcast_ref::<std::io::Error>() {
+                    trouble = trouble.or(DiskTrouble::of(refused));
+                }
+                next = current.source();
+                if let Some(deeper) = next {
+                    reason.push_str(&format!(": {deeper}"));
+                }
             }
-            Self::Git { action, reason }
+            match trouble {
+                Some(trouble) => Self::GitIo { action, trouble, reason },
+                None => Self::Git { action, reason },
+            }
         }
     }
 
@@ -114,5 +165,40 @@ impl Error {
 
     pub(crate) fn invalid(what: &'static str, reason: impl std::fmt::Display) -> Self {
         Self::Invalid { what, reason: reason.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Error as SystemError;
+
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_is_known_by_its_code_and_not_by_words() {
+        for (code, expected) in [
+            (28, Some(DiskTrouble::Full)),
+            (122, Some(DiskTrouble::Full)),
+            (30, Some(DiskTrouble::ReadOnly)),
+            (24, Some(DiskTrouble::TooManyOpenFiles)),
+            (23, Some(DiskTrouble::TooManyOpenFiles)),
+            (5, Some(DiskTrouble::Failing)),
+            (117, Some(DiskTrouble::Failing)),
+            (2, None),
+            (13, None),
+        ] {
+            assert_eq!(DiskTrouble::of(&SystemError::from_raw_os_error(code)), expected, "{code}");
+        }
+        let words = SystemError::other("No space left on device (os error 28)");
+        assert_eq!(DiskTrouble::of(&words), None);
+    }
+
+    #[test]
+    fn an_error_of_git_that_the_system_caused_says_so() {
+        let refused = Error::git("write a pack")(SystemError::from_raw_os_error(28));
+        assert_eq!(refused.disk_trouble(), Some(DiskTrouble::Full));
+        let text: std::result::Result<u8, _> = "x".parse::<u8>();
+        let other = text.map_err(Error::git("read a number")).expect_err("no number");
+        assert_eq!(other.disk_trouble(), None);
     }
 }

@@ -15,5 +15,5 @@ pub mod key_value;
 pub mod memory_file;
 pub mod records;
 
-pub use error::{Error, Result};
+pub use error::{DiskTrouble, Error, Result};
 pub use records::Store;

@@ -44,6 +44,39 @@ fn a_bundle_holds_the_whole_history() {
     assert_eq!(copy.log(head, None, 9).expect("reads").len(), 2);
 }
 
+#[test]
+fn a_bundle_of_a_large_directory_tells_its_versions_by_their_difference() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let repository = Repository::open_or_create(&folder.path().join("source.git")).expect("creates");
+    let mut writer = repository.writer().expect("writes");
+    let edit =
+        |n: usize, text: &str| Edit { path: format!("facts/flat/m{n:05}.md"), content: Some(text.as_bytes().to_vec()) };
+    let all: Vec<Edit> = (0..2000).map(|n| edit(n, "first")).collect();
+    let mut head = writer.commit(&all, &message("all")).expect("commits");
+    for n in 0..60 {
+        head = writer.commit(&[edit(n * 31, &format!("version {n}"))], &message("one")).expect("commits");
+    }
+    let mut bytes = Vec::new();
+    repository.write_bundle(head, &mut bytes, |_, _| {}).expect("writes");
+    // Each of 61 versions takes some 50 KB whole.
+    assert!(bytes.len() < 400 << 10, "{} bytes", bytes.len());
+    assert_eq!(taken_apart(folder.path(), &bytes), Some(head));
+    let clone = std::process::Command::new("git")
+        .arg("-C")
+        .arg(folder.path())
+        .args(["clone", "-q", "-b", "main", "a.bundle", "clone"])
+        .output()
+        .expect("git is installed");
+    assert!(clone.status.success(), "{}", String::from_utf8_lossy(&clone.stderr));
+    let fsck = std::process::Command::new("git")
+        .arg("-C")
+        .arg(folder.path().join("clone"))
+        .args(["fsck", "--strict", "--full"])
+        .output()
+        .expect("git is installed");
+    assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use cuebase_storage::git::{CommitMessage, Edit, Repository, Writer};
+use cuebase_storage::Error;
+use cuebase_storage::git::{CommitMessage, Edit, HistoryBudget, Repository, Writer};
 
 fn git(repository: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").arg("-C").arg(repository).args(arguments).output().expect("git is installed");
@@ -71,8 +72,19 @@ fn commits_are_what_git_expects() {
         [(1_700_000_100, Some("01X")), (1_700_000_000, Some("01X"))]
     );
     assert_eq!(repository.log(two, Some(one), 10).expect("reads").len(), 1);
-    let histories = repository.histories(two, &["facts/a/x.md", "facts/a-b.md", "none.md"], 10).expect("reads");
-    assert_eq!(histories.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 0]);
+    let paths = ["facts/a/x.md", "facts/a-b.md", "none.md"];
+    let histories = repository.histories(two, &paths, 10, HistoryBudget::default()).expect("reads");
+    assert_eq!(histories.revisions.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 0]);
+    assert!(histories.complete);
+    assert_eq!(repository.changed_paths(two).expect("compares"), ["facts/a/x.md", "facts/a0.md"]);
+    assert_eq!(
+        repository.changed_paths(one).expect("compares"),
+        ["facts/a-b.md", "facts/a/x.md", "facts/a0.md", "rules/é.md"]
+    );
+    assert_eq!(repository.commit_info(one).expect("reads").map(|info| info.at_seconds), Some(1_700_000_000));
+    let unknown = "1".repeat(40).parse().expect("an id");
+    assert_eq!(repository.commit_info(unknown).expect("reads"), None);
+    assert_eq!(repository.read(unknown, "facts/a/x.md").expect("reads"), None);
 }
 
 #[test]
@@ -182,4 +194,213 @@ fn a_lock_that_a_crash_left_is_taken_away_whatever_the_clock_said() {
     assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
     assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
     assert!(lock.exists());
+}
+
+/// As if a minute had gone by since packs were replaced: they go with the next consolidation.
+fn age_replaced(repository: &Repository) {
+    let file = repository.path().join("cuebase-replaced");
+    let replaced = std::fs::read_to_string(&file).unwrap_or_default();
+    let earlier = replaced.lines().map(|line| {
+        let (name, at) = line.split_once(' ').expect("a name and a time");
+        format!("{name} {}\n", at.parse::<u64>().expect("seconds") - 70)
+    });
+    std::fs::write(&file, earlier.collect::<String>()).expect("writes");
+    repository.consolidate().expect("consolidates");
+}
+
+/// Files with an ending in the repository's folder of packs.
+fn pack_files(repository: &Repository, ending: &str) -> Vec<std::path::PathBuf> {
+    let listed = std::fs::read_dir(repository.path().join("objects/pack")).expect("lists");
+    let paths = listed.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|e| e == ending)).collect()
+}
+
+/// The longest chain of deltas in a repository's packs, as git counts it.
+fn longest_chain(repository: &Repository) -> u32 {
+    let mut longest = 0;
+    for index in pack_files(repository, "idx") {
+        let told = git(repository.path(), &["verify-pack", "-v", index.to_str().expect("a path")]);
+        for line in told.lines() {
+            let length = line.strip_prefix("chain length = ").and_then(|rest| rest.split_once(':'));
+            longest = longest.max(length.map_or(0, |(length, _)| length.parse().expect("a number")));
+        }
+    }
+    longest
+}
+
+#[test]
+fn a_directory_of_thousands_that_is_written_to_often_stays_small_on_disk() {
+    const NAMES: usize = 3000;
+    const COMMITS: usize = 600;
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let path = |n: usize| format!("facts/flat/memory-{n:05}.md");
+    let all: Vec<Edit> = (0..NAMES).map(|n| put(&path(n), &format!("memory {n}\n"))).collect();
+    let first = writer.commit(&all, &message("all", 0)).expect("commits");
+    let mut middle = first;
+    for n in 1..COMMITS {
+        // Changed, added and removed, all over the directory.
+        let edits = match n % 10 {
+            0 => vec![put(&path(NAMES + n), "added\n")],
+            1 => vec![remove(&path(n * 7 % NAMES))],
+            _ => vec![put(&path(n * 13 % NAMES), &format!("version {n}\n"))],
+        };
+        let commit = writer.commit(&edits, &message("write", n as i64)).expect("commits");
+        if n == COMMITS / 2 {
+            middle = commit;
+        }
+        repository.consolidate().expect("consolidates");
+    }
+    age_replaced(&repository);
+    let bytes: u64 = pack_files(&repository, "pack").iter().map(|path| path.metadata().expect("is there").len()).sum();
+    assert!(bytes < 6 << 20, "{bytes} bytes for {COMMITS} commits");
+    let longest = longest_chain(&repository);
+    assert!((16..=32).contains(&longest), "a chain of {longest} deltas");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+    git(folder.path(), &["clone", "-q", "--no-local", "n.git", "clone"]);
+    let clone = folder.path().join("clone");
+    assert_eq!(git(&clone, &["rev-list", "--count", "HEAD"]).trim(), COMMITS.to_string());
+    // Old versions are read through their deltas.
+    for commit in [first, middle] {
+        let names = git(repository.path(), &["ls-tree", "-r", "--name-only", &commit.to_string()]);
+        assert_eq!(repository.changes(None, commit).expect("reads").len(), names.lines().count());
+    }
+    assert_eq!(repository.read(first, &path(13)).expect("reads"), Some(b"memory 13\n".to_vec()));
+    // Joined once more, all of it.
+    writer.reload().expect("reads");
+    writer.commit(&[put("facts/other.md", "other")], &message("other", 0)).expect("commits on top");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+}
+
+#[test]
+fn a_history_ends_with_its_budget_and_says_so() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    for n in 0..60 {
+        let path = if n % 10 == 0 { "facts/a/watched.md" } else { "facts/a/other.md" };
+        writer.commit(&[put(path, &format!("version {n}\n"))], &message("write", n)).expect("commits");
+    }
+    let head = repository.head().expect("reads").expect("has a head");
+    let walk = |limit: usize, budget: HistoryBudget| {
+        let paths = ["facts/a/watched.md", "facts/a/other.md", "facts/none/none.md"];
+        let found = repository.histories(head, &paths, limit, budget).expect("reads");
+        let times = |n: usize| found.revisions[n].iter().map(|info| info.at_seconds).collect::<Vec<_>>();
+        (times(0), times(1).len(), times(2).len(), found.complete)
+    };
+    let whole = HistoryBudget::default();
+    assert_eq!(walk(100, whole), (vec![50, 40, 30, 20, 10, 0], 54, 0, true));
+    assert_eq!(walk(2, whole).0, [50, 40]);
+    let few = HistoryBudget { commits_max: 25, ..whole };
+    assert_eq!(walk(100, few), (vec![50, 40], 23, 0, false));
+    let (watched, _, _, complete) = walk(100, HistoryBudget { tree_bytes_max: 1, ..whole });
+    assert!(watched.len() < 6 && !complete);
+}
+
+#[test]
+fn an_index_that_is_lost_or_damaged_is_built_again() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let mut head = None;
+    for n in 0..5 {
+        let edit = put(&format!("facts/m{n}.md"), &format!("memory {n}"));
+        head = Some(writer.commit(&[edit], &message("write", n)).expect("commits"));
+    }
+    let head = head.expect("has a head");
+    let damage = |bytes: &mut Vec<u8>, how: usize| match how {
+        0 => bytes.clear(),
+        1 => bytes.truncate(500),
+        2 => bytes.truncate(bytes.len() - 1),
+        3 => bytes.fill(0),
+        // In the id of an object, behind header and fanout.
+        _ => bytes[1040] ^= 0xff,
+    };
+    for how in 0..6 {
+        for index in pack_files(&repository, "idx") {
+            if how == 5 {
+                std::fs::remove_file(&index).expect("removes");
+                continue;
+            }
+            let mut bytes = std::fs::read(&index).expect("reads");
+            damage(&mut bytes, how);
+            std::fs::write(&index, bytes).expect("writes");
+        }
+        let all = |repository: &Repository| {
+            (0..5).all(|n| repository.read(head, &format!("facts/m{n}.md")).is_ok_and(|found| found.is_some()))
+        };
+        if how == 4 {
+            // Header and length are right: only a closer look finds it.
+            assert_eq!(repository.repair_pack_indexes().expect("looks"), 0);
+            assert_eq!(repository.repair_pack_indexes_thoroughly().expect("repairs"), 5);
+        } else if how % 2 == 0 {
+            // Found by a repository that is open already.
+            assert!(all(&repository), "{how}");
+        }
+        let opened = Repository::open_existing(repository.path()).expect("opens").expect("is there");
+        assert!(all(&opened), "{how}");
+        assert_eq!(opened.changes(None, head).expect("reads").len(), 5);
+        assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
+        assert_eq!(opened.repair_pack_indexes_thoroughly().expect("checks"), 0, "all were built");
+    }
+    assert!(Repository::open_existing(&folder.path().join("none.git")).expect("looks").is_none());
+}
+
+#[test]
+fn a_file_whose_content_is_gone_is_corrupt_and_not_missing() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
+    let first = pack_files(&repository, "pack");
+    let head = writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
+    // A damaged pack without an index: nothing can be built from it.
+    std::fs::write(&first[0], "no pack").expect("writes");
+    std::fs::remove_file(first[0].with_extension("idx")).expect("removes");
+    assert!(matches!(repository.read(head, "facts/a.md"), Err(Error::Corrupt { .. })));
+    assert_eq!(repository.read(head, "facts/b.md").expect("reads"), Some(b"two".to_vec()));
+    assert_eq!(repository.read(head, "facts/c.md").expect("reads"), None);
+    // A commit that may be in that pack is not said to be missing.
+    let unknown = "1".repeat(40).parse().expect("an id");
+    assert!(matches!(repository.read(unknown, "facts/a.md"), Err(Error::Corrupt { .. })));
+    std::fs::remove_file(&first[0]).expect("removes");
+    assert!(matches!(repository.read(head, "facts/a.md"), Err(Error::Corrupt { .. })));
+    assert_eq!(repository.read(unknown, "facts/a.md").expect("reads"), None);
+}
+
+#[test]
+fn a_missing_branch_is_restored_at_a_commit_that_is_whole() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
+    let head = writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
+    assert!(!repository.restore_branch(head).expect("looks"), "there is one");
+    let branch = repository.path().join("refs/heads/main");
+    let unknown = "1".repeat(40).parse().expect("an id");
+    for content in [None, Some("")] {
+        match content {
+            None => std::fs::remove_file(&branch).expect("removes"),
+            Some(text) => std::fs::write(&branch, text).expect("writes"),
+        }
+        assert!(!repository.restore_branch(unknown).expect("looks"), "nothing is known of it");
+        assert!(repository.restore_branch(head).expect("restores"));
+        assert_eq!(repository.head().expect("reads"), Some(head));
+        assert_eq!(git(repository.path(), &["rev-parse", "HEAD"]).trim(), head.to_string());
+    }
+    // One of whose objects something is lost is no head.
+    for file in pack_files(&repository, "pack").into_iter().chain(pack_files(&repository, "idx")) {
+        std::fs::remove_file(file).expect("removes");
+    }
+    std::fs::remove_file(&branch).expect("removes");
+    assert!(!repository.restore_branch(head).expect("looks"));
+    assert!(!branch.exists());
+}
+
+#[test]
+fn a_path_that_is_nested_without_end_is_refused_and_changes_nothing() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (repository, mut writer) = fresh(folder.path());
+    let one = writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
+    let deep = format!("facts/{}x.md", "a/".repeat(20_000));
+    assert!(writer.commit(&[put(&deep, "deep")], &message("deep", 2)).is_err());
+    assert_eq!(repository.head().expect("reads"), Some(one));
+    writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
 }

@@ -135,6 +135,26 @@ def test_the_command_that_clones_a_namespace_is_copied_and_works(service, signed
     assert list((tmp_path / "clone").glob("*/**/*.md"))
 
 
+def test_a_link_whose_percent_signs_encode_nothing_breaks_no_page(service, signed_in):
+    name = fresh("percent")
+    path = f"facts/{name}/boat.md"
+    content = "# The boat\n\nIt is **green**, see [one](facts/%zz.md), [two](%E0%A4%A.md) and [three](a%20b.md).\n"
+    service.call("POST", f"/v1/memories/{path}", {"namespace": "demo", "content": content})
+    page = signed_in(f"{DEMO}/memory/{path}")
+    shown(page, "The boat")
+    expect(page.locator(".prose strong")).to_have_text("green")
+    links = page.locator(".prose a")
+    expect(links.nth(0)).to_have_attribute("href", "#/n/demo/memory/facts/%25zz.md")
+    expect(links.nth(2)).to_have_attribute("href", f"#/n/demo/memory/facts/{name}/a%20b.md")
+    # An address of the page itself, too.
+    for place in ("/%zz", f"{DEMO}/memory/facts/%zz.md", "/n/%E0%A4%A/memories"):
+        page.evaluate("place => { location.hash = place }", place)
+        expect(page.locator("main[aria-busy]")).to_have_count(0)
+        expect(page.locator("main h1")).to_be_visible()
+    page.evaluate("place => { location.hash = place }", f"{DEMO}/memory/{path}")
+    shown(page, "The boat")
+
+
 def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     name = fresh("page")
     path = f"facts/{name}/boat.md"

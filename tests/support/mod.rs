@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 pub(crate) mod fake;
 pub(crate) mod provider;
+pub(crate) mod working_copy;
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
@@ -271,8 +272,59 @@ impl Server {
 
     /// A namespace's repository.
     pub(crate) fn repository(&self, namespace: &str) -> PathBuf {
-        self.data.join("repositories/default").join(format!("{namespace}.git"))
+        repository(&self.data, namespace)
     }
+}
+
+/// Characters of a namespace's id, a ULID, in the names of its folders.
+const NAMESPACE_ID_CHARS: usize = 26;
+
+/// The repository of a namespace of the account `default`, on whatever runs. The path of nothing where it has none.
+pub(crate) fn repository(data: &Path, namespace: &str) -> PathBuf {
+    let repositories = data.join("repositories/default");
+    newest_generation(&repositories, namespace, ".git").unwrap_or_else(|| repositories.join(format!("{namespace}.git")))
+}
+
+/// The index of a namespace of the account `default`. The path of nothing where it has none.
+pub(crate) fn index(data: &Path, namespace: &str) -> PathBuf {
+    let indexes = data.join("indexes/default");
+    newest_generation(&indexes, namespace, "").unwrap_or_else(|| indexes.join(namespace))
+}
+
+/// The folder `<namespace>.<id><ending>` with the greatest id: folders of deleted generations may be there for a while.
+fn newest_generation(folder: &Path, namespace: &str, ending: &str) -> Option<PathBuf> {
+    generations(folder, namespace, ending).pop()
+}
+
+/// The folders `<namespace>.<id><ending>`, the oldest first.
+pub(crate) fn generations(folder: &Path, namespace: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str() else { continue };
+        let Some(rest) = name.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('.')) else { continue };
+        if rest.strip_suffix(ending).is_some_and(|id| id.len() == NAMESPACE_ID_CHARS) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every file below a folder, in order; none where there is no such folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    // A folder may go while it is read.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }
 
 static SENTINELS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -356,6 +408,22 @@ pub(crate) fn committed_messages(repository: &Path) -> HashSet<String> {
         assert!(seen.insert(id.to_owned()), "message {id} was committed twice in {}", repository.display());
     }
     seen
+}
+
+/// Sets a flag when it is dropped, also by a panic: threads that work until it is set do not outlive a failed assertion.
+pub(crate) struct SetOnDrop<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// How many memories a namespace holds by its record; none where there is no such namespace.
+pub(crate) fn recorded_memories(server: &Server, namespace: &str) -> Option<u64> {
+    let listed = server.get("/v1/namespaces").body["namespaces"].clone();
+    let found = listed.as_array().into_iter().flatten().find(|record| record["name"] == namespace);
+    found.and_then(|record| record["memories"].as_u64())
 }
 
 /// A free address for metrics, and where they are then.

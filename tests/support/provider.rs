@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cuebase::api::memories::conversation;
 use cuebase::ingest::extract::{Draft, extract};
+use cuebase::ingest::steps::Steps;
 use cuebase::model::StaticTable;
 use cuebase_retrieval::content_terms;
 use cuebase_storage::memory_file::OccurredSource;
@@ -281,7 +282,8 @@ fn operations(shown: &Value) -> Vec<Value> {
     let messages: Vec<Value> = pieces.iter().map(message).collect();
     let body = json!({"messages": messages, "timezone": shown["conversation"]["timezone"]});
     let Ok(conversation) = conversation(body.as_object().expect("an object")) else { return Vec::new() };
-    let drafts = extract(&conversation, jiff::Timestamp::UNIX_EPOCH);
+    let steps = Steps::unlimited();
+    let drafts = extract(&conversation, jiff::Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
     let index = |place: &usize| pieces[*place]["index"].clone();
     let operation = |draft: &Draft| {
         let (title, rest) = draft.body.split_once('\n').unwrap_or((&draft.body, ""));

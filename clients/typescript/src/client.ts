@@ -356,9 +356,9 @@ export class Client {
     return this.#do("GET", `/v1/media/${encodeURIComponent(id)}`);
   }
 
-  /** What waits to be ingested, and what failed for good. */
-  queue(): Promise<t.Queue> {
-    return this.#do("GET", "/v1/queue");
+  /** What waits to be ingested, and a page of what failed for good. */
+  queue(options: { limit?: number; after?: string } = {}): Promise<t.Queue> {
+    return this.#do("GET", "/v1/queue", { query: options });
   }
 
   /** What was used this month, and what may be. */

@@ -236,9 +236,11 @@ export interface Queue {
   waiting: number;
   waiting_since: Date | null;
   dead_letters: DeadLetter[];
+  /** Where there are more dead letters, the `after` of the next page. */
+  next?: string;
 }
 
-export type Meters = Record<"writes" | "reads" | "memories" | "chats", number>;
+export type Meters = Record<"writes" | "reads" | "memories" | "chats" | "media_bytes", number>;
 
 export interface Usage {
   period: string;

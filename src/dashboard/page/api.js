@@ -47,6 +47,15 @@ export function onEnd(act) {
 /** A path with each of its parts encoded. */
 export const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
 
+/** A text decoded; unchanged where a percent sign in it encodes nothing, since anybody may write such a link. */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function address(path, query) {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {

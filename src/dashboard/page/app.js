@@ -1,7 +1,7 @@
 // The page's frame: who is signed in, where one is, and which view that is.
 
 import { h, s, fill } from "./dom.js";
-import { session, close, onEnd, get } from "./api.js";
+import { session, close, onEnd, get, decoded } from "./api.js";
 import { arrive, show as showSignIn } from "./sign_in.js";
 
 const shell = document.getElementById("shell");
@@ -38,7 +38,7 @@ function theme(next) {
 /** Where the address points: a view, the namespace it is in, and the rest of the path. */
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const parts = path.split("/").filter(Boolean).map((part) => decoded(part));
   const found = { query: new URLSearchParams(query ?? ""), namespace: null };
   if (parts[0] === "n" && parts[1]) {
     found.namespace = parts[1];

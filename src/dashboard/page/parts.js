@@ -1,7 +1,7 @@
 // What several views are made of.
 
 import { h, fill, notice, copy } from "./dom.js";
-import { post, encoded } from "./api.js";
+import { post, encoded, decoded } from "./api.js";
 
 /** Where things are in the page's own address. */
 export const to = {
@@ -155,7 +155,7 @@ export async function markdown(text, namespace, path) {
 
 /** A link's target in a memory as a path from the root. */
 function resolved(href, path) {
-  const target = decodeURIComponent(href.split("#")[0]);
+  const target = decoded(href.split("#")[0]);
   const rooted = /^\/?(facts|incidents|rules|skills)\//.test(target);
   const parts = rooted ? [] : path.split("/").slice(0, -1);
   for (const part of target.split("/")) {

@@ -1,6 +1,7 @@
 //! The cues of a statement: what should bring it to mind.
 
-use super::statements::{cut, last_question, sentences, telling_words, words};
+use super::statements::{Statement, cut, last_question, telling_words, words};
+use crate::ingest::steps::{Interrupted, Steps};
 
 /// A statement of more words is cued by its passages.
 const SHORT_WORDS_MAX: usize = 110;
@@ -10,47 +11,67 @@ const PASSAGE_WORDS: usize = 60;
 const SENTENCES_MAX: usize = 4;
 /// A sentence needs so many telling words to be a cue.
 const TELLING_WORDS_MIN: usize = 3;
+/// Bytes of a question that becomes a cue of its answer. Every statement of a long answer repeats it, so a longer one,
+/// which is a text that happens to end in a question mark, is left out.
+const QUESTION_BYTES_MAX: usize = 2000;
 
 /// The statement with its speaker, in passages where it is long: the vector of a page is near to nothing that stands on
 /// it. Then the question that it answers, and its sentences one by one where it is short and has several.
-pub fn write(speaker: &str, statement: &str, question: Option<&str>) -> Vec<String> {
-    let sentences = sentences(statement);
-    let long = words(statement) > SHORT_WORDS_MAX && !sentences.is_empty();
-    let mut cues = if long { passages(&sentences) } else { vec![flat(statement)] };
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn write(
+    speaker: &str,
+    statement: &Statement<'_>,
+    question: Option<&str>,
+    steps: &Steps<'_>,
+) -> Result<Vec<String>, Interrupted> {
+    let Statement { text, sentences } = statement;
+    // Counting its words, looking for telling ones, and copying it.
+    steps.take(3 * text.len())?;
+    let long = words(text) > SHORT_WORDS_MAX && !sentences.is_empty();
+    let mut cues = if long { passages(sentences, steps)? } else { vec![flat(text)] };
     cues[0] = format!("{speaker}: {}", cues[0]);
-    cues.extend(question.map(flat));
+    cues.extend(question.filter(|question| question.len() <= QUESTION_BYTES_MAX).map(flat));
     if !long && sentences.len() > 1 {
         let telling = sentences.iter().filter(|sentence| telling_words(sentence) >= TELLING_WORDS_MIN);
         cues.extend(telling.take(SENTENCES_MAX).map(|sentence| flat(sentence)));
     }
     cues.dedup();
-    cues
+    Ok(cues)
 }
 
 /// Sentences one after another, as many as make a passage; at least one.
-fn passages(sentences: &[&str]) -> Vec<String> {
+fn passages(sentences: &[&str], steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> {
     let mut passages: Vec<String> = Vec::new();
     let mut held = 0;
-    for sentence in sentences.iter().flat_map(|sentence| cut(sentence, PASSAGE_WORDS)) {
-        held += words(sentence);
-        match passages.last_mut().filter(|_| held <= PASSAGE_WORDS) {
-            Some(passage) => passage.extend([" ", &flat(sentence)]),
-            None => {
-                held = words(sentence);
-                passages.push(flat(sentence));
+    for sentence in sentences {
+        for piece in cut(sentence, PASSAGE_WORDS, steps)? {
+            steps.take(2 * piece.len())?;
+            held += words(piece);
+            match passages.last_mut().filter(|_| held <= PASSAGE_WORDS) {
+                Some(passage) => passage.extend([" ", &flat(piece)]),
+                None => {
+                    held = words(piece);
+                    passages.push(flat(piece));
+                }
             }
         }
     }
-    passages
+    Ok(passages)
 }
 
-/// The cues of a text that nobody wrote cues for: its title and its sections' names with their first sentence.
+/// The cues of a text that nobody wrote cues for: its title and its sections' names with their first sentence. Linear in
+/// the text's length.
 pub fn of_markdown(body: &str) -> Vec<String> {
     let mut cues = vec![flat(body.trim_start_matches(['#', ' ']))];
     for section in cuebase_storage::memory_file::markdown::sections(body) {
         cues.push(section.name);
     }
-    cues.extend(last_question(body).map(|question| flat(&question)));
+    if let Ok(Some(question)) = last_question(body, &Steps::unlimited()) {
+        cues.push(flat(&question));
+    }
     cues.retain(|cue| !cue.is_empty());
     cues.dedup();
     cues
@@ -64,6 +85,18 @@ pub(super) fn flat(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write(speaker: &str, text: &str, question: Option<&str>) -> Vec<String> {
+        let steps = Steps::unlimited();
+        let statement = Statement::read(text, &steps).expect("nothing interrupts");
+        super::write(speaker, &statement, question, &steps).expect("nothing interrupts")
+    }
+
+    #[test]
+    fn a_question_as_long_as_a_page_is_no_cue_of_its_answer() {
+        let question = format!("{}?", "and then ".repeat(300));
+        assert_eq!(write("Ann", "At the harbour.", Some(&question)), ["Ann: At the harbour."]);
+    }
 
     #[test]
     fn a_statement_is_cued_by_itself_its_question_and_its_sentences() {

@@ -1,6 +1,6 @@
 //! Names in a statement: runs of capitalised words that are not there because a sentence begins.
 
-use super::statements::sentences;
+use super::statements::Statement;
 
 /// Names kept of one statement, at most.
 const NAMES_MAX: usize = 12;
@@ -9,10 +9,11 @@ const NAMES_MAX: usize = 12;
 const NOT_NAMES: &str = "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march \
     april may june july august september october november december mr mrs ms dr ok okay tv usa";
 
-/// The names in a statement, in order of appearance, without repeats and without the speaker's own.
-pub fn find(statement: &str, speaker: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for sentence in sentences(statement) {
+/// The first [`NAMES_MAX`] names in a statement, in order of appearance, without repeats and without the speaker's own.
+/// Linear in the statement's length.
+pub fn find(statement: &Statement<'_>, speaker: &str) -> Vec<String> {
+    let mut names = Names { found: Vec::new(), speaker };
+    for sentence in &statement.sentences {
         let mut run: Vec<&str> = Vec::new();
         for (place, raw) in sentence.split_whitespace().enumerate() {
             let word = raw.trim_matches(|c: char| !c.is_alphanumeric());
@@ -20,41 +21,68 @@ pub fn find(statement: &str, speaker: &str) -> Vec<String> {
             if place > 0 && is_name(word) {
                 run.push(word);
             } else {
-                close(&mut run, &mut names);
+                names.add(&mut run);
             }
             // A comma or a full stop ends a name.
             if raw.ends_with([',', '.', '!', '?', ';', ':', ')']) {
-                close(&mut run, &mut names);
+                names.add(&mut run);
             }
         }
-        close(&mut run, &mut names);
+        names.add(&mut run);
+        if names.found.len() >= NAMES_MAX {
+            break;
+        }
     }
-    names.retain(|name| !name.eq_ignore_ascii_case(speaker));
-    names.truncate(NAMES_MAX);
-    names
+    names.found
 }
 
-fn close(run: &mut Vec<&str>, names: &mut Vec<String>) {
-    let name = run.join(" ");
-    run.clear();
-    if !name.is_empty() && !names.contains(&name) {
-        names.push(name);
+struct Names<'a> {
+    found: Vec<String>,
+    speaker: &'a str,
+}
+
+impl Names<'_> {
+    /// Takes a run of words as a name, and empties it.
+    fn add(&mut self, run: &mut Vec<&str>) {
+        if !run.is_empty() && self.found.len() < NAMES_MAX {
+            let name = run.join(" ");
+            if !name.eq_ignore_ascii_case(self.speaker) && !self.found.contains(&name) {
+                self.found.push(name);
+            }
+        }
+        run.clear();
     }
 }
 
 fn is_name(word: &str) -> bool {
-    let capital = word.chars().next().is_some_and(char::is_uppercase);
+    let mut characters = word.chars();
+    if !characters.next().is_some_and(char::is_uppercase) || characters.next().is_none() {
+        return false;
+    }
     let folded = word.to_lowercase();
-    capital && word.chars().count() > 1 && !NOT_NAMES.split_whitespace().any(|other| other == folded)
+    !NOT_NAMES.split_whitespace().any(|other| other == folded)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::steps::Steps;
+
+    fn find(text: &str, speaker: &str) -> Vec<String> {
+        let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");
+        super::find(&statement, speaker)
+    }
 
     #[test]
     fn names_are_runs_of_capitals_inside_sentences() {
         let text = "Yesterday I met Maria Lopez, Tom's aunt, at the Blue Note. We drove to Porto on Friday with Ann.";
         assert_eq!(find(text, "Ann"), ["Maria Lopez", "Tom", "Blue Note", "Porto"]);
+    }
+
+    #[test]
+    fn only_the_first_names_of_a_statement_are_kept() {
+        let text: String = (0..10_000).map(|n| format!("We met Ada{n}, then we left. ")).collect();
+        let names = find(&text, "Ada0");
+        assert_eq!((names.len(), names[0].as_str()), (NAMES_MAX, "Ada1"));
     }
 }

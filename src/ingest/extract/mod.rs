@@ -5,20 +5,29 @@
 //! ([`crate::dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are
 //! written, among them the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is
 //! paraphrased, so nothing is made up.
+//!
+//! The time is linear in the conversation's length, whatever it holds. Each part reports the characters that it examines
+//! to [`Steps`], which also interrupt it.
 
 pub mod cues;
 pub mod entities;
 pub mod procedure;
+pub mod sentences;
 pub mod small_talk;
 pub mod statements;
 pub mod tiers;
+
+use std::collections::{BTreeMap, HashMap};
 
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, Tier};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::conversation::{Conversation, Moment, Role};
+use self::statements::Statement;
+use super::conversation::{Conversation, Message, Moment, Role};
+use super::steps::{Interrupted, Steps};
 use crate::dates::statement as dates;
+use crate::dates::statement::Found;
 
 /// A memory on its way: everything but its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,24 +83,36 @@ const SHARED_LINKS_WITHIN: usize = 100;
 const ANSWER_WORDS_MAX: usize = 80;
 /// Words of a statement that go into its file's name.
 const NAME_WORDS: usize = 6;
+/// Steps of a message or a draft, whatever its length.
+const STEPS_EACH: usize = 64;
+/// How often a message is read beside where statements and questions are found: for small talk, and to see whether it
+/// answers.
+const MESSAGE_PASSES: usize = 6;
+/// How often a statement is read beside what counts its own steps: for dates, names and its file's name.
+const DRAFT_PASSES: usize = 8;
+/// How often a statement with its notes is read: to write and compare it, and for the memory's body.
+const NOTED_PASSES: usize = 6;
 
 /// Extracts the memories of a conversation that was accepted at a time.
-pub fn extract(conversation: &Conversation, accepted_at: Timestamp) -> Vec<Draft> {
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn extract(
+    conversation: &Conversation,
+    accepted_at: Timestamp,
+    steps: &Steps<'_>,
+) -> Result<Vec<Draft>, Interrupted> {
     let zone = conversation.zone();
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts = Drafts::default();
     let mut asked: Option<(String, String)> = None;
     let mut held: Option<Turn> = None;
     for (index, message) in conversation.messages.iter().enumerate() {
+        steps.take(STEPS_EACH + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
         if message.role == Role::System {
             continue;
         }
-        let (said, source) = match (message.occurred_at, conversation.occurred_at) {
-            (Some(at), _) => (at, OccurredSource::Said),
-            (None, Some(at)) => (at, OccurredSource::User),
-            (None, None) => {
-                (Moment { at: accepted_at, precision: OccurredPrecision::Instant }, OccurredSource::Written)
-            }
-        };
+        let (said, source) = when_said(message, conversation, accepted_at);
         // A calendar date is noon UTC, whatever the zone: its day must not shift.
         let day = match said.precision {
             OccurredPrecision::Day => said.at.to_zoned(jiff::tz::TimeZone::UTC).date(),
@@ -99,9 +120,9 @@ pub fn extract(conversation: &Conversation, accepted_at: Timestamp) -> Vec<Draft
         };
         let speaker = message.speaker().trim().to_owned();
         let question = asked.take().filter(|(asker, _)| *asker != speaker).map(|(_, question)| question);
-        let mut statements = statements::split(&message.text);
+        let mut statements = statements::split(&message.text, steps)?;
         statements.retain(|statement| !small_talk::is_small_talk(statement, question.is_some()));
-        if let Some(question) = statements::last_question(&message.text) {
+        if let Some(question) = statements::last_question(&message.text, steps)? {
             asked = Some((speaker.clone(), question));
         }
         let mut turn = Turn { message: index, speaker, said, source, day, question, quoted: None, statements };
@@ -109,18 +130,29 @@ pub fn extract(conversation: &Conversation, accepted_at: Timestamp) -> Vec<Draft
             if turn.answers(&before) {
                 turn.quoted = Some(Box::new(before));
             } else {
-                before.draft(&mut drafts);
+                before.draft(&mut drafts, steps)?;
             }
         }
         // A question by itself waits for its answer.
-        if turn.quoted.is_none() && turn.only_asks() {
+        if turn.quoted.is_none() && turn.only_asks(steps)? {
             held = Some(turn);
         } else {
-            turn.draft(&mut drafts);
+            turn.draft(&mut drafts, steps)?;
         }
     }
-    held.into_iter().for_each(|turn| turn.draft(&mut drafts));
-    drafts
+    if let Some(turn) = held {
+        turn.draft(&mut drafts, steps)?;
+    }
+    Ok(drafts.list)
+}
+
+/// When a message was said, and how that is known.
+fn when_said(message: &Message, conversation: &Conversation, accepted_at: Timestamp) -> (Moment, OccurredSource) {
+    match (message.occurred_at, conversation.occurred_at) {
+        (Some(at), _) => (at, OccurredSource::Said),
+        (None, Some(at)) => (at, OccurredSource::User),
+        (None, None) => (Moment { at: accepted_at, precision: OccurredPrecision::Instant }, OccurredSource::Written),
+    }
 }
 
 /// One message with what matters of it.
@@ -139,8 +171,11 @@ struct Turn {
 }
 
 impl Turn {
-    fn only_asks(&self) -> bool {
-        matches!(self.statements.as_slice(), [statement] if statements::only_asks(statement))
+    fn only_asks(&self, steps: &Steps<'_>) -> Result<bool, Interrupted> {
+        match self.statements.as_slice() {
+            [statement] => statements::only_asks(statement, steps),
+            _ => Ok(false),
+        }
     }
 
     /// Whether this turn and a question before it are short enough to be one memory.
@@ -152,74 +187,115 @@ impl Turn {
     }
 
     /// Adds a draft for each of its statements.
-    fn draft(self, drafts: &mut Vec<Draft>) {
+    fn draft(self, drafts: &mut Drafts, steps: &Steps<'_>) -> Result<(), Interrupted> {
         let mut quoted = self.quoted.as_deref();
         for statement in &self.statements {
-            let mut draft = draft(statement, &self.speaker, self.day, self.question.as_deref());
-            draft.messages = vec![self.message];
+            let mut draft = self.draft_of(statement, steps)?;
             if let Some(asking) = quoted.take() {
-                draft.quote(asking);
+                draft.quote(asking, steps)?;
             }
-            match draft_date(statement, self.day) {
-                Some(date) => {
-                    let at = noon(date).unwrap_or(self.said.at);
-                    draft.occurred = Moment { at, precision: OccurredPrecision::Day };
-                    draft.occurred_source = OccurredSource::Extracted;
-                }
-                None => {
-                    draft.occurred = self.said;
-                    draft.occurred_source = self.source;
-                }
+            drafts.add(draft);
+        }
+        Ok(())
+    }
+
+    /// A draft of one of its statements, linked to none.
+    fn draft_of(&self, text: &str, steps: &Steps<'_>) -> Result<Draft, Interrupted> {
+        steps.take(STEPS_EACH + self.speaker.len() + DRAFT_PASSES * text.len())?;
+        let found = dates::find(text, self.day);
+        let annotated = dates::annotate(text, &found);
+        steps.take(NOTED_PASSES * annotated.len())?;
+        let plain = Statement::read(text, steps)?;
+        let entities = entities::find(&plain, &self.speaker);
+        // Notes make other sentences only where there are any.
+        let shown = if annotated == text { plain } else { Statement::read(&annotated, steps)? };
+        let (occurred, occurred_source) = self.occurred(&found);
+        Ok(Draft {
+            tier: tiers::sort(text, !found.is_empty(), steps)?,
+            topic: self.speaker.clone(),
+            speaker: self.speaker.clone(),
+            body: statements::body(&self.speaker, &shown),
+            name: name(text),
+            cues: cues::write(&self.speaker, &shown, self.question.as_deref(), steps)?,
+            entities,
+            occurred,
+            occurred_source,
+            messages: vec![self.message],
+            links: Vec::new(),
+            relations: Vec::new(),
+            inferred_tags: Vec::new(),
+            confidence: None,
+            expires_at: None,
+        })
+    }
+
+    /// When a statement with these dates happened, and how that is known: on the first day that it names, else when it was
+    /// said.
+    fn occurred(&self, found: &[Found]) -> (Moment, OccurredSource) {
+        match found.iter().find_map(Found::exact_day) {
+            Some(date) => {
+                let at = noon(date).unwrap_or(self.said.at);
+                (Moment { at, precision: OccurredPrecision::Day }, OccurredSource::Extracted)
             }
-            if let Some(before) = drafts.last() {
-                let snippet = lead(&before.body);
-                draft.links.push(Link { draft: drafts.len() - 1, kind: "follows", snippet });
-            }
-            link_by_names(&mut draft, drafts);
-            drafts.push(draft);
+            None => (self.said, self.source),
         }
     }
 }
 
 impl Draft {
     /// Takes in the turn that asked for it: below its own words, and as one more cue.
-    fn quote(&mut self, asking: &Turn) {
+    fn quote(&mut self, asking: &Turn, steps: &Steps<'_>) -> Result<(), Interrupted> {
         for statement in &asking.statements {
+            steps.take(DRAFT_PASSES * statement.len())?;
             let question = dates::annotate(statement, &dates::find(statement, asking.day));
             let said = format!("{}: {}", asking.speaker, cues::flat(&question));
             self.body.push_str(&format!("\n> {said}\n"));
             self.cues.push(said);
         }
         self.messages.insert(0, asking.message);
+        Ok(())
     }
 }
 
-fn draft(statement: &str, speaker: &str, day: Date, question: Option<&str>) -> Draft {
-    let found = dates::find(statement, day);
-    let annotated = dates::annotate(statement, &found);
-    let entities = entities::find(statement, speaker);
-    Draft {
-        tier: tiers::sort(statement, !found.is_empty()),
-        topic: speaker.to_owned(),
-        speaker: speaker.to_owned(),
-        body: statements::body(speaker, &annotated),
-        name: name(statement),
-        cues: cues::write(speaker, &annotated, question),
-        entities,
-        occurred: Moment { at: Timestamp::UNIX_EPOCH, precision: OccurredPrecision::Instant },
-        occurred_source: OccurredSource::Written,
-        messages: Vec::new(),
-        links: Vec::new(),
-        relations: Vec::new(),
-        inferred_tags: Vec::new(),
-        confidence: None,
-        expires_at: None,
-    }
+/// The drafts of a conversation, each linked to earlier ones.
+#[derive(Default)]
+struct Drafts {
+    list: Vec<Draft>,
+    /// For each name, the drafts that hold it, ascending.
+    by_name: HashMap<String, Vec<usize>>,
 }
 
-/// The day that a statement is about, when it names one.
-fn draft_date(statement: &str, day: Date) -> Option<Date> {
-    dates::find(statement, day).into_iter().find_map(|found| found.exact_day())
+impl Drafts {
+    /// Adds a draft with its links: to the one before, and to the latest ones that name the same things.
+    fn add(&mut self, mut draft: Draft) {
+        let place = self.list.len();
+        if let Some(before) = self.list.last() {
+            draft.links.push(Link { draft: place - 1, kind: "follows", snippet: lead(&before.body) });
+        }
+        // At most NAMES_MAX times SHARED_LINKS_MAX places, so the links of a draft cost the same after any number.
+        let mut shared: BTreeMap<usize, &String> = BTreeMap::new();
+        for name in &draft.entities {
+            let Some(places) = self.by_name.get(name) else { continue };
+            // One of them may be linked already.
+            for other in places.iter().rev().take(SHARED_LINKS_MAX + 1) {
+                if other + SHARED_LINKS_WITHIN >= place {
+                    shared.entry(*other).or_insert(name);
+                }
+            }
+        }
+        for (other, name) in shared.into_iter().rev() {
+            if draft.links.len() > SHARED_LINKS_MAX {
+                break;
+            }
+            if !draft.links.iter().any(|link| link.draft == other) {
+                draft.links.push(Link { draft: other, kind: "shares", snippet: name.clone() });
+            }
+        }
+        for name in &draft.entities {
+            self.by_name.entry(name.clone()).or_default().push(place);
+        }
+        self.list.push(draft);
+    }
 }
 
 fn noon(date: Date) -> Option<Timestamp> {
@@ -239,20 +315,6 @@ fn name(statement: &str) -> String {
     telling.take(NAME_WORDS).collect::<Vec<_>>().join("-")
 }
 
-/// Links a draft to the latest earlier ones that name the same things.
-fn link_by_names(draft: &mut Draft, earlier: &[Draft]) {
-    for (place, other) in earlier.iter().enumerate().rev().take(SHARED_LINKS_WITHIN) {
-        if draft.links.len() > SHARED_LINKS_MAX {
-            return;
-        }
-        let linked = draft.links.iter().any(|link| link.draft == place);
-        let shared = draft.entities.iter().find(|name| other.entities.contains(name));
-        if let Some(name) = shared.filter(|_| !linked) {
-            draft.links.push(Link { draft: place, kind: "shares", snippet: name.clone() });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +324,8 @@ mod tests {
         let messages: Vec<_> = turns.iter().map(message).collect();
         let body = serde_json::json!({ "messages": messages });
         let conversation = crate::api::memories::conversation(body.as_object().expect("an object")).expect("valid");
-        extract(&conversation, Timestamp::UNIX_EPOCH).into_iter().map(|draft| draft.body).collect()
+        let drafts = extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("nothing interrupts");
+        drafts.into_iter().map(|draft| draft.body).collect()
     }
 
     #[test]
@@ -279,5 +342,64 @@ mod tests {
         assert_eq!(bodies(&[question, ("Bo", &long)]).len(), 2);
         let told = bodies(&[("Ann", "I sold my old boat to Tom. Where did you buy yours?"), ("Bo", "At the market.")]);
         assert_eq!(told.len(), 2, "what also tells something is a memory of its own: {told:?}");
+    }
+
+    /// A draft that holds names and nothing else.
+    fn naming(names: &[&str]) -> Draft {
+        Draft {
+            tier: Tier::Facts,
+            topic: String::new(),
+            speaker: String::new(),
+            body: "# A\n".to_owned(),
+            name: String::new(),
+            cues: Vec::new(),
+            entities: names.iter().map(|name| (*name).to_owned()).collect(),
+            occurred: Moment { at: Timestamp::UNIX_EPOCH, precision: OccurredPrecision::Instant },
+            occurred_source: OccurredSource::Written,
+            messages: Vec::new(),
+            links: Vec::new(),
+            relations: Vec::new(),
+            inferred_tags: Vec::new(),
+            confidence: None,
+            expires_at: None,
+        }
+    }
+
+    /// The drafts that the last of some is linked to, with what shows it.
+    fn links_of_last(drafts: &[&[&str]]) -> Vec<(usize, &'static str, String)> {
+        let mut added = Drafts::default();
+        for names in drafts {
+            added.add(naming(names));
+        }
+        let last = added.list.pop().expect("a draft");
+        last.links.into_iter().map(|link| (link.draft, link.kind, link.snippet)).collect()
+    }
+
+    #[test]
+    fn a_draft_is_linked_to_the_latest_that_share_a_name() {
+        let shares = |draft: usize, name: &str| (draft, "shares", name.to_owned());
+        let drafts: [&[&str]; 6] = [&["Ann"], &["Bo", "Ann"], &["Ann"], &["Porto"], &["Bo"], &["Ann", "Bo"]];
+        let expected = [(4, "follows", "A".to_owned()), shares(2, "Ann"), shares(1, "Ann"), shares(0, "Ann")];
+        assert_eq!(links_of_last(&drafts), expected);
+    }
+
+    #[test]
+    fn a_name_that_was_shared_long_ago_links_nothing() {
+        let (ann, nobody): (&[&str], &[&str]) = (&["Ann"], &[]);
+        let mut drafts = vec![ann];
+        drafts.extend(std::iter::repeat_n(nobody, SHARED_LINKS_WITHIN));
+        drafts.push(ann);
+        let last = SHARED_LINKS_WITHIN;
+        assert_eq!(links_of_last(&drafts), [(last, "follows", "A".to_owned())]);
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_interrupts_a_long_text() {
+        let message = serde_json::json!({"role": "user", "content": "Mr. ".repeat(1 << 18)});
+        let body = serde_json::json!({"messages": [message]});
+        let conversation = crate::api::memories::conversation(body.as_object().expect("an object")).expect("valid");
+        let steps = Steps::until(std::time::Instant::now());
+        assert_eq!(extract(&conversation, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::TimedOut));
+        assert!(steps.taken() < 1 << 24, "{}", steps.taken());
     }
 }

@@ -4,7 +4,9 @@ use cuebase_retrieval::{QUESTION_MARKS, writes_no_spaces};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cues::flat;
+use super::sentences::{bounds, sentences};
 use super::small_talk::is_filler;
+use crate::ingest::steps::{Interrupted, Steps};
 
 /// A turn of up to so many words stays whole: a page, whose parts make little sense without one another.
 const WHOLE_WORDS_MAX: usize = 400;
@@ -12,82 +14,101 @@ const WHOLE_WORDS_MAX: usize = 400;
 const STATEMENT_WORDS: usize = 250;
 /// A turn only asks when it holds at most so many telling words beside its questions.
 const BESIDE_WORDS_MAX: usize = 2;
-/// Words whose full stop ends no sentence.
-const ABBREVIATIONS: [&str; 13] =
-    ["dr", "mr", "mrs", "ms", "prof", "st", "mt", "messrs", "vs", "e.g", "i.e", "approx", "incl"];
+/// A question that asks something in particular has this many words or more.
+const QUESTION_WORDS_MIN: usize = 3;
 /// Where no spaces are written, so many characters count as a word.
 const WORD_CHARS: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
-/// The statements of a message, in order, each with its own wording.
-pub fn split(text: &str) -> Vec<String> {
+/// A statement with its sentences, which several parts of the extractor need.
+pub struct Statement<'a> {
+    /// The whole of it.
+    pub text: &'a str,
+    /// Its sentences, trimmed, in order.
+    pub sentences: Vec<&'a str>,
+}
+
+impl<'a> Statement<'a> {
+    /// Finds the sentences of a statement.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] when the steps are.
+    pub fn read(text: &'a str, steps: &Steps<'_>) -> Result<Self, Interrupted> {
+        Ok(Self { text, sentences: sentences(text, steps)? })
+    }
+}
+
+/// Returns the statements of a message, in order, each with its own wording.
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn split(text: &str, steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> {
+    steps.take(text.len())?;
     let text = text.trim();
     if text.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     if words(text) <= WHOLE_WORDS_MAX {
-        return vec![text.to_owned()];
+        return Ok(vec![text.to_owned()]);
     }
     let mut statements = Vec::new();
     let mut current = String::new();
-    for piece in pieces(text) {
-        if !current.is_empty() && words(&current) + words(piece) > STATEMENT_WORDS {
+    let mut held = WordCount::default();
+    for piece in pieces(text, steps)? {
+        steps.take(2 * piece.len())?;
+        if !current.is_empty() && held.words() + words(piece) > STATEMENT_WORDS {
             statements.push(std::mem::take(&mut current).trim().to_owned());
+            held = WordCount::default();
         }
         current.push_str(piece);
+        held.add(piece);
     }
     statements.push(current.trim().to_owned());
     statements.retain(|statement| !statement.is_empty());
-    statements
+    Ok(statements)
 }
 
-/// The sentences of a text; fenced code and list lines stay in one piece.
-pub fn sentences(text: &str) -> Vec<&str> {
-    bounds(text).into_iter().map(str::trim).filter(|sentence| sentence.contains(char::is_alphanumeric)).collect()
-}
-
-/// The sentences of a text with what follows each up to the next. A full stop after an abbreviation ends none, nor does
-/// the one after a list's number.
-fn bounds(text: &str) -> Vec<&str> {
-    let mut bounds = Vec::new();
-    let mut rest = text;
-    let mut end = 0;
-    for piece in text.split_sentence_bounds() {
-        end += piece.len();
-        if !is_cut_short(&rest[..end]) {
-            let (sentence, after) = rest.split_at(end);
-            bounds.push(sentence);
-            (rest, end) = (after, 0);
+/// Returns the last question of a text that asks something in particular.
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, Interrupted> {
+    steps.take(2 * text.len())?;
+    if !text.contains(QUESTION_MARKS) {
+        return Ok(None);
+    }
+    for sentence in sentences(text, steps)?.into_iter().rev() {
+        if is_question(sentence) && words(sentence) >= QUESTION_WORDS_MIN {
+            return Ok(Some(sentence.to_owned()));
         }
     }
-    bounds.extend(Some(rest).filter(|rest| !rest.is_empty()));
-    bounds
-}
-
-/// Whether a sentence ends with an abbreviation that something follows ("Dr."), or with the number of a list's next item.
-fn is_cut_short(sentence: &str) -> bool {
-    let before = sentence.trim_end().strip_suffix('.').unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
-    if (1..=2).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit()) {
-        return true;
-    }
-    let word = before.rsplit(|c: char| !c.is_alphabetic() && c != '.').next().unwrap_or_default();
-    ABBREVIATIONS.contains(&word.to_lowercase().as_str())
-}
-
-/// The last question of a text that asks something in particular.
-pub fn last_question(text: &str) -> Option<String> {
-    let asks = |sentence: &&&str| is_question(sentence) && words(sentence) >= 3;
-    sentences(text).iter().rev().find(asks).map(|sentence| (*sentence).to_owned())
+    Ok(None)
 }
 
 /// Whether a text asks and says next to nothing else.
-pub fn only_asks(text: &str) -> bool {
-    let (asking, beside): (Vec<&str>, Vec<&str>) =
-        sentences(text).into_iter().partition(|sentence| is_question(sentence));
-    let telling: usize = beside.into_iter().map(telling_words).sum();
-    asking.into_iter().any(|sentence| words(sentence) >= 3) && telling <= BESIDE_WORDS_MAX
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
+    steps.take(3 * text.len())?;
+    if !text.contains(QUESTION_MARKS) {
+        return Ok(false);
+    }
+    let mut asks = false;
+    let mut telling = 0;
+    for sentence in sentences(text, steps)? {
+        if is_question(sentence) {
+            asks = asks || words(sentence) >= QUESTION_WORDS_MIN;
+        } else {
+            telling += telling_words(sentence);
+        }
+    }
+    Ok(asks && telling <= BESIDE_WORDS_MAX)
 }
 
 fn is_question(sentence: &str) -> bool {
@@ -106,20 +127,53 @@ pub fn telling_words(text: &str) -> usize {
 }
 
 /// The body of a memory: the speaker and the lead sentence as its title, the rest below.
-pub fn body(speaker: &str, statement: &str) -> String {
-    let lead = sentences(statement).first().copied().unwrap_or_default();
+pub fn body(speaker: &str, statement: &Statement<'_>) -> String {
+    let text = statement.text;
+    let lead = statement.sentences.first().copied().unwrap_or_default();
     // Sentences are trimmed pieces of the statement, so the lead is where it starts.
-    let rest = statement.trim_start().strip_prefix(lead).unwrap_or_default().trim();
+    let rest = text.trim_start().strip_prefix(lead).unwrap_or_default().trim();
     if !lead.is_empty() && words(lead) <= TITLE_WORDS_MAX && !lead.contains("```") {
         let title = format!("# {speaker}: {}\n", flat(lead));
         return if rest.is_empty() { title } else { format!("{title}\n{rest}\n") };
     }
-    format!("# {speaker}\n\n{}\n", statement.trim())
+    format!("# {speaker}\n\n{}\n", text.trim())
 }
 
 /// The words of a text, as they are counted here.
 pub fn words(text: &str) -> usize {
-    text.split_whitespace().map(|word| unspaced(word).div_ceil(WORD_CHARS).max(1)).sum()
+    text.split_whitespace().map(|word| weight(unspaced(word))).sum()
+}
+
+/// How many words something without white space is, by its characters of scripts that write no spaces.
+fn weight(unspaced: usize) -> usize {
+    unspaced.div_ceil(WORD_CHARS).max(1)
+}
+
+/// The number of [`words`] of a text that is put together from pieces, each looked at once.
+#[derive(Default)]
+struct WordCount {
+    /// Words that white space follows.
+    closed: usize,
+    /// The unspaced characters of the word at the end, which the next piece may continue.
+    open: Option<usize>,
+}
+
+impl WordCount {
+    /// Appends a piece to the text.
+    fn add(&mut self, piece: &str) {
+        for c in piece.chars() {
+            if c.is_whitespace() {
+                self.closed = self.words();
+                self.open = None;
+            } else {
+                self.open = Some(self.open.unwrap_or(0) + usize::from(writes_no_spaces(c)));
+            }
+        }
+    }
+
+    fn words(&self) -> usize {
+        self.closed + self.open.map_or(0, weight)
+    }
 }
 
 /// How many characters of a text are of scripts that write no spaces.
@@ -129,28 +183,38 @@ pub fn unspaced(text: &str) -> usize {
 }
 
 /// Sentences and whole code blocks, with the white space that follows them.
-fn pieces(text: &str) -> Vec<&str> {
+fn pieces<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
     let mut pieces = Vec::new();
     for (index, part) in text.split("```").enumerate() {
+        steps.take(part.len() + 1)?;
         if index % 2 == 1 {
             pieces.push(part);
-        } else {
-            let sentences = part.split_inclusive("\n\n").flat_map(bounds);
-            sentences.for_each(|sentence| pieces.extend(cut(sentence, STATEMENT_WORDS)));
+            continue;
+        }
+        for paragraph in part.split_inclusive("\n\n") {
+            for sentence in bounds(paragraph, steps)? {
+                pieces.extend(cut(sentence, STATEMENT_WORDS, steps)?);
+            }
         }
     }
-    pieces
+    Ok(pieces)
 }
 
-/// A sentence of more words than so many (a log, a table) is cut between words, or between characters where no spaces are
+/// Cuts a sentence of more words than so many (a log, a table) between words, or between characters where no spaces are
 /// written.
-pub fn cut(sentence: &str, words_max: usize) -> Vec<&str> {
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn cut<'a>(sentence: &'a str, words_max: usize, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
+    steps.take(sentence.len())?;
     if words(sentence) <= words_max {
-        return vec![sentence];
+        return Ok(vec![sentence]);
     }
     let mut pieces = Vec::new();
     let (mut start, mut characters) = (0, 0);
     for (at, character) in sentence.grapheme_indices(true) {
+        steps.take(character.len())?;
         let (space, unspaced) = (character.starts_with(char::is_whitespace), unspaced(character));
         characters += if space { WORD_CHARS } else { unspaced };
         if (space || unspaced > 0) && characters >= words_max * WORD_CHARS {
@@ -159,12 +223,29 @@ pub fn cut(sentence: &str, words_max: usize) -> Vec<&str> {
         }
     }
     pieces.push(&sentence[start..]);
-    pieces
+    Ok(pieces)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn split(text: &str) -> Vec<String> {
+        super::split(text, &Steps::unlimited()).expect("nothing interrupts")
+    }
+
+    fn body(speaker: &str, text: &str) -> String {
+        let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");
+        super::body(speaker, &statement)
+    }
+
+    fn only_asks(text: &str) -> bool {
+        super::only_asks(text, &Steps::unlimited()).expect("nothing interrupts")
+    }
+
+    fn last_question(text: &str) -> Option<String> {
+        super::last_question(text, &Steps::unlimited()).expect("nothing interrupts")
+    }
 
     #[test]
     fn a_short_turn_stays_whole_and_a_long_one_is_cut_at_sentences() {
@@ -201,21 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn a_list_keeps_its_numbers() {
-        let list = "Two novels:\n1. The Wall. A lodge in the Alps.\n2. Foster. A summer.\nIn all 12.\nRead both.";
-        let told = [
-            "Two novels:",
-            "1. The Wall.",
-            "A lodge in the Alps.",
-            "2. Foster.",
-            "A summer.",
-            "In all 12.",
-            "Read both.",
-        ];
-        assert_eq!(sentences(list), told);
-    }
-
-    #[test]
     fn a_turn_that_only_asks_is_told_from_one_that_tells() {
         for asks in [
             "What did you paint last week?",
@@ -244,5 +310,16 @@ mod tests {
         );
         assert_eq!(last_question("下雨了。你喜欢什么颜色？").as_deref(), Some("你喜欢什么颜色？"));
         assert_eq!(last_question("Really?"), None);
+    }
+
+    #[test]
+    fn words_of_pieces_are_counted_as_those_of_the_whole() {
+        let mut count = WordCount::default();
+        let mut whole = String::new();
+        for piece in ["We ", "paint", "ed ", "\n\n", "我们去", "了海", "边。", " end", "", "x"] {
+            count.add(piece);
+            whole.push_str(piece);
+            assert_eq!(count.words(), words(&whole), "{whole:?}");
+        }
     }
 }

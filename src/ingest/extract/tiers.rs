@@ -3,6 +3,7 @@
 use cuebase_storage::memory_file::Tier;
 
 use super::procedure::is_procedure;
+use crate::ingest::steps::{Interrupted, Steps};
 
 /// Phrases of standing instructions and preferences, looked for in folded text between spaces.
 const RULES: [&str; 17] = [
@@ -37,10 +38,18 @@ const HAPPENED: [&str; 8] = [
     " we went to ",
 ];
 
+/// How often a statement is read: by [`is_procedure`], to take its words apart, and once for each phrase.
+const PASSES: usize = 8 + RULES.len() + HAPPENED.len();
+
 /// Steps are a skill; a standing wish is a rule; what happened at a time is an incident; the rest is a fact.
-pub fn sort(statement: &str, dated: bool) -> Tier {
+///
+/// # Errors
+///
+/// [`Interrupted`] when the steps are.
+pub fn sort(statement: &str, dated: bool, steps: &Steps<'_>) -> Result<Tier, Interrupted> {
+    steps.take(PASSES * statement.len())?;
     if is_procedure(statement) {
-        return Tier::Skills;
+        return Ok(Tier::Skills);
     }
     let folded = cuebase_retrieval::fold(statement);
     let words: Vec<&str> =
@@ -49,12 +58,9 @@ pub fn sort(statement: &str, dated: bool) -> Tier {
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| spaced.contains(phrase));
     let commands = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");
     if has(&RULES) || commands {
-        Tier::Rules
-    } else if dated || has(&HAPPENED) {
-        Tier::Incidents
-    } else {
-        Tier::Facts
+        return Ok(Tier::Rules);
     }
+    Ok(if dated || has(&HAPPENED) { Tier::Incidents } else { Tier::Facts })
 }
 
 #[cfg(test)]
@@ -63,6 +69,7 @@ mod tests {
 
     #[test]
     fn the_words_decide() {
+        let sort = |text: &str, dated: bool| sort(text, dated, &Steps::unlimited()).expect("nothing interrupts");
         assert_eq!(sort("Never deploy on a Friday.", false), Tier::Rules);
         assert_eq!(sort("I prefer tea.", true), Tier::Rules);
         assert_eq!(sort("We met Ann yesterday.", true), Tier::Incidents);

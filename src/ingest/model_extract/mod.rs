@@ -21,6 +21,7 @@ pub use self::operations::Operation;
 use self::parts::{Part, Piece};
 use super::conversation::{Conversation, Message};
 use super::extract::{Draft, Link};
+use super::steps::Steps;
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{Question, Said, Turn, elements_of_cut, object_with};
 use crate::model::{ModelError, Patience};
@@ -171,7 +172,7 @@ impl Reading<'_> {
         let Reply { operations, problems } = Reply::read(&said, &bounds);
         let nothing = operations.as_ref().is_some_and(Vec::is_empty);
         extraction.take_in(operations.clone().unwrap_or_default());
-        if problems.is_empty() && !(nothing && self.tells_something(part)) {
+        if problems.is_empty() && !(nothing && self.tells_something(part)?) {
             return Ok(());
         }
         // The model wanted to remember something, and may not just take it back: the conversation would be lost.
@@ -220,13 +221,30 @@ impl Reading<'_> {
     }
 
     /// Whether anything is told in a part beside small talk, as far as can be seen without a model.
-    fn tells_something(&self, part: &Part) -> bool {
-        let message = |piece: &Piece| {
-            let message = self.conversation.messages.get(piece.message)?;
-            Some(Message { text: piece.text.clone(), ..message.clone() })
+    fn tells_something(&self, part: &Part) -> Result<bool, ModelError> {
+        let conversation = self.conversation;
+        // Of the conversation and its messages only what extraction looks at is copied: they may be far longer than a part.
+        let mut messages = Vec::with_capacity(part.pieces.len());
+        for piece in &part.pieces {
+            let Some(message) = conversation.messages.get(piece.message) else { continue };
+            messages.push(Message {
+                role: message.role,
+                name: message.name.clone(),
+                text: piece.text.clone(),
+                references: Vec::new(),
+                occurred_at: message.occurred_at,
+            });
+        }
+        let told = Conversation {
+            messages,
+            session_id: None,
+            tags: Vec::new(),
+            occurred_at: conversation.occurred_at,
+            timezone: conversation.timezone.clone(),
         };
-        let messages = part.pieces.iter().filter_map(message).collect();
-        !super::extract::extract(&Conversation { messages, ..self.conversation.clone() }, self.accepted_at).is_empty()
+        let steps = Steps::until(self.until).or_when(self.stopping);
+        let drafts = super::extract::extract(&told, self.accepted_at, &steps)?;
+        Ok(!drafts.is_empty())
     }
 
     fn ask(&self, turns: &[Turn]) -> Result<Said, ModelError> {

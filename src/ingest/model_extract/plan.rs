@@ -64,7 +64,7 @@ pub fn carry_out(
 fn standing(desk: &mut Desk<'_>, files: &BTreeMap<String, MemoryFile>, path: &str) -> Outcome<MemoryFile> {
     match files.get(path) {
         Some(file) => Ok(file.clone()),
-        None => desk.memory(path)?.ok_or_else(|| Failure::internal(format!("{path} went away while it was read"))),
+        None => desk.memory(path)?.ok_or_else(|| Failure::internal("a memory to change was removed meanwhile")),
     }
 }
 

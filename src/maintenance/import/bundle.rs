@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use cuebase_storage::git::Repository;
+use cuebase_storage::git::{IntakeLimits, Repository};
 use ulid::Ulid;
 
 use super::{Import, Report};
+use crate::service::namespaces::NamespaceKey;
 use crate::service::{Failure, Outcome};
 
 pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
@@ -18,21 +19,26 @@ pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
 }
 
 fn take_apart(import: &Import<'_>, aside: &Path) -> Outcome<Report> {
-    let told = |error: cuebase_storage::Error| match error {
-        cuebase_storage::Error::Invalid { .. } => import.wrong(&error.to_string()),
-        other => other.into(),
+    // What cannot be read is what is to be imported, unless the disk is at fault.
+    let told = |error: cuebase_storage::Error| match error.disk_trouble() {
+        Some(_) => error.into(),
+        None => import.wrong(&error.to_string()),
     };
     fs::create_dir_all(aside)?;
     let history = Repository::open_or_create(&aside.join("history.git"))?;
     import.tell("objects read", 0, 0);
     let head = history.unbundle(import.from).map_err(told)?;
+    let objects = history.missing(&[head], &[]).map_err(told)?;
+    objects.check(&IntakeLimits::IMPORT).map_err(told)?;
+    drop(objects);
+    history.changed_files(None, head, &IntakeLimits::IMPORT).map_err(told)?;
     let inspected = history.inspect(head, |objects| import.tell("objects checked", objects, 0))?;
     import.problems(&inspected.wrong)?;
     if import.options.dry_run && import.known()?.is_none() {
         return Ok(Report { histories: 1, ..Report::default() });
     }
     let namespace = import.namespace()?;
-    let lease = import.service.namespaces.lease(&namespace.account, &namespace.name)?;
+    let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
     let before = lease.repository().head()?;
     let refused =
         |reason: &str| import.wrong(&format!("{reason}: import it into an empty namespace, or its files as a folder"));

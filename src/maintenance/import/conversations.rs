@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cuebase_storage::records::NamespaceId;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::{Import, Report, format};
 use crate::api::memories::conversation;
 use crate::ingest::conversation::{Conversation, Message};
-use crate::service::namespaces::NamespaceKey;
 use crate::service::{Failure, Outcome, fingerprint};
 
 /// How often it is looked whether writes are ingested.
@@ -97,8 +97,10 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
         false => Some(import.namespace()?),
     };
     // What an import that was stopped left waiting is known already, but not yet in.
-    let key = NamespaceKey { account: import.account.to_owned(), name: import.name.to_owned() };
-    let mut waiting = if import.options.dry_run { BTreeSet::new() } else { import.service.queue.of_namespace(&key) };
+    let mut waiting = match &namespace {
+        Some(namespace) if !import.options.dry_run => import.service.queue.of_namespace(namespace.id),
+        _ => BTreeSet::new(),
+    };
     for (done, archived) in (1..).zip(conversations) {
         let mut marked = marked(archived.id.as_bytes(), &archived.conversation.messages);
         let before = marked.len() as u64;
@@ -119,7 +121,9 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
         }
         import.tell("conversations accepted", done, all);
     }
-    wait(import, waiting)?;
+    if let Some(namespace) = namespace {
+        wait(import, namespace.id, waiting)?;
+    }
     Ok(report)
 }
 
@@ -154,10 +158,10 @@ fn parts(marked: Vec<(Message, Mark)>) -> Vec<(Vec<Message>, Vec<Mark>)> {
 }
 
 /// Waits until writes are ingested, or have failed for good.
-fn wait(import: &Import<'_>, mut waiting: BTreeSet<Ulid>) -> Outcome<()> {
+fn wait(import: &Import<'_>, namespace: NamespaceId, mut waiting: BTreeSet<Ulid>) -> Outcome<()> {
     let all = waiting.len() as u64;
     while let Some(next) = waiting.first().copied() {
-        if import.service.store.queue_entry(next)?.is_none() {
+        if !import.service.store.is_queued(namespace, next)? {
             waiting.remove(&next);
             import.tell("conversations ingested", all - waiting.len() as u64, all);
         } else if import.service.queue.is_stopping() {

@@ -10,6 +10,7 @@ use crate::ingest::edited;
 use crate::ingest::files::cue_texts;
 use crate::service::Outcome;
 use crate::service::namespace::plan::{Content, Plan};
+use crate::service::namespaces::NamespaceKey;
 
 /// Files of one commit.
 const FILES_A_COMMIT: usize = 500;
@@ -39,7 +40,7 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Outco
         return Ok(Report { files: all, ..report });
     }
     let namespace = import.namespace()?;
-    let lease = import.service.namespaces.lease(&namespace.account, &namespace.name)?;
+    let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
     let mut files = files.into_iter().peekable();
     while files.peek().is_some() {
         let some: Vec<(String, Content)> = files.by_ref().take(FILES_A_COMMIT).collect();
@@ -52,7 +53,7 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Outco
             lease.prepare(&texts, import.service.models.write_patience());
         }
         let changed = std::cell::Cell::new(0);
-        lease.write(Timestamp::now(), |desk| {
+        lease.write(None, Timestamp::now(), |desk| {
             let mut files = Vec::new();
             for (path, content) in &some {
                 if !desk.holds(path, content)? {

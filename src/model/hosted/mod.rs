@@ -112,10 +112,11 @@ impl Endpoint {
         let answer = self.call(path, body, patience);
         drop(slot);
         match &answer {
-            Err(CallError::Unavailable(error)) => {
+            // What an endpoint answers may repeat what it was sent.
+            Err(CallError::Unavailable(_)) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
                 if self.breaker.failed(Instant::now()) {
-                    tracing::warn!(url = self.url(), error, "a model's endpoint fails again and again");
+                    tracing::warn!(url = self.url(), "a model's endpoint fails again and again");
                 }
             }
             Err(CallError::Refused { .. }) => {

@@ -96,7 +96,10 @@ impl Service {
             Ok(Some(grounded)) => Some((grounded.answer, grounded.citations, chat.name().to_owned())),
             Ok(None) => Some((String::new(), Vec::new(), chat.name().to_owned())),
             Err(error) => {
-                tracing::warn!(%error, "a question is answered with quotes, since the chat model fails");
+                tracing::warn!(
+                    failure = error.kind(),
+                    "a question is answered with quotes, since the chat model fails"
+                );
                 None
             }
         }

@@ -10,7 +10,6 @@ mod follow;
 pub mod plan;
 mod renew;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +20,9 @@ use cuebase_retrieval::{Change, Error as IndexError, Index, Snapshot, Vocabulary
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::records::{NamespaceRecord, TermChange};
+use cuebase_storage::records::{
+    Acknowledgement, Ingested, NamespaceId, NamespaceRecord, QueueEntry, Revision, Subject, TermChange,
+};
 use cuebase_storage::{Error as StorageError, Store};
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -29,14 +30,18 @@ use rayon::prelude::*;
 use ulid::Ulid;
 
 use self::compare::differences;
+use self::follow::Unacknowledged;
 use self::plan::{Content, Desk, Plan};
 use super::error::{Failure, Outcome};
+use super::ids::Ids;
+use super::pending::PendingPaths;
+use crate::billing::meters::Permit;
 use crate::ingest::files;
 use crate::ingest::naming::Namer;
 use crate::metrics::{Metrics, Step};
 use crate::model::{Models, Patience};
 use crate::service::backlog::Backlog;
-use crate::service::namespaces::{NamespaceKey, apart};
+use crate::service::namespaces::{NamespaceKey, on_own_thread};
 
 /// The trailer that ties a commit to the queue message it came from.
 pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
@@ -52,14 +57,35 @@ pub struct Around {
     pub(crate) models: Arc<Models>,
     /// Which namespaces wait for vectors.
     pub(crate) backlog: Arc<Backlog>,
-    /// Where it is counted.
+    /// Metrics sink.
     pub(crate) metrics: Arc<Metrics>,
+    /// Source of ids.
+    pub(crate) ids: Arc<Ids>,
+    /// The paths that queued writes are about.
+    pub(crate) pending: Arc<PendingPaths>,
+}
+
+/// The recorded part of the histories of some paths.
+pub struct RecordedRevisions {
+    /// Of each path, newest first.
+    pub revisions: Vec<Vec<Revision>>,
+    /// The commit before which nothing is recorded; none where everything is.
+    pub older_than: Option<CommitId>,
+}
+
+/// Who asked for a write.
+pub enum Source<'a> {
+    /// A message of the queue.
+    Queued(&'a QueueEntry),
+    /// A caller who waits for it. The unit is counted with the write.
+    Direct(Option<Permit<'a>>),
 }
 
 /// An open namespace.
 pub struct Namespace {
     account: String,
     name: String,
+    id: NamespaceId,
     repository: Repository,
     around: Around,
     index_folder: PathBuf,
@@ -75,8 +101,10 @@ struct Inner {
     index: Index,
     namer: Namer,
     record: NamespaceRecord,
-    /// Messages whose commit is in git but which are not acknowledged yet: left by a crash, or by a failed index write.
-    committed: HashSet<Ulid>,
+    /// Commits in git that are not acknowledged yet: left by a crash, or by a failed index write.
+    unacknowledged: Unacknowledged,
+    /// Whether there are paths that queued writes must leave alone since they were written directly.
+    has_path_writes: bool,
     /// What the vocabulary's lookup has to change with the next record.
     terms: Vec<TermChange>,
     /// A change is under way, or one failed half way: writer and index are to be read again before they are used.
@@ -92,26 +120,31 @@ struct Made {
 
 impl Namespace {
     /// Opens repository and index, and brings index and vocabulary up to the repository's head.
+    ///
+    /// # Errors
+    /// [`Failure::DamagedNamespace`] where the recorded head is not in the repository's history; nothing is changed then.
     pub(super) fn open(
         record: NamespaceRecord,
         repository_path: &Path,
         index_folder: &Path,
         around: Around,
     ) -> Outcome<Self> {
-        let repository = Repository::open_or_create(repository_path)?;
+        let repository = follow::open_repository(repository_path, &record)?;
         let git = repository.writer()?;
-        let index = follow::open_index(index_folder, &repository, git.head(), &record.account, &around.models)?;
-        let committed = follow::unacknowledged(&repository, git.head(), &record)?;
+        let unacknowledged = follow::unacknowledged(&repository, git.head(), &record)?;
+        let index = follow::open_index(index_folder, &repository, git.head(), record.id, &around.models)?;
         if record.head.as_deref() != index.head() {
-            // The record's head stays: it tells which messages are not acknowledged.
+            // The record's head stays: it says which messages are not acknowledged.
             let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
             let terms = follow::term_changes(&repository, recorded, git.head())?;
-            around.store.acknowledge(&[], &record, &terms)?;
+            around.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::of(&record) })?;
         }
-        let vocabulary = follow::vocabulary(&around.store, &record.account, &record.name)?;
+        let vocabulary = follow::vocabulary(&around.store, record.id)?;
+        let has_path_writes = around.store.has_path_writes(record.id)?;
         let namespace = Self {
             account: record.account.clone(),
             name: record.name.clone(),
+            id: record.id,
             repository,
             around,
             index_folder: index_folder.to_path_buf(),
@@ -123,7 +156,8 @@ impl Namespace {
                 index,
                 namer: Namer::default(),
                 record,
-                committed,
+                unacknowledged,
+                has_path_writes,
                 terms: Vec::new(),
                 doubtful: false,
             }),
@@ -133,19 +167,25 @@ impl Namespace {
     }
 
     fn key(&self) -> NamespaceKey {
-        NamespaceKey { account: self.account.clone(), name: self.name.clone() }
+        NamespaceKey { account: self.account.clone(), name: self.name.clone(), id: self.id }
+    }
+
+    /// The namespace's identity.
+    pub fn id(&self) -> NamespaceId {
+        self.id
     }
 
     /// Has the vectors made that a write to come will need, before it takes the writer's lock. Where the model fails,
     /// the write goes on without them.
     pub fn prepare(&self, texts: &[String], patience: Patience) {
         let Some(vectors) = self.around.models.of(self.snapshot().model()) else { return };
-        match vectors.prepare(&self.account, texts.iter().map(String::as_str), patience) {
+        match vectors.prepare(self.id, texts.iter().map(String::as_str), patience) {
             // Only a model that was asked has shown that it works.
             Ok(made) if made > 0 => self.around.backlog.hurry(),
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(account = %self.account, namespace = %self.name, %error, "a write goes on without vectors");
+                let failure = error.kind();
+                tracing::warn!(account = %self.account, namespace = %self.name, failure, "a write goes on without vectors");
             }
         }
     }
@@ -183,7 +223,7 @@ impl Namespace {
         let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
         inner.doubtful = true;
         let index = &mut inner.index;
-        apart(|| follow::replace(index, &self.repository, head, &self.account, &self.around.models))?;
+        on_own_thread(|| follow::replace(index, &self.repository, head, self.id, &self.around.models))?;
         inner.doubtful = false;
         self.note_waiting(&mut inner)
     }
@@ -204,6 +244,20 @@ impl Namespace {
         self.rebuild(&self.snapshot())
     }
 
+    /// The newest commits that changed each of some paths, as they are recorded beside the index. `older_than` says from
+    /// where on only git knows more; it is none where each path has as many revisions as were asked for.
+    pub fn recorded_revisions(&self, paths: &[&str], limit: usize) -> Outcome<RecordedRevisions> {
+        let mut revisions = Vec::with_capacity(paths.len());
+        for path in paths {
+            revisions.push(self.around.store.revisions(self.id, path, limit)?);
+        }
+        let record = self.around.store.namespace(&self.account, &self.name)?.filter(|record| record.id == self.id);
+        let base = record.ok_or_else(deleted)?.history_base;
+        let is_full = revisions.iter().all(|found| found.len() == limit);
+        let older_than = base.filter(|_| !is_full).map(|base| base.parse()).transpose()?;
+        Ok(RecordedRevisions { revisions, older_than })
+    }
+
     /// The repository, for who knows that it stays: [`Namespace::read_git`] is for readers.
     pub fn repository(&self) -> &Repository {
         &self.repository
@@ -217,24 +271,31 @@ impl Namespace {
         })
     }
 
-    /// Waits for the write under way, removes the namespace with the given act, and refuses any later write if that
-    /// removed it.
-    pub(super) fn retire(&self, remove: impl FnOnce() -> Outcome<bool>) -> Outcome<bool> {
+    /// Waits for the write under way and refuses any later one: the namespace was deleted.
+    pub(super) fn retire(&self) {
         let _held = self.inner.lock();
-        let removed = remove()?;
-        self.retired.fetch_or(removed, Ordering::SeqCst);
-        Ok(removed)
+        self.retired.store(true, Ordering::SeqCst);
     }
 
     /// Carries out the plan of one queue message, indexes it and acknowledges the message, each exactly once however
-    /// often this is called.
-    pub fn ingest(&self, id: Ulid, now: Timestamp, plan: impl Fn(&mut Desk<'_>) -> Outcome<Plan>) -> Outcome<()> {
-        self.carry_out(Some(id), now, &plan).map(drop)
+    /// often this is called. A message that is not in the queue any more is acknowledged already.
+    pub fn ingest(
+        &self,
+        entry: &QueueEntry,
+        now: Timestamp,
+        plan: impl Fn(&mut Desk<'_>) -> Outcome<Plan>,
+    ) -> Outcome<()> {
+        self.carry_out(Source::Queued(entry), now, &plan).map(drop)
     }
 
-    /// Carries out a plan at once. Returns the commit, none when there was nothing to do.
-    pub fn write(&self, now: Timestamp, plan: impl Fn(&mut Desk<'_>) -> Outcome<Plan>) -> Outcome<Option<CommitId>> {
-        self.carry_out(None, now, &plan)
+    /// Carries out a plan at once, and counts a unit with it. Returns the commit, none when there was nothing to do.
+    pub fn write(
+        &self,
+        permit: Option<Permit<'_>>,
+        now: Timestamp,
+        plan: impl Fn(&mut Desk<'_>) -> Outcome<Plan>,
+    ) -> Outcome<Option<CommitId>> {
+        self.carry_out(Source::Direct(permit), now, &plan)
     }
 
     /// Takes over the history of a repository on the same file system, which must go on where the namespace's own one is.
@@ -249,14 +310,21 @@ impl Namespace {
                 return Err(Failure::invalid("invalid_import", reason));
             }
             adopted?;
+            inner.unacknowledged = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
         }
         // Taken in as what was pushed is.
-        self.write(Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
+        self.write(None, Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
     }
 
     /// Takes over what was pushed into a repository [apart](Repository::apart): true when it is in git and indexed, false
-    /// where the branch is not at `from` any more.
-    pub fn take_in(&self, apart: &Repository, from: Option<CommitId>, to: CommitId) -> Outcome<bool> {
+    /// where the branch is not at `from` any more. The units of the permit are counted with it.
+    pub fn take_in(
+        &self,
+        permit: Option<Permit<'_>>,
+        apart: &Repository,
+        from: Option<CommitId>,
+        to: CommitId,
+    ) -> Outcome<bool> {
         {
             let mut inner = self.inner.lock();
             if self.retired.load(Ordering::SeqCst) {
@@ -270,15 +338,16 @@ impl Namespace {
                 return Ok(false);
             }
             taken?;
+            inner.unacknowledged = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
             inner.doubtful = false;
         }
         // The next change takes in what the branch has moved by; this one changes nothing itself.
-        self.write(Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(|_| true)
+        self.write(permit, Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(|_| true)
     }
 
     fn carry_out(
         &self,
-        id: Option<Ulid>,
+        source: Source<'_>,
         now: Timestamp,
         plan: &dyn Fn(&mut Desk<'_>) -> Outcome<Plan>,
     ) -> Outcome<Option<CommitId>> {
@@ -288,27 +357,48 @@ impl Namespace {
         }
         let began = Instant::now();
         self.mend(&mut inner)?;
+        let entry = match &source {
+            Source::Queued(entry) => Some(*entry),
+            Source::Direct(_) => None,
+        };
+        let is_committed = entry.is_some_and(|entry| inner.unacknowledged.messages.contains_key(&entry.id));
+        if let Some(entry) = entry
+            && !is_committed
+            && !self.around.store.is_queued(self.id, entry.id)?
+        {
+            // Acknowledged with another write since the worker read it.
+            return Ok(None);
+        }
         inner.doubtful = true;
         let mut commit = None;
-        if id.is_none_or(|id| !inner.committed.contains(&id)) {
-            match self.commit_plan(&mut inner, id, now, plan) {
+        if !is_committed {
+            match self.commit_plan(&mut inner, entry, now, plan) {
                 Ok(None) => {}
                 Ok(Some(made)) => {
-                    inner.committed.extend(id);
+                    let paths: Vec<String> = made.files.iter().map(|(path, _)| path.clone()).collect();
+                    inner.unacknowledged.push(made.commit, now.as_second(), entry.map(|entry| entry.id), paths);
                     commit = Some(made.commit);
                     let (committed, files) = (began.elapsed(), made.files.len());
                     self.publish(&mut inner, made)?;
                     let indexed = began.elapsed() - committed;
-                    tracing::debug!(message = ?id, files, ?committed, ?indexed, "written");
+                    let message = entry.map(|entry| entry.id);
+                    tracing::debug!(?message, files, ?committed, ?indexed, "written");
                 }
                 Err(error) => {
                     // The writer has read itself anew, and the index was not touched; but the branch may have moved.
                     inner.doubtful = inner.git.head().map(|head| head.to_string()).as_deref() != inner.index.head();
+                    follow::require_recorded(&self.repository, &inner.record)?;
                     return Err(error);
                 }
             }
         }
         inner.doubtful = false;
+        self.record_head(&mut inner, source, now)?;
+        Ok(commit)
+    }
+
+    /// Records the index's head, with everything that became true on the way to it, in one batch.
+    fn record_head(&self, inner: &mut Inner, source: Source<'_>, now: Timestamp) -> Outcome<()> {
         // The index's head, not git's: what is recorded can be retrieved from.
         let mut record = inner.record.clone();
         if record.head.as_deref() != inner.index.head() {
@@ -317,23 +407,91 @@ impl Namespace {
         }
         record.memories = inner.index.memories() as u64;
         record.waiting = inner.index.waiting() as u64;
+        if inner.unacknowledged.too_many {
+            // Too many to be recorded one by one: histories are read from git up to here.
+            record.history_base.clone_from(&record.head);
+        }
+        record.commits += inner.unacknowledged.commits.len() as u64;
         // Whatever is committed is in the index by now, so all of it is acknowledged as the head moves past it.
-        let done: Vec<Ulid> = inner.committed.iter().copied().chain(id).collect();
-        self.around.store.acknowledge(&done, &record, &inner.terms)?;
+        let ingested = self.ingested(inner, &source)?;
+        let dropped: Vec<Ulid> = inner.unacknowledged.messages.keys().copied().collect();
+        let voids = self.written_directly(inner);
+        let path_writes = self.path_writes(inner);
+        let mut done = Acknowledgement {
+            ingested: &ingested,
+            dropped: &dropped,
+            terms: &inner.terms,
+            commits: &inner.unacknowledged.commits,
+            voids: &voids,
+            path_writes: &path_writes,
+            ..Acknowledgement::of(&record)
+        };
+        match source {
+            Source::Direct(Some(mut permit)) => {
+                let charge = permit.charge_guard();
+                done.usage = Some(charge.record());
+                self.around.store.acknowledge(&done)?;
+                charge.commit();
+            }
+            Source::Direct(None) | Source::Queued(_) => self.around.store.acknowledge(&done)?,
+        }
+        inner.has_path_writes |= !path_writes.is_empty();
         inner.record = record;
         if inner.record.waiting > 0 {
             self.around.backlog.add(&self.key());
         }
-        inner.committed.clear();
+        inner.unacknowledged.clear();
         if !std::mem::take(&mut inner.terms).is_empty() {
-            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, &self.account, &self.name)?));
+            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, self.id)?));
         }
-        Ok(commit)
+        Ok(())
+    }
+
+    /// The entries of the queue that leave it, with what they changed.
+    fn ingested(&self, inner: &Inner, source: &Source<'_>) -> Outcome<Vec<Ingested>> {
+        let mut ingested = Vec::new();
+        for (id, paths) in &inner.unacknowledged.messages {
+            let entry = match source {
+                Source::Queued(entry) if entry.id == *id => Some((*entry).clone()),
+                // Left by a crash, or by a write that failed half way.
+                _ => self.around.store.queue_entry(self.id, *id)?,
+            };
+            if let Some(entry) = entry {
+                ingested.push(Ingested { entry, paths: paths.clone() });
+            }
+        }
+        if let Source::Queued(entry) = source
+            && !inner.unacknowledged.messages.contains_key(&entry.id)
+        {
+            ingested.push(Ingested { entry: (*entry).clone(), paths: Vec::new() });
+        }
+        Ok(ingested)
+    }
+
+    /// The paths of commits that came from no message: direct writes and pushes.
+    fn direct_paths<'a>(&self, inner: &'a Inner) -> impl Iterator<Item = &'a String> {
+        inner.unacknowledged.commits_of_no_message().flat_map(|commit| &commit.paths)
+    }
+
+    fn written_directly(&self, inner: &Inner) -> Vec<Subject> {
+        self.direct_paths(inner).map(|path| Subject::path(path)).collect()
+    }
+
+    /// Of those paths, the ones that a message in the queue is about: it was accepted before, so it must not undo what was
+    /// written since.
+    fn path_writes(&self, inner: &Inner) -> Vec<(String, Ulid)> {
+        let mut path_writes = Vec::new();
+        for path in self.direct_paths(inner) {
+            if self.around.pending.names(self.id, path) {
+                path_writes.push((path.clone(), self.around.ids.fresh()));
+            }
+        }
+        path_writes
     }
 
     /// Whether a message's commit is in git and only its acknowledgement is missing.
     pub fn is_committed(&self, id: Ulid) -> bool {
-        self.inner.lock().committed.contains(&id)
+        self.inner.lock().unacknowledged.messages.contains_key(&id)
     }
 
     /// Does something while nobody writes.
@@ -366,21 +524,25 @@ impl Namespace {
     fn commit_plan(
         &self,
         inner: &mut Inner,
-        id: Option<Ulid>,
+        entry: Option<&QueueEntry>,
         now: Timestamp,
         plan: &dyn Fn(&mut Desk<'_>) -> Outcome<Plan>,
     ) -> Outcome<Option<Made>> {
         let mut attempts = 0;
         loop {
             let parent = inner.git.head();
-            let Plan { subject, body, trailers: more, files } = plan(&mut Desk {
-                account: &self.account,
-                namespace: &self.name,
+            let Plan { subject, body, trailers: more, mut files } = plan(&mut Desk {
+                namespace: self.id,
                 git: &mut inner.git,
                 namer: &mut inner.namer,
                 repository: &self.repository,
                 store: &self.around.store,
             })?;
+            if let Some(entry) = entry
+                && inner.has_path_writes
+            {
+                self.leave_alone(entry, &mut files)?;
+            }
             if files.is_empty() {
                 return Ok(None);
             }
@@ -389,7 +551,10 @@ impl Namespace {
                 Ok(Edit { path: path.clone(), content })
             };
             let edits = files.iter().map(edit).collect::<Result<Vec<_>, StorageError>>()?;
-            let mut trailers: Vec<_> = id.map(|id| (MESSAGE_TRAILER.to_owned(), id.to_string())).into_iter().collect();
+            let mut trailers = Vec::new();
+            if let Some(entry) = entry {
+                trailers.push((MESSAGE_TRAILER.to_owned(), entry.id.to_string()));
+            }
             trailers.extend(more);
             let message = CommitMessage { subject, body, trailers, at_seconds: now.as_second() };
             let began = Instant::now();
@@ -403,6 +568,19 @@ impl Namespace {
         }
     }
 
+    /// Takes the files out of a plan that were written directly after the message was accepted.
+    fn leave_alone(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Outcome<()> {
+        let mut kept = Vec::with_capacity(files.len());
+        for (path, content) in files.drain(..) {
+            let written = self.around.store.path_written(self.id, &path)?;
+            if written.is_none_or(|written| written < entry.id) {
+                kept.push((path, content));
+            }
+        }
+        *files = kept;
+        Ok(())
+    }
+
     /// Brings the index to a new commit: with the files at hand where it stands at the parent, else by comparing.
     fn publish(&self, inner: &mut Inner, made: Made) -> Outcome<()> {
         let Made { commit, parent, files } = made;
@@ -411,7 +589,7 @@ impl Namespace {
         }
         let at_parent = inner.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
         let vectors = self.around.models.of(inner.index.model());
-        let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
+        let lookup = follow::Lookup { namespace: self.id, vectors: vectors.as_deref() };
         if !at_parent {
             let changes = follow::changes(inner.index.head(), &self.repository, commit, &lookup)?;
             return self.apply(inner, changes, commit);
@@ -439,7 +617,7 @@ impl Namespace {
         match applied {
             Err(IndexError::Damaged(reason)) => {
                 tracing::warn!(index = %inner.index.folder().display(), %reason, "making the index anew from git");
-                follow::replace(&mut inner.index, &self.repository, Some(to), &self.account, &self.around.models)
+                follow::replace(&mut inner.index, &self.repository, Some(to), self.id, &self.around.models)
             }
             applied => Ok(applied?),
         }
@@ -447,9 +625,11 @@ impl Namespace {
 
     /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
     fn mend(&self, inner: &mut Inner) -> Outcome<()> {
-        if inner.doubtful || !inner.git.is_sound() || self.repository.head()? != inner.git.head() {
+        let head = self.repository.head();
+        if inner.doubtful || !inner.git.is_sound() || head.is_err() || head.ok().flatten() != inner.git.head() {
+            follow::require_recorded(&self.repository, &inner.record)?;
             inner.git.reload()?;
-            inner.committed = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
+            inner.unacknowledged = follow::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
         }
         if inner.doubtful {
             tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");
@@ -457,7 +637,7 @@ impl Namespace {
                 &self.index_folder,
                 &self.repository,
                 inner.git.head(),
-                &self.account,
+                self.id,
                 &self.around.models,
             )?;
             inner.index.publish_to(Arc::clone(&self.snapshot));
@@ -465,7 +645,7 @@ impl Namespace {
             inner.doubtful = true;
             if inner.index.head() != Some(head.to_string().as_str()) {
                 let vectors = self.around.models.of(inner.index.model());
-                let lookup = follow::Lookup { account: &self.account, vectors: vectors.as_deref() };
+                let lookup = follow::Lookup { namespace: self.id, vectors: vectors.as_deref() };
                 let changes = follow::changes(inner.index.head(), &self.repository, head, &lookup)?;
                 self.apply(inner, changes, head)?;
             }
@@ -483,20 +663,21 @@ impl Namespace {
         let recorded = inner.record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
         let terms = follow::term_changes(&self.repository, recorded, inner.git.head())?;
         if !terms.is_empty() {
-            // The record's head stays: it tells which messages are not acknowledged.
-            self.around.store.acknowledge(&[], &inner.record, &terms)?;
-            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, &self.account, &self.name)?));
+            // The record's head stays: it says which messages are not acknowledged.
+            self.around.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::of(&inner.record) })?;
+            self.vocabulary.store(Arc::new(follow::vocabulary(&self.around.store, self.id)?));
         }
         Ok(())
     }
 }
 
-/// Where an index is made that is to take the place of the one in a folder.
-pub(super) fn next_index_folder(folder: &Path) -> PathBuf {
-    follow::next_folder(folder)
+/// The folders that an index may have: its own, and those of one on its way in or out.
+pub(super) fn index_folders(folder: &Path) -> [PathBuf; 3] {
+    [folder.to_path_buf(), follow::next_folder(folder), follow::former_folder(folder)]
 }
 
-fn deleted() -> Failure {
+/// What an operation on a namespace fails with that was deleted since it was looked up.
+pub(super) fn deleted() -> Failure {
     Failure::not_found("namespace_not_found", "the namespace was deleted meanwhile")
 }
 

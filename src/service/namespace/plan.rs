@@ -3,7 +3,7 @@
 use cuebase_storage::Store;
 use cuebase_storage::git::{Repository, Writer};
 use cuebase_storage::memory_file::{MemoryFile, TermFile};
-use cuebase_storage::records::TermRecord;
+use cuebase_storage::records::{NamespaceId, TermRecord};
 
 use crate::ingest::extract::Draft;
 use crate::ingest::naming::Namer;
@@ -48,8 +48,7 @@ impl Content {
 
 /// What a plan may look at, as it stands.
 pub struct Desk<'a> {
-    pub(super) account: &'a str,
-    pub(super) namespace: &'a str,
+    pub(super) namespace: NamespaceId,
     pub(super) git: &'a mut Writer,
     pub(super) namer: &'a mut Namer,
     pub(super) repository: &'a Repository,
@@ -85,7 +84,7 @@ impl Desk<'_> {
 
     /// The terms that have a surface form, given as it is looked up.
     pub fn terms_of_form(&self, form: &str) -> Outcome<Vec<TermRecord>> {
-        Ok(self.store.terms_of_form(self.account, self.namespace, form)?)
+        Ok(self.store.terms_of_form(self.namespace, form)?)
     }
 
     fn read(&mut self, path: &str) -> Outcome<Option<Vec<u8>>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuebase_retrieval::{Change, Cue, Index, Memory};
-use cuebase_storage::key_value::Durability;
+use cuebase_storage::records::NamespaceId;
 
 use super::{Inner, Namespace, follow};
 use crate::model::{Vectors, index_settings};
@@ -44,7 +44,7 @@ impl Namespace {
                 return Ok(true);
             }
             let texts = waiting.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-            vectors.prepare(&self.account, texts, self.around.models.work_patience()).map_err(Failure::from)?;
+            vectors.prepare(self.id, texts, self.around.models.work_patience()).map_err(Failure::from)?;
             let filled = self.take_in_vectors(vectors)?;
             if filled == 0 && !self.retired.load(Ordering::SeqCst) {
                 return Err(Failure::internal("vectors that were made are not at hand"));
@@ -71,7 +71,7 @@ impl Namespace {
         // Not by `read`, which would take the lock that is held; damage is seen to before the next batch.
         for memory in self.snapshot().waiting(MEMORIES_AT_ONCE) {
             let mut memory = memory?;
-            let whole = memory.cues.iter_mut().all(|cue| embed(cue, &self.account, vectors));
+            let whole = memory.cues.iter_mut().all(|cue| embed(cue, self.id, vectors));
             if whole {
                 memory.waiting = false;
                 changes.push(Change::Put(Box::new(memory)));
@@ -100,7 +100,7 @@ impl Namespace {
                 Index::open(&folder, settings)?
             }
         };
-        let lookup = follow::Lookup { account: &self.account, vectors: Some(vectors) };
+        let lookup = follow::Lookup { namespace: self.id, vectors: Some(vectors) };
         tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors are made anew");
         // What is written while this goes on is looked at again, until nothing was.
         while let Some(head) = self.repository.head()?.filter(|head| Some(head.to_string().as_str()) != next.head()) {
@@ -115,7 +115,7 @@ impl Namespace {
                     return Ok(false);
                 }
                 let texts = part.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-                vectors.prepare(&self.account, texts, self.around.models.work_patience()).map_err(Failure::from)?;
+                vectors.prepare(self.id, texts, self.around.models.work_patience()).map_err(Failure::from)?;
                 let done = number * MEMORIES_AT_ONCE + part.len();
                 self.around.backlog.note(Progress { done, all });
                 if number % BATCHES_PER_WORD == 0 {
@@ -159,7 +159,7 @@ impl Namespace {
         let waiting = inner.index.waiting() as u64;
         if inner.record.waiting != waiting {
             inner.record.waiting = waiting;
-            self.around.store.put_namespace(&inner.record, Durability::Buffered)?;
+            self.around.store.put_namespace(&inner.record)?;
         }
         if waiting > 0 {
             self.around.backlog.add(&self.key());
@@ -169,8 +169,8 @@ impl Namespace {
 }
 
 /// Gives a cue its vector; false when that is not at hand.
-fn embed(cue: &mut Cue, account: &str, vectors: &Vectors) -> bool {
-    let found = vectors.at_hand(account, &cue.text);
+fn embed(cue: &mut Cue, namespace: NamespaceId, vectors: &Vectors) -> bool {
+    let found = vectors.at_hand(namespace, &cue.text);
     let there = found.is_some();
     cue.vector = found.filter(|vector| vector.iter().any(|value| *value != 0.0));
     there

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-pub(super) use self::history::histories;
+pub(super) use self::history::{histories, history_as_of};
 pub use self::hit::HitView;
 use super::Service;
 use super::error::Outcome;
@@ -124,7 +124,6 @@ impl Service {
 
     /// Searches, or lists where there is no query.
     pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
-        self.namespaces.existing(account, namespace)?;
         let lease = self.namespaces.lease(account, namespace)?;
         let at = Timestamp::now();
         let now = at.as_millisecond();
@@ -196,7 +195,7 @@ impl Service {
     fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
         let vectors = self.models.of(model)?;
         let made = vectors.of_query(text, self.models.query_patience());
-        made.inspect_err(|error| tracing::warn!(%error, "a query is answered without its vector")).ok()
+        made.inspect_err(|error| tracing::warn!(failure = error.kind(), "a query is answered without its vector")).ok()
     }
 
     /// Does something on the threads that searches run on, where that is not so yet.

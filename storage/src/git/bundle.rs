@@ -5,13 +5,15 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use gix::ObjectId;
 
+use super::limits::IntakeLimits;
 use super::pack::sync_folder;
 use super::repository::{BRANCH, CommitId, Repository};
+use super::scan::check_pack;
 use crate::error::{Error, Result};
 
 const SIGNATURE: &str = "# v2 git bundle\n";
@@ -35,7 +37,8 @@ impl Repository {
     }
 
     /// Takes the objects of a bundle into this repository, and returns the commit that its `main`, else its `HEAD`, else
-    /// its only branch is at. No branch is made. What the bundle holds is not trusted: see [`Repository::inspect`].
+    /// its only branch is at. No branch is made. What the bundle holds is not trusted: its sizes are within
+    /// [`IntakeLimits::IMPORT`], for the rest see [`Missing::check`](super::Missing::check) and [`Repository::inspect`].
     pub fn unbundle(&self, file: &Path) -> Result<CommitId> {
         let invalid = |reason: &str| Error::invalid("bundle", reason);
         let open = File::open(file).map_err(Error::io("read", file))?;
@@ -73,6 +76,9 @@ impl Repository {
         };
         let head = named(BRANCH).or_else(|| named("HEAD")).or_else(only);
         let head = head.ok_or_else(|| invalid("it names neither main nor HEAD"))?;
+        let pack_at = reader.stream_position().map_err(Error::io("read", file))?;
+        check_pack(&mut reader, &IntakeLimits::IMPORT)?;
+        reader.seek(SeekFrom::Start(pack_at)).map_err(Error::io("read", file))?;
         self.take_pack(&mut reader)?;
         Ok(CommitId(head))
     }

@@ -2,17 +2,27 @@
 //!
 //! Packs fall into size classes, each four times the one before. Once a class holds [`PACKS_PER_CLASS_MAX`], all packs
 //! of it and of the classes below become one. An object is copied a few times in its life, as in a log-structured
-//! merge tree. Packs that hold deltas (pushed by another git) are left alone, since a delta's base may be elsewhere.
+//! merge tree. Packs in which a delta tells how far before it its base is (made by another git) are left alone.
+//!
+//! Large trees, which a commit writes whole, become deltas here: the commits in the packs are followed, and a tree is told
+//! by its difference from the one at the same path in the commit before. Chains of such deltas have a bound; the tree
+//! behind it stays whole.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gix::ObjectId;
 
-use super::pack::{HASH_BYTES, PACK_HEADER_BYTES, PackBuilder, PackEntry, sha1};
+use super::delta::{self, CHAIN_MAX, LARGE_TREE_BYTES};
+use super::missing::tree_and_parents;
+use super::pack::{HASH_BYTES, OFFSET_DELTA, PACK_HEADER_BYTES, PackFile, REFERENCE_DELTA, packed_delta, sha1};
+use super::repository::Repository;
+use super::tree::{TreeCache, TreeEntry};
 use crate::error::{Error, Result};
 
 /// So many packs of one size class become one.
@@ -27,42 +37,298 @@ const REPLACED_PACKS_MAX: usize = 128;
 const REPLACED_KEPT_SECONDS_MIN: u64 = 2;
 /// Packs above this size are final.
 const PACK_BYTES_MAX: u64 = 256 << 20;
+/// Packs that become one take no more than this together: half of what an index without 64-bit offsets reaches.
+const JOINED_BYTES_MAX: u64 = 1 << 30;
+/// Commits that are followed to find versions of trees, which takes some 50 µs each while nobody can write. Packs of
+/// more commits come from others in which this was done.
+const COMMITS_FOLLOWED_MAX: usize = 10_000;
+/// Kinds of entries in a pack that are no deltas.
+const COMMIT: u8 = 1;
+const TREE: u8 = 2;
 
 struct Pack {
     path: PathBuf,
     class: u32,
+    bytes: u64,
 }
 
 /// Joins packs where a size class is full. Returns how many were replaced.
 ///
 /// What was replaced stays for a while, so that a clone or fsck that has already listed it can go on; the file
 /// `cuebase-replaced` names it.
-pub(super) fn consolidate(repository: &Path, folder: &Path) -> Result<usize> {
-    let mut replaced = Replaced::read(repository)?;
-    replaced.remove(folder)?;
-    let packs = list(folder, &replaced)?;
-    let classes = packs.iter().map(|pack| pack.class).max().map_or(0, |class| class + 1);
-    let full = (0..classes)
-        .rev()
-        .find(|class| packs.iter().filter(|pack| pack.class == *class).count() >= PACKS_PER_CLASS_MAX);
-    let Some(full) = full else { return Ok(0) };
-
-    let mut builder = PackBuilder::default();
-    let mut joined = Vec::new();
-    for pack in packs.iter().filter(|pack| pack.class <= full) {
-        if let Some(entries) = read(&pack.path)? {
-            entries.into_iter().for_each(|entry| builder.add_entry(entry));
-            joined.extend(pack.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-        }
-    }
-    if joined.len() < 2 {
+pub(super) fn consolidate(repository: &Repository) -> Result<usize> {
+    let folder = repository.pack_folder();
+    let mut replaced = Replaced::read(repository.path())?;
+    replaced.remove(&folder)?;
+    let chosen = fullest(list(&folder, &replaced)?);
+    let joined = Joined::read(chosen)?;
+    if joined.packs.len() < 2 {
         return Ok(0);
     }
-    let written = builder.write(folder, |_| Ok(()))?;
-    joined.retain(|name| *name != written);
-    let count = joined.len();
-    replaced.add(joined)?;
+    let deltas = joined.deltas(repository)?;
+    let mut pack = PackFile::create(&folder, joined.entries.len())?;
+    joined.write(&deltas, &mut pack)?;
+    let name = pack.finish()?;
+    pack.publish(name)?;
+    let written = name.to_string();
+    let mut names: Vec<String> = Vec::new();
+    for path in &joined.packs {
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.retain(|name| *name != written);
+    let count = names.len();
+    replaced.add(names)?;
     Ok(count)
+}
+
+/// The packs of the largest class that is full and of those below it, smallest first; none where no class is full.
+fn fullest(mut packs: Vec<Pack>) -> Vec<PathBuf> {
+    let mut counts: HashMap<u32, usize> = HashMap::new();
+    for pack in &packs {
+        *counts.entry(pack.class).or_default() += 1;
+    }
+    let full = counts.into_iter().filter(|(_, count)| *count >= PACKS_PER_CLASS_MAX).map(|(class, _)| class).max();
+    let Some(full) = full else { return Vec::new() };
+    packs.retain(|pack| pack.class <= full);
+    packs.sort_by_key(|pack| pack.bytes);
+    let mut chosen = Vec::new();
+    let mut bytes = 0;
+    for pack in packs {
+        bytes += pack.bytes;
+        if bytes > JOINED_BYTES_MAX {
+            break;
+        }
+        chosen.push(pack.path);
+    }
+    chosen
+}
+
+/// An object in one of the packs that become one.
+struct Packed {
+    id: ObjectId,
+    /// Which pack, by its place among them.
+    pack: usize,
+    /// Where in that pack the entry is.
+    range: Range<usize>,
+    /// As the entry says: [`COMMIT`], [`TREE`], [`REFERENCE_DELTA`] or another.
+    kind: u8,
+    /// Unpacked.
+    bytes: u64,
+    /// What a delta stands on, an object of the same pack.
+    base: Option<ObjectId>,
+}
+
+/// The packs that become one, and every object in them once.
+struct Joined {
+    packs: Vec<PathBuf>,
+    entries: Vec<Packed>,
+    places: HashMap<ObjectId, usize>,
+}
+
+impl Joined {
+    /// Reads where in the packs everything is. Packs that cannot be joined are left out.
+    fn read(chosen: Vec<PathBuf>) -> Result<Self> {
+        let mut joined = Self { packs: Vec::new(), entries: Vec::new(), places: HashMap::new() };
+        for path in chosen {
+            let number = joined.packs.len();
+            if let Some(found) = read(&path, number)? {
+                joined.packs.push(path);
+                for entry in found {
+                    joined.add(entry);
+                }
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Adds an entry. Of an object that is in several packs a whole one is taken, else the first: so no chain of deltas
+    /// leads to a later pack, and none back to itself.
+    fn add(&mut self, entry: Packed) {
+        match self.places.entry(entry.id) {
+            Entry::Vacant(slot) => {
+                slot.insert(self.entries.len());
+                self.entries.push(entry);
+            }
+            Entry::Occupied(slot) => {
+                let known = &mut self.entries[*slot.get()];
+                if known.base.is_some() && entry.base.is_none() {
+                    *known = entry;
+                }
+            }
+        }
+    }
+
+    /// Entries that take the place of large trees that stand whole in the packs, by the tree's place.
+    fn deltas(&self, repository: &Repository) -> Result<HashMap<usize, Vec<u8>>> {
+        let mut deltas = HashMap::new();
+        let commits = self.entries.iter().filter(|entry| entry.kind == COMMIT).count();
+        if commits > COMMITS_FOLLOWED_MAX || !self.entries.iter().any(is_large_tree) {
+            return Ok(deltas);
+        }
+        let repository = repository.open()?;
+        let mut trees = TreeCache::new(&repository);
+        let mut chains = Chains::of(self);
+        let mut next = self.roots(&repository)?;
+        let mut seen = HashSet::new();
+        while let Some((old, new)) = next.pop() {
+            let (Some(before), Some(after)) = (self.places.get(&old), self.places.get(&new)) else { continue };
+            let entry = &self.entries[*after];
+            let is_large = is_large_tree(entry);
+            // A delta was looked at when it became one, with what is below it.
+            let is_open = entry.kind == TREE && (!is_large || chains.can_stand(*after, *before));
+            if old == new || !is_open || !seen.insert((old, new)) {
+                continue;
+            }
+            next.extend(changed_folders(&mut trees, old, new)?);
+            if is_large && let Some(delta) = delta_between(&mut trees, old, new)? {
+                deltas.insert(*after, delta);
+                chains.stand(*after, *before);
+            }
+        }
+        Ok(deltas)
+    }
+
+    /// The root of each commit in the packs, behind that of its first parent.
+    fn roots(&self, repository: &gix::Repository) -> Result<Vec<(ObjectId, ObjectId)>> {
+        let mut roots = HashMap::new();
+        for entry in self.entries.iter().filter(|entry| entry.kind == COMMIT) {
+            roots.insert(entry.id, tree_and_parents(repository, entry.id)?);
+        }
+        let mut pairs = Vec::new();
+        for (root, parents) in roots.values() {
+            let before = parents.first().and_then(|parent| roots.get(parent));
+            if let Some((root_before, _)) = before {
+                pairs.push((*root_before, *root));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Writes every object, copied as it stands where it is no delta now.
+    fn write(&self, deltas: &HashMap<usize, Vec<u8>>, out: &mut PackFile) -> Result<()> {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_unstable_by_key(|place| (self.entries[*place].pack, self.entries[*place].range.start));
+        let mut held: Option<(usize, Vec<u8>)> = None;
+        for place in order {
+            let entry = &self.entries[place];
+            if let Some(delta) = deltas.get(&place) {
+                out.put(entry.id, delta)?;
+                continue;
+            }
+            let path = &self.packs[entry.pack];
+            let pack = match held.take() {
+                Some((number, bytes)) if number == entry.pack => bytes,
+                _ => fs::read(path).map_err(Error::io("read", path))?,
+            };
+            let bytes = pack.get(entry.range.clone());
+            let bytes = bytes.ok_or_else(|| Error::corrupt(path.display().to_string(), "it has become shorter"))?;
+            out.put(entry.id, bytes)?;
+            held = Some((entry.pack, pack));
+        }
+        Ok(())
+    }
+}
+
+fn is_large_tree(entry: &Packed) -> bool {
+    entry.kind == TREE && entry.bytes >= LARGE_TREE_BYTES
+}
+
+/// The directories that two versions of one have both and that differ.
+fn changed_folders(trees: &mut TreeCache<'_>, old: ObjectId, new: ObjectId) -> Result<Vec<(ObjectId, ObjectId)>> {
+    let mut folders = Vec::new();
+    let after = trees.get(new)?;
+    for index in 0..after.len() {
+        let Some(entry) = after.entry(index) else { break };
+        if let Some(TreeEntry::Directory(id)) = TreeEntry::of(entry) {
+            folders.push((entry.filename.to_vec(), id));
+        }
+    }
+    let mut pairs = Vec::new();
+    if folders.is_empty() {
+        return Ok(pairs);
+    }
+    let before = trees.get(old)?;
+    for (name, id) in folders {
+        if let Some(TreeEntry::Directory(earlier)) = before.find(&name)
+            && earlier != id
+        {
+            pairs.push((earlier, id));
+        }
+    }
+    Ok(pairs)
+}
+
+/// A tree as a delta from another one; none where that is not shorter by half.
+fn delta_between(trees: &mut TreeCache<'_>, old: ObjectId, new: ObjectId) -> Result<Option<Vec<u8>>> {
+    let before = trees.take(old)?;
+    let after = trees.get(new)?;
+    let delta = delta::encode(&before, after);
+    let is_short = delta.len() < after.bytes().len() / 2;
+    trees.put_back(old, before);
+    if is_short { packed_delta(old, &delta).map(Some) } else { Ok(None) }
+}
+
+/// What stands on what.
+struct Chains {
+    /// By place: the place of the base.
+    bases: Vec<Option<usize>>,
+    /// By place: the longest chain of deltas that ends there.
+    above: Vec<u32>,
+}
+
+impl Chains {
+    fn of(joined: &Joined) -> Self {
+        let count = joined.entries.len();
+        let mut chains = Self { bases: vec![None; count], above: vec![0; count] };
+        for (place, entry) in joined.entries.iter().enumerate() {
+            chains.bases[place] = entry.base.and_then(|base| joined.places.get(&base).copied());
+        }
+        for place in 0..count {
+            chains.lengthen(place);
+        }
+        chains
+    }
+
+    /// Whether a whole tree can become a delta from another: not one that stands on it, and no chain becomes too long.
+    fn can_stand(&self, tree: usize, base: usize) -> bool {
+        if self.bases[tree].is_some() {
+            return false;
+        }
+        let (mut at, mut length) = (base, 1);
+        loop {
+            if at == tree {
+                return false;
+            }
+            match self.bases[at] {
+                Some(below) => (at, length) = (below, length + 1),
+                None => return length + self.above[tree] <= CHAIN_MAX,
+            }
+        }
+    }
+
+    fn stand(&mut self, tree: usize, base: usize) {
+        self.bases[tree] = Some(base);
+        self.lengthen(tree);
+    }
+
+    /// Makes known to what a delta stands on how long the chain above it is.
+    fn lengthen(&mut self, tree: usize) {
+        let (mut at, mut length) = (tree, self.above[tree]);
+        while let Some(below) = self.bases[at] {
+            length += 1;
+            if self.above[below] >= length {
+                return;
+            }
+            self.above[below] = length;
+            at = below;
+        }
+    }
+}
+
+/// The packs that were replaced, named without an ending. A list that cannot be read names none.
+pub(super) fn replaced_packs(repository: &Path) -> HashSet<OsString> {
+    let Ok(replaced) = Replaced::read(repository) else { return HashSet::new() };
+    replaced.packs.into_iter().map(|(name, _)| OsString::from(name)).collect()
 }
 
 /// Removes the packs that were replaced long enough ago.
@@ -153,14 +419,15 @@ fn list(folder: &Path, replaced: &Replaced) -> Result<Vec<Pack>> {
         }
         let bytes = entry.metadata().map_err(Error::io("read", &path))?.len();
         if bytes <= PACK_BYTES_MAX {
-            packs.push(Pack { path, class: (bytes / CLASS_BYTES).max(1).ilog(4) });
+            packs.push(Pack { path, class: (bytes / CLASS_BYTES).max(1).ilog(4), bytes });
         }
     }
     Ok(packs)
 }
 
-/// Every entry of a pack, or none when it holds a delta. The pack's checksum is verified on the way.
-fn read(path: &Path) -> Result<Option<Vec<PackEntry>>> {
+/// Every entry of a pack, or none when it holds a delta whose base is told by its place or is not in the pack. The pack's
+/// checksum is verified on the way.
+fn read(path: &Path, number: usize) -> Result<Option<Vec<Packed>>> {
     let corrupt = |reason: &str| Error::corrupt(path.display().to_string(), reason);
     let pack = fs::read(path).map_err(Error::io("read", path))?;
     let index_path = path.with_extension("idx");
@@ -189,15 +456,42 @@ fn read(path: &Path) -> Result<Option<Vec<PackEntry>>> {
     }
     positions.sort_unstable();
 
+    let ids: HashSet<ObjectId> = positions.iter().map(|(_, id)| *id).collect();
     let mut entries = Vec::with_capacity(count);
     for (n, (start, id)) in positions.iter().enumerate() {
-        let end = positions.get(n + 1).map_or(data_end, |next| next.0);
-        let bytes = pack.get(*start..end).filter(|bytes| !bytes.is_empty() && *start >= PACK_HEADER_BYTES);
+        let range = *start..positions.get(n + 1).map_or(data_end, |next| next.0);
+        let bytes = pack.get(range.clone()).filter(|bytes| !bytes.is_empty() && *start >= PACK_HEADER_BYTES);
         let bytes = bytes.ok_or_else(|| corrupt("its index points outside"))?;
-        if matches!((bytes[0] >> 4) & 7, 6 | 7) {
+        let (kind, size, rest) = entry_header(bytes).ok_or_else(|| corrupt("an entry is cut short"))?;
+        if kind == OFFSET_DELTA {
             return Ok(None);
         }
-        entries.push(PackEntry { id: *id, bytes: bytes.to_vec() });
+        let mut base = None;
+        if kind == REFERENCE_DELTA {
+            let id = rest.get(..HASH_BYTES).ok_or_else(|| corrupt("an entry is cut short"))?;
+            base = Some(ObjectId::from_bytes_or_panic(id)).filter(|base| ids.contains(base));
+            if base.is_none() {
+                return Ok(None);
+            }
+        }
+        entries.push(Packed { id: *id, pack: number, range, kind, bytes: size, base });
     }
     Ok(Some(entries))
+}
+
+/// An entry's kind, its size when it is unpacked, and what comes after both.
+fn entry_header(entry: &[u8]) -> Option<(u8, u64, &[u8])> {
+    let (first, mut rest) = entry.split_first()?;
+    let kind = (first >> 4) & 7;
+    let mut size = u64::from(first & 0x0f);
+    let mut more = first & 0x80 != 0;
+    let mut shift = 4;
+    while more {
+        let (byte, behind) = rest.split_first()?;
+        size |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        more = byte & 0x80 != 0;
+        shift += 7;
+        rest = behind;
+    }
+    Some((kind, size, rest))
 }

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use gix::ObjectId;
+use gix::bstr::{BStr, ByteSlice};
 use gix::objs::Kind;
+use gix::validate::path::component;
 
 use super::repository::{CommitId, Repository};
 use crate::error::{Error, Result};
@@ -78,9 +80,20 @@ fn reach(
     Ok(())
 }
 
-/// Whether a name in a directory is one that git would put into a working copy.
-fn is_harmless(name: &[u8]) -> bool {
-    !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/') && !name.eq_ignore_ascii_case(b".git")
+/// Whether a name in a directory is one that git would put into a working copy, on whatever file system that is: NTFS
+/// takes `git~1` and `.git ` for `.git`, HFS+ leaves out characters that are not seen, and a backslash may separate names.
+fn is_harmless(name: &BStr) -> bool {
+    // Links are refused where they come in, so none is named here: `.gitmodules` is a file like any other.
+    let options = component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    if gix::validate::path::component(name, None, options).is_err() {
+        return false;
+    }
+    for part in name.split_str(b"\\") {
+        if !part.is_empty() && gix::validate::path::component(part.as_bstr(), None, options).is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 /// What an object that must be of a kind refers to. Fails where it is not there, or is not what its id says.
@@ -114,5 +127,57 @@ pub(super) fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Re
                 .collect())
         }
         Kind::Blob | Kind::Tag => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_some_file_system_takes_for_gits_own_are_not_harmless() {
+        for name in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            ".git",
+            ".GIT",
+            ".Git",
+            "git~1",
+            "GIT~1",
+            ".git ",
+            ".git.",
+            ".git . .",
+            ".git:x",
+            "git~1 ",
+            ".g\u{200c}it",
+            "\u{feff}.git",
+            ".gi\u{200d}t",
+            "a\\.git",
+            "..\\a",
+            "a\\git~1",
+        ] {
+            assert!(!is_harmless(BStr::new(name)), "{name:?}");
+        }
+        for name in [
+            "a.md",
+            ".gitmodules",
+            ".gitignore",
+            "git",
+            "git~2",
+            ".git-notes",
+            "a b",
+            "a\\b",
+            "caf\u{e9}.md",
+            "con",
+            ".github",
+            "a.git",
+            "..a",
+            "a\\",
+        ] {
+            assert!(is_harmless(BStr::new(name)), "{name:?}");
+        }
+        assert!(is_harmless(BStr::new(b"\xff\xfe")));
     }
 }

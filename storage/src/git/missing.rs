@@ -7,8 +7,10 @@ use std::path::Path;
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::pack::packed_entry;
-use super::repository::{CommitId, Repository, TreeEntry, read_tree};
+use super::delta::{LARGE_TREE_BYTES, Window};
+use super::pack::{PackFile, PackStream, packed_entry};
+use super::repository::{CommitId, Repository};
+use super::tree::{RawTree, TreeEntry, content};
 use crate::error::{Error, Result};
 
 /// Objects of a repository, each once: commits first, newest first, then what they hold.
@@ -67,24 +69,29 @@ pub(super) fn tree_and_parents(repository: &gix::Repository, id: ObjectId) -> Re
     Ok((tree, commit.parent_ids().map(gix::Id::detach).collect()))
 }
 
-/// Comes by a tree and what is below it, leaving out what is known and making it known.
+/// Comes by a tree and what is below it, leaving out what is known and making it known. Each tree is read once, and none
+/// is held: the stack holds ids alone, at most one for every entry of the trees that were read.
 pub(super) fn below(
     repository: &gix::Repository,
     tree: ObjectId,
     known: &mut HashSet<ObjectId>,
     mut comes_by: impl FnMut(ObjectId, Kind),
 ) -> Result<()> {
+    if !known.insert(tree) {
+        return Ok(());
+    }
+    comes_by(tree, Kind::Tree);
     let mut next = vec![tree];
     while let Some(id) = next.pop() {
-        if !known.insert(id) {
-            continue;
-        }
-        comes_by(id, Kind::Tree);
-        for entry in read_tree(repository, id)?.into_values() {
-            match entry {
-                TreeEntry::Directory(id) => next.push(id),
-                TreeEntry::File(id) if known.insert(id) => comes_by(id, Kind::Blob),
-                TreeEntry::File(_) => {}
+        let entries = RawTree::read(repository, id)?;
+        for index in 0..entries.len() {
+            match entries.entry(index).and_then(TreeEntry::of) {
+                Some(TreeEntry::Directory(id)) if known.insert(id) => {
+                    comes_by(id, Kind::Tree);
+                    next.push(id);
+                }
+                Some(TreeEntry::File(id)) if known.insert(id) => comes_by(id, Kind::Blob),
+                _ => {}
             }
         }
     }
@@ -97,37 +104,36 @@ impl Missing {
         self.objects.len() as u64
     }
 
-    /// Writes all of them as one pack, whole objects alone. `told` is told how many of how many are written.
+    /// Writes all of them as one pack. `told` is told how many of how many are written.
     pub fn write_pack(&self, out: impl Write, mut told: impl FnMut(u64, u64)) -> Result<()> {
         let count = u32::try_from(self.count()).map_err(|_| Error::invalid("history", "has too many objects"))?;
-        let mut out = Hashed { inner: out, hasher: gix::hash::hasher(gix::hash::Kind::Sha1) };
-        out.put(b"PACK")?;
-        out.put(&2u32.to_be_bytes())?;
-        out.put(&count.to_be_bytes())?;
+        let mut pack = PackStream::begin(out, count)?;
+        let mut window = Window::default();
         for (done, (id, kind)) in (1..).zip(&self.objects) {
-            let object = self.repository.find_object(*id).map_err(Error::git("read an object"))?;
-            out.put(&packed_entry(*kind, &object.data)?)?;
+            pack.put(&self.packed(*id, *kind, &mut window)?)?;
             told(done, u64::from(count));
         }
-        let Hashed { mut inner, hasher } = out;
-        let hash = hasher.try_finalize().map_err(Error::git("hash a pack"))?;
-        inner.write_all(hash.as_slice()).and_then(|()| inner.flush()).map_err(written())
+        pack.finish().map(drop)
     }
-}
 
-/// Writes what it passes on into a hash too.
-struct Hashed<W> {
-    inner: W,
-    hasher: gix::hash::Hasher,
-}
-
-impl<W: Write> Hashed<W> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hasher.update(bytes);
-        self.inner.write_all(bytes).map_err(written())
+    /// Writes all of them as a pack of ours, which is yet to be published. None but the entry that is being written is
+    /// held in memory.
+    pub(super) fn write_pack_file(&self, folder: &Path) -> Result<PackFile> {
+        let mut pack = PackFile::create(folder, self.objects.len())?;
+        let mut window = Window::default();
+        for (id, kind) in &self.objects {
+            pack.put(*id, &self.packed(*id, *kind, &mut window)?)?;
+        }
+        Ok(pack)
     }
-}
 
-fn written() -> impl FnOnce(std::io::Error) -> Error {
-    Error::io("write", Path::new("a pack"))
+    /// An object as it is to stand in a pack. Commits come newest first, so that the versions of a large tree come one
+    /// after the other, and all but the first are told by their difference.
+    fn packed(&self, id: ObjectId, kind: Kind, window: &mut Window) -> Result<Vec<u8>> {
+        let data = content(&self.repository, id, kind)?;
+        if kind == Kind::Tree && data.len() as u64 >= LARGE_TREE_BYTES {
+            return window.packed(id, data);
+        }
+        packed_entry(kind, &data)
+    }
 }

@@ -1,21 +1,22 @@
 //! Taking in what another git sends: first into a repository apart, where it is looked at before anything is believed.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gix::objs::Kind;
-use gix::objs::tree::EntryKind;
+use gix::objs::tree::{EntryKind, EntryRef};
 
+use super::compare::{Walk, WalkLimits, over};
 use super::inspect;
-use super::missing::Missing;
-use super::pack::PackBuilder;
-use super::repository::{CommitInfo, Repository, commit};
+use super::limits::{COMMIT_BYTES_MAX, IntakeLimits, OBJECT_BYTES_MAX};
+use super::missing::{Missing, tree_and_parents};
+use super::repository::{CommitId, Repository, commit};
+use super::tree::RawTree;
 use crate::error::{Error, Result};
 
-/// An object that takes more than this, unpacked, is refused: no memory is as large.
-const OBJECT_BYTES_MAX: usize = 64 << 20;
 /// No more than so many problems are told of one push.
 const WRONG_MAX: usize = 20;
 
@@ -32,11 +33,12 @@ impl Repository {
         Ok(apart)
     }
 
-    /// Takes in the objects of a pack, whose deltas may stand on objects that are here. What it holds is not trusted.
+    /// Takes in the objects of a pack, whose deltas may stand on objects that are here. What it holds is not trusted, and
+    /// [`check_pack`](super::check_pack) has found it within bounds.
     pub fn take_pack(&self, pack: &mut dyn BufRead) -> Result<()> {
         let folder = self.pack_folder();
         let options = gix_pack::bundle::write::Options {
-            alloc_limit_bytes: Some(OBJECT_BYTES_MAX),
+            alloc_limit_bytes: Some(OBJECT_BYTES_MAX as usize),
             ..gix_pack::bundle::write::Options::default()
         };
         let here = self.open()?.objects;
@@ -50,15 +52,64 @@ impl Repository {
             options,
         )
         .map(drop)
-        .map_err(|error| Error::invalid("pack", format!("{error}")))
+        .map_err(|error| {
+            let error = Error::git("take in a pack")(error);
+            // What is no fault of the disk's is one of the pack's.
+            if error.disk_trouble().is_some() { error } else { Error::invalid("pack", error) }
+        })
     }
 }
 
 impl Missing {
-    /// The commits among them, newest first.
-    pub fn commits(&self) -> Result<Vec<CommitInfo>> {
-        let commits = self.objects.iter().filter(|(_, kind)| *kind == Kind::Commit);
-        commits.map(|(id, _)| Ok(commit(&self.repository, *id)?.0)).collect()
+    /// Checks their number, their sizes and their directories against limits, before the contents of any file are read.
+    /// Each commit is compared with its first parent, so that a directory which stands under many paths is found wherever
+    /// in the history it is.
+    ///
+    /// Fails with [`Error::Invalid`] where one of the limits is exceeded, or where a directory is not as git sorts it.
+    pub fn check(&self, limits: &IntakeLimits) -> Result<()> {
+        if self.count() > u64::from(limits.objects_max) {
+            return Err(over("it has more than", u64::from(limits.objects_max), "objects"));
+        }
+        let mut unpacked_bytes = 0u64;
+        for (id, kind) in &self.objects {
+            let bytes = self.repository.find_header(*id).map_err(Error::git("read an object"))?.size();
+            unpacked_bytes = unpacked_bytes.saturating_add(bytes);
+            if *kind == Kind::Commit && bytes > COMMIT_BYTES_MAX {
+                return Err(over("one of its commits takes more than", COMMIT_BYTES_MAX, "bytes"));
+            }
+            if unpacked_bytes > limits.unpacked_bytes_max {
+                return Err(over("its objects take more than", limits.unpacked_bytes_max, "bytes: send it in parts"));
+            }
+        }
+        for (id, kind) in &self.objects {
+            if *kind == Kind::Tree {
+                check_names(&RawTree::read(&self.repository, *id)?, limits)?;
+            }
+        }
+        let mut walk = Walk::new(&self.repository, WalkLimits::of(limits));
+        for (id, kind) in &self.objects {
+            if *kind != Kind::Commit {
+                continue;
+            }
+            let (tree, parents) = tree_and_parents(&self.repository, *id)?;
+            let before = match parents.first() {
+                Some(parent) => Some(tree_and_parents(&self.repository, *parent)?.0),
+                None => None,
+            };
+            walk.compare(before, Some(tree), "")?;
+        }
+        Ok(())
+    }
+
+    /// The commits among them whose message has a trailer of that name, newest first.
+    pub fn commits_with_trailer(&self, key: &str) -> Result<Vec<CommitId>> {
+        let mut found = Vec::new();
+        for (id, kind) in &self.objects {
+            if *kind == Kind::Commit && commit(&self.repository, *id)?.0.trailer(key).is_some() {
+                found.push(CommitId(*id));
+            }
+        }
+        Ok(found)
     }
 
     /// What is wrong with them, in words: what is not what its name says, and what is neither directory nor file.
@@ -80,14 +131,23 @@ impl Missing {
         }
         Ok(wrong)
     }
+}
 
-    /// All of them, as they are to stand in a pack of ours.
-    pub(super) fn packed(&self) -> Result<PackBuilder> {
-        let mut pack = PackBuilder::default();
-        for (id, kind) in &self.objects {
-            let object = self.repository.find_object(*id).map_err(Error::git("read an object"))?;
-            pack.add(*kind, &object.data)?;
-        }
-        Ok(pack)
+/// Checks that a directory has not too many names, that they are sorted, and that none of them comes twice.
+fn check_names(tree: &RawTree, limits: &IntakeLimits) -> Result<()> {
+    if tree.len() > limits.names_max {
+        return Err(over("one of its directories has more than", limits.names_max as u64, "names"));
     }
+    let mut names = HashSet::with_capacity(tree.len());
+    let mut last: Option<EntryRef<'_>> = None;
+    for index in 0..tree.len() {
+        let Some(entry) = tree.entry(index) else { break };
+        let is_sorted = last.is_none_or(|last| last < entry);
+        if !is_sorted || !names.insert(entry.filename) {
+            let reason = format!("one of its directories is not sorted, or has {} twice", entry.filename);
+            return Err(Error::invalid("history", reason));
+        }
+        last = Some(entry);
+    }
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! A namespace's bare repository: opening, reading, comparing.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +7,14 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
-use gix::objs::tree::EntryKind;
+use gix::objs::Kind;
 
+use super::compare::{Difference, Walk, WalkLimits};
+use super::indexes::{self, Checked, Scrutiny};
+use super::limits::IntakeLimits;
+use super::missing::tree_and_parents;
 use super::pack::{TEMPORARY_PREFIX, sync_folder};
+use super::tree::{RawTree, TreeEntry, content};
 use super::{Writer, consolidate};
 use crate::error::{Error, Result};
 
@@ -23,6 +27,18 @@ pub(super) const BRANCHES: &str = "refs/heads";
 /// A commit's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommitId(pub(super) ObjectId);
+
+impl CommitId {
+    /// Its 20 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+
+    /// From 20 bytes; none where there are more or fewer.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        ObjectId::try_from(bytes).ok().map(Self)
+    }
+}
 
 impl fmt::Display for CommitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,6 +82,33 @@ pub struct Change {
     pub content: Option<Vec<u8>>,
 }
 
+/// A file that differs between two commits, before its content is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The file's path from the root.
+    pub path: String,
+    /// Bytes of the new content; none when the file is gone.
+    pub bytes: Option<u64>,
+    /// Whether there was no such file before.
+    pub is_new: bool,
+    id: Option<ObjectId>,
+}
+
+/// Reads the contents of changed files one after the other.
+pub struct FileReader {
+    repository: gix::Repository,
+}
+
+impl FileReader {
+    /// The new content of a file of this repository; none when the file is gone.
+    pub fn content(&self, file: &ChangedFile) -> Result<Option<Vec<u8>>> {
+        match file.id {
+            Some(id) => content(&self.repository, id, Kind::Blob).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
 /// A bare repository on disk. Cheap to clone; each call opens what it needs.
 #[derive(Clone, Debug)]
 pub struct Repository {
@@ -75,10 +118,37 @@ pub struct Repository {
 impl Repository {
     /// Opens the repository at `path`, making it first where there is none.
     pub fn open_or_create(path: &Path) -> Result<Self> {
-        if !path.join("HEAD").exists() {
-            create(path)?;
+        if let Some(found) = Self::open_existing(path)? {
+            return Ok(found);
         }
+        create(path)?;
         Ok(Self { path: path.to_path_buf() })
+    }
+
+    /// Opens the repository at `path`; none where there is none. Pack indexes that are missing or damaged are built again.
+    pub fn open_existing(path: &Path) -> Result<Option<Self>> {
+        if !path.join("HEAD").exists() {
+            return Ok(None);
+        }
+        let repository = Self { path: path.to_path_buf() };
+        repository.repair_pack_indexes()?;
+        Ok(Some(repository))
+    }
+
+    /// Builds the index of every pack again whose index is missing or does not look whole by its header and length.
+    /// Returns how many. A pack that is damaged itself is left as it is, with a line in the log.
+    pub fn repair_pack_indexes(&self) -> Result<usize> {
+        Ok(self.check_pack_indexes(Scrutiny::Quick)?.rebuilt)
+    }
+
+    /// The same for every index whose content does not match its checksum. Reads all indexes to their end.
+    pub fn repair_pack_indexes_thoroughly(&self) -> Result<usize> {
+        Ok(self.check_pack_indexes(Scrutiny::Thorough)?.rebuilt)
+    }
+
+    fn check_pack_indexes(&self, scrutiny: Scrutiny) -> Result<Checked> {
+        let replaced = consolidate::replaced_packs(&self.path);
+        indexes::repair(&self.pack_folder(), &replaced, scrutiny)
     }
 
     /// Where it is.
@@ -107,89 +177,116 @@ impl Repository {
     }
 
     /// A file as it was at a commit; none where there is no such file or commit.
+    ///
+    /// Fails with [`Error::Corrupt`] where the commit has the file and its content is not in the repository, and where the
+    /// commit is not found while a pack cannot be looked into.
     pub fn read(&self, commit: CommitId, path: &str) -> Result<Option<Vec<u8>>> {
-        let repository = self.open()?;
-        if repository.try_find_object(commit.0).map_err(Error::git("find a commit"))?.is_none() {
+        let first = file_at(&self.open()?, commit, path);
+        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { .. })) {
+            return first;
+        }
+        // Either there is no such commit, or something of it is missing.
+        if !self.has_commit(commit)? {
             return Ok(None);
         }
-        let mut trees = Trees::new(&repository);
-        let root = trees.root_of(commit.0)?;
-        let Some(id) = trees.file(root, path)? else { return Ok(None) };
-        Ok(Some(blob(&repository, id)?))
+        self.read_objects(|repository| file_at(repository, commit, path))
     }
 
-    /// The files that differ between two commits; from nothing, every file.
+    /// Whether there is an object of that id. Fails with [`Error::Corrupt`] where there is none while a pack has no index
+    /// that can be used: it may be in there.
+    pub(super) fn has_commit(&self, commit: CommitId) -> Result<bool> {
+        let mut found = has_object(&self.open()?, commit.0);
+        if matches!(found, Ok(true)) {
+            return found;
+        }
+        let checked = self.check_pack_indexes(Scrutiny::Quick)?;
+        if checked.rebuilt > 0 {
+            found = has_object(&self.open()?, commit.0);
+        }
+        match found {
+            Ok(false) if checked.unusable > 0 => {
+                let reason = format!("{commit} is not found, and {} packs cannot be looked into", checked.unusable);
+                Err(Error::corrupt("repository", reason))
+            }
+            found => found,
+        }
+    }
+
+    /// Runs a read. Where it fails as it does when a pack's index is missing or damaged, such indexes are built again and
+    /// it is run once more.
+    pub(super) fn read_objects<T>(&self, read: impl Fn(&gix::Repository) -> Result<T>) -> Result<T> {
+        let first = read(&self.open()?);
+        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { .. })) {
+            return first;
+        }
+        match self.check_pack_indexes(Scrutiny::Quick) {
+            Ok(checked) if checked.rebuilt > 0 => read(&self.open()?),
+            _ => first,
+        }
+    }
+
+    /// The files that differ between two commits; from nothing, every file. All contents are held in memory.
     pub fn changes(&self, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
         self.changes_below("", from, to)
     }
 
     /// The same for the files below a directory of the root; an empty name is the root itself.
     pub fn changes_below(&self, folder: &str, from: Option<CommitId>, to: CommitId) -> Result<Vec<Change>> {
-        let repository = self.open()?;
-        let mut trees = Trees::new(&repository);
-        let mut tree_of = |commit: CommitId| {
-            let root = trees.root_of(commit.0)?;
-            if folder.is_empty() { Ok(Some(root)) } else { trees.folder(root, folder) }
-        };
-        let old = from.map(&mut tree_of).transpose()?.flatten();
-        let new = tree_of(to)?;
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let mut differing = Vec::new();
-        trees.compare(old, new, &prefix, &mut differing)?;
-        let read = |(path, id): (String, Option<ObjectId>)| {
-            let content = id.map(|id| blob(&repository, id)).transpose()?;
-            Ok(Change { path, content })
-        };
-        differing.into_iter().map(read).collect()
-    }
-
-    /// First-parent history from `from` back to (not including) `until`, newest first, at most `limit` commits.
-    pub fn log(&self, from: CommitId, until: Option<CommitId>, limit: usize) -> Result<Vec<CommitInfo>> {
-        let repository = self.open()?;
-        let mut commits = Vec::new();
-        let mut next = Some(from.0);
-        while let Some(id) = next.filter(|id| Some(CommitId(*id)) != until && commits.len() < limit) {
-            let (info, parent, _) = commit(&repository, id)?;
-            commits.push(info);
-            next = parent;
-        }
-        Ok(commits)
-    }
-
-    /// The commits that changed each of the given files, newest first, at most `limit` a file.
-    ///
-    /// One walk serves all files. It ends when every file has its limit or its first revision.
-    pub fn histories(&self, head: CommitId, paths: &[&str], limit: usize) -> Result<Vec<Vec<CommitInfo>>> {
-        let repository = self.open()?;
-        let mut trees = Trees::new(&repository);
-        let mut found = vec![Vec::new(); paths.len()];
-        let mut open: Vec<usize> = (0..paths.len()).collect();
-        let mut next = Some(head.0);
-        while let Some(id) = next.filter(|_| !open.is_empty()) {
-            let (info, parent, root) = commit(&repository, id)?;
-            let before = parent.map(|parent| trees.root_of(parent)).transpose()?;
-            let mut still = Vec::new();
-            for index in open {
-                let now = trees.file(root, paths[index])?;
-                let then = before.map(|root| trees.file(root, paths[index])).transpose()?.flatten();
-                if now != then {
-                    found[index].push(info.clone());
-                }
-                // A file that was not there before began here.
-                let began = now.is_some() && then.is_none();
-                if !began && found[index].len() < limit {
-                    still.push(index);
-                }
+        self.read_objects(|repository| {
+            let mut changes = Vec::new();
+            for difference in differences(repository, folder, from, to, WalkLimits::OWN)? {
+                // A name that is no UTF-8 cannot be a memory's path.
+                let Ok(path) = String::from_utf8(difference.path) else { continue };
+                let content = match difference.new {
+                    Some(id) => Some(content(repository, id, Kind::Blob)?),
+                    None => None,
+                };
+                changes.push(Change { path, content });
             }
-            open = still;
-            next = parent;
+            Ok(changes)
+        })
+    }
+
+    /// The files that differ between two commits of which the later one came from another git, without their contents.
+    ///
+    /// Fails with [`Error::Invalid`] where the directories exceed the limits, or the new contents together, each path
+    /// counted.
+    pub fn changed_files(
+        &self,
+        from: Option<CommitId>,
+        to: CommitId,
+        limits: &IntakeLimits,
+    ) -> Result<Vec<ChangedFile>> {
+        let repository = self.open()?;
+        let mut files = Vec::new();
+        let mut all_bytes = 0u64;
+        for difference in differences(&repository, "", from, to, WalkLimits::of(limits))? {
+            let bytes = match difference.new {
+                Some(id) => Some(repository.find_header(id).map_err(Error::git("read a file"))?.size()),
+                None => None,
+            };
+            all_bytes = all_bytes.saturating_add(bytes.unwrap_or_default());
+            if all_bytes > limits.changed_bytes_max {
+                let reason = format!(
+                    "the files that it changes take more than {} bytes, each path counted: send it in parts",
+                    limits.changed_bytes_max
+                );
+                return Err(Error::invalid("history", reason));
+            }
+            let Ok(path) = String::from_utf8(difference.path) else { continue };
+            files.push(ChangedFile { path, bytes, is_new: difference.old.is_none(), id: difference.new });
         }
-        Ok(found)
+        Ok(files)
+    }
+
+    /// A reader of the contents of [changed files](Repository::changed_files).
+    pub fn file_reader(&self) -> Result<FileReader> {
+        Ok(FileReader { repository: self.open()? })
     }
 
     /// Joins small packs where there are many. Returns how many were replaced; see the folder's documentation.
     pub fn consolidate(&self) -> Result<usize> {
-        consolidate::consolidate(&self.path, &self.pack_folder())
+        consolidate::consolidate(self)
     }
 
     /// Removes the packs that joined ones have replaced, once nobody reads them any more. [`Repository::consolidate`] does
@@ -253,11 +350,8 @@ fn create(path: &Path) -> Result<()> {
     let options = gix::open::Options::isolated().config_overrides(["init.defaultBranch=main"]);
     gix::ThreadSafeRepository::init_opts(&temporary, gix::create::Kind::Bare, gix::create::Options::default(), options)
         .map_err(Error::git("create a repository"))?;
-    // Sample hooks would be a dozen files for every namespace.
-    let hooks = temporary.join("hooks");
-    if hooks.exists() {
-        fs::remove_dir_all(&hooks).map_err(Error::io("remove", &hooks))?;
-    }
+    // Sample hooks would be a dozen files for every namespace; where they cannot be removed they do no harm.
+    let _ = fs::remove_dir_all(temporary.join("hooks"));
     let packs = temporary.join("objects/pack");
     fs::create_dir_all(&packs).map_err(Error::io("create", &packs))?;
     for folder in [&packs, &temporary.join("objects"), &temporary.join("refs/heads"), &temporary.join("refs")] {
@@ -272,11 +366,6 @@ fn create(path: &Path) -> Result<()> {
     sync_folder(parent)
 }
 
-fn blob(repository: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {
-    let object = repository.find_object(id).map_err(Error::git("read a file"))?;
-    Ok(object.detach().data)
-}
-
 /// A commit's description, its first parent and its tree.
 pub(super) fn commit(repository: &gix::Repository, id: ObjectId) -> Result<(CommitInfo, Option<ObjectId>, ObjectId)> {
     let object = repository.find_commit(id).map_err(Error::git("read a commit"))?;
@@ -287,107 +376,48 @@ pub(super) fn commit(repository: &gix::Repository, id: ObjectId) -> Result<(Comm
     Ok((CommitInfo { id: CommitId(id), at_seconds: time.seconds, message }, parent, tree))
 }
 
-/// An entry of a tree.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum TreeEntry {
-    Directory(ObjectId),
-    File(ObjectId),
+fn has_object(repository: &gix::Repository, id: ObjectId) -> Result<bool> {
+    Ok(repository.try_find_header(id).map_err(Error::git("find a commit"))?.is_some())
 }
 
-/// Reads a tree into names and entries; submodules are left out.
-pub(super) fn read_tree(repository: &gix::Repository, id: ObjectId) -> Result<BTreeMap<Vec<u8>, TreeEntry>> {
-    let tree = repository.find_tree(id).map_err(Error::git("read a directory"))?;
-    let decoded = tree.decode().map_err(Error::git("read a directory"))?;
-    let mut entries = BTreeMap::new();
-    for entry in decoded.entries {
-        let id = entry.oid.to_owned();
-        let entry_of_kind = match entry.mode.kind() {
-            EntryKind::Tree => TreeEntry::Directory(id),
-            EntryKind::Commit => continue,
-            EntryKind::Blob | EntryKind::BlobExecutable | EntryKind::Link => TreeEntry::File(id),
-        };
-        entries.insert(entry.filename.to_vec(), entry_of_kind);
+/// A file of a commit that is there.
+fn file_at(repository: &gix::Repository, commit: CommitId, path: &str) -> Result<Option<Vec<u8>>> {
+    let (mut at, _) = tree_and_parents(repository, commit.0)?;
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match RawTree::read(repository, at)?.find(segment.as_bytes()) {
+            Some(TreeEntry::Directory(id)) if !is_last => at = id,
+            Some(TreeEntry::File(id)) if is_last => return content(repository, id, Kind::Blob).map(Some),
+            _ => return Ok(None),
+        }
     }
-    Ok(entries)
+    Ok(None)
 }
 
-/// Trees read so far, by id: histories and comparisons meet the same ones again and again.
-struct Trees<'a> {
-    repository: &'a gix::Repository,
-    read: HashMap<ObjectId, BTreeMap<Vec<u8>, TreeEntry>>,
+/// The files that differ below a directory of the root, or below the root where its name is empty.
+fn differences(
+    repository: &gix::Repository,
+    folder: &str,
+    from: Option<CommitId>,
+    to: CommitId,
+    limits: WalkLimits,
+) -> Result<Vec<Difference>> {
+    let old = match from {
+        Some(from) => folder_of(repository, from, folder)?,
+        None => None,
+    };
+    let new = folder_of(repository, to, folder)?;
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    Walk::new(repository, limits).compare(old, new, &prefix)
 }
 
-impl<'a> Trees<'a> {
-    fn new(repository: &'a gix::Repository) -> Self {
-        Self { repository, read: HashMap::new() }
+/// A directory of a commit's root, or the root where its name is empty.
+fn folder_of(repository: &gix::Repository, commit: CommitId, folder: &str) -> Result<Option<ObjectId>> {
+    let (root, _) = tree_and_parents(repository, commit.0)?;
+    if folder.is_empty() {
+        return Ok(Some(root));
     }
-
-    fn root_of(&self, id: ObjectId) -> Result<ObjectId> {
-        let commit = self.repository.find_commit(id).map_err(Error::git("read a commit"))?;
-        Ok(commit.tree_id().map_err(Error::git("read a commit"))?.detach())
-    }
-
-    fn get(&mut self, id: ObjectId) -> Result<&BTreeMap<Vec<u8>, TreeEntry>> {
-        match self.read.entry(id) {
-            std::collections::hash_map::Entry::Occupied(found) => Ok(found.into_mut()),
-            std::collections::hash_map::Entry::Vacant(slot) => Ok(slot.insert(read_tree(self.repository, id)?)),
-        }
-    }
-
-    /// A directory of the root.
-    fn folder(&mut self, root: ObjectId, name: &str) -> Result<Option<ObjectId>> {
-        match self.get(root)?.get(name.as_bytes()) {
-            Some(TreeEntry::Directory(id)) => Ok(Some(*id)),
-            _ => Ok(None),
-        }
-    }
-
-    fn file(&mut self, root: ObjectId, path: &str) -> Result<Option<ObjectId>> {
-        let mut at = root;
-        let mut segments = path.split('/').peekable();
-        while let Some(segment) = segments.next() {
-            match self.get(at)?.get(segment.as_bytes()).copied() {
-                Some(TreeEntry::Directory(id)) if segments.peek().is_some() => at = id,
-                Some(TreeEntry::File(id)) if segments.peek().is_none() => return Ok(Some(id)),
-                _ => return Ok(None),
-            }
-        }
-        Ok(None)
-    }
-
-    fn compare(
-        &mut self,
-        old: Option<ObjectId>,
-        new: Option<ObjectId>,
-        prefix: &str,
-        differing: &mut Vec<(String, Option<ObjectId>)>,
-    ) -> Result<()> {
-        if old == new {
-            return Ok(());
-        }
-        let before = old.map(|id| self.get(id).cloned()).transpose()?.unwrap_or_default();
-        let after = new.map(|id| self.get(id).cloned()).transpose()?.unwrap_or_default();
-        let mut names: Vec<&Vec<u8>> = before.keys().chain(after.keys()).collect();
-        names.sort();
-        names.dedup();
-        for name in names {
-            let (then, now) = (before.get(name).copied(), after.get(name).copied());
-            // A name that is no UTF-8 cannot be a memory's path.
-            let Some(text) = name.to_str().ok().filter(|_| then != now) else { continue };
-            let path = format!("{prefix}{text}");
-            let folder = |entry: Option<TreeEntry>| match entry {
-                Some(TreeEntry::Directory(id)) => Some(id),
-                _ => None,
-            };
-            if folder(then).is_some() || folder(now).is_some() {
-                self.compare(folder(then), folder(now), &format!("{path}/"), differing)?;
-            }
-            match (then, now) {
-                (_, Some(TreeEntry::File(id))) => differing.push((path, Some(id))),
-                (Some(TreeEntry::File(_)), _) => differing.push((path, None)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
+    let entry = RawTree::read(repository, root)?.find(folder.as_bytes());
+    Ok(entry.and_then(TreeEntry::directory))
 }

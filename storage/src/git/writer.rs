@@ -5,15 +5,17 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::time::Duration;
 
 use gix::ObjectId;
-use gix::objs::tree::{Entry, EntryKind};
-use gix::objs::{Commit, Tree};
+use gix::objs::tree::name_order;
+use gix::objs::{Commit, Kind, Tree};
 
-use super::pack::{PackBuilder, sync_folder};
-use super::repository::{BRANCH, BRANCHES, CommitId, Repository, TreeEntry, read_tree};
+use super::branch::BranchLock;
+use super::pack::{PackBuilder, PackFile, sync_folder};
+use super::repository::{BRANCH, BRANCHES, CommitId, Repository};
+use super::tree::{TreeEntry, read_tree};
 use crate::error::{Error, Result};
 
 /// A file in the repository that names the pack and the commit that are being written, and that commit's parent. It is
@@ -23,6 +25,9 @@ const PENDING: &str = "cuebase-pending";
 const NO_PARENT: &str = "none";
 const AUTHOR_NAME: &str = "Cuebase";
 const AUTHOR_EMAIL: &str = "cuebase@localhost";
+/// Directories above a file. Paths of memories and terms have far fewer; the bound keeps what follows a directory's
+/// nesting by recursion off the end of the stack.
+const DEPTH_MAX: usize = 64;
 
 /// One file's change in a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,22 +172,23 @@ impl Writer {
             message: message.text().into(),
             extra_headers: Vec::new(),
         })?;
-        self.publish(pack, id)?;
+        self.publish(pack.write(&self.repository.pack_folder())?, id)?;
         self.head = Some(id);
         Ok(CommitId(id))
     }
 
-    /// Writes the pack that holds a commit and moves the branch to it, all of it durable.
-    fn publish(&self, pack: PackBuilder, id: ObjectId) -> Result<()> {
+    /// Publishes the pack that holds a commit and moves the branch to it, all of it durable.
+    fn publish(&self, mut pack: PackFile, id: ObjectId) -> Result<()> {
         let pending = self.repository.path().join(PENDING);
-        let name = pack.write(&self.repository.pack_folder(), |name| {
-            let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
-            fs::write(&pending, format!("{name} {id} {parent}")).map_err(Error::io("write", &pending))
-        })?;
+        let name = pack.finish()?;
+        let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
+        // Ahead of the pack's getting its name, so that a crash leaves no pack of which nothing is known.
+        fs::write(&pending, format!("{name} {id} {parent}")).map_err(Error::io("write", &pending))?;
+        pack.publish(name)?;
         let moved = self.move_branch(id);
         if let Err(Error::Conflict) = moved {
             // Somebody else's commit is the head now, and this one in nobody's history.
-            self.repository.remove_pack(&name)?;
+            self.repository.remove_pack(&name.to_string())?;
         }
         // After any other failure the pack goes when the head is read again, unless the branch has moved all the same.
         moved?;
@@ -199,37 +205,20 @@ impl Writer {
             return Err(Error::Conflict);
         }
         let had: Vec<CommitId> = from.into_iter().collect();
-        let pack = apart.missing(&[to], &had)?.packed()?;
+        let pack = apart.missing(&[to], &had)?.write_pack_file(&self.repository.pack_folder())?;
         let taken = self.publish(pack, to.0);
         self.reload()?;
         taken
     }
 
-    /// Moves the branch if it is still where this writer left it, under git's own lock file, and syncs it. Fails with
-    /// [`Error::Conflict`] only where it did not move.
+    /// Moves the branch if it is still where this writer left it. Fails with [`Error::Conflict`] only where it did not
+    /// move.
     fn move_branch(&self, id: ObjectId) -> Result<()> {
-        let path = self.repository.path().join(BRANCH);
-        let folder = path.parent().unwrap_or(self.repository.path()).to_path_buf();
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-        let lock = path.with_extension("lock");
-        let mut file = match File::create_new(&lock) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(Error::Conflict),
-            Err(error) => return Err(Error::io("lock", &lock)(error)),
-        };
-        let moved = (|| {
-            if self.repository.head()?.map(|head| head.0) != self.head {
-                return Err(Error::Conflict);
-            }
-            use std::io::Write;
-            writeln!(file, "{id}").and_then(|()| file.sync_all()).map_err(Error::io("write", &lock))?;
-            fs::rename(&lock, &path).map_err(Error::io("rename into place", &path))?;
-            sync_folder(&folder)
-        })();
-        if moved.is_err() {
-            let _ = fs::remove_file(&lock);
+        let lock = BranchLock::take(&self.repository)?;
+        if self.repository.head()?.map(|head| head.0) != self.head {
+            return Err(Error::Conflict);
         }
-        moved
+        lock.move_to(id)
     }
 
     /// Takes over the history of another repository on the same file system, which must go on where this one is.
@@ -348,7 +337,8 @@ impl Directory {
 
     fn find(&mut self, objects: &Objects<'_>, folder: &str) -> Result<Option<&mut Self>> {
         let mut at = self;
-        for segment in folder.split('/').filter(|segment| !segment.is_empty()) {
+        for (depth, segment) in folder.split('/').filter(|segment| !segment.is_empty()).enumerate() {
+            check_depth(depth)?;
             match at.entries(objects)?.get_mut(segment.as_bytes()) {
                 Some(Node::Directory(directory)) => at = directory,
                 _ => return Ok(None),
@@ -359,6 +349,7 @@ impl Directory {
 
     /// Puts a blob at a path below, or takes it away; directories come and go with their files.
     fn apply(&mut self, objects: &Objects<'_>, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
+        check_depth(path.len())?;
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
         // Read before the id is dropped: it is where the entries are read from.
         self.entries(objects)?;
@@ -383,27 +374,56 @@ impl Directory {
         Ok(())
     }
 
-    /// Writes every changed tree from the leaves up; none when the directory is empty.
+    /// Writes every changed tree from the leaves up; none when the directory is empty. Only directories that were looked
+    /// into are held, none of them nested deeper than [`DEPTH_MAX`].
     fn write(&mut self, pack: &mut PackBuilder) -> Result<Option<ObjectId>> {
         if self.id.is_some() {
             return Ok(self.id);
         }
-        let mut tree = Tree::empty();
-        for (name, node) in self.entries.iter_mut().flatten() {
-            let (kind, id) = match node {
-                Node::File(id) => (EntryKind::Blob, Some(*id)),
-                Node::Directory(directory) => (EntryKind::Tree, directory.write(pack)?),
+        let Some(entries) = &mut self.entries else { return Ok(None) };
+        let mut written = Vec::with_capacity(entries.len());
+        let mut bytes = 0;
+        for (name, node) in entries {
+            let (is_directory, id) = match node {
+                Node::File(id) => (false, Some(*id)),
+                Node::Directory(directory) => (true, directory.write(pack)?),
             };
-            if let Some(oid) = id {
-                tree.entries.push(Entry { mode: kind.into(), filename: name.as_slice().into(), oid });
+            if let Some(id) = id {
+                bytes += ENTRY_BYTES + name.len();
+                written.push(Written { name, is_directory, id });
             }
         }
-        if tree.entries.is_empty() {
+        if written.is_empty() {
             return Ok(None);
         }
-        // Git's order: a directory's name sorts as if it ended in a slash.
-        tree.entries.sort();
-        self.id = Some(pack.add_object(&tree)?);
+        // Git's order: a directory's name sorts as if it ended in a slash. Files alone are in order already.
+        written.sort_by(|one, other| name_order(one.name, one.is_directory, other.name, other.is_directory));
+        let mut tree = Vec::with_capacity(bytes);
+        for entry in &written {
+            let mode: &[u8] = if entry.is_directory { b"40000 " } else { b"100644 " };
+            tree.extend_from_slice(mode);
+            tree.extend_from_slice(entry.name);
+            tree.push(0);
+            tree.extend_from_slice(entry.id.as_slice());
+        }
+        self.id = Some(pack.add(Kind::Tree, &tree)?);
         Ok(self.id)
     }
+}
+
+/// What an entry of a tree takes beside its name: mode, space, NUL and id.
+const ENTRY_BYTES: usize = 7 + 1 + 20;
+
+/// An entry of a tree that is being written. Thousands of them refer to their names; none is copied.
+struct Written<'a> {
+    name: &'a [u8],
+    is_directory: bool,
+    id: ObjectId,
+}
+
+fn check_depth(depth: usize) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(Error::invalid("path", format!("is nested more than {DEPTH_MAX} directories deep")));
+    }
+    Ok(())
 }

@@ -1,20 +1,30 @@
 //! RocksDB behind ordered keys and atomic batches.
 
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options, WriteBatch, WriteOptions};
+use rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, Direction, IteratorMode, Options, WriteBatch,
+    WriteOptions,
+};
 
 use super::{Column, manifest, power};
-use crate::error::{Error, Result};
+use crate::error::{DiskTrouble, Error, Result};
+
+/// A file beside the database that the process with the database open holds locked. It exists for its lock alone, so
+/// that a lock held elsewhere is known by its kind and not by the words of an error.
+const PROCESS_LOCK: &str = "PROCESS";
+/// Write-ahead log kept before column families are flushed, 64 MiB.
+const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
 
 /// Write buffer of one column family, 4 MiB: the records are small and an idle server should stay small too.
 const WRITE_BUFFER_BYTES: usize = 4 << 20;
-/// Write-ahead log kept before column families are flushed, 64 MiB.
-const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
+/// The column family that RocksDB makes by itself and that holds nothing of ours.
+const DEFAULT_FAMILY: &str = "default";
 
 /// Files that the engine keeps open.
 const OPEN_FILES_MAX: i32 = 256;
@@ -23,6 +33,21 @@ const OPEN_FILES_MAX: i32 = 256;
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 /// So much must go onto the disk before that is tried: the engine writes some files of its own when it opens.
 const PROBE_BYTES: usize = 1 << 20;
+
+/// How much memory the database may take for its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineMemory {
+    /// Blocks of sorted files, shared by all column families.
+    pub block_cache_bytes: usize,
+    /// The write buffers of all column families together; a single one takes at most 4 MiB.
+    pub write_buffer_bytes: usize,
+}
+
+impl Default for EngineMemory {
+    fn default() -> Self {
+        Self { block_cache_bytes: 64 << 20, write_buffer_bytes: 64 << 20 }
+    }
+}
 
 /// When a write has to be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +105,7 @@ impl Batch {
     }
 }
 
-fn options(recovery: rocksdb::DBRecoveryMode) -> Options {
+fn options(recovery: rocksdb::DBRecoveryMode, memory: EngineMemory) -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
@@ -91,21 +116,43 @@ fn options(recovery: rocksdb::DBRecoveryMode) -> Options {
     // As many threads are begun for every column family with files in it, and its files are few.
     options.set_max_file_opening_threads(1);
     options.set_wal_recovery_mode(recovery);
+    options.set_db_write_buffer_size(memory.write_buffer_bytes);
     options
 }
 
-fn families() -> [ColumnFamilyDescriptor; Column::ALL.len()] {
-    Column::ALL.map(|column| {
+/// The names of the column families to open: every column, and what an earlier format left in the database.
+fn family_names(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = Column::ALL.iter().map(|column| column.name().to_owned()).collect();
+    // Fails where there is no database yet; what is wrong with one that is there shows when it is opened.
+    for name in DB::list_cf(&Options::default(), path).unwrap_or_default() {
+        if name != DEFAULT_FAMILY && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn descriptors(names: &[String], memory: EngineMemory, cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
+    let mut descriptors = Vec::with_capacity(names.len());
+    for name in names {
+        let mut blocks = BlockBasedOptions::default();
+        blocks.set_block_cache(cache);
         let mut family = Options::default();
-        family.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        family.set_write_buffer_size(WRITE_BUFFER_BYTES.min(memory.write_buffer_bytes));
         family.set_compression_type(rocksdb::DBCompressionType::Lz4);
-        ColumnFamilyDescriptor::new(column.name(), family)
-    })
+        family.set_block_based_table_factory(&blocks);
+        descriptors.push(ColumnFamilyDescriptor::new(name, family));
+    }
+    descriptors
 }
 
 /// An open database. Safe to share between threads.
 pub struct KeyValueStore {
     path: PathBuf,
+    memory: EngineMemory,
+    cache: Cache,
+    /// Locked for as long as the database is open.
+    _process: File,
     /// Written to only to put the database, opened again, in its own place.
     db: RwLock<DB>,
     /// How often it has been opened again.
@@ -115,6 +162,8 @@ pub struct KeyValueStore {
     durable: Mutex<u64>,
     /// When it was last tried to open it again, and whether that went well.
     reopened: Mutex<Option<(Instant, bool)>>,
+    /// Whether the system refused a write or sync since the database was opened: then it takes no further one.
+    refused: AtomicBool,
 }
 
 impl KeyValueStore {
@@ -124,39 +173,72 @@ impl KeyValueStore {
     /// there is not what was written. After a loss of power the end of the write-ahead log may be anything; it is taken
     /// up to where it is whole, since whatever was acknowledged had been synced and stands before that.
     pub fn open(path: &Path) -> Result<Self> {
-        let opened = Self::open_log(path, rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
-        let store = match opened {
+        Self::open_within(path, EngineMemory::default())
+    }
+
+    /// The same with another amount of memory.
+    pub fn open_within(path: &Path, memory: EngineMemory) -> Result<Self> {
+        std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
+        let process = lock_process(path)?;
+        let cache = Cache::new_lru_cache(memory.block_cache_bytes);
+        let opened = open_database(path, memory, &cache, rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
+        let db = match opened {
             Err(Error::DamagedRecords(reason)) if power::was_lost(path) => {
                 tracing::warn!(%reason, "the power was lost: logs are taken up to where they are whole");
-                let point_in_time = || Self::open_log(path, rocksdb::DBRecoveryMode::PointInTime);
-                match point_in_time() {
-                    Err(Error::DamagedRecords(_)) if manifest::cut_back(path)? => point_in_time()?,
+                let point_in_time = rocksdb::DBRecoveryMode::PointInTime;
+                match open_database(path, memory, &cache, point_in_time) {
+                    Err(Error::DamagedRecords(_)) if manifest::cut_back(path)? => {
+                        open_database(path, memory, &cache, point_in_time)?
+                    }
                     opened => opened?,
                 }
             }
             opened => opened?,
         };
         power::note(path);
-        Ok(store)
-    }
-
-    fn open_log(path: &Path, recovery: rocksdb::DBRecoveryMode) -> Result<Self> {
-        let db = DB::open_cf_descriptors(&options(recovery), path, families()).map_err(|error| {
-            let text = error.to_string();
-            if text.contains("LOCK") || text.contains("lock hold") {
-                Error::Locked(path.to_path_buf())
-            } else {
-                engine(error)
-            }
-        })?;
         Ok(Self {
             path: path.to_path_buf(),
+            memory,
+            cache,
+            _process: process,
             db: RwLock::new(db),
             opening: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             durable: Mutex::default(),
             reopened: Mutex::default(),
+            refused: AtomicBool::new(false),
         })
+    }
+
+    /// The names of column families that this build does not know: left by an earlier format.
+    pub(crate) fn former_families(&self) -> Vec<String> {
+        let names = DB::list_cf(&Options::default(), &self.path).unwrap_or_default();
+        let known = |name: &String| name == DEFAULT_FAMILY || Column::ALL.iter().any(|column| column.name() == name);
+        names.into_iter().filter(|name| !known(name)).collect()
+    }
+
+    /// Up to `limit` entries of a column family of an earlier format, in key order, after a given key; none where there is
+    /// no column family of that name.
+    pub(crate) fn scan_former(&self, name: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+        let db = self.db.read();
+        let Some(family) = db.cf_handle(name) else { return Ok(Vec::new()) };
+        let mode = after.map_or(IteratorMode::Start, |key| IteratorMode::From(key, Direction::Forward));
+        let mut entries = Vec::new();
+        for entry in db.iterator_cf(family, mode) {
+            let (key, value) = entry.map_err(read_error)?;
+            if entries.len() == limit {
+                break;
+            }
+            if after.is_none_or(|after| &*key > after) {
+                entries.push((key.into_vec(), value.into_vec()));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Drops a column family of an earlier format.
+    pub(crate) fn drop_former(&self, name: &str) -> Result<()> {
+        self.db.write().drop_cf(name).map_err(|error| self.failed(&error))
     }
 
     /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
@@ -176,32 +258,36 @@ impl KeyValueStore {
         let opened = (|| {
             self.opening.fetch_add(1, Ordering::SeqCst);
             // Only one at a time may write; one that only reads takes the place of the other meanwhile.
-            *db = DB::open_cf_descriptors_read_only(&options(strict), &self.path, families(), false)?;
-            *db = DB::open_cf_descriptors(&options(strict), &self.path, families())?;
+            let names = family_names(&self.path);
+            let families = || descriptors(&names, self.memory, &self.cache);
+            *db = DB::open_cf_descriptors_read_only(&options(strict, self.memory), &self.path, families(), false)?;
+            *db = DB::open_cf_descriptors(&options(strict, self.memory), &self.path, families())?;
             Ok::<_, rocksdb::Error>(())
         })();
         match &opened {
             Ok(()) => tracing::info!("the key-value store takes writes again"),
             Err(error) => tracing::error!(%error, "the key-value store could not be opened again"),
         }
+        self.refused.store(opened.is_err(), Ordering::SeqCst);
         *reopened = Some((Instant::now(), opened.is_ok()));
         opened.is_ok()
     }
 
     /// Whether the disk takes writes.
     fn probe(&self) -> std::io::Result<()> {
-        let path = self.path.join("probe");
-        let probed = std::fs::File::create(&path).and_then(|mut file| {
-            file.write_all(&[0; PROBE_BYTES])?;
-            file.sync_all()
-        });
-        std::fs::remove_file(&path).and(probed)
+        probe(&self.path)
+    }
+
+    /// An error of the engine as ours. The engine reports a refusal by the system in words only; what the system
+    /// refuses is found out by trying.
+    fn failed(&self, error: &rocksdb::Error) -> Error {
+        engine_error(error, &self.path)
     }
 
     /// The value at a key.
     pub fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let db = self.db.read();
-        db.get_cf(family(&db, column)?, key).map_err(engine)
+        db.get_cf(family(&db, column)?, key).map_err(read_error)
     }
 
     /// Up to `limit` entries whose key starts with `prefix` and is greater than `after`, in key order.
@@ -211,7 +297,7 @@ impl KeyValueStore {
         let mut entries = Vec::new();
         let db = self.db.read();
         for entry in db.iterator_cf(family(&db, column)?, mode) {
-            let (key, value) = entry.map_err(engine)?;
+            let (key, value) = entry.map_err(read_error)?;
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
             }
@@ -236,7 +322,7 @@ impl KeyValueStore {
         let mut entries = Vec::new();
         let db = self.db.read();
         for entry in db.iterator_cf(family(&db, column)?, IteratorMode::From(from, Direction::Reverse)) {
-            let (key, value) = entry.map_err(engine)?;
+            let (key, value) = entry.map_err(read_error)?;
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
             }
@@ -248,14 +334,25 @@ impl KeyValueStore {
     }
 
     /// Applies a batch atomically. One that failed may be there all the same, in whole.
+    ///
+    /// A synced batch is written like any other and then waits for a sync that it shares with others: the engine's own
+    /// synced write would hold up every write behind it, and with them readers that count a unit.
     pub fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
-        match self.write_once(batch, durability) {
-            Err(Error::EngineIo(_)) if self.reopen() => self.write_once(batch, durability),
-            written => written,
+        let mut opening = self.current();
+        match self.write_once(batch) {
+            Err(Error::EngineIo { .. }) if self.reopen() => {
+                opening = self.current();
+                self.write_once(batch)?;
+            }
+            written => written?,
+        }
+        match durability {
+            Durability::Synced => self.sync_since(opening),
+            Durability::Buffered => Ok(()),
         }
     }
 
-    fn write_once(&self, batch: &Batch, durability: Durability) -> Result<()> {
+    fn write_once(&self, batch: &Batch) -> Result<()> {
         let db = self.db.read();
         let mut changes = WriteBatch::default();
         for (column, prefix) in &batch.prefixes {
@@ -268,13 +365,23 @@ impl KeyValueStore {
                 None => changes.delete_cf(family, key),
             }
         }
-        let mut options = WriteOptions::default();
-        options.set_sync(durability == Durability::Synced);
-        db.write_opt(changes, &options).map_err(engine)
+        let written = db.write_opt(changes, &WriteOptions::default());
+        written.map_err(|error| {
+            self.refused.store(true, Ordering::SeqCst);
+            self.failed(&error)
+        })
     }
 
-    /// Which opening of the database this is.
+    /// Which opening of the database this is. A database that takes no writes is opened again first where that is
+    /// possible, so that what is written next can be made durable under the opening that is returned.
     pub fn opening(&self) -> Opening {
+        if self.refused.load(Ordering::SeqCst) {
+            self.reopen();
+        }
+        self.current()
+    }
+
+    fn current(&self) -> Opening {
         Opening(self.opening.load(Ordering::SeqCst))
     }
 
@@ -282,15 +389,15 @@ impl KeyValueStore {
     /// that never change are linked, not copied.
     pub(crate) fn checkpoint(&self, folder: &Path) -> Result<()> {
         let db = self.db.read();
-        let checkpoint = rocksdb::checkpoint::Checkpoint::new(&*db).map_err(engine)?;
-        checkpoint.create_checkpoint(folder).map_err(engine)
+        let checkpoint = rocksdb::checkpoint::Checkpoint::new(&*db).map_err(|error| self.failed(&error))?;
+        checkpoint.create_checkpoint(folder).map_err(|error| self.failed(&error))
     }
 
     /// Reads every entry of a column, each block's checksum being checked on the way.
     pub(crate) fn read_all(&self, column: Column, mut entry: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let db = self.db.read();
         for read in db.iterator_cf(family(&db, column)?, IteratorMode::Start) {
-            let (key, value) = read.map_err(engine)?;
+            let (key, value) = read.map_err(read_error)?;
             entry(&key, &value);
         }
         Ok(())
@@ -311,15 +418,16 @@ impl KeyValueStore {
     }
 
     fn is_still(&self, opening: Opening) -> Result<()> {
-        if opening == self.opening() {
+        if opening == self.current() {
             return Ok(());
         }
-        Err(Error::EngineIo("the database was opened again before what was written was durable".into()))
+        let reason = "the database was opened again before what was written was durable".into();
+        Err(Error::EngineIo { trouble: DiskTrouble::Failing, reason })
     }
 
     /// Makes every buffered write durable that was made before the call.
     pub fn sync(&self) -> Result<()> {
-        self.sync_since(self.opening())
+        self.sync_since(self.current())
     }
 
     /// The same for what was written, or read, since an opening was asked for; fails where there has been another, as
@@ -338,12 +446,15 @@ impl KeyValueStore {
             let db = self.db.read();
             // Nobody opens it again while this is held.
             self.is_still(opening)?;
-            db.flush_wal(true).map_err(engine)
+            db.flush_wal(true).map_err(|error| {
+                self.refused.store(true, Ordering::SeqCst);
+                self.failed(&error)
+            })
         };
         match &synced {
             Ok(()) => *durable = all,
             // What was written may be there or not; it is for the caller to say so.
-            Err(Error::EngineIo(_)) => {
+            Err(Error::EngineIo { .. }) => {
                 self.reopen();
             }
             Err(_) => {}
@@ -370,11 +481,59 @@ fn after_all(prefix: &[u8]) -> Vec<u8> {
 /// A key and its value.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-fn engine(error: rocksdb::Error) -> Error {
+/// Opens the database with every column family, creating what is missing.
+fn open_database(path: &Path, memory: EngineMemory, cache: &Cache, recovery: rocksdb::DBRecoveryMode) -> Result<DB> {
+    let families = descriptors(&family_names(path), memory, cache);
+    DB::open_cf_descriptors(&options(recovery, memory), path, families).map_err(|error| engine_error(&error, path))
+}
+
+/// Takes the lock that says which process has the database open.
+fn lock_process(path: &Path) -> Result<File> {
+    let name = path.join(PROCESS_LOCK);
+    let opened = File::options().create(true).truncate(false).write(true).open(&name);
+    let file = opened.map_err(Error::io("open", &name))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked(path.to_path_buf())),
+        Err(TryLockError::Error(source)) => Err(Error::io("lock", &name)(source)),
+    }
+}
+
+/// Whether the disk under a folder takes writes.
+fn probe(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join("probe");
+    let probed = File::create(&path).and_then(|mut file| {
+        file.write_all(&[0; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    std::fs::remove_file(&path).and(probed)
+}
+
+/// An error of opening, writing or syncing. What the system refuses is found out by trying: the engine says it in words
+/// only.
+fn engine_error(error: &rocksdb::Error, path: &Path) -> Error {
+    let Error::EngineIo { reason, .. } = classified(error) else { return classified(error) };
+    let trouble = match probe(path) {
+        Err(refused) => DiskTrouble::of(&refused).unwrap_or(DiskTrouble::Failing),
+        Ok(()) => DiskTrouble::Failing,
+    };
+    Error::EngineIo { trouble, reason }
+}
+
+/// An error of reading.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
+fn read_error(error: rocksdb::Error) -> Error {
+    classified(&error)
+}
+
+fn classified(error: &rocksdb::Error) -> Error {
+    use rocksdb::ErrorKind::{Aborted, Corruption, IOError, Incomplete, ShutdownInProgress, TryAgain};
     match error.kind() {
-        rocksdb::ErrorKind::Corruption => Error::DamagedRecords(error.to_string()),
-        rocksdb::ErrorKind::IOError => Error::EngineIo(error.to_string()),
+        Corruption => Error::DamagedRecords(error.to_string()),
+        // After a refusal the engine goes on refusing, with one of these kinds.
+        IOError | Aborted | Incomplete | ShutdownInProgress | TryAgain => {
+            Error::EngineIo { trouble: DiskTrouble::Failing, reason: error.to_string() }
+        }
         _ => Error::Engine(error.to_string()),
     }
 }
@@ -421,7 +580,7 @@ mod tests {
         let before = store.opening();
         store.write(&batch, Durability::Buffered).expect("writes");
         assert!(store.reopen());
-        assert!(matches!(store.sync_since(before), Err(Error::EngineIo(_))));
+        assert!(matches!(store.sync_since(before), Err(Error::EngineIo { .. })));
         store.sync().expect("syncs");
     }
 
@@ -430,5 +589,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let _held = KeyValueStore::open(folder.path()).expect("opens");
         assert!(matches!(KeyValueStore::open(folder.path()), Err(Error::Locked(_))));
+    }
+
+    #[test]
+    fn a_path_that_holds_the_word_lock_is_not_taken_for_a_lock_held_elsewhere() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let path = folder.path().join("LOCK: lock hold by current process");
+        std::fs::write(&path, "in the way").expect("writes");
+        let opened = KeyValueStore::open(&path);
+        assert!(matches!(opened, Err(Error::Io { .. })), "{:?}", opened.err());
     }
 }

@@ -11,4 +11,4 @@ mod manifest;
 mod power;
 
 pub use columns::Column;
-pub use engine::{Batch, Durability, KeyValueStore, Levels, Opening};
+pub use engine::{Batch, Durability, EngineMemory, KeyValueStore, Levels, Opening};

@@ -1,5 +1,7 @@
 //! Wallets, their transactions, and which of them the payment provider's ledger still has to hear of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
@@ -7,6 +9,9 @@ use super::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::{below, prefix};
 use crate::key_value::{Batch, Column, Durability};
+
+/// Key of the prices record in [`Column::Meta`].
+const PRICES: &[u8] = b"prices";
 
 /// An account's wallet and plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +26,23 @@ pub struct WalletRecord {
     pub customer: Option<String>,
     /// Money in it, paise; below zero when more was used than was paid.
     pub balance_paise: i64,
-    /// Units debited so far, by meter, of what was ever used.
-    pub settled: std::collections::BTreeMap<String, u64>,
+    /// Units settled so far, by meter, of what was ever used: debited at the price of their time, or free.
+    pub settled: BTreeMap<String, u64>,
+    /// Time of the newest event that changed the plan, milliseconds since the epoch, by the provider's clock.
+    #[serde(default)]
+    pub plan_changed_at_ms: i64,
+    /// Subscriptions that ended: when, by the provider's id. The newest ones only.
+    #[serde(default)]
+    pub ended: BTreeMap<String, i64>,
+}
+
+/// What decides the price of a unit, as of the last start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PricesRecord {
+    /// The plan of an account without a subscription.
+    pub default_plan: String,
+    /// Price of one unit by meter, paise.
+    pub rates: BTreeMap<String, u64>,
 }
 
 /// A movement of a wallet.
@@ -71,8 +91,30 @@ impl Store {
         found.map(|bytes| decode(Column::Billing, &bytes)).transpose()
     }
 
+    /// Returns the prices of the last start; none before the first one that recorded them.
+    pub fn prices(&self) -> Result<Option<PricesRecord>> {
+        let found = self.kv.get(Column::Meta, PRICES)?;
+        found.map(|bytes| decode(Column::Meta, &bytes)).transpose()
+    }
+
+    /// Records the prices of this start; everything written before is durable when this returns.
+    pub fn put_prices(&self, prices: &PricesRecord) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, PRICES, encode(prices)?);
+        self.kv.write(&batch, Durability::Synced)
+    }
+
     /// Applies changes in one synced batch.
     pub fn change_billing(&self, account: &str, change: &BillingChange<'_>) -> Result<()> {
+        self.write_billing(account, change, Durability::Synced)
+    }
+
+    /// Applies changes in one batch that the next synced write makes durable, for many accounts at once.
+    pub fn change_billing_buffered(&self, account: &str, change: &BillingChange<'_>) -> Result<()> {
+        self.write_billing(account, change, Durability::Buffered)
+    }
+
+    fn write_billing(&self, account: &str, change: &BillingChange<'_>, durability: Durability) -> Result<()> {
         let mut batch = Batch::new();
         if let Some(wallet) = change.wallet {
             batch.put(Column::Billing, account.as_bytes(), encode(wallet)?);
@@ -88,7 +130,7 @@ impl Store {
         if let Some((id, at_ms)) = change.notification {
             batch.put(Column::Notifications, id.as_bytes(), encode(&at_ms)?);
         }
-        self.kv.write(&batch, Durability::Synced)
+        self.kv.write(&batch, durability)
     }
 
     /// An account's newest transactions, newest first.
@@ -131,7 +173,8 @@ impl Store {
         let mut batch = Batch::new();
         let mut gone = 0;
         for (key, value) in self.kv.scan(Column::Notifications, b"", None, usize::MAX)? {
-            if decode::<i64>(Column::Notifications, &value)? < before_ms {
+            // One that cannot be decoded recognises nothing.
+            if decode::<i64>(Column::Notifications, &value).map_or(true, |at_ms| at_ms < before_ms) {
                 batch.delete(Column::Notifications, key);
                 gone += 1;
             }

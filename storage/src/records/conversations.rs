@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::namespaces::key;
 use super::queue::QueueEntry;
-use super::{Store, UsageRecord, decode, encode, usage};
+use super::{NamespaceId, NamespaceRecord, Store, UsageRecord, decode, encode, queue, usage};
 use crate::error::Result;
-use crate::key_value::columns::{below, prefix};
+use crate::key_value::columns::below;
 use crate::key_value::{Batch, Column, Durability};
 
 /// A conversation without its messages.
@@ -18,6 +19,8 @@ pub struct ConversationRecord {
     pub account: String,
     /// The namespace that it is kept in.
     pub namespace: String,
+    /// That namespace's identity.
+    pub namespace_id: NamespaceId,
     /// Its title.
     pub title: String,
     /// The active branch's name.
@@ -59,34 +62,39 @@ pub struct MessageRecord {
 }
 
 impl Store {
-    /// A conversation of an account.
+    /// A conversation of an account; none where its namespace was deleted.
     pub fn conversation(&self, account: &str, id: Ulid) -> Result<Option<ConversationRecord>> {
         let found = self.kv.get(Column::Conversations, &below(&[account], &id.to_bytes()))?;
-        found.map(|bytes| decode(Column::Conversations, &bytes)).transpose()
+        let Some(bytes) = found else { return Ok(None) };
+        let record: ConversationRecord = decode(Column::Conversations, &bytes)?;
+        let live = self.is_live(account, &record.namespace, record.namespace_id)?;
+        Ok(Some(record).filter(|_| live))
     }
 
     /// A namespace's conversations, newest first, those made before the given one.
     pub fn conversations(
         &self,
-        account: &str,
-        namespace: &str,
+        namespace: &NamespaceRecord,
         before: Option<Ulid>,
         limit: usize,
     ) -> Result<Vec<ConversationRecord>> {
-        let prefix = prefix(&[account, namespace]);
-        let before = before.map(|id| below(&[account, namespace], &id.to_bytes()));
+        let prefix = namespace.id.to_bytes();
+        let before = before.map(|id| key(namespace.id, &id.to_bytes()));
         let mut found = Vec::new();
-        for (key, _) in self.kv.scan_back(Column::ConversationsByNamespace, &prefix, before.as_deref(), limit)? {
-            let value = self.kv.get(Column::Conversations, &below(&[account], &key[prefix.len()..]))?;
-            found.extend(value.map(|bytes| decode(Column::Conversations, &bytes)).transpose()?);
+        for (listed, _) in self.kv.scan_back(Column::ConversationsByNamespace, &prefix, before.as_deref(), limit)? {
+            let id = &listed[prefix.len()..];
+            if let Some(bytes) = self.kv.get(Column::Conversations, &below(&[&namespace.account], id))? {
+                found.push(decode(Column::Conversations, &bytes)?);
+            }
         }
         Ok(found)
     }
 
     /// Writes a conversation's record and some of its messages, with the write to be ingested and its meter, in one
-    /// synced batch.
+    /// batch. Buffered: the caller waits for [`Store::sync_since`] once it holds no lock.
     pub fn put_conversation(
         &self,
+        namespace: &NamespaceRecord,
         record: &ConversationRecord,
         messages: &[MessageRecord],
         ingested: Option<(&QueueEntry, Option<&UsageRecord>)>,
@@ -94,15 +102,21 @@ impl Store {
         let mut batch = Batch::new();
         let id = record.id.to_bytes();
         batch.put(Column::Conversations, below(&[&record.account], &id), encode(record)?);
-        batch.put(Column::ConversationsByNamespace, below(&[&record.account, &record.namespace], &id), "");
+        batch.put(Column::ConversationsByNamespace, key(record.namespace_id, &id), "");
+        let mut newest = record.id;
         for message in messages {
             batch.put(Column::Messages, [id, message.id.to_bytes()].concat(), encode(message)?);
+            newest = newest.max(message.id);
         }
         if let Some((entry, used)) = ingested {
-            batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
-            used.map_or(Ok(()), |used| usage::put(&mut batch, used))?;
+            queue::put(&mut batch, entry)?;
+            newest = newest.max(entry.id);
+            if let Some(used) = used {
+                usage::put(&mut batch, used)?;
+            }
         }
-        self.kv.write(&batch, Durability::Synced)
+        self.note_id(&mut batch, newest);
+        self.write_live(namespace, &batch)
     }
 
     /// A message of a conversation.
@@ -119,26 +133,11 @@ impl Store {
 
     /// Removes a conversation with its messages.
     pub fn delete_conversation(&self, record: &ConversationRecord) -> Result<()> {
+        let id = record.id.to_bytes();
         let mut batch = Batch::new();
-        self.drop_conversation(&mut batch, &record.account, &record.namespace, &record.id.to_bytes())?;
+        batch.delete(Column::Conversations, below(&[&record.account], &id));
+        batch.delete(Column::ConversationsByNamespace, key(record.namespace_id, &id));
+        batch.delete_below(Column::Messages, id.to_vec());
         self.kv.write(&batch, Durability::Synced)
-    }
-
-    /// Removes a namespace's conversations, in a batch.
-    pub(super) fn drop_conversations(&self, batch: &mut Batch, account: &str, namespace: &str) -> Result<()> {
-        let prefix = prefix(&[account, namespace]);
-        for (key, _) in self.kv.scan(Column::ConversationsByNamespace, &prefix, None, usize::MAX)? {
-            self.drop_conversation(batch, account, namespace, &key[prefix.len()..])?;
-        }
-        Ok(())
-    }
-
-    fn drop_conversation(&self, batch: &mut Batch, account: &str, namespace: &str, id: &[u8]) -> Result<()> {
-        batch.delete(Column::Conversations, below(&[account], id));
-        batch.delete(Column::ConversationsByNamespace, below(&[account, namespace], id));
-        for (key, _) in self.kv.scan(Column::Messages, id, None, usize::MAX)? {
-            batch.delete(Column::Messages, key);
-        }
-        Ok(())
     }
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{Store, decode, encode};
+use super::namespaces::key;
+use super::{NamespaceId, NamespaceRecord, Store, decode, encode};
 use crate::error::Result;
-use crate::key_value::columns::{below, prefix};
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::{Batch, Column};
 
 /// An uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub struct MediaRecord {
     pub account: String,
     /// The namespace that it belongs to.
     pub namespace: String,
+    /// That namespace's identity.
+    pub namespace_id: NamespaceId,
     /// As the uploader said.
     pub content_type: String,
     /// As the uploader said.
@@ -28,35 +30,37 @@ pub struct MediaRecord {
 }
 
 impl Store {
-    /// An uploaded file by its id.
+    /// An uploaded file by its id; none where its namespace was deleted.
     pub fn media(&self, id: Ulid) -> Result<Option<MediaRecord>> {
-        let found = self.kv.get(Column::Media, &id.to_bytes())?;
-        found.map(|bytes| decode(Column::Media, &bytes)).transpose()
+        let Some(bytes) = self.kv.get(Column::Media, &id.to_bytes())? else { return Ok(None) };
+        let record: MediaRecord = decode(Column::Media, &bytes)?;
+        let live = self.is_live(&record.account, &record.namespace, record.namespace_id)?;
+        Ok(Some(record).filter(|_| live))
     }
 
-    /// Records an uploaded file whose bytes are on disk.
-    pub fn put_media(&self, record: &MediaRecord) -> Result<()> {
+    /// Records an uploaded file whose bytes are on disk. Durable when this returns.
+    pub fn put_media(&self, namespace: &NamespaceRecord, record: &MediaRecord) -> Result<()> {
+        let opening = self.kv.opening();
         let mut batch = Batch::new();
         batch.put(Column::Media, record.id.to_bytes(), encode(record)?);
-        batch.put(Column::MediaByNamespace, below(&[&record.account, &record.namespace], &record.id.to_bytes()), "");
-        self.kv.write(&batch, Durability::Synced)
+        batch.put(Column::MediaByNamespace, key(record.namespace_id, &record.id.to_bytes()), "");
+        self.note_id(&mut batch, record.id);
+        self.write_live(namespace, &batch)?;
+        self.kv.sync_since(opening)
     }
 
-    /// The ids of a namespace's files.
-    pub fn media_ids(&self, account: &str, namespace: &str) -> Result<Vec<Ulid>> {
-        let prefix = prefix(&[account, namespace]);
-        let entries = self.kv.scan(Column::MediaByNamespace, &prefix, None, usize::MAX)?;
-        let id = |key: &[u8]| key.try_into().ok().map(Ulid::from_bytes);
-        Ok(entries.iter().filter_map(|(key, _)| id(&key[prefix.len()..])).collect())
-    }
-
-    /// Takes a namespace's files out of the records, in a batch.
-    pub(super) fn drop_media(&self, batch: &mut Batch, account: &str, namespace: &str) -> Result<()> {
-        let prefix = prefix(&[account, namespace]);
-        for (key, _) in self.kv.scan(Column::MediaByNamespace, &prefix, None, usize::MAX)? {
-            batch.delete(Column::Media, &key[prefix.len()..]);
-            batch.delete(Column::MediaByNamespace, key);
+    /// The records of a namespace's files, also of one that was deleted and not removed yet.
+    pub fn media_of(&self, namespace: NamespaceId) -> Result<Vec<MediaRecord>> {
+        let prefix = namespace.to_bytes();
+        let mut records = Vec::new();
+        for (found, _) in self.kv.scan(Column::MediaByNamespace, &prefix, None, usize::MAX)? {
+            if let Some(bytes) = self.kv.get(Column::Media, &found[prefix.len()..])? {
+                match decode(Column::Media, &bytes) {
+                    Ok(record) => records.push(record),
+                    Err(error) => tracing::error!(%error, "the record of a file cannot be decoded"),
+                }
+            }
         }
-        Ok(())
+        Ok(records)
     }
 }

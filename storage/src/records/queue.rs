@@ -1,14 +1,19 @@
-//! The queue of accepted writes, its dead letters and the memory of identical bodies.
+//! The queue of accepted writes.
 //!
-//! An entry is synced before the client hears `202`. It leaves in one of three ways, each one batch: done (with the
-//! namespace's new head), dead (into the dead letters), or dropped after its retention.
+//! An entry is synced before the client hears `202`. It leaves in one of two ways, each one batch: done (with the
+//! namespace's new head, see [`Acknowledgement`](super::Acknowledgement)) or dead (into the [dead letters](super::DeadLetter)).
+//! Entries are keyed by the namespace's id, so those of a deleted namespace go with it and are never seen by its successor.
+//! One that cannot be decoded is set aside in [`Column::Unreadable`] and stops nothing else.
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{NamespaceRecord, Store, TermChange, UsageRecord, decode, encode, namespaces, usage};
+use super::dead_letters::DeadLetter;
+use super::fingerprints::{Dedup, Subject};
+use super::namespaces::key;
+use super::{NamespaceId, NamespaceRecord, Store, UsageRecord, decode, encode, usage};
 use crate::error::{Error, Result};
-use crate::key_value::columns::{below, prefix};
+use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
 /// What a queue entry asks for.
@@ -54,22 +59,6 @@ impl QueuedWork {
             Self::Skills { .. } => "skills",
         }
     }
-
-    /// Which former bodies may come again once this was accepted: `teach A, teach B, teach A` must end with A.
-    fn voids(&self) -> Voids {
-        match self {
-            Self::Conversation { .. } => Voids::Nothing,
-            Self::Teach { .. } | Self::Skills { .. } => Voids::ItsKind,
-            Self::Forget { .. } | Self::ForgetTerms { .. } => Voids::Everything,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Voids {
-    Nothing,
-    ItsKind,
-    Everything,
 }
 
 /// An accepted write.
@@ -81,23 +70,19 @@ pub struct QueueEntry {
     pub account: String,
     /// The namespace to write to.
     pub namespace: String,
+    /// That namespace's identity.
+    pub namespace_id: NamespaceId,
     /// When it was accepted, milliseconds since the epoch.
     pub accepted_at_ms: i64,
+    /// For how long services had run on the data directory when it was accepted, milliseconds.
+    pub accepted_running_ms: u64,
     /// How often it was tried and failed.
     pub failures: u32,
+    /// SHA-256 of the body in hex, where an identical body is the same write for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
     /// What to do.
     pub work: QueuedWork,
-}
-
-/// A write that failed for good, kept for a while.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DeadLetter {
-    /// The write.
-    pub entry: QueueEntry,
-    /// When it died, milliseconds since the epoch.
-    pub died_at_ms: i64,
-    /// The last failure, in words.
-    pub reason: String,
 }
 
 /// The outcome of an enqueue.
@@ -109,200 +94,150 @@ pub enum Enqueued {
     Duplicate(Ulid),
 }
 
-/// By what a write is known when it comes again.
-#[derive(Clone, Copy, Debug)]
-pub enum KnownBy<'a> {
-    /// By nothing: every one is new.
-    Nothing,
-    /// By its body, unless something has undone it since.
-    Body {
-        /// SHA-256 of it.
-        hash: [u8; 32],
-        /// For so long.
-        window_ms: i64,
-    },
-    /// By each message from elsewhere that it brings, for as long as the namespace is there.
-    Imports(&'a [[u8; 32]]),
-}
-
-#[derive(Serialize, Deserialize)]
-struct Fingerprint {
-    id: Ulid,
-    at_ms: i64,
+/// What belongs to an enqueue besides the entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EnqueueOptions<'a> {
+    /// How a repeated write is recognised.
+    pub dedup: Dedup<'a>,
+    /// What the write is about, where that is known when it is accepted: fingerprints of earlier writes about the same are
+    /// void from now on.
+    pub subjects: &'a [Subject],
+    /// The meter after this write.
+    pub usage: Option<&'a UsageRecord>,
 }
 
 impl Store {
-    /// Accepts a write, unless the same body was accepted for the same kind of work a short while before and nothing since
-    /// has undone it. A meter counts with it, or not at all. Whether new or not, it is durable once [`Store::sync`] has
-    /// returned.
+    /// Accepts a write, unless it is known already. A meter counts with it, or not at all. Buffered: new or not, it is
+    /// durable once [`Store::sync_since`] has returned.
     ///
     /// Callers serialise calls; the service holds one lock around this.
-    pub fn enqueue(&self, entry: &QueueEntry, known_by: KnownBy<'_>, usage: Option<&UsageRecord>) -> Result<Enqueued> {
-        let QueueEntry { account, namespace, work, .. } = entry;
-        let kind = prefix(&[account, namespace, work.kind()]);
-        let (print, window_ms, imports): (_, _, &[_]) = match known_by {
-            KnownBy::Nothing => (None, 0, &[]),
-            KnownBy::Body { hash, window_ms } => (Some([kind.as_slice(), &hash].concat()), window_ms, &[]),
-            KnownBy::Imports(marks) => (None, 0, marks),
-        };
-        if let Some(print) = &print
-            && let Some(bytes) = self.kv.get(Column::Deduplication, print)?
-        {
-            let seen: Fingerprint = decode(Column::Deduplication, &bytes)?;
-            if (0..window_ms).contains(&(entry.accepted_at_ms - seen.at_ms)) {
-                return Ok(Enqueued::Duplicate(seen.id));
-            }
+    pub fn enqueue(
+        &self,
+        namespace: &NamespaceRecord,
+        entry: &QueueEntry,
+        options: &EnqueueOptions<'_>,
+    ) -> Result<Enqueued> {
+        if let Some(id) = self.known_duplicate(entry, options.dedup)? {
+            return Ok(Enqueued::Duplicate(id));
         }
         let mut batch = Batch::new();
-        let voided = match work.voids() {
-            Voids::Nothing => None,
-            Voids::ItsKind => Some(kind),
-            Voids::Everything => Some(prefix(&[account, namespace])),
-        };
-        if let Some(voided) = voided {
-            for (key, _) in self.kv.scan(Column::Deduplication, &voided, None, usize::MAX)? {
-                batch.delete(Column::Deduplication, key);
-            }
+        for subject in options.subjects {
+            self.void_subject(&mut batch, namespace.id, *subject, None)?;
         }
-        batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
-        if let Some(print) = print {
-            let seen = Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms };
-            batch.put(Column::Deduplication, print, encode(&seen)?);
-        }
-        for mark in imports {
-            batch.put(Column::Imports, below(&[account, namespace], mark), encode(&entry.id)?);
-        }
-        if let Some(usage) = usage {
+        put(&mut batch, entry)?;
+        self.note_dedup(&mut batch, entry, options)?;
+        if let Some(usage) = options.usage {
             usage::put(&mut batch, usage)?;
         }
-        self.kv.write(&batch, Durability::Buffered)?;
+        self.note_id(&mut batch, entry.id);
+        self.write_live(namespace, &batch)?;
         Ok(Enqueued::Accepted(entry.id))
     }
 
-    /// Which messages from elsewhere were imported into a namespace before, in the same order.
-    pub fn imported(&self, account: &str, namespace: &str, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
-        let known = |mark: &[u8; 32]| Ok(self.kv.get(Column::Imports, &below(&[account, namespace], mark))?.is_some());
-        marks.iter().map(known).collect()
-    }
-
-    /// Comes by every entry, oldest first, one in memory at a time: there may be a million.
-    pub fn each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<()> {
-        let mut unreadable = None;
-        self.kv.read_all(Column::Queue, |_, value| match decode(Column::Queue, value) {
+    /// Visits every entry, one in memory at a time: there may be a million. Entries that cannot be decoded are set aside
+    /// and counted in the result.
+    pub fn each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<usize> {
+        let mut unreadable = Vec::new();
+        self.kv.read_all(Column::Queue, |key, value| match decode(Column::Queue, value) {
             Ok(entry) => visit(entry),
-            Err(error) => unreadable = Some(error),
+            Err(error) => unreadable.push((key.to_vec(), error)),
         })?;
-        unreadable.map_or(Ok(()), Err)
+        for (key, error) in &unreadable {
+            tracing::error!(%error, "a queue entry cannot be decoded; `cuebase dead-letters list` shows it");
+            self.set_aside(Column::Queue, key)?;
+        }
+        Ok(unreadable.len())
     }
 
-    /// One entry.
-    pub fn queue_entry(&self, id: Ulid) -> Result<Option<QueueEntry>> {
-        let found = self.kv.get(Column::Queue, &id.to_bytes())?;
+    /// Moves a record that cannot be decoded out of its column, as it is.
+    pub fn set_aside(&self, column: Column, key: &[u8]) -> Result<()> {
+        let Some(value) = self.kv.get(column, key)? else { return Ok(()) };
+        let mut batch = Batch::new();
+        batch.put(Column::Unreadable, joined_bytes(column.name(), key), value);
+        batch.delete(column, key);
+        self.kv.write(&batch, Durability::Synced)
+    }
+
+    /// One entry. Fails with [`Error::Corrupt`] where it cannot be decoded.
+    pub fn queue_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<QueueEntry>> {
+        let found = self.kv.get(Column::Queue, &queue_key(namespace, id))?;
         found.map(|bytes| decode(Column::Queue, &bytes)).transpose()
     }
 
-    /// Writes are in: the entries of those that came through the queue leave as the namespace's head and vocabulary move.
-    ///
-    /// Buffered: after a loss of power the entry is back and the head behind, and ingestion finds its own commit in git.
-    pub fn acknowledge(&self, ids: &[Ulid], namespace: &NamespaceRecord, terms: &[TermChange]) -> Result<()> {
-        let mut batch = Batch::new();
-        for id in ids {
-            batch.delete(Column::Queue, id.to_bytes());
-        }
-        self.change_terms(&mut batch, namespace, terms)?;
-        namespaces::put(&mut batch, namespace)?;
-        self.kv.write(&batch, Durability::Buffered)
+    /// Whether an entry is in the queue.
+    pub fn is_queued(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+        Ok(self.kv.get(Column::Queue, &queue_key(namespace, id))?.is_some())
     }
 
-    /// Notes a failed try.
-    pub fn note_failure(&self, entry: &QueueEntry) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.put(Column::Queue, entry.id.to_bytes(), encode(entry)?);
-        self.kv.write(&batch, Durability::Buffered)
+    /// Sets an entry aside that cannot be decoded.
+    pub fn set_entry_aside(&self, namespace: NamespaceId, id: Ulid) -> Result<()> {
+        self.set_aside(Column::Queue, &queue_key(namespace, id))
     }
 
-    /// Moves an entry to the dead letters.
-    pub fn bury(&self, letter: &DeadLetter) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.delete(Column::Queue, letter.entry.id.to_bytes());
-        batch.put(Column::DeadLetters, letter.entry.id.to_bytes(), encode(letter)?);
-        self.kv.write(&batch, Durability::Synced)
-    }
-
-    /// Drops an entry whose retention is over.
-    pub fn drop_entry(&self, id: Ulid) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.delete(Column::Queue, id.to_bytes());
-        self.kv.write(&batch, Durability::Synced)
-    }
-
-    /// Every dead letter, oldest first.
-    pub fn dead_letters(&self) -> Result<Vec<DeadLetter>> {
-        let entries = self.kv.scan(Column::DeadLetters, b"", None, usize::MAX)?;
-        entries.iter().map(|(_, value)| decode(Column::DeadLetters, value)).collect()
-    }
-
-    /// How many dead letters there are.
-    pub fn dead_letter_count(&self) -> Result<u64> {
-        let mut count = 0;
-        self.kv.read_all(Column::DeadLetters, |_, _| count += 1)?;
-        Ok(count)
-    }
-
-    /// Puts a dead letter back into the queue, its failures forgotten; none when there is no such letter.
-    pub fn revive(&self, id: Ulid) -> Result<Option<QueueEntry>> {
-        let Some(bytes) = self.kv.get(Column::DeadLetters, &id.to_bytes())? else { return Ok(None) };
-        let letter: DeadLetter = decode(Column::DeadLetters, &bytes)?;
-        let entry = QueueEntry { failures: 0, ..letter.entry };
-        let mut batch = Batch::new();
-        batch.delete(Column::DeadLetters, id.to_bytes());
-        batch.put(Column::Queue, id.to_bytes(), encode(&entry)?);
-        self.kv.write(&batch, Durability::Synced)?;
-        Ok(Some(entry))
-    }
-
-    /// Forgets a dead letter; false when there is none.
-    pub fn drop_dead_letter(&self, id: Ulid) -> Result<bool> {
-        if self.kv.get(Column::DeadLetters, &id.to_bytes())?.is_none() {
+    /// Notes a failed try. False where the entry, or its namespace, is gone.
+    pub fn note_failure(&self, entry: &QueueEntry) -> Result<bool> {
+        let _held = self.live.read();
+        if !self.is_current(entry)? {
             return Ok(false);
         }
         let mut batch = Batch::new();
-        batch.delete(Column::DeadLetters, id.to_bytes());
-        self.kv.write(&batch, Durability::Synced)?;
+        put(&mut batch, entry)?;
+        self.kv.write(&batch, Durability::Buffered)?;
         Ok(true)
     }
 
-    /// Forgets dead letters that died, and fingerprints that were seen, before the given times. Returns how many went.
-    pub fn purge(&self, dead_before_ms: i64, seen_before_ms: i64) -> Result<usize> {
-        let mut batch = Batch::new();
-        let mut gone = 0;
-        for letter in self.dead_letters()?.iter().filter(|letter| letter.died_at_ms < dead_before_ms) {
-            batch.delete(Column::DeadLetters, letter.entry.id.to_bytes());
-            gone += 1;
-        }
-        self.kv.read_all(Column::Deduplication, |key, value| {
-            let seen = decode::<Fingerprint>(Column::Deduplication, value);
-            // One that cannot be read is of no use either.
-            if seen.map_or(true, |seen| seen.at_ms < seen_before_ms) {
-                batch.delete(Column::Deduplication, key);
-                gone += 1;
+    /// Moves an entry to the dead letters; an identical body is a new write from then on. False where the entry, or its
+    /// namespace, is gone.
+    pub fn bury(&self, letter: &DeadLetter, entry: &QueueEntry) -> Result<bool> {
+        let opening = self.kv.opening();
+        {
+            let _held = self.live.read();
+            if !self.is_current(entry)? {
+                return Ok(false);
             }
-        })?;
-        self.kv.write(&batch, Durability::Buffered)?;
-        Ok(gone)
+            let mut batch = Batch::new();
+            delete(&mut batch, entry.namespace_id, entry.id);
+            self.void_fingerprint(&mut batch, entry);
+            letter.put(&mut batch, &entry.work)?;
+            self.kv.write(&batch, Durability::Buffered)?;
+        }
+        self.kv.sync_since(opening)?;
+        Ok(true)
     }
 
-    /// The greatest message id ever seen in the queue or the dead letters, so that new ids sort after it.
-    pub fn newest_message_id(&self) -> Result<Option<Ulid>> {
-        let mut newest = None;
-        for column in [Column::Queue, Column::DeadLetters] {
-            for (key, _) in self.kv.scan_back(column, b"", None, 1)? {
-                let bytes = key.try_into().map_err(|_| Error::corrupt(column.name(), "key is not 16 bytes"))?;
-                newest = newest.max(Some(Ulid::from_bytes(bytes)));
-            }
-        }
-        Ok(newest)
+    /// Whether an entry is still queued for a namespace that still exists.
+    fn is_current(&self, entry: &QueueEntry) -> Result<bool> {
+        Ok(self.is_queued(entry.namespace_id, entry.id)?
+            && self.is_live(&entry.account, &entry.namespace, entry.namespace_id)?)
     }
+
+    /// Removes an entry that is of no use any more: of a namespace that was deleted.
+    pub fn drop_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<()> {
+        let mut batch = Batch::new();
+        delete(&mut batch, namespace, id);
+        self.kv.write(&batch, Durability::Buffered)
+    }
+}
+
+/// The key of an entry.
+fn queue_key(namespace: NamespaceId, id: Ulid) -> Vec<u8> {
+    key(namespace, &id.to_bytes())
+}
+
+/// Puts an entry into a batch. What was encoded is decoded once more: an entry that could not be read again would be
+/// acknowledged and never ingested.
+pub(super) fn put(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
+    let bytes = encode(entry)?;
+    if let Err(error) = decode::<QueueEntry>(Column::Queue, &bytes) {
+        return Err(Error::Invalid { what: "write", reason: format!("it cannot be read back: {error}") });
+    }
+    batch.put(Column::Queue, queue_key(entry.namespace_id, entry.id), bytes);
+    Ok(())
+}
+
+/// Takes an entry away in a batch.
+pub(super) fn delete(batch: &mut Batch, namespace: NamespaceId, id: Ulid) {
+    batch.delete(Column::Queue, queue_key(namespace, id));
 }
 
 #[cfg(test)]
@@ -315,111 +250,148 @@ mod tests {
         entries
     }
 
-    fn entry(id: u128, at_ms: i64) -> QueueEntry {
+    fn open(folder: &tempfile::TempDir) -> Store {
+        Store::open(folder.path()).expect("opens")
+    }
+
+    fn namespace(store: &Store, id: u128) -> NamespaceRecord {
+        let wanted = NamespaceRecord::new("default", "default", NamespaceId::new(Ulid::from(id)), 0);
+        store.create_namespace(&wanted).expect("creates").0
+    }
+
+    fn entry(id: u128, running_ms: u64, namespace: &NamespaceRecord) -> QueueEntry {
         QueueEntry {
             id: Ulid::from(id),
-            account: "default".into(),
-            namespace: "default".into(),
-            accepted_at_ms: at_ms,
+            account: namespace.account.clone(),
+            namespace: namespace.name.clone(),
+            namespace_id: namespace.id,
+            accepted_at_ms: running_ms as i64,
+            accepted_running_ms: running_ms,
             failures: 0,
+            fingerprint: None,
             work: QueuedWork::Conversation { request: serde_json::json!({"messages": []}) },
         }
+    }
+
+    fn body(entry: QueueEntry, hash: &str) -> (QueueEntry, EnqueueOptions<'static>) {
+        let entry = QueueEntry { fingerprint: Some(hash.to_owned()), ..entry };
+        (entry, EnqueueOptions { dedup: Dedup::Body { window_ms: 300 }, ..EnqueueOptions::default() })
+    }
+
+    fn enqueue(store: &Store, namespace: &NamespaceRecord, (entry, options): (QueueEntry, EnqueueOptions)) -> Enqueued {
+        store.enqueue(namespace, &entry, &options).expect("enqueues")
     }
 
     #[test]
     fn an_identical_body_is_taken_once_within_the_window_and_again_after_it() {
         let folder = tempfile::tempdir().expect("temporary directory");
-        let store = Store::open(folder.path()).expect("opens");
-        let print = [7; 32];
-        assert_eq!(
-            store.enqueue(&entry(1, 0), KnownBy::Body { hash: print, window_ms: 300 }, None),
-            Ok2(Enqueued::Accepted(Ulid::from(1)))
-        );
-        assert_eq!(
-            store.enqueue(&entry(2, 299), KnownBy::Body { hash: print, window_ms: 300 }, None),
-            Ok2(Enqueued::Duplicate(Ulid::from(1)))
-        );
-        assert_eq!(
-            store.enqueue(&entry(3, 300), KnownBy::Body { hash: print, window_ms: 300 }, None),
-            Ok2(Enqueued::Accepted(Ulid::from(3)))
-        );
+        let store = open(&folder);
+        let home = namespace(&store, 1);
+        let accepted = |id: u128| Enqueued::Accepted(Ulid::from(id));
+        assert_eq!(enqueue(&store, &home, body(entry(1, 0, &home), "7")), accepted(1));
+        assert_eq!(enqueue(&store, &home, body(entry(2, 299, &home), "7")), Enqueued::Duplicate(Ulid::from(1)));
+        assert_eq!(enqueue(&store, &home, body(entry(3, 300, &home), "7")), accepted(3));
         let ids: Vec<u128> = entries(&store).iter().map(|e| e.id.into()).collect();
         assert_eq!(ids, [1, 3]);
     }
 
     #[test]
-    fn what_was_rewritten_or_forgotten_meanwhile_may_come_again() {
+    fn a_fingerprint_is_void_once_its_subject_is_written_and_only_then() {
         let folder = tempfile::tempdir().expect("temporary directory");
-        let store = Store::open(folder.path()).expect("opens");
-        let teach = |id| QueueEntry { work: QueuedWork::Teach { request: serde_json::Value::Null }, ..entry(id, 0) };
-        let accepted = |entry: &QueueEntry, print: [u8; 32]| {
-            matches!(
-                store.enqueue(entry, KnownBy::Body { hash: print, window_ms: 300 }, None),
-                Ok(Enqueued::Accepted(_))
-            )
+        let store = open(&folder);
+        let home = namespace(&store, 1);
+        let teach = |id: u128, hash: &str, term: &str| {
+            let entry = QueueEntry {
+                work: QueuedWork::Teach { request: serde_json::Value::Null },
+                fingerprint: Some(hash.to_owned()),
+                ..entry(id, 0, &home)
+            };
+            let subjects = [Subject::term(term)];
+            let options = EnqueueOptions { dedup: Dedup::Body { window_ms: 300 }, subjects: &subjects, usage: None };
+            matches!(store.enqueue(&home, &entry, &options), Ok(Enqueued::Accepted(_)))
         };
-        assert!(accepted(&teach(1), [1; 32]) && !accepted(&teach(2), [1; 32]));
-        assert!(accepted(&teach(3), [2; 32]) && accepted(&teach(4), [1; 32]), "rewritten in between");
-        assert!(accepted(&entry(5, 0), [1; 32]) && accepted(&entry(6, 0), [2; 32]) && !accepted(&entry(7, 0), [1; 32]));
-        let forget = QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(8, 0) };
-        store.enqueue(&forget, KnownBy::Nothing, None).expect("enqueues");
-        assert!(accepted(&entry(9, 0), [1; 32]) && accepted(&teach(10), [1; 32]), "forgotten in between");
+        assert!(teach(1, "a", "pier") && !teach(2, "a", "pier"));
+        assert!(teach(3, "b", "pier") && teach(4, "a", "pier"), "rewritten in between");
+        assert!(teach(5, "c", "mole") && !teach(6, "a", "pier"), "another term does not count");
+        let forget = QueueEntry { work: QueuedWork::ForgetTerms { terms: Vec::new() }, ..entry(8, 0, &home) };
+        let subjects = [Subject::term("mole")];
+        let options = EnqueueOptions { subjects: &subjects, ..EnqueueOptions::default() };
+        store.enqueue(&home, &forget, &options).expect("enqueues");
+        assert!(!teach(9, "a", "pier") && teach(10, "c", "mole"), "only what was forgotten may come again");
     }
 
     #[test]
-    fn what_was_imported_is_known_until_the_namespace_goes() {
+    fn nothing_of_a_deleted_namespace_reaches_its_successor() {
         let folder = tempfile::tempdir().expect("temporary directory");
-        let store = Store::open(folder.path()).expect("opens");
+        let store = open(&folder);
+        let former = namespace(&store, 1);
+        assert!(matches!(enqueue(&store, &former, body(entry(1, 0, &former), "7")), Enqueued::Accepted(_)));
         let marks = [[1; 32], [2; 32]];
-        store.enqueue(&entry(1, 0), KnownBy::Imports(&marks[..1]), None).expect("enqueues");
-        let known = |store: &Store| store.imported("default", "default", &marks).expect("reads");
-        assert_eq!(known(&store), [true, false]);
-        assert_eq!(store.imported("default", "other", &marks).expect("reads"), [false, false]);
-        let record = NamespaceRecord {
-            account: "default".into(),
-            name: "default".into(),
-            created_at_ms: 0,
-            updated_at_ms: 0,
-            memories: 0,
-            head: None,
-            waiting: 0,
-        };
-        store.put_namespace(&record, Durability::Synced).expect("writes");
-        assert!(store.begin_deletion("default", "default").expect("deletes"));
-        assert_eq!(known(&store), [false, false]);
+        let options = EnqueueOptions { dedup: Dedup::Imports(&marks[..1]), ..EnqueueOptions::default() };
+        enqueue(&store, &former, (entry(2, 0, &former), options));
+        assert_eq!(store.imported(former.id, &marks).expect("reads"), [true, false]);
+        assert!(store.retire_namespace(&former).expect("deletes"));
+        assert!(!store.retire_namespace(&former).expect("is deleted"));
+        let successor = namespace(&store, 2);
+        assert_ne!(successor.id, former.id);
+        assert_eq!(store.imported(successor.id, &marks).expect("reads"), [false, false]);
+        assert!(matches!(enqueue(&store, &successor, body(entry(3, 0, &successor), "7")), Enqueued::Accepted(_)));
+        let late = store.enqueue(&former, &entry(4, 0, &former), &EnqueueOptions::default());
+        assert!(matches!(late, Err(Error::NamespaceGone(_))), "{late:?}");
+        assert!(!store.note_failure(&entry(1, 0, &former)).expect("reads"));
+        for removal in store.pending_removals().expect("reads") {
+            store.remove_records(&removal).expect("removes");
+            store.finish_removal(removal.id).expect("finishes");
+        }
+        assert_eq!(entries(&store).len(), 1);
+        assert!(store.pending_removals().expect("reads").is_empty());
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_decoded_is_set_aside_and_the_others_are_read() {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = open(&folder);
+        let home = namespace(&store, 1);
+        enqueue(&store, &home, (entry(2, 0, &home), EnqueueOptions::default()));
+        let mut batch = Batch::new();
+        batch.put(Column::Queue, queue_key(home.id, Ulid::from(1)), b"\x01{\"id\":[".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert_eq!(entries(&store).len(), 1);
+        assert_eq!(store.unreadable().expect("reads").len(), 1);
+        assert_eq!(store.each_queue_entry(drop).expect("reads"), 0, "it is set aside once");
+        assert!(store.drop_unreadable(Ulid::from(1)).expect("drops"));
+        assert!(store.unreadable().expect("reads").is_empty());
     }
 
     #[test]
     fn entries_survive_reopening_and_end_in_the_dead_letters_or_nowhere() {
         let folder = tempfile::tempdir().expect("temporary directory");
         {
-            let store = Store::open(folder.path()).expect("opens");
-            store.enqueue(&entry(1, 5), KnownBy::Body { hash: [1; 32], window_ms: 300 }, None).expect("enqueues");
-            store.enqueue(&entry(2, 6), KnownBy::Body { hash: [2; 32], window_ms: 300 }, None).expect("enqueues");
+            let store = open(&folder);
+            let home = namespace(&store, 1);
+            enqueue(&store, &home, body(entry(1, 5, &home), "1"));
+            enqueue(&store, &home, body(entry(2, 6, &home), "2"));
         }
-        let store = Store::open(folder.path()).expect("opens again");
-        assert_eq!(entries(&store), [entry(1, 5), entry(2, 6)]);
-        store.bury(&DeadLetter { entry: entry(1, 5), died_at_ms: 10, reason: "no".into() }).expect("buries");
-        store.drop_entry(Ulid::from(2)).expect("drops");
+        let store = open(&folder);
+        let home = namespace(&store, 1);
+        let queued = entries(&store);
+        assert_eq!(queued.len(), 2);
+        let letter = DeadLetter::of(&queued[0], 10, 10, "no".into());
+        assert!(store.bury(&letter, &queued[0]).expect("buries"));
+        assert!(!store.bury(&letter, &queued[0]).expect("is buried"));
+        store.drop_entry(home.id, Ulid::from(2)).expect("drops");
         assert!(entries(&store).is_empty());
-        assert_eq!(store.dead_letters().expect("reads").len(), 1);
-        assert_eq!(store.newest_message_id().expect("reads"), Some(Ulid::from(1)));
-        let revived = store.revive(Ulid::from(1)).expect("revives").expect("was there");
-        assert_eq!(entries(&store), std::slice::from_ref(&revived));
-        assert!(store.dead_letters().expect("reads").is_empty());
-        assert!(!store.drop_dead_letter(Ulid::from(1)).expect("drops"));
-        store.bury(&DeadLetter { entry: revived, died_at_ms: 10, reason: "no".into() }).expect("buries");
-        store.purge(11, 0).expect("purges");
-        assert!(store.dead_letters().expect("reads").is_empty());
-    }
-
-    /// Lets `assert_eq!` compare results whose error has no equality.
-    #[derive(Debug)]
-    struct Ok2(Enqueued);
-
-    impl PartialEq<Ok2> for Result<Enqueued> {
-        fn eq(&self, other: &Ok2) -> bool {
-            self.as_ref().is_ok_and(|found| *found == other.0)
-        }
+        let page = store.dead_letters("default", None, 10).expect("reads");
+        assert_eq!(page.len(), 1);
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(2)));
+        let again = body(entry(3, 7, &home), "1");
+        assert!(matches!(enqueue(&store, &home, again), Enqueued::Accepted(_)), "what died may come again");
+        let revived = store.revive("default", Ulid::from(1), 10).expect("revives").expect("was there");
+        assert_eq!(revived.work, queued[0].work);
+        assert!(store.dead_letters("default", None, 10).expect("reads").is_empty());
+        assert!(!store.drop_dead_letter("default", Ulid::from(1)).expect("drops"));
+        store.bury(&letter, &revived).expect("buries");
+        store.purge_dead_letters(11).expect("purges");
+        assert!(store.dead_letters("default", None, 10).expect("reads").is_empty());
     }
 }

@@ -1,9 +1,11 @@
-//! The vectors that were made of texts, so that no text is embedded twice by one model for one account.
+//! The vectors that were made of texts, so that no text is embedded twice by one model for one namespace.
 
-use super::Store;
+use super::{NamespaceId, Store};
 use crate::error::Result;
-use crate::key_value::columns::prefix;
 use crate::key_value::{Batch, Column, Durability};
+
+/// Bytes of a namespace's id in a key.
+const NAMESPACE_BYTES: usize = 16;
 
 /// Bytes of a model's name in a key.
 const MODEL_BYTES: usize = 8;
@@ -18,35 +20,33 @@ pub struct VectorKey {
 }
 
 impl VectorKey {
-    fn below(&self, account: &str) -> Vec<u8> {
-        [&prefix(&[account])[..], &self.model, &self.text].concat()
+    fn below(&self, namespace: NamespaceId) -> Vec<u8> {
+        [&namespace.to_bytes()[..], &self.model, &self.text].concat()
     }
 }
 
 impl Store {
     /// The bytes of a vector that was made before.
-    pub fn vector(&self, account: &str, key: &VectorKey) -> Result<Option<Vec<u8>>> {
-        self.kv.get(Column::Vectors, &key.below(account))
+    pub fn vector(&self, namespace: NamespaceId, key: &VectorKey) -> Result<Option<Vec<u8>>> {
+        self.kv.get(Column::Vectors, &key.below(namespace))
     }
 
     /// Keeps vectors. Buffered: after a loss of power they are made again.
-    pub fn put_vectors(&self, account: &str, vectors: Vec<(VectorKey, Vec<u8>)>) -> Result<()> {
+    pub fn put_vectors(&self, namespace: NamespaceId, vectors: Vec<(VectorKey, Vec<u8>)>) -> Result<()> {
         let mut batch = Batch::new();
         for (key, bytes) in vectors {
-            batch.put(Column::Vectors, key.below(account), bytes);
+            batch.put(Column::Vectors, key.below(namespace), bytes);
         }
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// Drops every account's vectors that are of none of these models. Returns of how many models, each account's counted
-    /// apart. Takes a look-up for each that there are, however many vectors they have.
+    /// Drops every namespace's vectors that are of none of these models. Returns of how many models, each namespace's
+    /// counted by itself. Takes one look-up for each of them, however many vectors they have.
     pub fn drop_vectors_but(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {
         let mut batch = Batch::new();
         let (mut gone, mut after) = (0, None::<Vec<u8>>);
         while let Some((key, _)) = self.kv.scan(Column::Vectors, b"", after.as_deref(), 1)?.pop() {
-            // No account's id holds a NUL.
-            let at = key.iter().position(|byte| *byte == 0).map_or(key.len(), |at| at + 1);
-            let group = key.get(..at + MODEL_BYTES).unwrap_or(&key).to_vec();
+            let group = key.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&key).to_vec();
             // No text's hash sorts after this.
             after = Some([&group[..], &[0xff; 33]].concat());
             if !models.iter().any(|kept| group.ends_with(kept)) {
@@ -59,28 +59,26 @@ impl Store {
     }
 }
 
-/// Drops everything that is remembered for an account.
-pub(super) fn drop_all(batch: &mut Batch, account: &str) {
-    batch.delete_below(Column::Vectors, prefix(&[account]));
-}
-
 #[cfg(test)]
 mod tests {
+    use ulid::Ulid;
+
     use super::*;
 
     #[test]
-    fn vectors_are_kept_by_account_model_and_text_and_swept_by_model() {
+    fn vectors_are_kept_by_namespace_model_and_text_and_swept_by_model() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Store::open(folder.path()).expect("opens");
         let key = |model: u8, text: u8| VectorKey { model: [model; 8], text: [text; 32] };
-        let put = |account: &str, key| store.put_vectors(account, vec![(key, vec![1, 2])]).expect("writes");
-        put("a", key(1, 1));
-        put("a", key(2, 1));
-        put("b", key(0, 7));
-        assert_eq!(store.vector("a", &key(1, 1)).expect("reads"), Some(vec![1, 2]));
-        assert_eq!(store.vector("b", &key(1, 1)).expect("reads"), None);
+        let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
+        let put = |namespace, key| store.put_vectors(namespace, vec![(key, vec![1, 2])]).expect("writes");
+        put(a, key(1, 1));
+        put(a, key(2, 1));
+        put(b, key(0, 7));
+        assert_eq!(store.vector(a, &key(1, 1)).expect("reads"), Some(vec![1, 2]));
+        assert_eq!(store.vector(b, &key(1, 1)).expect("reads"), None);
         assert_eq!(store.drop_vectors_but(&[[2; 8]]).expect("sweeps"), 2);
-        assert_eq!(store.vector("a", &key(1, 1)).expect("reads"), None);
-        assert_eq!(store.vector("a", &key(2, 1)).expect("reads"), Some(vec![1, 2]));
+        assert_eq!(store.vector(a, &key(1, 1)).expect("reads"), None);
+        assert_eq!(store.vector(a, &key(2, 1)).expect("reads"), Some(vec![1, 2]));
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamespaceRecord, Store, decode, encode};
+use super::namespaces::key;
+use super::{NamespaceId, Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column};
@@ -33,62 +34,52 @@ pub enum TermChange {
 
 impl Store {
     /// The term at a path.
-    pub fn term(&self, account: &str, namespace: &str, path: &str) -> Result<Option<TermRecord>> {
-        let found = self.kv.get(Column::Vocab, &key(account, namespace, path))?;
-        found.map(|bytes| decode(Column::Vocab, &bytes)).transpose()
+    pub fn term(&self, namespace: NamespaceId, path: &str) -> Result<Option<TermRecord>> {
+        let found = self.kv.get(Column::Terms, &key(namespace, path.as_bytes()))?;
+        found.map(|bytes| decode(Column::Terms, &bytes)).transpose()
     }
 
     /// The terms of a namespace, by path.
-    pub fn terms(&self, account: &str, namespace: &str) -> Result<Vec<TermRecord>> {
-        let entries = self.kv.scan(Column::Vocab, &prefix(&[account, namespace]), None, usize::MAX)?;
-        entries.iter().map(|(_, value)| decode(Column::Vocab, value)).collect()
+    pub fn terms(&self, namespace: NamespaceId) -> Result<Vec<TermRecord>> {
+        let entries = self.kv.scan(Column::Terms, &namespace.to_bytes(), None, usize::MAX)?;
+        entries.iter().map(|(_, value)| decode(Column::Terms, value)).collect()
     }
 
     /// The terms that have a surface form, given as it is looked up, by path.
-    pub fn terms_of_form(&self, account: &str, namespace: &str, form: &str) -> Result<Vec<TermRecord>> {
-        let prefix = prefix(&[account, namespace, form]);
+    pub fn terms_of_form(&self, namespace: NamespaceId, form: &str) -> Result<Vec<TermRecord>> {
+        let prefix = key(namespace, &prefix(&[form]));
         let mut terms = Vec::new();
-        for (found, _) in self.kv.scan(Column::VocabForms, &prefix, None, usize::MAX)? {
+        for (found, _) in self.kv.scan(Column::TermForms, &prefix, None, usize::MAX)? {
             let path = String::from_utf8_lossy(&found[prefix.len()..]).into_owned();
-            terms.extend(self.term(account, namespace, &path)?);
+            terms.extend(self.term(namespace, &path)?);
         }
         Ok(terms)
     }
 
     /// Puts changes of the lookup into a batch.
-    pub(super) fn change_terms(
-        &self,
-        batch: &mut Batch,
-        namespace: &NamespaceRecord,
-        changes: &[TermChange],
-    ) -> Result<()> {
-        let NamespaceRecord { account, name, .. } = namespace;
+    pub(super) fn change_terms(&self, batch: &mut Batch, namespace: NamespaceId, changes: &[TermChange]) -> Result<()> {
         for change in changes {
             let path = match change {
                 TermChange::Put(record) => &record.path,
                 TermChange::Remove(path) => path,
             };
-            if let Some(old) = self.term(account, name, path)? {
+            if let Some(old) = self.term(namespace, path)? {
                 for form in &old.forms {
-                    batch.delete(Column::VocabForms, joined(&joined_text(account, name, form), path));
+                    batch.delete(Column::TermForms, form_key(namespace, form, path));
                 }
-                batch.delete(Column::Vocab, key(account, name, path));
+                batch.delete(Column::Terms, key(namespace, path.as_bytes()));
             }
             if let TermChange::Put(record) = change {
                 for form in &record.forms {
-                    batch.put(Column::VocabForms, joined(&joined_text(account, name, form), path), "");
+                    batch.put(Column::TermForms, form_key(namespace, form, path), "");
                 }
-                batch.put(Column::Vocab, key(account, name, path), encode(record)?);
+                batch.put(Column::Terms, key(namespace, path.as_bytes()), encode(record)?);
             }
         }
         Ok(())
     }
 }
 
-fn key(account: &str, namespace: &str, path: &str) -> Vec<u8> {
-    joined(&format!("{account}\0{namespace}"), path)
-}
-
-fn joined_text(account: &str, namespace: &str, form: &str) -> String {
-    format!("{account}\0{namespace}\0{form}")
+fn form_key(namespace: NamespaceId, form: &str, path: &str) -> Vec<u8> {
+    key(namespace, &joined(form, path))
 }

@@ -11,7 +11,13 @@
  *   ACTION     enospc, eio, erofs, emfile: the call fails so; kill, killafter: the process dies before or after the
  *              call; tear: half of a write is done, then the process dies
  *
+ *   A rule `slow OPERATION PATTERN MILLISECONDS` delays every such call and lets it succeed; rules of that kind add up.
+ *
  *   A rule `clock - - SECONDS` sets the clock forward, or back, by so much, also for those who wait until a time by it.
+ *
+ *   A rule `uptime - - SECONDS` lets so much more time have passed since the machine was started. It holds from the next
+ *   call on a watched path on, and is for processes that are killed afterwards: whoever waits until a time of that clock
+ *   waits longer.
  *
  * CUEBASE_DISK_JOURNAL  a folder: `journal` in it is told what changes names and bytes, in order, and what is overwritten
  *                       or removed is kept there by a number, so that a loss of power can be imitated afterwards:
@@ -44,7 +50,7 @@ struct rule {
 
 static struct rule rules[RULES_MAX];
 static int rules_used;
-static long clock_offset;
+static long clock_offset, uptime_offset;
 static ino_t rules_file;
 static struct timespec rules_of;
 static const char *root, *rules_path, *journal_folder;
@@ -86,7 +92,7 @@ static void read_rules(void) {
     rules_file = now.st_ino;
     rules_of = now.st_mtim;
     rules_used = 0;
-    long offset = 0;
+    long offset = 0, uptime = 0;
     int file = REAL(open)(rules_path, O_RDONLY | O_CLOEXEC);
     char text[RULES_MAX * 300];
     ssize_t bytes = file < 0 ? 0 : REAL(read)(file, text, sizeof text - 1);
@@ -101,19 +107,32 @@ static void read_rules(void) {
             continue;
         if (strcmp(rule->action, "clock") == 0)
             offset = rule->count;
+        else if (strcmp(rule->action, "uptime") == 0)
+            uptime = rule->count;
         else
             rules_used++;
     }
     clock_offset = offset;
+    __atomic_store_n(&uptime_offset, uptime, __ATOMIC_SEQ_CST);
 }
 
 enum verdict { GO_ON, FAIL, TEAR, KILL_AFTER };
+
+/* Waits for the whole time, whatever signals come meanwhile, and leaves errno as it was. */
+static void sleep_ms(long milliseconds) {
+    int error = errno;
+    struct timespec left = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+    errno = error;
+}
 
 /* What is to become of an operation on a path. Sets errno where it fails. */
 static enum verdict judge(const char *operation, const char *path) {
     if (!rules_path || !watched(path))
         return GO_ON;
     enum verdict verdict = GO_ON;
+    long delay = 0;
     pthread_mutex_lock(&lock);
     read_rules();
     for (int n = 0; n < rules_used && verdict == GO_ON; n++) {
@@ -124,6 +143,10 @@ static enum verdict judge(const char *operation, const char *path) {
             continue;
         if (strcmp(rule->pattern, "*") != 0 && !strstr(path, rule->pattern))
             continue;
+        if (strcmp(rule->action, "slow") == 0) {
+            delay += rule->count;
+            continue;
+        }
         rule->seen++;
         if (rule->count && rule->seen != rule->count)
             continue;
@@ -137,6 +160,8 @@ static enum verdict judge(const char *operation, const char *path) {
                                                           : EIO;
     }
     pthread_mutex_unlock(&lock);
+    if (delay > 0)
+        sleep_ms(delay);
     return verdict;
 }
 
@@ -372,6 +397,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
         time->tv_sec += clock_offset;
         pthread_mutex_unlock(&lock);
     }
+    /* Asked for far too often to look at the rules each time. */
+    if (done == 0 && clock == CLOCK_MONOTONIC)
+        time->tv_sec += __atomic_load_n(&uptime_offset, __ATOMIC_SEQ_CST);
     return done;
 }
 

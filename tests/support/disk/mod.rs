@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::Chance;
+use super::{Chance, Server, cuebase, stdout};
 
 /// What stands between one server and its files.
 pub(crate) struct Disk {
@@ -37,6 +37,13 @@ impl Disk {
             std::fs::create_dir_all(&folder).expect("creates");
             command.env("CUEBASE_DISK_JOURNAL", folder);
         }
+    }
+
+    /// Puts it also under another process on the same files, which is started while the first one runs: both write one
+    /// journal.
+    pub(crate) fn watch_too(&self, command: &mut Command) {
+        self.watch(command, false);
+        command.env("CUEBASE_DISK_JOURNAL", self.own.join("kept"));
     }
 
     /// From the next call on these rules hold, and no others; see `disk.c`.
@@ -119,6 +126,41 @@ impl Disk {
                 change.undo();
             }
         }
+    }
+}
+
+/// A data directory on a disk that obeys, with a key to it.
+pub(crate) struct WatchedData {
+    pub(crate) data: PathBuf,
+    pub(crate) key: String,
+    pub(crate) disk: Disk,
+    /// Removed when this is dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl WatchedData {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
+        std::fs::create_dir_all(&root).expect("creates");
+        let key = stdout(&data, &["keys", "create"]);
+        let disk = Disk::under(&root, &folder.path().join("disk"));
+        Self { data, key, disk, _folder: folder }
+    }
+
+    /// Starts a server on it, which must come to serve.
+    pub(crate) fn start(&self) -> Server {
+        self.start_with(&[])
+    }
+
+    /// The same with further options.
+    pub(crate) fn start_with(&self, options: &[&str]) -> Server {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], options].concat();
+        let mut command = cuebase(&self.data, &arguments);
+        self.disk.watch(&mut command, false);
+        let mut server = Server::try_start(&self.data, command).expect("the server starts");
+        server.key.clone_from(&self.key);
+        server
     }
 }
 

@@ -432,9 +432,9 @@ class AsyncClient:
 
     # Usage and billing.
 
-    async def queue(self) -> m.Queue:
-        """What waits to be ingested, and what failed for good."""
-        return await self._do(Call("GET", "/v1/queue", wire.queue))
+    async def queue(self, *, limit: int | None = None, after: str | None = None) -> m.Queue:
+        """What waits to be ingested, and a page of what failed for good."""
+        return await self._do(Call("GET", "/v1/queue", wire.queue, params=params(limit=limit, after=after)))
 
     async def usage(self) -> m.Usage:
         """What was used this month, and what may be."""

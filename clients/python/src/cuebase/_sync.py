@@ -431,9 +431,9 @@ class Client:
 
     # Usage and billing.
 
-    def queue(self) -> m.Queue:
-        """What waits to be ingested, and what failed for good."""
-        return self._do(Call("GET", "/v1/queue", wire.queue))
+    def queue(self, *, limit: int | None = None, after: str | None = None) -> m.Queue:
+        """What waits to be ingested, and a page of what failed for good."""
+        return self._do(Call("GET", "/v1/queue", wire.queue, params=params(limit=limit, after=after)))
 
     def usage(self) -> m.Usage:
         """What was used this month, and what may be."""

@@ -294,6 +294,8 @@ class Queue:
     waiting: int
     waiting_since: datetime | None
     dead_letters: tuple[DeadLetter, ...]
+    next: str | None = None
+    """Where there are more dead letters, the `after` of the next page."""
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,8 @@ def queue(value: m.Json) -> m.Queue:
             reason=each["reason"],
         )
 
-    return m.Queue(value["waiting"], m.at(value.get("waiting_since")), many(letter, value["dead_letters"]))
+    letters = many(letter, value["dead_letters"])
+    return m.Queue(value["waiting"], m.at(value.get("waiting_since")), letters, value.get("next"))
 
 
 def usage(value: m.Json) -> m.Usage:

@@ -1,0 +1,447 @@
+//! Clients that take what they can get, with and without a credential: memory, places, connections. What the others
+//! notice of it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+use crate::support::provider::{Fault, Provider};
+use crate::support::{Answer, Server, fresh, stdout, wait_for};
+
+fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address.trim_start_matches("http://")).expect("connects");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream
+}
+
+/// A request's head, with whatever else it is to say.
+fn head(method: &str, path: &str, key: Option<&str>, further: &str) -> String {
+    let credential = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+    format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{credential}{further}\r\n")
+}
+
+/// Sends something raw on a new connection, and keeps it.
+fn send(address: &str, bytes: &[u8]) -> TcpStream {
+    let mut stream = connect(address);
+    stream.write_all(bytes).expect("sends");
+    stream
+}
+
+/// Everything that comes until the server closes.
+fn rest(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    bytes
+}
+
+/// The head of an answer, in lower case. What else has come with it is lost.
+fn answered(stream: &mut TcpStream) -> String {
+    let (mut text, mut part) = (String::new(), [0; 512]);
+    while !text.contains("\r\n\r\n") {
+        match stream.read(&mut part) {
+            Ok(read @ 1..) => text.push_str(&String::from_utf8_lossy(&part[..read])),
+            _ => break,
+        }
+    }
+    text.to_ascii_lowercase()
+}
+
+/// A key of another account.
+fn stranger(data: &Path) -> String {
+    stdout(data, &["keys", "create", "--account", "stranger"])
+}
+
+fn dashboard(data: &Path) -> String {
+    let link = stdout(data, &["token", "--link"]);
+    link.split_once("/#code=").expect("a link with a code").0.to_owned()
+}
+
+/// Stores a memory of almost a megabyte.
+fn walrus(server: &Server) {
+    let body = json!({"content": format!("# Walrus\n\n{}", "walrus ".repeat(140_000))});
+    assert_eq!(server.post("/v1/memories/facts/walrus.md", &body).status, 201);
+}
+
+const WALRUS: &str = "/v1/memories/facts/walrus.md";
+
+#[test]
+fn unfinished_bodies_without_a_credential_take_no_memory_from_accounts() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nbody_timeout_ms = 600000\n");
+    let page = dashboard(&data);
+    // What they would take once read is almost all of the accounts' memory.
+    let part = "{".repeat(24_000);
+    let mut held = Vec::new();
+    for (address, method, path) in [
+        (&server.url, "POST", "/v1/billing/notifications"),
+        (&server.url, "GET", "/health"),
+        (&server.url, "GET", "/v1/media/x/content"),
+        (&page, "POST", "/session"),
+    ] {
+        for _ in 0..20 {
+            held.push(send(address, (head(method, path, None, "content-length: 60000\r\n") + &part).as_bytes()));
+        }
+    }
+    for _ in 0..5 {
+        let body = json!({"content": "a".repeat(900_000)});
+        let answer = server.post(WALRUS, &body);
+        assert!(matches!(answer.status, 200 | 201), "{answer:?}");
+    }
+    drop(held);
+}
+
+#[test]
+fn a_body_that_announces_too_much_is_refused_before_it_is_sent() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[git]\naccept_push = true\n");
+    server.remember("default", &["The ferry leaves at nine"]);
+    let page = dashboard(&data);
+    let key = Some(server.key.as_str());
+    for (address, method, path, key) in [
+        (&server.url, "POST", "/v1/memories", key),
+        (&server.url, "POST", "/v1/media", key),
+        (&server.url, "GET", "/v1/tree", key),
+        (&server.url, "GET", "/v1/whoami", key),
+        (&server.url, "GET", "/v1/retrieve?q=ferry", key),
+        (&server.url, "POST", "/v1/mcp", key),
+        (&server.url, "POST", "/v1/git/default/git-receive-pack", key),
+        (&server.url, "POST", "/v1/billing/notifications", None),
+        (&server.url, "GET", "/health", None),
+        (&page, "POST", "/session", None),
+        (&page, "POST", "/markdown", key),
+    ] {
+        for expect in ["", "expect: 100-continue\r\n"] {
+            let further = format!("content-length: 1000000000000\r\n{expect}");
+            let mut stream = send(address, head(method, path, key, &further).as_bytes());
+            // To its end: the server closes by itself.
+            let answer = String::from_utf8_lossy(&rest(&mut stream)).to_ascii_lowercase();
+            assert!(answer.starts_with("http/1.1 413"), "{path} {expect}: {answer}");
+            assert!(answer.contains("connection: close"), "{path}: {answer}");
+        }
+    }
+    // A body that is small enough is asked for.
+    let further = "content-length: 2\r\nexpect: 100-continue\r\n";
+    let mut stream = send(&server.url, head("POST", "/v1/namespaces", key, further).as_bytes());
+    assert!(answered(&mut stream).starts_with("http/1.1 100"));
+}
+
+#[test]
+fn a_body_without_a_length_is_refused_where_it_gets_too_long() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let head = head("POST", "/v1/billing/notifications", None, "transfer-encoding: chunked\r\n");
+    let mut stream = send(&server.url, head.as_bytes());
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    for _ in 0..40 {
+        // Sent first and read later: the rest is discarded, and the refusal arrives.
+        stream.write_all(chunk.as_bytes()).expect("sends");
+    }
+    assert!(answered(&mut stream).starts_with("http/1.1 413"));
+}
+
+#[test]
+fn deep_json_is_refused_wherever_json_is_taken() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let page = dashboard(&data);
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let conversation = |levels: usize| {
+        format!(r#"{{"messages":[{{"role":"user","content":[{{"type":"x","d":{}}}]}}]}}"#, nested(levels))
+    };
+    let post = |address: &str, path: &str, body: String| -> (u16, String) {
+        let request = Client::new().post(format!("{address}{path}")).bearer_auth(&server.key);
+        let request = request.header("content-type", "application/json").body(body);
+        let response = request.send().expect("answers");
+        (response.status().as_u16(), response.text().unwrap_or_default())
+    };
+    // Five levels are around it.
+    assert_eq!(post(&server.url, "/v1/memories", conversation(59)).0, 202);
+    for (address, path, body) in [
+        (&server.url, "/v1/memories", conversation(60)),
+        (&server.url, "/v1/memories", conversation(121)),
+        (&server.url, "/v1/vocab", nested(100_000)),
+        (&server.url, "/v1/conversations", nested(65)),
+        (&server.url, "/v1/mcp", nested(65)),
+        (&page, "/markdown", nested(65)),
+        (&page, "/v1/skills", nested(65)),
+    ] {
+        let (status, text) = post(address, path, body);
+        assert!(
+            status == 400 && text.contains("invalid_body") && text.contains("64 levels"),
+            "{path}: {status} {text}"
+        );
+    }
+    // Brackets within texts are none.
+    let text = json!({"messages": [{"role": "user", "content": "[{".repeat(500)}]});
+    assert_eq!(post(&server.url, "/v1/memories", text.to_string()).0, 202);
+}
+
+#[test]
+fn a_head_above_its_limit_is_refused_however_it_arrives() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let long = |bytes: usize| head("GET", "/health", None, &format!("x-long: {}\r\n", "a".repeat(bytes)));
+    let mut fits = send(&server.url, long(31 << 10).as_bytes());
+    assert!(answered(&mut fits).starts_with("http/1.1 200"));
+    for bytes in [33 << 10, 40_000, 60_000] {
+        let mut whole = send(&server.url, long(bytes).as_bytes());
+        assert!(answered(&mut whole).starts_with("http/1.1 431"), "{bytes} in one piece");
+        let text = long(bytes);
+        let (first, last) = text.split_at(20_000);
+        let mut parts = send(&server.url, first.as_bytes());
+        parts.write_all(last.as_bytes()).expect("sends");
+        assert!(answered(&mut parts).starts_with("http/1.1 431"), "{bytes} in two pieces");
+    }
+}
+
+#[test]
+fn clients_that_read_nothing_of_a_megabyte_are_cut_off_after_the_write_timeout() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nwrite_timeout_ms = 500\n");
+    walrus(&server);
+    let request = head("GET", WALRUS, Some(&server.key), "");
+    let held: Vec<TcpStream> = (0..20).map(|_| send(&server.url, request.as_bytes())).collect();
+    for stream in held {
+        // Nothing is read and nothing more is sent: the reset is an error of the socket.
+        wait_for("the client to be cut off", || matches!(stream.take_error(), Ok(Some(_))));
+    }
+}
+
+#[test]
+fn unread_answers_are_held_within_the_memory_budget() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nwrite_timeout_ms = 600000\n");
+    walrus(&server);
+    let other = stranger(&data);
+    assert_eq!(server.call_as(&other, "GET", "/v1/whoami", None).status, 200);
+    let before = server.peak_bytes();
+    let request = head("GET", WALRUS, Some(&server.key), "");
+    let held: Vec<TcpStream> = (0..120).map(|_| send(&server.url, request.as_bytes())).collect();
+    wait_for("the memory to be taken", || server.get(WALRUS).status == 503);
+    let refused: Answer = server.get(WALRUS);
+    assert_eq!((refused.status, refused.retry_after.as_deref()), (503, Some("1")), "{refused:?}");
+    // Another account reads and writes on, and so does this one where the answers are small.
+    let small = json!({"content": "# Seal\n\nA seal sleeps on the slipway."});
+    assert_eq!(server.call_as(&other, "POST", "/v1/memories/facts/seal.md", Some(&small)).status, 201);
+    assert_eq!(server.call_as(&other, "GET", "/v1/memories/facts/seal.md", None).status, 200);
+    assert_eq!(server.get("/v1/usage").status, 200);
+    let grown = server.peak_bytes().saturating_sub(before);
+    assert!(grown < 256 << 20, "{} MiB", grown >> 20);
+    drop(held);
+    wait_for("the memory to be free again", || server.get(WALRUS).status == 200);
+}
+
+fn upload(server: &Server, bytes: Vec<u8>) -> (String, String) {
+    let request = Client::new().post(format!("{}/v1/media", server.url)).bearer_auth(&server.key);
+    let response = request.header("content-type", "image/png").body(bytes).send().expect("answers");
+    assert_eq!(response.status(), 201);
+    let body: Value = response.json().expect("JSON");
+    let id = body["id"].as_str().expect("an id").to_owned();
+    let address = server.get(&format!("/v1/media/{id}"));
+    (id, address.body["url"].as_str().expect("an address").to_owned())
+}
+
+#[test]
+fn unread_downloads_of_one_address_take_little_memory() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let bytes: Vec<u8> = (0..30_u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
+    let (_, url) = upload(&server, bytes.clone());
+    let other = stranger(&data);
+    let before = server.peak_bytes();
+    let path = url.strip_prefix(&server.url).expect("its own address");
+    let request = head("GET", path, None, "");
+    let mut held: Vec<TcpStream> = (0..200).map(|_| send(&server.url, request.as_bytes())).collect();
+    let heads: Vec<String> = held.iter_mut().map(answered).collect();
+    let sent = heads.iter().filter(|head| head.starts_with("http/1.1 200")).count();
+    assert!(sent >= 32 && heads.iter().all(|head| head.contains(" 200 ") || head.contains(" 503 ")), "{sent}");
+    assert_eq!(server.call_as(&other, "GET", "/v1/usage", None).status, 200);
+    let grown = server.peak_bytes().saturating_sub(before);
+    assert!(grown < 100 << 20, "{} MiB", grown >> 20);
+    drop(held);
+    wait_for("a download", || {
+        let response = Client::new().get(&url).send().expect("answers");
+        if response.status() != 200 {
+            return false;
+        }
+        assert_eq!(response.content_length(), Some(bytes.len() as u64));
+        response.bytes().expect("the whole file") == bytes
+    });
+}
+
+/// The only file below a folder that has a length.
+fn file_of_length(folder: &Path, bytes: u64) -> PathBuf {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("lists").flatten() {
+            let data = entry.metadata().expect("is there");
+            if data.is_dir() {
+                folders.push(entry.path());
+            } else if data.len() == bytes {
+                return entry.path();
+            }
+        }
+    }
+    panic!("no file of {bytes} bytes");
+}
+
+#[test]
+fn a_file_that_is_not_what_was_uploaded_is_not_served_as_whole() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    for length in [1_234_u64, 200_001] {
+        let bytes = vec![7; usize::try_from(length).expect("fits")];
+        let (_, url) = upload(&server, bytes.clone());
+        assert_eq!(Client::new().get(&url).send().expect("answers").bytes().expect("bytes"), bytes);
+        let file = file_of_length(&data.join("media"), length);
+        let mut damaged = bytes.clone();
+        damaged[600] = 8;
+        for wrong in [&damaged[..], &bytes[..1000]] {
+            std::fs::write(&file, wrong).expect("writes");
+            let whole = Client::new().get(&url).send().and_then(reqwest::blocking::Response::bytes);
+            assert!(whole.is_err(), "{length}: {} bytes were served", wrong.len());
+        }
+    }
+    assert!(server.log().contains("is not what was uploaded"), "{}", server.log());
+}
+
+/// Says that something is over when it is dropped, so that a failed check ends what runs beside it.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn one_account_that_takes_every_place_leaves_some_for_the_others() {
+    let provider = Provider::start();
+    let (_folder, data) = fresh();
+    // Whatever waits for the model holds its place for as long.
+    let settings = format!(
+        "{}embedding_deadline_ms = 1000\n[server]\nrequests = 4\n[retrieval]\nconcurrency = 2\n",
+        provider.embedding_settings()
+    );
+    let server = Server::start_with_models(&data, &settings);
+    let other = stranger(&data);
+    assert_eq!(server.call_as(&other, "POST", "/v1/namespaces", Some(&json!({"name": "own"}))).status, 201);
+    provider.embedding_fault(Some(Fault::Silence));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (server, done) = (&server, &done);
+        let _over = Over(done);
+        for n in 0..12 {
+            scope.spawn(move || {
+                while !done.load(Ordering::SeqCst) {
+                    server.post(&format!("/v1/memories/facts/{n}.md"), &json!({"content": format!("# Weir {n}")}));
+                }
+            });
+            scope.spawn(move || {
+                while !done.load(Ordering::SeqCst) {
+                    server.retrieve("default", &format!("q=weir+{n}"));
+                }
+            });
+        }
+        wait_for("every place for requests to be taken", || server.get("/v1/usage").status == 503);
+        wait_for("every place for retrievals to be taken", || server.retrieve("default", "q=weir").status == 503);
+        for _ in 0..50 {
+            let answer = server.call_as(&other, "GET", "/v1/usage", None);
+            assert_eq!(answer.status, 200, "{answer:?}");
+            assert_eq!(server.call_as(&other, "GET", "/v1/tree?namespace=own", None).status, 200);
+        }
+        for _ in 0..3 {
+            let answer = server.call_as(&other, "GET", "/v1/retrieve?namespace=own&q=weir", None);
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+    });
+}
+
+/// A line as git sends it, its length before it.
+fn packet(text: &str) -> String {
+    format!("{:04x}{text}", text.len() + 4)
+}
+
+#[test]
+fn slow_clones_of_one_account_leave_room_for_another() {
+    let (_folder, data) = fresh();
+    let server = Server::start_configured(&data, "[server]\nwrite_timeout_ms = 600000\n");
+    // What cannot be compressed, and is more than the buffers on the way hold.
+    for n in 0..8_u64 {
+        let mut chance = crate::support::Chance(n);
+        let text: String = (0..45_000).map(|_| format!("{:016x} ", chance.next())).collect();
+        let answer = server.post(&format!("/v1/memories/facts/{n}.md"), &json!({"content": text}));
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    let other = stranger(&data);
+    assert_eq!(server.call_as(&other, "POST", "/v1/namespaces", Some(&json!({"name": "own"}))).status, 201);
+    let references = |key: &str, namespace: &str| {
+        let path = format!("/v1/git/{namespace}/info/refs?service=git-upload-pack");
+        let mut stream = send(&server.url, head("GET", &path, Some(key), "connection: close\r\n").as_bytes());
+        String::from_utf8_lossy(&rest(&mut stream)).into_owned()
+    };
+    let text = references(&server.key, "default");
+    let end = text.find(" HEAD").expect("a head");
+    let wanted = packet(&format!("want {} side-band-64k ofs-delta\n", &text[end - 40..end]));
+    let body = format!("{wanted}0000{}", packet("done\n"));
+    let further = format!("content-length: {}\r\n", body.len());
+    let request = head("POST", "/v1/git/default/git-upload-pack", Some(&server.key), &further) + &body;
+    let mut held = Vec::new();
+    wait_for("every place for transfers to be taken", || {
+        let mut stream = send(&server.url, request.as_bytes());
+        let answer = answered(&mut stream);
+        held.push(stream);
+        answer.starts_with("http/1.1 503")
+    });
+    assert!(held.len() > 30, "{} clones at once", held.len());
+    assert!(references(&server.key, "default").starts_with("HTTP/1.1 503"));
+    for _ in 0..10 {
+        let answer = references(&other, "own");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+#[test]
+fn the_connections_of_one_account_make_room_before_those_of_another() {
+    let (_folder, data) = fresh();
+    let settings = "[server]\nconnections = 5\nheader_timeout_ms = 600000\nbody_timeout_ms = 600000\n";
+    let server = Server::start_configured(&data, settings);
+    let other = stranger(&data);
+    let mut patient = connect(&server.url);
+    let whoami = |stream: &mut TcpStream, key: &str| {
+        stream.write_all(head("GET", "/v1/whoami", Some(key), "").as_bytes()).expect("sends");
+        answered(stream)
+    };
+    // The one that has waited longest of all.
+    assert!(whoami(&mut patient, &other).starts_with("http/1.1 200"));
+    let mut held = Vec::new();
+    for _ in 0..30 {
+        let mut stream = connect(&server.url);
+        assert!(whoami(&mut stream, &server.key).starts_with("http/1.1 200"));
+        held.push(stream);
+    }
+    assert!(whoami(&mut patient, &other).starts_with("http/1.1 200"), "it was given up");
+}
+
+#[test]
+fn the_animals_api_counts_the_requests_of_an_account() {
+    let (_folder, data) = fresh();
+    let address =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    let file = data.with_extension("toml");
+    std::fs::write(&file, "[rate_limit]\nrequests_per_minute = 5\n").expect("writes");
+    let options = ["--pets-listen", &address, "--config", file.to_str().expect("a path")];
+    let server = Server::start_with(&data, &options);
+    let list =
+        || Client::new().get(format!("http://{address}/v1/pets")).bearer_auth(&server.key).send().expect("answers");
+    let refused = (0..20).map(|_| list()).find(|response| response.status() != 200).expect("a refusal");
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"), "{refused:?}");
+    let body: Value = refused.json().expect("JSON");
+    assert_eq!((&body["code"], &body["status"]), (&json!("rate_limited"), &json!(429)), "{body}");
+}

@@ -1,0 +1,354 @@
+//! A full disk: every write is refused as one that can be sent again, reads go on, nothing is left behind, room can be
+//! made by deleting, and all is well once there is room.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::disk::WatchedData;
+use crate::support::{Answer, Server, files_below, fresh, run, stdout, wait_for};
+
+/// Rules of a disk on which nothing fits any more.
+const FULL: [&str; 3] = ["enospc write * 0", "enospc open * 0", "enospc mkdir * 0"];
+/// Size of the small file system, as `mount` reads it.
+const SMALL_DISK: &str = "size=256m";
+/// The space that is kept back, bytes.
+const RESERVE_BYTES: u64 = 16 << 20;
+/// Uploads that fill it, bytes: first large ones, then smaller ones.
+const UPLOADS: [usize; 4] = [16 << 20, 1 << 20, 64 << 10, 4 << 10];
+
+/// A server with one of each thing that requests of these tests change.
+struct Filled {
+    watched: WatchedData,
+    server: Server,
+    /// A dashboard session.
+    session: String,
+    /// Address of a conversation.
+    talk: String,
+    /// Its messages.
+    messages: Vec<String>,
+    /// Id of an uploaded file.
+    media: String,
+}
+
+impl Filled {
+    /// One whose disk is not full yet.
+    fn new() -> Self {
+        let watched = WatchedData::new();
+        let server = watched.start();
+        let session = stdout(&watched.data, &["token"]);
+        server.remember("default", &["The lighthouse keeper is called Agatha"]);
+        for name in ["a", "b"] {
+            let written = server.post(&format!("/v1/memories/facts/{name}.md"), &json!({"content": "# A note\n"}));
+            assert_eq!(written.status, 201, "{written:?}");
+        }
+        assert_eq!(server.post("/v1/vocab", &json!({"terms": [{"term": "mole"}, {"term": "pier"}]})).status, 202);
+        let made = server.post("/v1/conversations", &json!({"title": "Talk"}));
+        let talk = format!("/v1/conversations/{}", text(&made.body["id"]));
+        let said = json!({"messages": [{"role": "system", "content": "one"}, {"role": "system", "content": "two"}]});
+        let appended = server.post(&format!("{talk}/messages"), &said);
+        let messages = appended.body["ids"].as_array().into_iter().flatten().map(text).collect();
+        let media = text(&server.post("/v1/media", &json!("bytes")).body["id"]);
+        server.settle("default");
+        Self { watched, server, session, talk, messages, media }
+    }
+
+    fn fill_disk(&self) {
+        self.watched.disk.obey(&FULL);
+    }
+
+    fn make_room(&self) {
+        self.watched.disk.obey(&[]);
+    }
+
+    /// Sends a request of each kind that writes. The marks make them differ from those of another call.
+    fn write_all(&self, mark: &str) -> Vec<(&'static str, Answer)> {
+        let (server, talk) = (&self.server, self.talk.as_str());
+        let (first, second) = (&self.messages[0], &self.messages[1]);
+        let said = json!({"messages": [{"role": "user", "content": format!("The {mark} bell was cast in Genoa")}]});
+        let note = json!({"content": format!("# The {mark} note\n")});
+        let term = json!({"terms": [{"term": mark}]});
+        let skill = json!({"skills": [{"name": mark, "content": "1. Look."}]});
+        let changed = json!({"content": mark});
+        vec![
+            ("a conversation to remember", server.post("/v1/memories", &said)),
+            ("a direct write of a new path", server.post(&format!("/v1/memories/facts/{mark}.md"), &note)),
+            ("a direct write of a path that is there", server.post("/v1/memories/facts/a.md", &note)),
+            ("a forget", server.call("DELETE", "/v1/memories/facts/b.md", None)),
+            ("a term", server.post("/v1/vocab", &term)),
+            ("a term to forget", server.call("DELETE", "/v1/vocab?term=mole", None)),
+            ("a skill", server.post("/v1/skills", &skill)),
+            ("an upload", server.post("/v1/media", &json!(mark))),
+            ("a namespace", server.post("/v1/namespaces", &json!({"name": format!("n-{mark}")}))),
+            ("a key", server.call_as(&self.session, "POST", "/v1/keys", Some(&json!({"name": mark})))),
+            ("a managed conversation", server.post("/v1/conversations", &json!({"title": mark}))),
+            ("a message", server.post(&format!("{talk}/messages"), &said)),
+            ("an edit in place", server.call("PATCH", &format!("{talk}/messages/{first}"), Some(&changed))),
+            ("an edit on a branch", server.post(&format!("{talk}/messages/{second}/edit"), &changed)),
+            ("a title", server.call("PATCH", talk, Some(&json!({"title": mark})))),
+            ("a rewind", server.post(&format!("{talk}/rewind"), &json!({"to": first}))),
+        ]
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}
+
+fn is_found(server: &Server, query: &str, text: &str) -> bool {
+    let hits = server.retrieve("default", &format!("q={query}&limit=10")).contents();
+    hits.iter().any(|hit| hit.contains(text))
+}
+
+fn assert_refused(what: &str, answer: &Answer) {
+    assert_eq!((answer.status, answer.code()), (503, "storage_unavailable"), "{what}: {answer:?}");
+    assert!(answer.retry_after.is_some(), "{what}: {answer:?}");
+}
+
+#[test]
+fn every_kind_of_write_to_a_full_disk_is_refused_as_one_to_send_again() {
+    let filled = Filled::new();
+    filled.fill_disk();
+    // Also after the engine has failed once, and takes no further write by itself.
+    for mark in ["quince", "medlar"] {
+        for (what, answer) in filled.write_all(mark) {
+            assert_refused(what, &answer);
+        }
+    }
+}
+
+#[test]
+fn reads_are_answered_beside_writes_that_a_full_disk_refuses() {
+    let filled = Filled::new();
+    filled.fill_disk();
+    filled.write_all("quince");
+    let media = format!("/v1/media/{}", filled.media);
+    for path in [
+        "/v1/retrieve?q=lighthouse",
+        "/v1/memories/facts/a.md?detail=full",
+        "/v1/tree",
+        "/v1/topics",
+        "/v1/vocab",
+        "/v1/skills",
+        "/v1/namespaces",
+        "/v1/conversations",
+        "/v1/queue",
+        "/v1/usage",
+        "/v1/whoami",
+        filled.talk.as_str(),
+        media.as_str(),
+    ] {
+        let read = filled.server.get(path);
+        assert_eq!(read.status, 200, "{path}: {read:?}");
+    }
+    assert!(is_found(&filled.server, "lighthouse+keeper", "Agatha"));
+}
+
+#[test]
+fn writes_are_taken_again_without_a_start_once_there_is_room() {
+    let filled = Filled::new();
+    filled.fill_disk();
+    filled.write_all("quince");
+    filled.make_room();
+    // The first ones may be refused still.
+    wait_for("a direct write to be taken", || {
+        let body = json!({"content": "# The first note\n"});
+        matches!(filled.server.post("/v1/memories/facts/first.md", &body).status, 200 | 201)
+    });
+    for (what, answer) in filled.write_all("medlar") {
+        assert!((200..300).contains(&answer.status), "{what}: {answer:?}");
+    }
+    filled.server.settle("default");
+    assert!(is_found(&filled.server, "medlar+bell", "Genoa"));
+    let data = filled.watched.data.clone();
+    assert!(filled.server.terminate());
+    let examined = run(&data, &["doctor"]);
+    assert!(examined.status.success(), "{}", String::from_utf8_lossy(&examined.stdout));
+}
+
+#[test]
+fn what_was_accepted_before_the_disk_was_full_is_ingested_once_there_is_room() {
+    let filled = Filled::new();
+    let server = &filled.server;
+    // The queue takes writes, and nothing behind it does.
+    filled.watched.disk.obey(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
+    for number in 0..20 {
+        server.remember("default", &[&format!("Barrel number{number}x was rolled ashore")]);
+    }
+    wait_for("a try that fails", || server.log().contains("ingestion waits for the disk"));
+    filled.fill_disk();
+    filled.write_all("quince");
+    filled.make_room();
+    wait_for("the queue to settle", || server.get("/v1/queue").body["waiting"] == 0);
+    for number in 0..20 {
+        let token = format!("number{number}x");
+        assert!(is_found(server, &token, &token), "{token} was accepted");
+    }
+    assert_eq!(server.get("/v1/queue").body["dead_letters"], json!([]));
+}
+
+#[test]
+fn a_deletion_that_was_refused_is_carried_out_when_it_is_sent_again() {
+    let filled = Filled::new();
+    filled.server.namespace("archive");
+    filled.fill_disk();
+    filled.write_all("quince");
+    let delete = || filled.server.call_as(&filled.session, "DELETE", "/v1/namespaces/archive", None);
+    assert_refused("a deletion", &delete());
+    filled.make_room();
+    let mut answer = delete();
+    wait_for("the deletion to be taken", || {
+        if answer.status == 503 {
+            answer = delete();
+        }
+        answer.status != 503
+    });
+    assert_eq!(answer.status, 200, "deleted by a request that was refused: {answer:?}");
+}
+
+#[test]
+fn a_message_that_was_refused_is_there_once_when_it_is_sent_again() {
+    let filled = Filled::new();
+    filled.fill_disk();
+    filled.write_all("quince");
+    filled.make_room();
+    let said = json!({"messages": [{"role": "system", "content": "the only one of its kind"}]});
+    let address = format!("{}/messages", filled.talk);
+    wait_for("the message to be taken", || filled.server.post(&address, &said).status == 201);
+    let messages = filled.server.get(&filled.talk).body["messages"].to_string();
+    assert_eq!(messages.matches("the only one of its kind").count(), 1, "{messages}");
+}
+
+#[test]
+fn an_upload_that_does_not_fit_leaves_no_file_behind() {
+    let filled = Filled::new();
+    let media = filled.watched.data.join("media");
+    let before = files_below(&media);
+    for rule in ["enospc write media/ 0", "enospc sync media/ 0", "enospc rename media/ 0", "enospc write records/ 0"] {
+        filled.watched.disk.obey(&[rule]);
+        assert_refused(rule, &filled.server.post("/v1/media", &json!("x".repeat(1 << 20))));
+        assert_eq!(files_below(&media), before, "{rule}");
+    }
+    filled.make_room();
+    wait_for("an upload to be taken", || filled.server.post("/v1/media", &json!("fits")).status == 201);
+}
+
+/// Whether a file system of the test's own can be mounted.
+fn can_mount() -> bool {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let script = "mount -t tmpfs -o size=1m tmpfs \"$1\"";
+    let mut command = Command::new("unshare");
+    command.args(["-r", "-m", "sh", "-c", script, "sh"]).arg(folder.path());
+    let can = command.output().is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("no file system can be mounted here: a small disk was not tried");
+    }
+    can
+}
+
+/// A server whose data directory is on a small file system of its own, which goes with the process.
+struct SmallDisk {
+    server: Server,
+    session: String,
+    /// The data directory as it is seen from outside of the server's mounts.
+    data: PathBuf,
+    /// Removed when this is dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// Starts a server after commands of a shell that may use `$BINARY` and `$DATA`.
+    fn start(commands: &str) -> Self {
+        let (folder, data) = fresh();
+        std::fs::create_dir_all(&data).expect("creates");
+        let (key, token) = (folder.path().join("key"), folder.path().join("token"));
+        let script = format!(
+            "set -e\n\
+             mount -t tmpfs -o {SMALL_DISK} tmpfs \"$DATA\"\n\
+             DATA=\"$DATA/inside\"\n\
+             \"$BINARY\" keys create --data \"$DATA\" > \"$KEY\"\n\
+             \"$BINARY\" token --data \"$DATA\" > \"$TOKEN\"\n\
+             {commands}\n\
+             exec \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\"\n"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["-r", "-m", "sh", "-c", &script]);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("BINARY", env!("CARGO_BIN_EXE_cuebase")).env("DATA", &data);
+        command.env("KEY", &key).env("TOKEN", &token).env("RESERVE_BYTES", RESERVE_BYTES.to_string());
+        command.current_dir(folder.path());
+        let mut server = Server::try_start(&data, command).unwrap_or_else(|| {
+            let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
+            panic!("the server ended before it served: {log}");
+        });
+        server.key = read_line(&key);
+        let inside = Path::new("/proc").join(server.pid().to_string()).join("root");
+        let data = inside.join(data.strip_prefix("/").expect("a path from the root")).join("inside");
+        Self { server, session: read_line(&token), data, _folder: folder }
+    }
+
+    /// Whether the space is kept back that deletions and starts on a full disk need.
+    fn has_reserve(&self) -> bool {
+        std::fs::metadata(self.data.join("reserve")).is_ok_and(|found| found.len() == RESERVE_BYTES)
+    }
+
+    /// Fills the disk with uploads until not even a small one fits.
+    fn fill(&self, namespace: &str) {
+        for bytes in UPLOADS {
+            let body = json!("x".repeat(bytes));
+            let mut answer = self.server.post(&format!("/v1/media?namespace={namespace}"), &body);
+            while answer.status == 201 {
+                answer = self.server.post(&format!("/v1/media?namespace={namespace}"), &body);
+            }
+            assert_refused("an upload", &answer);
+        }
+    }
+}
+
+fn read_line(file: &Path) -> String {
+    std::fs::read_to_string(file).expect("reads").trim_end().to_owned()
+}
+
+#[test]
+fn a_namespace_is_deleted_on_a_disk_without_any_room_and_writes_are_taken_again() {
+    if !can_mount() {
+        return;
+    }
+    let small = SmallDisk::start("");
+    let server = &small.server;
+    wait_for("some space to be kept back", || small.has_reserve());
+    server.namespace("large");
+    server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    server.settle("default");
+    small.fill("large");
+    assert!(is_found(server, "lighthouse+keeper", "Agatha"));
+    let deleted = server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    wait_for("a write to be taken", || {
+        server.post("/v1/memories/facts/a.md", &json!({"content": "# A note\n"})).status < 300
+    });
+    server.settle("default");
+    let upload = server.post("/v1/media", &json!("x".repeat(1 << 20)));
+    assert_eq!(upload.status, 201, "{upload:?}");
+}
+
+#[test]
+fn a_server_starts_on_a_disk_that_was_filled_and_reads_and_deletes() {
+    if !can_mount() {
+        return;
+    }
+    // A first server keeps some space back, then something else takes all the rest.
+    let small = SmallDisk::start(
+        "\"$BINARY\" namespaces create large --data \"$DATA\"\n\
+         \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\" > /dev/null &\n\
+         until [ \"$(stat -c %s \"$DATA/reserve\" 2> /dev/null)\" = $RESERVE_BYTES ]; do :; done\n\
+         kill -9 $!\n\
+         wait $! || true\n\
+         cat /dev/zero > \"$DATA/../filling\" 2> /dev/null || true",
+    );
+    assert_eq!(small.server.get("/v1/whoami").status, 200);
+    assert_eq!(small.server.get("/v1/namespaces").status, 200);
+    let deleted = small.server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+}

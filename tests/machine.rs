@@ -1,0 +1,130 @@
+//! What the machine gives: modes of files, limits of memory, a clock that goes to other months and back.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::disk::Disk;
+use crate::support::{Server, cuebase, fresh, stdout};
+
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+fn mode(path: &Path) -> u32 {
+    std::fs::symlink_metadata(path).expect("is there").permissions().mode() & 0o777
+}
+
+/// Every file and folder below a folder.
+fn everything_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_data_directory_that_others_can_read_is_closed_to_them_at_the_start() {
+    let (_folder, data) = fresh();
+    stdout(&data, &["keys", "create"]);
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).expect("changes the mode");
+    let server = Server::start(&data);
+    assert_eq!(mode(&data), 0o700);
+    assert!(server.terminate());
+}
+
+#[test]
+fn what_the_server_writes_is_readable_by_its_owner_alone() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The lock keeper wakes at four"]);
+    server.settle("default");
+    assert_eq!(server.post("/v1/media", &json!("a file")).status, 201);
+    for path in everything_below(&data) {
+        // git gives its objects the mode 444 itself; nobody else gets into their folders.
+        let object = path.is_file() && path.components().any(|part| part.as_os_str() == "objects");
+        let open = mode(&path) & 0o077;
+        assert!(open == 0 || object || path.is_symlink(), "{}: {:o}", path.display(), mode(&path));
+    }
+}
+
+/// The server's command under a limit of address space.
+fn limited(data: &Path, mib: u64) -> Command {
+    let served = cuebase(data, &SERVE);
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit -v {}; exec \"$@\"", mib << 10)).arg("sh").arg(served.get_program());
+    command.args(served.get_args()).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.current_dir(data.parent().expect("a folder"));
+    command
+}
+
+/// A server that started does its work: a look, a write, a retrieval and a body of 6 MiB.
+fn works(server: &mut Server, mib: u64) {
+    assert_eq!(server.get("/v1/whoami").status, 200, "{mib} MiB");
+    server.remember("default", &["The dredger works at low tide"]);
+    server.settle("default");
+    assert!(server.retrieve("default", "q=dredger").contents()[0].contains("tide"), "{mib} MiB");
+    let body = json!({"messages": [{"role": "user", "content": "The tug is red"}], "padding": "x".repeat(6 << 20)});
+    let large = server.post("/v1/memories", &body);
+    assert!(matches!(large.status, 202 | 503), "{mib} MiB: {}", large.status);
+    assert_eq!(server.get("/v1/whoami").status, 200, "{mib} MiB");
+    assert!(!server.has_ended(), "{mib} MiB");
+}
+
+#[test]
+fn under_any_limit_of_address_space_it_works_or_says_in_a_sentence_what_it_needs() {
+    let mut served = Vec::new();
+    for mib in [100, 200, 300, 400, 500, 600, 800, 1024] {
+        let (_folder, data) = fresh();
+        let key = stdout(&data, &["keys", "create"]);
+        if let Some(mut server) = Server::try_start(&data, limited(&data, mib)) {
+            server.key = key;
+            works(&mut server, mib);
+            assert!(server.terminate(), "{mib} MiB");
+            served.push(mib);
+            continue;
+        }
+        let ended = limited(&data, mib).output().expect("runs");
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!((ended.status.signal(), ended.status.code()), (None, Some(1)), "{mib} MiB: {error}");
+        let named = error.contains("memory limit") && error.contains("ulimit -v") && error.contains("needs at least");
+        assert!(named && error.trim_end().lines().count() == 1, "{mib} MiB: {error}");
+    }
+    assert!(served.contains(&1024) && served.contains(&800), "served with {served:?} MiB");
+}
+
+#[test]
+fn the_usage_of_a_month_is_known_again_when_the_clock_comes_back_to_it() {
+    let folder = tempfile::tempdir().expect("temporary directory");
+    let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
+    std::fs::create_dir_all(&root).expect("creates");
+    let key = stdout(&data, &["keys", "create"]);
+    let disk = Disk::under(&root, &folder.path().join("disk"));
+    let mut command = cuebase(&data, &SERVE);
+    disk.watch(&mut command, false);
+    let mut server = Server::try_start(&data, command).expect("starts");
+    server.key = key;
+    let reads = |server: &Server| -> Value { server.get("/v1/usage").body["used"]["reads"].clone() };
+    for (jump, count) in [(0, 7), (400 * 86_400, 3), (-100 * 86_400, 2)] {
+        disk.obey(&[&format!("clock - - {jump}")]);
+        assert_eq!(reads(&server), 0, "another month begins at zero");
+        for _ in 0..count {
+            assert_eq!(server.retrieve("default", "q=x").status, 200);
+        }
+    }
+    for (jump, count) in [(400 * 86_400, 3), (-100 * 86_400, 2), (0, 7)] {
+        disk.obey(&[&format!("clock - - {jump}")]);
+        assert_eq!(reads(&server), count);
+    }
+    assert!(server.terminate());
+    let server = Server::start(&data);
+    assert_eq!(reads(&server), 7, "after a restart too");
+}
