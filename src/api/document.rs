@@ -1,11 +1,24 @@
 //! The OpenAPI 3.1 description of the API, kept beside the code as `openapi.yaml`; a test walks it and the route table
 //! against each other.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::service::{Failure, Outcome};
 
 const TEXT: &str = include_str!("openapi.yaml");
+
+/// The description as JSON text, made at the first call and shared by all answers.
+pub fn text() -> Outcome<Bytes> {
+    static MADE: OnceLock<Bytes> = OnceLock::new();
+    if let Some(text) = MADE.get() {
+        return Ok(text.clone());
+    }
+    let text = Bytes::from(serde_json::to_vec(&document()?).map_err(Failure::internal)?);
+    Ok(MADE.get_or_init(|| text).clone())
+}
 
 /// The description as JSON.
 pub fn document() -> Outcome<Value> {
