@@ -1,4 +1,4 @@
-//! A thousand greedy clients on every route, and a well-behaved client of another account beside them: the most memory
+//! A thousand greedy clients on every route, next to a well-behaved client of another account: the most memory
 //! that the server takes, and what the well-behaved client notices.
 //!
 //! ```sh
@@ -43,12 +43,12 @@ const BODY_MEMORY_MIB: f64 = 512.0;
 const RATIO_MAX: f64 = 20.0;
 /// Requests of the well-behaved client when it is alone.
 const ALONE: usize = 2000;
-/// How long the well-behaved client is measured beside the clients of a route.
+/// How long the well-behaved client is measured together with the clients of a route.
 const MEASURED: Duration = Duration::from_millis(2500);
 /// What half a body has of bytes: the other half never comes.
 const HALF_BYTES: usize = 48 << 10;
 
-/// Puts greedy clients beside a well-behaved one and prints what the server and the well-behaved one took
+/// Runs greedy clients and a well-behaved one together and prints what the server and the well-behaved one took
 #[derive(Parser)]
 struct Options {
     /// Greedy clients at once
@@ -109,10 +109,10 @@ fn main() -> io::Result<()> {
         server.reset_peak();
         let held = Held::open(&server.address, &attack, options.clients);
         let deadline = Instant::now() + MEASURED;
-        let beside = held.drip_while(|| client.measure(|_| Instant::now() >= deadline));
-        let (peak, p99) = (server.peak_mib(), beside.times.at(0.99));
+        let measured = held.drip_while(|| client.measure(|_| Instant::now() >= deadline));
+        let (peak, p99) = (server.peak_mib(), measured.times.at(0.99));
         let ratio = p99 / alone_p99;
-        println!("| {} | {peak:.0} | {p99:.2} ms | {ratio:.1} | {} |", attack.name, beside.refused);
+        println!("| {} | {peak:.0} | {p99:.2} ms | {ratio:.1} | {} |", attack.name, measured.refused);
         most_mib = most_mib.max(peak);
         most_ratio = most_ratio.max(ratio);
     }

@@ -225,17 +225,6 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Lets every namespace that waits after a failure be tried at once: what they waited for is there again.
-    pub fn hurry(&self) {
-        let mut state = self.state.lock();
-        let waiting: Vec<(Instant, NamespaceId)> = std::mem::take(&mut state.later).into_iter().collect();
-        for (_, id) in waiting {
-            state.make_ready(id);
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
     /// Forgets the messages of a namespace that was deleted. One that a worker has is dropped by it.
     pub fn forget(&self, id: NamespaceId) {
         let mut state = self.state.lock();

@@ -1,5 +1,5 @@
-//! The paths that accepted writes are about which are not ingested yet: of skills, whose paths a client was told with the
-//! `202`, and of memories to be forgotten.
+//! The paths of accepted writes that are not ingested yet: of skills, whose paths the `202` returned, and of memories to be
+//! forgotten.
 
 use std::collections::HashMap;
 

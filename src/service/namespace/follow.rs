@@ -144,7 +144,7 @@ pub(super) fn former_folder(folder: &Path) -> PathBuf {
     with_ending(folder, ".former")
 }
 
-/// A folder beside another one, its name ending differently.
+/// A folder in the same place, whose name has a further ending.
 fn with_ending(folder: &Path, ending: &str) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
     name.push(ending);

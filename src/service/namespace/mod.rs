@@ -244,7 +244,7 @@ impl Namespace {
         self.rebuild(&self.snapshot())
     }
 
-    /// The newest commits that changed each of some paths, as they are recorded beside the index. `older_than` says from
+    /// The newest commits that changed each of some paths, as they are recorded. `older_than` says from
     /// where on only git knows more; it is none where each path has as many revisions as were asked for.
     pub fn recorded_revisions(&self, paths: &[&str], limit: usize) -> Outcome<RecordedRevisions> {
         let mut revisions = Vec::with_capacity(paths.len());
