@@ -71,6 +71,9 @@ pub struct RecordedRevisions {
     pub revisions: Vec<Vec<Revision>>,
     /// The commit before which nothing is recorded; none where everything is.
     pub older_than: Option<CommitId>,
+    /// The newest commit that is certainly recorded. A snapshot is published before its commit is recorded, so a reader
+    /// can hold a newer one.
+    pub recorded_head: Option<CommitId>,
 }
 
 /// Who asked for a write.
@@ -247,15 +250,17 @@ impl Namespace {
     /// The newest commits that changed each of some paths, as they are recorded. `older_than` says from
     /// where on only git knows more; it is none where each path has as many revisions as were asked for.
     pub fn recorded_revisions(&self, paths: &[&str], limit: usize) -> Outcome<RecordedRevisions> {
+        // The record first: whatever is recorded up to its head is then found below.
+        let record = self.around.store.namespace(&self.account, &self.name)?.filter(|record| record.id == self.id);
+        let NamespaceRecord { head, history_base, .. } = record.ok_or_else(deleted)?;
         let mut revisions = Vec::with_capacity(paths.len());
         for path in paths {
             revisions.push(self.around.store.revisions(self.id, path, limit)?);
         }
-        let record = self.around.store.namespace(&self.account, &self.name)?.filter(|record| record.id == self.id);
-        let base = record.ok_or_else(deleted)?.history_base;
         let is_full = revisions.iter().all(|found| found.len() == limit);
-        let older_than = base.filter(|_| !is_full).map(|base| base.parse()).transpose()?;
-        Ok(RecordedRevisions { revisions, older_than })
+        let older_than = history_base.filter(|_| !is_full).map(|base| base.parse()).transpose()?;
+        let recorded_head = head.map(|head| head.parse()).transpose()?;
+        Ok(RecordedRevisions { revisions, older_than, recorded_head })
     }
 
     /// The repository, for who knows that it stays: [`Namespace::read_git`] is for readers.

@@ -10,6 +10,8 @@ use crate::time::format_ms;
 
 /// Revisions of a memory that `detail=full` returns, at most.
 const REVISIONS_MAX: usize = 50;
+/// Commits between the recorded head and a snapshot's that are read from git.
+const UNRECORDED_MAX: usize = 64;
 
 /// What git remembers of a memory.
 #[derive(Default)]
@@ -28,7 +30,7 @@ pub(super) struct RevisionView {
 /// The history of a path as of a commit that a caller names, with that commit the newest that can be in it.
 pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str) -> Outcome<History> {
     let commit: CommitId = commit.parse()?;
-    let RecordedRevisions { mut revisions, older_than } = lease.recorded_revisions(&[path], REVISIONS_MAX)?;
+    let RecordedRevisions { mut revisions, older_than, .. } = lease.recorded_revisions(&[path], REVISIONS_MAX)?;
     let recorded = revisions.pop().unwrap_or_default();
     let place = recorded.iter().position(|revision| revision.id == commit);
     lease.read_git(|repository| {
@@ -66,16 +68,24 @@ fn histories_at(
     paths: &[&str],
     recorded: RecordedRevisions,
 ) -> Outcome<Vec<History>> {
-    let RecordedRevisions { revisions, older_than } = recorded;
+    let RecordedRevisions { revisions, older_than, recorded_head } = recorded;
+    let unrecorded = unrecorded_commits(repository, head, recorded_head)?;
     let older = match older_than {
         Some(base) => repository.histories(base, paths, REVISIONS_MAX, HistoryBudget::default())?.revisions,
         None => paths.iter().map(|_| Vec::new()).collect(),
     };
     let mut histories = Vec::with_capacity(paths.len());
     for ((path, recorded), older) in paths.iter().zip(revisions).zip(older) {
-        let mut commits = Vec::with_capacity(recorded.len());
+        let mut commits: Vec<CommitInfo> = Vec::with_capacity(recorded.len());
+        for commit in &unrecorded {
+            if commit.changed_paths.iter().any(|changed| changed == path) {
+                commits.push(commit.info.clone());
+            }
+        }
         for revision in recorded {
-            commits.extend(repository.commit_info(revision.id)?);
+            if !commits.iter().any(|known| known.id == revision.id) {
+                commits.extend(repository.commit_info(revision.id)?);
+            }
         }
         for commit in older {
             if commits.len() < REVISIONS_MAX && !commits.iter().any(|known| known.id == commit.id) {
@@ -85,6 +95,39 @@ fn histories_at(
         histories.push(history(repository, head, path, commits)?);
     }
     Ok(histories)
+}
+
+/// A commit whose changed paths are not recorded yet.
+struct UnrecordedCommit {
+    info: CommitInfo,
+    changed_paths: Vec<String>,
+}
+
+/// Returns the commits after the recorded head up to a snapshot's head, newest first; none where the record is newer than
+/// the snapshot.
+fn unrecorded_commits(
+    repository: &Repository,
+    head: CommitId,
+    recorded_head: Option<CommitId>,
+) -> Outcome<Vec<UnrecordedCommit>> {
+    if recorded_head == Some(head) {
+        return Ok(Vec::new());
+    }
+    let infos = repository.log(head, recorded_head, UNRECORDED_MAX)?;
+    if infos.len() == UNRECORDED_MAX {
+        return Ok(Vec::new());
+    }
+    if let Some(recorded) = recorded_head
+        && !repository.is_ancestor(recorded, head)?
+    {
+        return Ok(Vec::new());
+    }
+    let mut commits = Vec::with_capacity(infos.len());
+    for info in infos {
+        let changed_paths = repository.changed_paths(info.id)?;
+        commits.push(UnrecordedCommit { info, changed_paths });
+    }
+    Ok(commits)
 }
 
 fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Outcome<History> {
@@ -111,4 +154,43 @@ fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<Com
 fn text_at(repository: &Repository, commit: CommitId, path: &str) -> Outcome<String> {
     let bytes = repository.read(commit, path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebase_storage::git::{CommitMessage, Edit, Writer};
+    use cuebase_storage::records::Revision;
+
+    use super::*;
+
+    const PATH: &str = "facts/iris.md";
+
+    fn commit(writer: &mut Writer, content: &str, at_seconds: i64) -> CommitId {
+        let edit = Edit { path: PATH.to_owned(), content: Some(content.into()) };
+        let message =
+            CommitMessage { subject: "Write".to_owned(), body: String::new(), trailers: Vec::new(), at_seconds };
+        writer.commit(&[edit], &message).expect("commits")
+    }
+
+    #[test]
+    fn a_commit_that_is_published_before_it_is_recorded_is_in_the_history() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repository = Repository::open_or_create(&folder.path().join("n.git")).expect("creates");
+        let mut writer = repository.writer().expect("writes");
+        let first = commit(&mut writer, "Bergen\n", 1_700_000_000);
+        let second = commit(&mut writer, "Malmo\n", 1_700_000_100);
+        let recorded = Revision { id: first, at_seconds: 1_700_000_000 };
+        for (head, recorded_head, revisions) in [
+            (first, None, vec![]),
+            (second, Some(first), vec![recorded]),
+            (second, Some(second), vec![Revision { id: second, at_seconds: 1_700_000_100 }, recorded]),
+        ] {
+            let recorded = RecordedRevisions { revisions: vec![revisions], older_than: None, recorded_head };
+            let histories = histories_at(&repository, head, &[PATH], recorded).expect("reads");
+            let [History { revisions, last_diff }] = histories.as_slice() else { panic!("one path has one history") };
+            let expected = if head == first { 1 } else { 2 };
+            assert_eq!(revisions.len(), expected, "{recorded_head:?}");
+            assert_eq!(last_diff.contains("-Bergen"), head == second, "{last_diff}");
+        }
+    }
 }
