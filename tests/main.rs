@@ -91,5 +91,7 @@ mod skills;
 mod specification;
 /// Rules about the repository itself.
 mod tidy;
+/// Names that no route knows: what is refused, and what is answered with a warning.
+mod unknown_names;
 /// The vocabulary.
 mod vocabulary;

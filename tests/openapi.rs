@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use cuebase::api::document::document;
-use cuebase::api::routes::{Access, ROUTES};
+use cuebase::api::fields::{Contents, Field, PART_TYPES, part_fields};
+use cuebase::api::routes::{Access, Body, ROUTES};
 use serde_json::Value;
 
 use crate::support::{Server, fresh, stdout};
@@ -42,6 +43,81 @@ fn the_document_and_the_route_table_name_the_same_routes() {
     }
     let served = ROUTES.iter().map(|route| format!("{} {}", route.method, route.path.replace("{*", "{")));
     assert_eq!(described, served.collect::<BTreeSet<String>>());
+}
+
+#[test]
+fn the_document_and_the_route_table_name_the_same_parameters_and_fields() {
+    let document = document().expect("the document is YAML");
+    for route in &ROUTES {
+        let name = format!("{} {}", route.method, route.path);
+        let item = &document["paths"][route.path.replace("{*", "{")];
+        let operation = &item[route.method.as_str().to_lowercase()];
+        let mut parameters = BTreeSet::new();
+        for list in [&item["parameters"], &operation["parameters"]] {
+            for parameter in list.as_array().into_iter().flatten() {
+                let parameter = resolved(&document, parameter);
+                if parameter["in"] == "query" {
+                    parameters.insert(parameter["name"].as_str().expect("a name"));
+                }
+            }
+        }
+        assert_eq!(parameters, route.query.iter().copied().collect::<BTreeSet<&str>>(), "{name}: query");
+        if route.body == Body::Json {
+            let body = resolved(&document, &operation["requestBody"]);
+            compare_fields(&document, &body["content"]["application/json"]["schema"], route.fields, &name);
+        } else {
+            assert!(route.fields.is_empty(), "{name}: the fields of a body that is not read");
+        }
+    }
+}
+
+/// What a reference stands for.
+fn resolved<'a>(document: &'a Value, node: &'a Value) -> &'a Value {
+    match node["$ref"].as_str() {
+        Some(reference) => {
+            let target = document.pointer(reference.trim_start_matches('#')).expect("a reference has a target");
+            resolved(document, target)
+        }
+        None => node,
+    }
+}
+
+fn property_names(schema: &Value) -> BTreeSet<&str> {
+    schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
+/// Compares the names in a schema and in the objects below it with those of the route table.
+fn compare_fields(document: &Value, schema: &Value, fields: &'static [Field], place: &str) {
+    let schema = resolved(document, schema);
+    assert_eq!(property_names(schema), fields.iter().map(|field| field.name).collect::<BTreeSet<&str>>(), "{place}");
+    for field in fields {
+        let place = format!("{place}: {}", field.name);
+        let value = resolved(document, &schema["properties"][field.name]);
+        match field.contents {
+            Contents::Opaque => {
+                let entries = resolved(document, &value["items"]);
+                assert!(property_names(entries).is_empty(), "{place}: its objects have fields");
+            }
+            Contents::Objects(fields) => compare_fields(document, &value["items"], fields, &place),
+            Contents::Parts => compare_parts(document, value, &place),
+        }
+    }
+}
+
+/// Compares the content parts of a schema with those that have fixed fields.
+fn compare_parts(document: &Value, schema: &Value, place: &str) {
+    let forms = schema["anyOf"].as_array().expect("text, or parts");
+    let list = forms.iter().find(|form| form["type"] == "array").expect("a list of parts");
+    let mut compared = BTreeSet::new();
+    for part in list["items"]["anyOf"].as_array().expect("several types of parts") {
+        let part = resolved(document, part);
+        let Some(part_type) = part["properties"]["type"]["const"].as_str() else { continue };
+        let fields = part_fields(part_type).unwrap_or_else(|| panic!("{place}: {part_type} has no fields"));
+        let known: BTreeSet<&str> = fields.iter().map(|field| field.name).collect();
+        assert_eq!(property_names(part), known, "{place}: {part_type}");
+        compared.insert(part_type);
+    }
+    assert_eq!(compared, BTreeSet::from(PART_TYPES), "{place}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
+use cuebase::api::unknown::UnknownNames;
 use cuebase::api::{Call, Content, Incoming, JSON_DEPTH_MAX, Place, error};
 use cuebase::config::Config;
 use cuebase::gateway::credentials::Environment;
@@ -94,10 +95,13 @@ impl Inside {
         };
         let Some((route, parameters)) = found else { return };
         let (principal, headers) = principal.map_or((None, HeaderMap::new()), |(who, headers)| (Some(who), headers));
+        let query = QueryString::parse(uri.query().unwrap_or_default());
+        let Ok(unknown) = UnknownNames::in_query(route, &query) else { return };
         let request = Incoming {
             service: Arc::clone(&self.service),
             parameters,
-            query: QueryString::parse(uri.query().unwrap_or_default()),
+            query,
+            unknown,
             headers,
             body: body.to_vec().into(),
             place: Arc::new(Place::default()),

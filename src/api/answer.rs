@@ -30,6 +30,8 @@ pub fn answer(call: &Call) -> Outcome<Reply> {
     if text(&body, "q")?.is_none_or(|q| q.trim().is_empty()) {
         return Err(Failure::invalid("missing_query", "q is missing: what is to be answered?"));
     }
+    // As a parameter it may be any text; as a field it must be text.
+    text(&body, "detail")?;
     let request = retrieve::request(&as_query(&body)?)?;
     Reply::ok(&call.service.answer(call.account(), &namespace, &request, || call.place.leave())?)
 }

@@ -10,6 +10,7 @@ use super::query::zone;
 use super::{Call, Reply, invalid_body, text};
 use crate::ingest::direct::DirectWrite;
 use crate::service::memories::View;
+use crate::service::namespaces::Namespaces;
 use crate::service::{Failure, Outcome};
 use crate::tags;
 
@@ -43,7 +44,12 @@ pub fn get(call: &Call) -> Outcome<Reply> {
 /// `POST /v1/memories/{path}`.
 pub fn write(call: &Call) -> Outcome<Reply> {
     let body: Map<String, Value> = call.json()?;
-    let wanted = text(&body, "namespace")?.or(call.query.value("namespace"));
+    let parameter = call.query.value("namespace");
+    if let Some(name) = parameter {
+        // Checked also where the body names another namespace.
+        Namespaces::check_name(name)?;
+    }
+    let wanted = text(&body, "namespace")?.or(parameter);
     let path = memory_path(call.parameter(0))?;
     let write = direct_write(path, &body)?;
     let namespace = call.writable(wanted)?;

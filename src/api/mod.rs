@@ -2,13 +2,15 @@
 //!
 //! A handler gets a [`Call`] (who calls, path parameters, query, body) and returns a [`Reply`] or a failure; it is plain
 //! blocking code, run off the async threads by `server`. [`error`] is the one place where failures become HTTP;
-//! [`document`] is the OpenAPI description of all of it.
+//! [`unknown`] is the one place where names that a route does not know become warnings; [`document`] is the OpenAPI
+//! description of all of it.
 
 pub mod answer;
 pub mod billing;
 pub mod conversations;
 pub mod document;
 pub mod error;
+pub mod fields;
 pub mod identity;
 pub mod keys;
 pub mod media;
@@ -20,6 +22,7 @@ pub mod queue;
 pub mod retrieve;
 pub mod routes;
 pub mod skills;
+pub mod unknown;
 pub mod vocabulary;
 
 use std::any::Any;
@@ -40,6 +43,7 @@ use crate::gateway::{Gateway, Principal};
 use crate::service::namespaces::Namespaces;
 use crate::service::{Failure, Outcome, Service};
 use query::QueryString;
+use unknown::UnknownNames;
 
 /// JSON bodies above this are refused: 8 MiB.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
@@ -76,6 +80,8 @@ pub struct Incoming {
     pub parameters: Vec<String>,
     /// The query string.
     pub query: QueryString,
+    /// The names in query and body that the route does not know.
+    pub unknown: UnknownNames,
     /// The headers.
     pub headers: HeaderMap,
     /// The body; empty where the route takes none.
@@ -113,7 +119,7 @@ impl Incoming {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The body as a JSON object of a shape.
+    /// The body as a JSON object of a shape. Its names are checked against those that the route knows.
     pub fn json<T: DeserializeOwned>(&self) -> Outcome<T> {
         if self.body.is_empty() {
             return Err(Failure::invalid("invalid_body", "the body is empty: send a JSON object"));
@@ -121,9 +127,10 @@ impl Incoming {
         let invalid = |error| Failure::invalid("invalid_body", format!("body: {error}"));
         let value: Value = serde_json::from_slice(&self.body).map_err(invalid)?;
         // Serde would read a struct from an array as well.
-        if !value.is_object() {
+        let Some(object) = value.as_object() else {
             return Err(Failure::invalid("invalid_body", "the body must be a JSON object"));
-        }
+        };
+        self.unknown.check_body(object)?;
         serde_json::from_value(value).map_err(invalid)
     }
 }

@@ -21,6 +21,11 @@ impl QueryString {
         Self { pairs }
     }
 
+    /// The names of all parameters, as often as they were sent.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.pairs.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A whole number within a range, if there is one; anything else is a failure of that code.
     pub fn number(
         &self,

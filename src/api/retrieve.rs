@@ -11,6 +11,22 @@ use crate::service::retrieval::Retrieve;
 use crate::service::{Failure, Outcome};
 use crate::{tags, time};
 
+/// The parameters of the query.
+pub const PARAMETERS: &[&str] = &[
+    "q",
+    "namespace",
+    "tiers",
+    "paths",
+    "tags",
+    "tags_all",
+    "since",
+    "until",
+    "time_field",
+    "timezone",
+    "min_score",
+    "limit",
+    "detail",
+];
 /// Hits when no limit is given.
 const LIMIT_DEFAULT: usize = 24;
 /// Most hits that can be asked for.

@@ -1,10 +1,15 @@
-//! The route table: method, path, who may call, what it takes, what it counts as, and which handler, on one screen.
+//! The route table: method, path, who may call, what it counts as, which handler, and the names that it knows in a query
+//! and in a body.
+//!
+//! A name that is missing here is reported as unknown ([`super::unknown`]), and a test compares the names with
+//! `openapi.yaml`.
 
 use hyper::Method;
 
+use super::fields::Field;
 use super::{
-    Call, Incoming, Reply, answer, billing, conversations, identity, keys, media, memories, memory, namespaces, queue,
-    retrieve, skills, vocabulary,
+    Call, Incoming, Reply, answer, billing, conversations, fields, identity, keys, media, memories, memory, namespaces,
+    queue, retrieve, skills, vocabulary,
 };
 use crate::gateway::{Credential, Principal};
 use crate::service::{Failure, Outcome};
@@ -94,14 +99,30 @@ pub struct Route {
     pub access: Access,
     /// What it counts as.
     pub metering: Metering,
+    /// The parameters of its query.
+    pub query: &'static [&'static str],
     /// What it takes.
     pub body: Body,
+    /// The fields of its JSON body.
+    pub fields: &'static [Field],
     /// How it is run.
     pub lane: Lane,
     /// How large its answer can become.
     pub answer: Answer,
     /// What it does.
     pub handler: Handler,
+}
+
+impl Route {
+    const fn with_query(mut self, names: &'static [&'static str]) -> Self {
+        self.query = names;
+        self
+    }
+
+    const fn with_body(mut self, fields: &'static [Field]) -> Self {
+        self.fields = fields;
+        self
+    }
 }
 
 impl Access {
@@ -129,42 +150,47 @@ const fn route(method: Method, path: &'static str, access: Access, metering: Met
         Method::POST | Method::PATCH => Body::Json,
         _ => Body::Nothing,
     };
-    let (lane, answer) = (Lane::Ordinary, Answer::Small);
-    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
+    let (lane, answer, handler) = (Lane::Ordinary, Answer::Small, Handler::Guarded(handler));
+    Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
 }
 
 /// A listing, which is free.
 const fn listing(path: &'static str, access: Access, handler: Guarded) -> Route {
-    let (method, metering, body, lane) = (Method::GET, Metering::Free, Body::Nothing, Lane::Ordinary);
-    Route { method, path, access, metering, body, lane, answer: Answer::Large, handler: Handler::Guarded(handler) }
+    let mut listing = route(Method::GET, path, access, Metering::Free, handler);
+    listing.answer = Answer::Large;
+    listing
 }
 
 const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Lane, handler: Guarded) -> Route {
-    let body = match method {
-        Method::POST => Body::Json,
-        _ => Body::Nothing,
-    };
-    let (access, answer) = (Access::Any, Answer::Small);
-    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
+    let mut retrieval = route(method, path, Access::Any, metering, handler);
+    retrieval.lane = lane;
+    retrieval
 }
 
 const fn upload(path: &'static str, handler: Guarded) -> Route {
-    let (method, access, metering, lane) = (Method::POST, Access::Any, Metering::Free, Lane::Ordinary);
-    let (body, answer) = (Body::Media, Answer::Small);
-    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
+    let mut upload = route(Method::POST, path, Access::Any, Metering::Free, handler);
+    upload.body = Body::Media;
+    upload
 }
 
 const fn open(method: Method, path: &'static str, body: Body, lane: Lane, handler: Unguarded) -> Route {
-    let (access, metering, answer) = (Access::Open, Metering::Free, Answer::Small);
-    Route { method, path, access, metering, body, lane, answer, handler: Handler::Open(handler) }
+    let (access, metering, answer, handler) = (Access::Open, Metering::Free, Answer::Small, Handler::Open(handler));
+    Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
 }
 
 /// What needs no store and no thread of its own.
 const fn inline(path: &'static str, handler: Guarded) -> Route {
-    let (method, access, metering, body) = (Method::GET, Access::Any, Metering::Free, Body::Nothing);
-    let (lane, answer) = (Lane::Inline, Answer::Small);
-    Route { method, path, access, metering, body, lane, answer, handler: Handler::Guarded(handler) }
+    let mut inline = route(Method::GET, path, Access::Any, Metering::Free, handler);
+    inline.lane = Lane::Inline;
+    inline
 }
+
+/// The query of routes that take a namespace and nothing else.
+const NAMESPACE: &[&str] = &["namespace"];
+/// `GET /v1/memories/{path}`.
+const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
+/// `GET /v1/skills`.
+const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "limit"];
 
 /// Every route.
 pub static ROUTES: [Route; 44] = {
@@ -177,46 +203,59 @@ pub static ROUTES: [Route; 44] = {
     [
         open(GET, "/health", Body::Nothing, Lane::Inline, identity::health),
         inline("/v1/whoami", identity::whoami),
-        route(POST, "/v1/keys", Wide, Free, keys::create),
+        route(POST, "/v1/keys", Wide, Free, keys::create).with_body(fields::KEY),
         listing("/v1/keys", Session, keys::list),
         route(DELETE, "/v1/keys/{key_id}", Session, Free, keys::revoke),
-        route(POST, "/v1/namespaces", Wide, Free, namespaces::create),
-        listing("/v1/namespaces", Any, namespaces::list),
+        route(POST, "/v1/namespaces", Wide, Free, namespaces::create).with_body(fields::NAMESPACE),
+        listing("/v1/namespaces", Any, namespaces::list).with_query(&["after"]),
         route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
-        route(POST, "/v1/memories", Any, Write, memories::remember),
-        route(GET, "/v1/memories/{*path}", Any, Free, memory::get),
-        route(POST, "/v1/memories/{*path}", Any, Write, memory::write),
-        route(DELETE, "/v1/memories/{*path}", Any, Free, memory::forget),
-        listing("/v1/tree", Any, memory::tree),
-        listing("/v1/topics", Any, memory::topics),
-        listing("/v1/graph", Any, memory::graph),
-        retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve),
-        retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer),
-        route(POST, "/v1/vocab", Any, Write, vocabulary::teach),
-        listing("/v1/vocab", Any, vocabulary::list),
-        route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget),
-        route(POST, "/v1/skills", Any, Write, skills::store),
-        retrieval(GET, "/v1/skills", Search, Lane::Retrieval, skills::list),
-        route(POST, "/v1/conversations", Any, Free, conversations::create),
-        listing("/v1/conversations", Any, conversations::list),
-        listing("/v1/conversations/{id}", Any, conversations::get),
-        route(PATCH, "/v1/conversations/{id}", Any, Free, conversations::update),
-        route(DELETE, "/v1/conversations/{id}", Any, Free, conversations::delete),
-        route(POST, "/v1/conversations/{id}/messages", Any, Write, conversations::append),
-        route(POST, "/v1/conversations/{id}/rewind", Any, Free, conversations::rewind),
-        route(PATCH, "/v1/conversations/{id}/messages/{mid}", Any, Free, conversations::edit_in_place),
-        route(POST, "/v1/conversations/{id}/messages/{mid}/edit", Any, Free, conversations::edit),
-        listing("/v1/conversations/{id}/branches", Any, conversations::branches),
-        upload("/v1/media", media::upload),
-        route(GET, "/v1/media/{id}", Any, Free, media::address),
-        open(GET, "/v1/media/{id}/content", Body::Nothing, Lane::Ordinary, media::content),
-        listing("/v1/queue", Wide, queue::show),
+        route(POST, "/v1/memories", Any, Write, memories::remember).with_body(fields::WRITE),
+        route(GET, "/v1/memories/{*path}", Any, Free, memory::get).with_query(MEMORY),
+        route(POST, "/v1/memories/{*path}", Any, Write, memory::write)
+            .with_query(NAMESPACE)
+            .with_body(fields::DIRECT_WRITE),
+        route(DELETE, "/v1/memories/{*path}", Any, Free, memory::forget).with_query(NAMESPACE),
+        listing("/v1/tree", Any, memory::tree).with_query(&["namespace", "path"]),
+        listing("/v1/topics", Any, memory::topics).with_query(NAMESPACE),
+        listing("/v1/graph", Any, memory::graph).with_query(&["namespace", "path", "depth", "limit"]),
+        retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
+        retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer).with_body(fields::ANSWER),
+        route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_body(fields::VOCABULARY),
+        listing("/v1/vocab", Any, vocabulary::list).with_query(&["namespace", "word", "like", "limit"]),
+        route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget).with_query(&["namespace", "term"]),
+        route(POST, "/v1/skills", Any, Write, skills::store).with_body(fields::SKILLS),
+        retrieval(GET, "/v1/skills", Search, Lane::Retrieval, skills::list).with_query(SKILLS),
+        route(POST, "/v1/conversations", Any, Free, conversations::create).with_body(fields::CONVERSATION),
+        listing("/v1/conversations", Any, conversations::list).with_query(&["namespace", "limit", "before"]),
+        listing("/v1/conversations/{id}", Any, conversations::get).with_query(&["namespace", "branch"]),
+        route(PATCH, "/v1/conversations/{id}", Any, Free, conversations::update)
+            .with_query(NAMESPACE)
+            .with_body(fields::CONVERSATION_CHANGE),
+        route(DELETE, "/v1/conversations/{id}", Any, Free, conversations::delete).with_query(NAMESPACE),
+        route(POST, "/v1/conversations/{id}/messages", Any, Write, conversations::append)
+            .with_query(NAMESPACE)
+            .with_body(fields::APPENDED),
+        route(POST, "/v1/conversations/{id}/rewind", Any, Free, conversations::rewind)
+            .with_query(NAMESPACE)
+            .with_body(fields::REWIND),
+        route(PATCH, "/v1/conversations/{id}/messages/{mid}", Any, Free, conversations::edit_in_place)
+            .with_query(NAMESPACE)
+            .with_body(fields::EDIT),
+        route(POST, "/v1/conversations/{id}/messages/{mid}/edit", Any, Free, conversations::edit)
+            .with_query(NAMESPACE)
+            .with_body(fields::EDIT),
+        listing("/v1/conversations/{id}/branches", Any, conversations::branches).with_query(NAMESPACE),
+        upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
+        route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
+        open(GET, "/v1/media/{id}/content", Body::Nothing, Lane::Ordinary, media::content)
+            .with_query(&["expires", "signature"]),
+        listing("/v1/queue", Wide, queue::show).with_query(&["limit", "after"]),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
         route(DELETE, "/v1/dead-letters/{id}", WideSession, Free, queue::drop_letter),
         route(GET, "/v1/usage", Any, Free, billing::usage),
         route(GET, "/v1/billing", Any, Free, billing::statement),
-        route(POST, "/v1/billing/recharge", Session, Free, billing::recharge),
-        route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe),
+        route(POST, "/v1/billing/recharge", Session, Free, billing::recharge).with_body(fields::RECHARGE),
+        route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe).with_body(fields::SUBSCRIPTION),
         open(POST, "/v1/billing/notifications", Body::Signed, Lane::Ordinary, billing::notification),
         route(GET, "/v1/openapi.json", Any, Free, identity::document),
     ]

@@ -21,6 +21,7 @@ use super::shares::{Share, Shares};
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Answer, Found, Handler, Lane, Metering, Route, Router};
+use crate::api::unknown::UnknownNames;
 use crate::api::{Call, Content, Incoming, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::gateway::{Gateway, Principal, Refusal};
@@ -108,6 +109,7 @@ struct Job {
     /// Whether memory is taken before the answer is made.
     answer: Answer,
     place: Arc<Place>,
+    unknown: UnknownNames,
 }
 
 impl Api {
@@ -206,6 +208,7 @@ impl Api {
             let admitted = self.gateway.admit(principal).map_err(error::rate_limited);
             admitted.and_then(|()| route.access.check(principal)).map_err(|failure| error::reply(&failure, &shape))?;
         }
+        let unknown = UnknownNames::in_query(route, &query).map_err(|failure| error::reply(&failure, &shape))?;
         let (budget, sender) = match &principal {
             Some(principal) => (&self.bodies, principal.account.as_str()),
             None => (&self.open_bodies, route.path),
@@ -218,11 +221,13 @@ impl Api {
             account: principal.as_ref().map(|principal| principal.account.clone()),
             answer: answer_of(route, &query),
             place: Arc::clone(&place),
+            unknown: unknown.clone(),
         };
         let request = Incoming {
             service: Arc::clone(&self.service),
             parameters,
             query,
+            unknown,
             headers,
             body: body.bytes.clone(),
             place,
@@ -246,15 +251,19 @@ impl Api {
     }
 
     /// Runs a handler where its lane says, and takes the memory for its answer. A panic is a failure like any other; no
-    /// free place, or no memory, is a reply of its own.
+    /// free place, or no memory, is a reply of its own. Replies and failures of the handler get the warnings about unknown
+    /// names.
     async fn run(
         &self,
         job: Job,
         shape: &Shape,
         work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
     ) -> Result<Answered, Reply> {
-        let Job { route, account, answer, place } = job;
-        let refuse = |failure: Failure| error::reply(&failure, shape);
+        let Job { route, account, answer, place, unknown } = job;
+        let refuse = |failure: Failure| unknown.add_to(error::reply(&failure, shape));
+        let names = unknown.clone();
+        // Added where the reply is made, before its size is known to the budget.
+        let work = move || work().map(|reply| names.add_to(reply));
         if route.lane == Lane::Inline {
             return work().map(Answered::from).map_err(refuse);
         }

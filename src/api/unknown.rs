@@ -1,0 +1,383 @@
+//! Names in a request that its route does not know.
+//!
+//! An unknown parameter or field is accepted, and the response names it in `warnings` with the nearest known name. Names
+//! by which other products separate users are refused instead: a write that ignored one would put the data of all users
+//! into one namespace.
+//!
+//! Each route declares its names in the route table. The server checks the query before the handler runs,
+//! [`super::Incoming::json`] checks the body, and the server adds the warnings to the response.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::CONTENT_TYPE;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use super::fields::{Contents, Field, part_fields};
+use super::query::QueryString;
+use super::routes::{Body, Route};
+use super::{Content, Reply, invalid_body};
+use crate::service::{Failure, Outcome};
+
+/// Names by which other products separate users.
+const USER_NAMES: [&str; 7] =
+    ["user_id", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"];
+/// Unknown names that a response lists; it says how many more there are.
+const LISTED_MAX: usize = 10;
+/// Characters of an unknown name that are shown. A longer name is near to no known one.
+const NAME_CHARS_MAX: usize = 64;
+/// Edits between an unknown name and the known one that it suggests: at most this, and at most a third of its length.
+const EDITS_MAX: usize = 2;
+
+/// The unknown names of one request, shared by its handler, which reads the body, and the server, which responds.
+#[derive(Clone)]
+pub struct UnknownNames {
+    fields: &'static [Field],
+    /// None where no warning can arise: the query has no unknown name and the route reads no JSON body. Such a request,
+    /// a retrieval for example, allocates nothing here.
+    warnings: Option<Arc<Mutex<Warnings>>>,
+}
+
+#[derive(Default)]
+struct Warnings {
+    listed: Vec<String>,
+    unlisted: usize,
+}
+
+impl UnknownNames {
+    /// Checks the names of a query.
+    ///
+    /// # Errors
+    ///
+    /// A name by which other products separate users: `invalid_body` where the route takes a JSON body, else
+    /// `invalid_parameter`.
+    pub fn in_query(route: &Route, query: &QueryString) -> Outcome<Self> {
+        let mut warnings = Warnings::default();
+        for name in query.names() {
+            if route.query.contains(&name) {
+                continue;
+            }
+            if separates_users(name) {
+                let message = separation_message(&at("parameter", name, Place::Body));
+                return match route.body {
+                    Body::Json => Err(invalid_body(message)),
+                    _ => Err(Failure::invalid("invalid_parameter", message)),
+                };
+            }
+            if warnings.reserve_line() {
+                warnings.listed.push(parameter_warning(route, name));
+            }
+        }
+        if warnings.listed.is_empty() && route.body != Body::Json {
+            return Ok(Self { fields: route.fields, warnings: None });
+        }
+        Ok(Self { fields: route.fields, warnings: Some(Arc::new(Mutex::new(warnings))) })
+    }
+
+    /// Checks the names of a body, before anything in it is used.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_body` for a name by which other products separate users.
+    pub fn check_body(&self, body: &Map<String, Value>) -> Outcome<()> {
+        let mut found = Warnings::default();
+        check_object(body, self.fields, Place::Body, &mut found)?;
+        if let Some(warnings) = &self.warnings {
+            warnings.lock().append(found);
+        }
+        Ok(())
+    }
+
+    /// A reply with its warnings. A reply without any, one that is no JSON object, and one that sets its own content type
+    /// stay as they are.
+    pub fn add_to(&self, reply: Reply) -> Reply {
+        let Some(warnings) = &self.warnings else { return reply };
+        let lines = warnings.lock().lines();
+        if lines.is_empty() || reply.headers.iter().any(|(name, _)| name == CONTENT_TYPE) {
+            return reply;
+        }
+        let Reply { status, headers, body } = reply;
+        let body = match body {
+            Content::Bytes(bytes) => Content::Bytes(append(bytes, &lines)),
+            Content::File(file) => Content::File(file),
+        };
+        Reply { status, headers, body }
+    }
+}
+
+impl Warnings {
+    /// Reserves a line for one more name. Counts the name as unlisted and returns false where the list is full.
+    fn reserve_line(&mut self) -> bool {
+        if self.listed.len() < LISTED_MAX {
+            return true;
+        }
+        self.unlisted += 1;
+        false
+    }
+
+    fn append(&mut self, later: Self) {
+        for line in later.listed {
+            if self.reserve_line() {
+                self.listed.push(line);
+            }
+        }
+        self.unlisted += later.unlisted;
+    }
+
+    /// The value of `warnings`.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = self.listed.clone();
+        if self.unlisted > 0 {
+            lines.push(format!("and {} more", self.unlisted));
+        }
+        lines
+    }
+}
+
+/// Appends `"warnings":[…]` to a serialized JSON object before its closing brace, so that a large response is not parsed
+/// again. Anything else is returned as it is.
+fn append(body: Bytes, lines: &[String]) -> Bytes {
+    if !body.starts_with(b"{") || !body.ends_with(b"}") {
+        return body;
+    }
+    let Ok(list) = serde_json::to_vec(lines) else { return body };
+    let key = b"\"warnings\":";
+    let mut text = Vec::from(body);
+    text.reserve_exact(key.len() + list.len() + 1);
+    text.pop();
+    if text != b"{" {
+        text.push(b',');
+    }
+    text.extend_from_slice(key);
+    text.extend_from_slice(&list);
+    text.push(b'}');
+    text.into()
+}
+
+/// Where in a body an object is.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    /// The body itself.
+    Body,
+    /// An entry of an array in an object.
+    Entry { object: &'a Place<'a>, field: &'static str, index: usize },
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body => Ok(()),
+            Self::Entry { object: Self::Body, field, index } => write!(formatter, "{field}[{index}]"),
+            Self::Entry { object, field, index } => write!(formatter, "{object}.{field}[{index}]"),
+        }
+    }
+}
+
+/// Checks the names of an object, then those of the objects in it: misspelt fields of the body are listed first.
+fn check_object(
+    object: &Map<String, Value>,
+    fields: &'static [Field],
+    place: Place<'_>,
+    found: &mut Warnings,
+) -> Outcome<()> {
+    for name in object.keys() {
+        if fields.iter().any(|field| field.name == name) {
+            continue;
+        }
+        if separates_users(name) {
+            return Err(invalid_body(separation_message(&at("field", name, place))));
+        }
+        if found.reserve_line() {
+            found.listed.push(field_warning(name, fields, place));
+        }
+    }
+    for field in fields {
+        let Some(Value::Array(entries)) = object.get(field.name) else { continue };
+        for (index, entry) in entries.iter().enumerate() {
+            let Some(entry) = entry.as_object() else { continue };
+            let entry_fields = match field.contents {
+                Contents::Opaque => break,
+                Contents::Objects(fields) => Some(fields),
+                Contents::Parts => entry.get("type").and_then(Value::as_str).and_then(part_fields),
+            };
+            if let Some(fields) = entry_fields {
+                check_object(entry, fields, Place::Entry { object: &place, field: field.name, index }, found)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A quoted name with the place of its object.
+fn at(kind: &str, name: &str, place: Place<'_>) -> String {
+    let name = shown(name);
+    match place {
+        Place::Body => format!("{kind} \"{name}\""),
+        Place::Entry { .. } => format!("{kind} \"{name}\" in {place}"),
+    }
+}
+
+fn field_warning(name: &str, fields: &[Field], place: Place<'_>) -> String {
+    let warning = format!("unknown {} ignored", at("field", name, place));
+    let names = fields.iter().map(|field| field.name);
+    with_suggestion(warning, nearest(name, names))
+}
+
+fn parameter_warning(route: &Route, name: &str) -> String {
+    let warning = format!("unknown {} ignored", at("parameter", name, Place::Body));
+    // A namespace in the query of a write, for example: the write goes elsewhere.
+    if route.fields.iter().any(|field| field.name == name) {
+        return format!("{warning}; send \"{name}\" in the body");
+    }
+    with_suggestion(warning, nearest(name, route.query.iter().copied()))
+}
+
+fn with_suggestion(warning: String, suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(known) => format!("{warning}; did you mean \"{known}\"?"),
+        None => warning,
+    }
+}
+
+/// A name, cut where it is long.
+fn shown(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// The known name with the fewest edits to an unknown one, if they are few; the first of several.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    if name.char_indices().nth(NAME_CHARS_MAX).is_some() {
+        return None;
+    }
+    let edits_max = EDITS_MAX.min(name.chars().count() / 3);
+    let mut best: Option<(usize, &'static str)> = None;
+    for candidate in known {
+        let edits = match same_letters(name, candidate) {
+            true => 0,
+            false => strsim::damerau_levenshtein(name, candidate),
+        };
+        if edits <= edits_max && best.is_none_or(|(fewest, _)| edits < fewest) {
+            best = Some((edits, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+fn separates_users(name: &str) -> bool {
+    USER_NAMES.iter().any(|user_name| same_letters(name, user_name))
+}
+
+fn separation_message(what: &str) -> String {
+    format!(
+        "{what} does not separate users here; use one namespace per user: create it with POST /v1/namespaces and send its \
+         name as \"namespace\""
+    )
+}
+
+/// Whether two names differ in nothing but case, `_` and `-`: `userId` is `user_id`.
+fn same_letters(one: &str, other: &str) -> bool {
+    letters(one).eq(letters(other))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested_within_two_edits_and_a_third_of_the_length() {
+        let known = ["q", "limit", "namespace", "tags", "tags_all", "occurred_at", "content"];
+        for (name, expected) in [
+            ("limt", Some("limit")),
+            ("lmiit", Some("limit")),
+            ("Limit", Some("limit")),
+            ("occured_at", Some("occurred_at")),
+            ("occurredAt", Some("occurred_at")),
+            ("tag", Some("tags")),
+            ("tagsall", Some("tags_all")),
+            ("contnet", Some("content")),
+            ("name_space", Some("namespace")),
+            ("Q", Some("q")),
+            ("x", None),
+            ("qq", None),
+            ("query", None),
+            ("lit", None),
+            ("namespaces_of_mine", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known.into_iter()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_suggests_nothing() {
+        let long = "é".repeat(NAME_CHARS_MAX + 1);
+        assert_eq!(shown(&long), format!("{}…", "é".repeat(NAME_CHARS_MAX)));
+        assert_eq!(shown(&"é".repeat(NAME_CHARS_MAX)), "é".repeat(NAME_CHARS_MAX));
+        assert_eq!(nearest(&format!("limit{}", "_".repeat(100)), ["limit"].into_iter()), None);
+    }
+
+    #[test]
+    fn every_spelling_of_a_users_name_is_recognized() {
+        for name in ["user_id", "userId", "UserID", "user-id", "agentId", "run_id", "appId", "groupId", "containerTags"]
+        {
+            assert!(separates_users(name), "{name}");
+        }
+        for name in ["user", "id", "users_id", "session_id", "tags", "container", ""] {
+            assert!(!separates_users(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_objects_take_warnings() {
+        let lines = ["a \"b\"".to_owned()];
+        for (body, expected) in [
+            ("{}", r#"{"warnings":["a \"b\""]}"#),
+            (r#"{"a":1}"#, r#"{"a":1,"warnings":["a \"b\""]}"#),
+            ("[1]", "[1]"),
+            ("", ""),
+            ("{", "{"),
+        ] {
+            assert_eq!(append(Bytes::from(body), &lines), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn ten_names_are_listed_and_the_others_are_counted() {
+        let mut warnings = Warnings::default();
+        for part in 0..2 {
+            let mut found = Warnings::default();
+            for number in 0..12 {
+                if found.reserve_line() {
+                    found.listed.push(format!("{part} {number}"));
+                }
+            }
+            warnings.append(found);
+        }
+        let lines = warnings.lines();
+        assert_eq!((lines.len(), lines[0].as_str(), lines[10].as_str()), (11, "0 0", "and 14 more"));
+    }
+
+    proptest! {
+        #[test]
+        fn an_object_with_warnings_is_the_object_and_its_warnings(
+            names in prop::collection::btree_set("[a-v]{1,4}", 0..5),
+            lines in prop::collection::vec(".{0,20}", 1..4),
+        ) {
+            let mut object: Map<String, Value> = names.into_iter().map(|name| (name, Value::from(1))).collect();
+            let body = serde_json::to_vec(&object).expect("JSON");
+            object.insert("warnings".into(), Value::from(lines.clone()));
+            let read: Value = serde_json::from_slice(&append(body.into(), &lines)).expect("JSON");
+            prop_assert_eq!(read, Value::Object(object));
+        }
+    }
+}
