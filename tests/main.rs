@@ -89,6 +89,8 @@ mod shares;
 mod skills;
 /// The specification's tables, row by row.
 mod specification;
+/// Statements of one sentence and small talk.
+mod statements;
 /// Rules about the repository itself.
 mod tidy;
 /// Names that no route knows: what is refused, and what is answered with a warning.

@@ -11,6 +11,7 @@
 
 pub mod cues;
 pub mod entities;
+pub mod filler;
 pub mod procedure;
 pub mod sentences;
 pub mod small_talk;
@@ -23,6 +24,7 @@ use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use self::small_talk::{Participants, Position, is_small_talk};
 use self::statements::Statement;
 use super::conversation::{Conversation, Message, Moment, Role};
 use super::steps::{Interrupted, Steps};
@@ -106,6 +108,11 @@ pub fn extract(
     let zone = conversation.zone();
     let mut drafts = Drafts::default();
     let mut asked: Option<(String, String)> = None;
+    let mut participants = Participants::default();
+    for message in &conversation.messages {
+        steps.take(message.speaker().len())?;
+        participants.add(message.speaker());
+    }
     let mut held: Option<Turn> = None;
     for (index, message) in conversation.messages.iter().enumerate() {
         steps.take(STEPS_EACH + message.speaker().len() + MESSAGE_PASSES * message.text.len())?;
@@ -121,7 +128,8 @@ pub fn extract(
         let speaker = message.speaker().trim().to_owned();
         let question = asked.take().filter(|(asker, _)| *asker != speaker).map(|(_, question)| question);
         let mut statements = statements::split(&message.text, steps)?;
-        statements.retain(|statement| !small_talk::is_small_talk(statement, question.is_some()));
+        let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
+        statements.retain(|statement| !is_small_talk(statement, position, &participants));
         if let Some(question) = statements::last_question(&message.text, steps)? {
             asked = Some((speaker.clone(), question));
         }
@@ -311,7 +319,7 @@ fn lead(body: &str) -> String {
 fn name(statement: &str) -> String {
     let words = cuebase_retrieval::fold(statement);
     let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 2);
-    let telling = words.filter(|word| !small_talk::is_filler(word));
+    let telling = words.filter(|word| !filler::is_filler(word));
     telling.take(NAME_WORDS).collect::<Vec<_>>().join("-")
 }
 

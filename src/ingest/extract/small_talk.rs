@@ -1,57 +1,237 @@
-//! What is not worth a memory: greetings, thanks, reactions.
+//! Small talk: texts that consist of courtesy alone and are therefore no memory.
+//!
+//! The phrases are a closed list, `small_talk.txt`, by language. A text is small talk when it divides completely into such
+//! phrases, whatever its punctuation and emoji; one word that is not in the list keeps the whole text. The names of those
+//! who take part in the conversation are skipped ("Thanks, Ann!"). Everything else is kept, however short it is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::statements::{telling_words, unspaced};
+use cuebase_retrieval::{fold, writes_no_spaces};
 
-/// Words that carry no news on their own, folded.
-const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening thanks thank thx cheers welcome please \
-    sorry ok okay sure yes yeah yep yup nope nah wow whoa oh ah aw aww haha hahaha lol omg hmm hm um uh well so cool nice \
-    great good awesome amazing fantastic wonderful lovely perfect excellent sweet super glad happy really totally \
-    absolutely definitely exactly indeed right true agreed sounds sound gotcha course problem worries anytime later soon \
-    talk chat catch see take care day luck best wishes congrats congratulations proud appreciate it's that's i'm you're \
-    let's much lot too very just and but the you your that this have had has was were are for with how what doing going \
-    been know mean think guess love like hope wait everything thing things stuff";
+/// Phrases in sections: `# <language> courtesy`, `# <language> reply`.
+const PHRASES: &str = include_str!("small_talk.txt");
+/// A longer text is kept. The bound keeps the check cheap; no courtesy is as long.
+const TEXT_BYTES_MAX: usize = 400;
 
-/// Whether a folded word is filler.
-pub fn is_filler(word: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILLER.split(' ').collect());
-    WORDS.contains(word)
+/// What a phrase of the list does in a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Says nothing wherever it stands: greetings, thanks, reactions.
+    Courtesy,
+    /// Says something only after a question: yes, no, never, great.
+    Reply,
 }
 
-/// Whether a statement says nothing beyond courtesy. An answer to a question says something even in one word.
-pub fn is_small_talk(statement: &str, answers: bool) -> bool {
-    if statement.chars().any(|c| c.is_ascii_digit()) || statement.contains("```") {
+/// A phrase of the list, as the words after its first one.
+struct Phrase {
+    rest: Vec<String>,
+    kind: Kind,
+}
+
+/// Where a text stands in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Directly after a question by somebody else.
+    AfterQuestion,
+    /// Anywhere else.
+    Elsewhere,
+}
+
+/// The list by the first word of each phrase.
+static LIST: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::new(read_list);
+
+fn read_list() -> HashMap<String, Vec<Phrase>> {
+    let mut list: HashMap<String, Vec<Phrase>> = HashMap::new();
+    let mut kind = Kind::Courtesy;
+    for line in PHRASES.lines() {
+        if let Some(heading) = line.strip_prefix('#') {
+            kind = if heading.ends_with("reply") { Kind::Reply } else { Kind::Courtesy };
+            continue;
+        }
+        let mut words = words(line).into_iter();
+        if let Some(first) = words.next() {
+            list.entry(first).or_default().push(Phrase { rest: words.collect(), kind });
+        }
+    }
+    list
+}
+
+/// The names of those who take part in a conversation, as words in the form in which texts are compared.
+#[derive(Default)]
+pub struct Participants(HashSet<String>);
+
+impl Participants {
+    /// Adds a participant by the whole name.
+    pub fn add(&mut self, name: &str) {
+        self.0.extend(words(name));
+    }
+}
+
+/// Returns whether a text consists of small talk alone.
+///
+/// After a question, a reply ("Yes!") and a participant's name are answers, so they are kept.
+pub fn is_small_talk(text: &str, position: Position, participants: &Participants) -> bool {
+    if text.len() > TEXT_BYTES_MAX {
         return false;
     }
-    let telling = telling_words(statement);
-    // Filler is known in English alone, so more than a greeting in another script is never courtesy.
-    let dense = unspaced(statement) > 4 || statement.chars().filter(|c| !c.is_ascii()).count() > 12;
-    !dense && telling < if answers { 1 } else { 2 }
+    let mut words = words(text);
+    if position == Position::Elsewhere {
+        words.retain(|word| !participants.0.contains(word));
+    }
+    divides(&words, position)
+}
+
+/// Whether words divide completely into phrases that say nothing at a position.
+fn divides(words: &[String], position: Position) -> bool {
+    // Whether the words before each place divide.
+    let mut reached = vec![false; words.len() + 1];
+    reached[0] = true;
+    for start in 0..words.len() {
+        if !reached[start] {
+            continue;
+        }
+        let Some(phrases) = LIST.get(&words[start]) else { continue };
+        for phrase in phrases {
+            if phrase.kind == Kind::Reply && position == Position::AfterQuestion {
+                continue;
+            }
+            if words[start + 1..].starts_with(&phrase.rest) {
+                reached[start + 1 + phrase.rest.len()] = true;
+            }
+        }
+    }
+    reached[words.len()]
+}
+
+/// The words of a text in the form in which they are compared: lowercase, without accents, stretched letters and laughter
+/// shortened. A character of a script without spaces is a word of its own.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for c in fold(text).chars() {
+        let alone = writes_no_spaces(c);
+        if alone || !(c.is_alphanumeric() || c == '\'') {
+            close(&mut word, &mut words);
+        }
+        if alone && c.is_alphanumeric() {
+            words.push(c.to_string());
+        } else if c.is_alphanumeric() || (c == '\'' && !word.is_empty()) {
+            word.push(c);
+        }
+    }
+    close(&mut word, &mut words);
+    words
+}
+
+/// Ends a word that is being read, if there is one.
+fn close(word: &mut String, words: &mut Vec<String>) {
+    let whole = std::mem::take(word);
+    let whole = whole.trim_end_matches('\'');
+    if !whole.is_empty() {
+        words.push(shorten_laughter(shorten_runs(whole)));
+    }
+}
+
+/// Writes a letter that is repeated three times or more once: "soooo" becomes "so".
+fn shorten_runs(word: &str) -> String {
+    let mut shortened = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.trim_start_matches(c);
+        let run = rest[..rest.len() - after.len()].chars().count();
+        let kept = if run > 2 && c.is_alphabetic() { 1 } else { run };
+        shortened.extend(std::iter::repeat_n(c, kept));
+        rest = after;
+    }
+    shortened
+}
+
+/// Writes laughter of more than two syllables with two: "hahahaha" becomes "haha".
+fn shorten_laughter(word: String) -> String {
+    let syllable = word.get(..2).unwrap_or_default();
+    let is_laughter =
+        word.len() > 4 && word.trim_start_matches(syllable).is_empty() && syllable.ends_with(['a', 'e', 'i']);
+    if is_laughter { syllable.repeat(2) } else { word }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The entries of the list with their kinds.
+    fn entries() -> Vec<(&'static str, Kind)> {
+        let mut entries = Vec::new();
+        let mut kind = Kind::Courtesy;
+        for line in PHRASES.lines() {
+            match line.strip_prefix('#') {
+                Some(heading) if heading.ends_with(" reply") => kind = Kind::Reply,
+                Some(heading) => {
+                    assert!(heading.ends_with(" courtesy"), "{heading}");
+                    kind = Kind::Courtesy;
+                }
+                None => entries.push((line, kind)),
+            }
+        }
+        entries
+    }
+
+    fn is_dropped(text: &str, position: Position) -> bool {
+        let mut participants = Participants::default();
+        participants.add("Ann Lee");
+        is_small_talk(text, position, &participants)
+    }
+
     #[test]
-    fn courtesy_is_dropped_and_news_is_kept() {
-        for talk in ["Hey!", "Thanks so much, that's great!", "Wow, congrats!", "See you later, take care", "👍", "Ok"]
+    fn every_entry_is_dropped_where_it_stands_alone() {
+        for (entry, kind) in entries() {
+            assert!(is_dropped(entry, Position::Elsewhere), "{entry}");
+            assert!(is_dropped(&format!("{entry}!! 😊"), Position::Elsewhere), "{entry}");
+            assert!(is_dropped(&format!("{entry}, Ann."), Position::Elsewhere), "{entry}");
+            assert!(is_dropped(entry, Position::AfterQuestion) || kind == Kind::Reply, "{entry}");
+        }
+    }
+
+    #[test]
+    fn every_entry_is_kept_with_a_statement() {
+        for (entry, _) in entries() {
+            for statement in ["I quit", "东京很大", "Rome"] {
+                assert!(!is_dropped(&format!("{entry}. {statement}."), Position::Elsewhere), "{entry}");
+                assert!(!is_dropped(&format!("{statement}! {entry}"), Position::Elsewhere), "{entry}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_entry_is_listed_twice_and_each_is_written_as_it_is_compared() {
+        let mut seen = HashSet::new();
+        for (entry, _) in entries() {
+            assert!(seen.insert(entry), "{entry} is listed twice");
+            assert_eq!(entry, fold(entry), "{entry}");
+            assert!(!words(entry).is_empty(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_short_statement_is_kept() {
+        for statement in ["I like tea", "I'm vegan", "We divorced", "I quit", "Rome.", "40", "猫", "I love you", "Bo"]
         {
-            assert!(is_small_talk(talk, false), "{talk}");
+            assert!(!is_dropped(statement, Position::Elsewhere), "{statement}");
         }
-        for news in [
-            "I moved to Lisbon",
-            "Thanks! My sister Ann is pregnant",
-            "It costs 40 euros",
-            "東京に引っ越しました。新しい仕事です",
-            "我妹妹在学校学习中文",
-        ] {
-            assert!(!is_small_talk(news, false), "{news}");
+    }
+
+    #[test]
+    fn a_reply_and_a_name_are_kept_after_a_question() {
+        for answer in ["Yes!", "No.", "Great", "Ann"] {
+            assert!(is_dropped(answer, Position::Elsewhere), "{answer}");
+            assert!(!is_dropped(answer, Position::AfterQuestion), "{answer}");
         }
-        assert!(!is_small_talk("Lisbon.", true));
-        assert!(!is_small_talk("北京。", true));
-        assert!(is_small_talk("Yes!", true));
+        assert!(is_dropped("Thanks!", Position::AfterQuestion));
+    }
+
+    #[test]
+    fn letters_may_be_repeated() {
+        assert!(is_dropped("Soooo cool, woooow!!!", Position::Elsewhere));
+        assert!(is_dropped("hahahahaha", Position::Elsewhere));
     }
 }

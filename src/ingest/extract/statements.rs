@@ -4,8 +4,9 @@ use cuebase_retrieval::{QUESTION_MARKS, writes_no_spaces};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::cues::flat;
+use super::filler::is_filler;
 use super::sentences::{bounds, sentences};
-use super::small_talk::is_filler;
+use super::small_talk::{Participants, Position, is_small_talk};
 use crate::ingest::steps::{Interrupted, Steps};
 
 /// A turn of up to so many words stays whole: a page, whose parts make little sense without one another.
@@ -14,8 +15,6 @@ const WHOLE_WORDS_MAX: usize = 400;
 const STATEMENT_WORDS: usize = 250;
 /// A turn only asks when it holds at most so many telling words beside its questions.
 const BESIDE_WORDS_MAX: usize = 2;
-/// A question that asks something in particular has this many words or more.
-const QUESTION_WORDS_MIN: usize = 3;
 /// Where no spaces are written, so many characters count as a word.
 const WORD_CHARS: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
@@ -71,18 +70,18 @@ pub fn split(text: &str, steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> 
     Ok(statements)
 }
 
-/// Returns the last question of a text that asks something in particular.
+/// Returns the last question of a text that asks something in particular, rather than "Really?" or "How are you?".
 ///
 /// # Errors
 ///
 /// [`Interrupted`] when the steps are.
 pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, Interrupted> {
-    steps.take(2 * text.len())?;
+    steps.take(3 * text.len())?;
     if !text.contains(QUESTION_MARKS) {
         return Ok(None);
     }
     for sentence in sentences(text, steps)?.into_iter().rev() {
-        if is_question(sentence) && words(sentence) >= QUESTION_WORDS_MIN {
+        if is_question(sentence) && asks_something(sentence) {
             return Ok(Some(sentence.to_owned()));
         }
     }
@@ -95,7 +94,7 @@ pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, In
 ///
 /// [`Interrupted`] when the steps are.
 pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
-    steps.take(3 * text.len())?;
+    steps.take(4 * text.len())?;
     if !text.contains(QUESTION_MARKS) {
         return Ok(false);
     }
@@ -103,7 +102,7 @@ pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
     let mut telling = 0;
     for sentence in sentences(text, steps)? {
         if is_question(sentence) {
-            asks = asks || words(sentence) >= QUESTION_WORDS_MIN;
+            asks = asks || asks_something(sentence);
         } else {
             telling += telling_words(sentence);
         }
@@ -113,6 +112,11 @@ pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
 
 fn is_question(sentence: &str) -> bool {
     sentence.ends_with(QUESTION_MARKS)
+}
+
+/// Whether a question is more than a courtesy.
+fn asks_something(question: &str) -> bool {
+    !is_small_talk(question, Position::Elsewhere, &Participants::default())
 }
 
 /// The words of a text that carry a subject.
