@@ -6,12 +6,12 @@ set -eu
 mkdir -p "$1"
 out="$(cd "$1" && pwd)"
 cd "$(dirname "$0")/.."
-sh scripts/setup.sh
 home="${CARGO_HOME:-$HOME/.cargo}"
 target="${CARGO_TARGET_DIR:-$PWD/target}"
-rust="$(rustc --print sysroot)"
-# Apart from the ordinary build, whose flags are others.
+# The flags differ from those of the ordinary build, so the directory does too.
 export CARGO_TARGET_DIR="$target/reproducible"
+sh scripts/setup.sh
+rust="$(rustc --print sysroot)"
 prefixes="$PWD=/cuebase $CARGO_TARGET_DIR=/target $home=/cargo $rust=/rust"
 RUSTFLAGS=""
 CFLAGS=""

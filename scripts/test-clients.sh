@@ -1,8 +1,8 @@
 #!/bin/sh
-# The dashboard in a real browser, MCP through its official client, the clients in Python and TypeScript, each against the
-# real binary, and whether docs/api.md is what the binary says: sh scripts/test-clients.sh
-# [dashboard|mcp|python|typescript|reference]…, all of them by default. Installs what is missing: Chromium and Node.js as
-# Debian's packages, the rest in folders of its own.
+# What the scripts check before a build, the dashboard in a real browser, MCP through its official client, the clients in
+# Python and TypeScript, each against the real binary, and whether docs/api.md is what the binary says:
+# sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|reference]…, all of them by default. Installs what is
+# missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -28,15 +28,17 @@ if ! cmp -s tests/requirements.txt "$tools/requirements.txt"; then
     cp tests/requirements.txt "$tools/requirements.txt"
 fi
 
+sh scripts/setup.sh
 cargo build --release --locked --workspace
 export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-dashboard mcp python typescript reference}; do
+for part in ${*:-scripts dashboard mcp python typescript reference}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
+    scripts) (cd tests/scripts && pytest) ;;
     mcp) (cd tests/mcp && pytest) ;;
     python)
         cd clients/python

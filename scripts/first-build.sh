@@ -1,0 +1,41 @@
+#!/bin/sh
+# Before a build that compiles RocksDB: says how long it takes, and refuses where the disk is too small for it.
+# Does nothing once RocksDB is compiled. scripts/setup.sh calls it. Prints to standard error only.
+set -eu
+cd "$(dirname "$0")/.."
+target="${CARGO_TARGET_DIR:-$PWD/target}"
+for library in "$target"/release/build/librocksdb-sys-*/out/librocksdb.a; do
+    [ ! -e "$library" ] || exit 0
+done
+
+# Measured: 52 to 55 minutes of processor time, and 2.3 GiB of disk with all tests; the rest is margin.
+cpu_minutes=55
+disk_mib=4096
+
+# The target directory may not exist yet.
+existing="$target"
+while [ ! -d "$existing" ]; do
+    existing="$(dirname "$existing")"
+done
+free_mib="$(df -Pk "$existing" | awk 'NR == 2 { print int($4 / 1024) }')"
+if [ "$free_mib" -lt "$disk_mib" ]; then
+    echo "build: $free_mib MiB are free for $target; the build needs $disk_mib MiB." >&2
+    echo "build: free some space, or set CARGO_TARGET_DIR to a directory on a larger disk." >&2
+    exit 1
+fi
+
+cores="$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)"
+minutes=$((cpu_minutes / cores + 2))
+echo "Building Cuebase: the first build compiles RocksDB and takes about $cpu_minutes CPU-minutes, about $minutes minutes on" \
+    "this machine (cores: $cores); later builds take seconds to minutes." >&2
+echo "It needs $((disk_mib / 1024)) GiB of disk for $target ($((free_mib / 1024)) GiB are free)." >&2
+
+# Measured: a compiler takes up to 0.9 GiB for a file of RocksDB, and 1.6 GiB for Cuebase itself. Free memory is known on
+# Linux only.
+memory_mib=$((1024 + 1024 * cores))
+[ -r /proc/meminfo ] || exit 0
+available_mib="$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)"
+if [ "$available_mib" -lt "$memory_mib" ]; then
+    echo "build: $available_mib MiB of memory are free, the build may take $memory_mib MiB; if it is killed, set" \
+        "CARGO_BUILD_JOBS=1." >&2
+fi
