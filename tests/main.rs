@@ -9,6 +9,8 @@ mod support;
 
 /// Memory, places and time that a greedy client takes from the others.
 mod abuse;
+/// Answers without a chat model: procedures, tables and code as wholes, and what a chat model is shown.
+mod answers;
 /// Metering, plans, wallets, the payment provider.
 mod billing;
 /// Killing the server at named and at random moments, and cutting its power.

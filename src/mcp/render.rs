@@ -220,7 +220,8 @@ fn sections(memory: &Value, room: usize) -> String {
     out
 }
 
-/// Renders an answer with its citations.
+/// Renders an answer with its citations. A quote of several lines is a list, a table or code, which the answer shows
+/// already: its citation names the place alone.
 pub(super) fn answer(response: &Value) -> String {
     let citations = list(response, "citations");
     let path = citations.first().map(|citation| text(citation, "path")).unwrap_or_default();
@@ -229,7 +230,9 @@ pub(super) fn answer(response: &Value) -> String {
     let room = CHARACTERS_DEFAULT.saturating_sub(out.chars().count() + CLOSING_CHARS);
     let Fitted { text, shown } = lines(&cited, room);
     if shown > 0 {
-        let _ = write!(out, "\n{text}");
+        // A list or a table without a blank line after it would take the citations in.
+        let separator = if out.contains('\n') { "\n\n" } else { "\n" };
+        let _ = write!(out, "{separator}{text}");
     }
     if shown < cited.len() {
         let _ = write!(out, "\n{} more citations.", cited.len() - shown);
@@ -238,11 +241,19 @@ pub(super) fn answer(response: &Value) -> String {
 }
 
 fn citation(citation: &Value) -> String {
-    let words: Vec<&str> = text(citation, "quote").split_whitespace().collect();
+    let path = text(citation, "path");
+    let quote = text(citation, "quote");
+    if quote.contains('\n') {
+        return match citation["section"].as_str() {
+            Some(section) => format!("- {path}, section \"{section}\""),
+            None => format!("- {path}"),
+        };
+    }
+    let words: Vec<&str> = quote.split_whitespace().collect();
     let quote = words.join(" ");
     let shown = cut(&quote, QUOTE_CHARS);
     let mark = if shown.len() < quote.len() { " …" } else { "" };
-    format!("- {}: \"{shown}{mark}\"", text(citation, "path"))
+    format!("- {path}: \"{shown}{mark}\"")
 }
 
 /// Renders a list of skills by name.
@@ -473,6 +484,15 @@ mod tests {
         assert!(text.chars().count() <= CHARACTERS_DEFAULT, "{}", text.chars().count());
         assert!(text.contains(" more characters: memory_read facts/a.md\n- facts/a.md: \"quoted words"), "{text}");
         assert!(text.ends_with(" more citations."), "{text}");
+    }
+
+    #[test]
+    fn the_citations_of_an_answer_repeat_no_block() {
+        let citation = |quote: &str| json!({"path": "skills/a.md", "section": "Rotate", "quote": quote});
+        let sentence = json!({"answer": "It is green.", "citations": [citation("It is green.")]});
+        assert_eq!(answer(&sentence), "It is green.\n- skills/a.md: \"It is green.\"");
+        let steps = json!({"answer": "1. Stop.\n2. Start.", "citations": [citation("1. Stop.\n2. Start.")]});
+        assert_eq!(answer(&steps), "1. Stop.\n2. Start.\n\n- skills/a.md, section \"Rotate\"");
     }
 
     #[test]

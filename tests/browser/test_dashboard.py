@@ -229,6 +229,9 @@ def test_the_bench_shows_scores_arms_and_times(signed_in):
     page.get_by_role("button", name="Answer").click()
     expect(page.get_by_role("heading", name="Answer")).to_be_visible()
     expect(page.get_by_text("by extractive")).to_be_visible()
+    # Steps, tables and code keep their lines and their indentation.
+    for place in [".answer", ".quotes q"]:
+        expect(page.locator(place).first).to_have_css("white-space", "pre-wrap")
     picture(page, "answer-light")
 
 

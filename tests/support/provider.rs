@@ -88,6 +88,8 @@ struct State {
     script: Mutex<Option<Scripted>>,
     /// Every text that was embedded, in order.
     embedded: Mutex<Vec<String>>,
+    /// What the latest question showed.
+    shown: Mutex<Option<Value>>,
     /// Calls of either kind that were answered well.
     calls: Mutex<Calls>,
 }
@@ -139,6 +141,11 @@ impl Provider {
 
     pub(crate) fn embedded(&self) -> Vec<String> {
         self.state.embedded.lock().clone()
+    }
+
+    /// What the latest question showed: the question and the memories.
+    pub(crate) fn shown(&self) -> Option<Value> {
+        self.state.shown.lock().clone()
     }
 
     pub(crate) fn calls(&self) -> Calls {
@@ -246,7 +253,10 @@ impl State {
                 .filter(|turn| turn["role"] == "user")
                 .find_map(|turn| serde_json::from_str::<Value>(turn["content"].as_str()?).ok())
         });
-        let shown = shown.unwrap_or_default();
+        let shown: Value = shown.unwrap_or_default();
+        if shown.get("question").is_some() {
+            *self.shown.lock() = Some(shown.clone());
+        }
         let habit = *self.habit.lock();
         let said = match (fault, shown.get("question")) {
             (Some(Fault::WrongShape | Fault::NoVectors), _) => json!(["no", "object"]),

@@ -26,6 +26,8 @@ const INSTRUCTIONS: &str = "add adjust aim allow apply arrange ask assemble atta
     tag take talk tap taste tell test tie tighten toss track transfer trim try turn type undo unplug unscrew update \
     upload use visit wait walk warm wash watch weigh whisk wipe work wrap write";
 
+static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| INSTRUCTIONS.split(' ').collect());
+
 /// Words that open the name of a thing, never a step.
 const DETERMINERS: [&str; 15] =
     ["a", "all", "an", "both", "each", "her", "his", "my", "our", "some", "that", "the", "their", "this", "your"];
@@ -48,11 +50,19 @@ fn numbered(line: &str) -> Option<&str> {
     item.strip_prefix(['.', ')']).filter(|_| (1..=2).contains(&digits)).map(str::trim_start)
 }
 
+/// Whether a text begins with a verb that steps begin with.
+pub fn is_instruction(text: &str) -> bool {
+    VERBS.contains(first_word(text).as_str())
+}
+
+fn first_word(text: &str) -> String {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default().to_lowercase()
+}
+
 /// Whether an item of a list tells what to do.
 fn is_step(item: &str) -> bool {
-    static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| INSTRUCTIONS.split(' ').collect());
     let bare = item.trim_start_matches(['*', '_']);
-    let first = bare.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default().to_lowercase();
+    let first = first_word(bare);
     let headed = bare.len() < item.len() || has_heading(bare);
     VERBS.contains(first.as_str()) || !(headed || DETERMINERS.contains(&first.as_str()))
 }

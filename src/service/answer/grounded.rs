@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::passage::{self, Passage};
 use super::{Citation, section_at};
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{Question, Turn, object_with};
@@ -18,7 +19,7 @@ use crate::time::format_ms;
 const PROMPT: &str = include_str!("prompt.md");
 /// Hits that a model is shown.
 const HITS_MAX: usize = 16;
-/// Characters of a hit that are shown.
+/// Characters of a hit that are shown; a longer one is cut behind a line, with a mark.
 const HIT_CHARS_MAX: usize = 2000;
 /// A hit that is less likely than this to answer the question is not shown.
 const SCORE_MIN: f32 = 0.005;
@@ -60,7 +61,7 @@ pub(super) fn answer(
         return Ok(None);
     }
     let memory = |(number, hit): (usize, &&Found)| {
-        let text: String = hit.memory.content.chars().take(HIT_CHARS_MAX).collect();
+        let text = shown_text(&hit.memory.content);
         json!({"number": number, "occurred_at": hit.memory.occurred.and_then(format_ms), "text": text})
     };
     let memories: Vec<Value> = (1..).zip(&shown).map(memory).collect();
@@ -101,6 +102,17 @@ pub(super) fn answer(
         turns.push(Turn { role: "user", content: complaint.to_owned() });
     }
     Ok(None)
+}
+
+/// What a model is shown of a memory. A long one ends behind a line, with a mark that the prompt explains.
+fn shown_text(content: &str) -> String {
+    let Some(limit) = passage::limit(content, &(0..content.len()), HIT_CHARS_MAX) else {
+        return content.to_owned();
+    };
+    let mut shown = Passage::verbatim(content, 0..passage::line_end(content, 0, limit)).text;
+    let left_out = content.chars().count() - shown.chars().count();
+    shown.push_str(&format!("\n… (cut here: {left_out} more characters)"));
+    shown
 }
 
 /// The passage of a memory that a quote means: the same words one after the other, whatever white space is between.
@@ -172,6 +184,21 @@ mod tests {
         for made_up in ["I sold the car", "sold boat", "", "  ", "IT LEAKED"] {
             assert_eq!(quoted(made_up), None, "{made_up:?}");
         }
+    }
+
+    #[test]
+    fn a_long_memory_is_shown_up_to_the_end_of_a_line_and_says_that_it_is_cut() {
+        assert_eq!(shown_text(CONTENT), CONTENT);
+        let content = "Turn the valve by half.\n".repeat(200);
+        let shown = shown_text(&content);
+        let (text, mark) = shown.rsplit_once('\n').expect("a mark");
+        assert!(content.starts_with(text) && text.ends_with("half."), "{text}");
+        assert!(text.chars().count() > HIT_CHARS_MAX - 30 && text.chars().count() <= HIT_CHARS_MAX);
+        let left_out = content.chars().count() - text.chars().count();
+        assert_eq!(mark, format!("… (cut here: {left_out} more characters)"));
+        assert_eq!(locate("p", &content, mark), None);
+        let one_line = "é".repeat(3000);
+        assert!(shown_text(&one_line).ends_with("é\n… (cut here: 1000 more characters)"));
     }
 
     proptest! {

@@ -110,6 +110,6 @@ async function answered(namespace, q, { tiers, paths, tags, tags_all, ...filters
     h("p", { class: "answer" }, answer.answer),
     h("p", { class: "dim" }, `by ${answer.model}`),
     h("h3", {}, "Because of"),
-    h("ol", {}, answer.citations.map((citation) => h("li", {}, h("q", {}, citation.quote), " ", h("a", { href: to.memory(namespace, citation.path) }, citation.path)))),
+    h("ol", { class: "quotes" }, answer.citations.map((citation) => h("li", {}, h("q", {}, citation.quote), " ", h("a", { href: to.memory(namespace, citation.path) }, citation.path)))),
   );
 }
