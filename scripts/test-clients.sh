@@ -1,8 +1,8 @@
 #!/bin/sh
 # What the scripts check before a build, the dashboard in a real browser, MCP through its official client, the clients in
-# Python and TypeScript, each against the real binary, and whether docs/api.md is what the binary says:
-# sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|reference]…, all of them by default. Installs what is
-# missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
+# Python and TypeScript, every example of the documents, each against the real binary, and whether docs/api.md is what the
+# binary says: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|documents|reference]…, all of them by
+# default. Installs what is missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -13,6 +13,8 @@ missing=""
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v node >/dev/null 2>&1 || missing="$missing nodejs"
 command -v npm >/dev/null 2>&1 || missing="$missing npm"
+command -v curl >/dev/null 2>&1 || missing="$missing curl"
+command -v git >/dev/null 2>&1 || missing="$missing git"
 if [ -n "$missing" ]; then
     sudo=""
     [ "$(id -u)" = 0 ] || sudo="sudo"
@@ -34,7 +36,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-scripts dashboard mcp python typescript reference}; do
+for part in ${*:-scripts dashboard mcp python typescript documents reference}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
@@ -52,6 +54,11 @@ for part in ${*:-scripts dashboard mcp python typescript reference}; do
         npm ci --no-audit --no-fund --silent
         npm test --silent
         cd "$root"
+        ;;
+    documents)
+        [ -x clients/typescript/node_modules/.bin/tsc ] ||
+            (cd clients/typescript && npm ci --no-audit --no-fund --silent)
+        (cd tests/documents && MYPYPATH=. "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . && pytest -rs)
         ;;
     reference)
         "$CUEBASE_BINARY" openapi | "$tools/bin/python" scripts/api-reference.py | diff docs/api.md - ||

@@ -88,3 +88,11 @@ def test_an_answer_that_is_no_json_is_told() -> None:
     with pytest.raises(cuebase.CuebaseError) as told:
         memory.health()
     assert told.value.status == 418
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_rejected_credential_is_unauthorized_with_either_status_of_the_gateway(status: int) -> None:
+    memory, _ = client(lambda _: httpx.Response(status, json={"message": "Unauthorized"}))
+    with pytest.raises(cuebase.Unauthorized) as told:
+        memory.whoami()
+    assert told.value.status == status

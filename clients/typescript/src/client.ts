@@ -1,12 +1,13 @@
+import { credential, serverUrl } from "./environment.js";
 import { CuebaseError, NotIngested, Unreachable, fromAnswer } from "./errors.js";
 import type * as t from "./types.js";
 import * as wire from "./wire.js";
 
 export interface ClientOptions {
-  /** Where the server is; `http://127.0.0.1:8080` by default. */
-  url?: string;
-  /** An API key, or a dashboard session. */
-  key?: string;
+  /** Address of the server. Default: the environment variable `CUEBASE_URL`, otherwise `http://127.0.0.1:8080`. */
+  url?: string | undefined;
+  /** An API key, or a dashboard session. Default: the environment variable `CUEBASE_KEY`. */
+  key?: string | undefined;
   /** The namespace that is meant where a call names none. */
   namespace?: string;
   /** How long an answer is waited for, milliseconds; 30,000 by default. */
@@ -51,8 +52,8 @@ export class Client {
   readonly #sleep: (milliseconds: number) => Promise<void>;
 
   constructor(options: ClientOptions = {}) {
-    this.#url = (options.url ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
-    this.#key = options.key ?? "";
+    this.#url = serverUrl(options.url);
+    this.#key = credential(options.key);
     this.#namespace = options.namespace;
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#maxRetries = options.maxRetries ?? 3;
@@ -74,8 +75,7 @@ export class Client {
   }
 
   async #once(method: string, path: string, { query, body, content, contentType }: Request): Promise<unknown> {
-    const headers = new Headers();
-    if (this.#key) headers.set("authorization", `Bearer ${this.#key}`);
+    const headers = new Headers({ authorization: `Bearer ${this.#key}` });
     if (body) headers.set("content-type", "application/json");
     if (contentType) headers.set("content-type", contentType);
     const init: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#timeoutMs) };
@@ -87,7 +87,7 @@ export class Client {
       response = await this.#fetch(`${this.#url}${path}${wire.query(query ?? {})}`, init);
       text = await response.text();
     } catch (cause) {
-      throw new Unreachable(cause instanceof Error ? cause.message : String(cause), { code: "unreachable", cause });
+      throw new Unreachable(`no response from ${this.#url}: ${wire.reason(cause)}`, { code: "unreachable", cause });
     }
     let answer: unknown;
     try {
@@ -152,9 +152,12 @@ export class Client {
     await this.#do("DELETE", `/v1/namespaces/${encodeURIComponent(name)}`);
   }
 
-  /** Has a conversation remembered. It is durable when this resolves, and retrievable a moment later. */
-  remember(
-    messages: readonly t.Message[],
+  /**
+   * Stores a conversation: a list of messages, one message, or a text, which is one message of the user. The write is
+   * durable when this resolves, and retrievable a moment later.
+   */
+  async remember(
+    messages: t.Messages,
     options: { namespace?: string; session_id?: string; tags?: string[]; occurred_at?: t.When; timezone?: string } = {},
   ): Promise<t.Accepted> {
     const body = { ...options, namespace: this.#in(options.namespace), messages: wire.messages(messages) };
@@ -162,8 +165,8 @@ export class Client {
   }
 
   async #accept(method: string, path: string, request: Request): Promise<t.Accepted> {
-    const { id, namespace, paths } = await this.#do<t.Accepted>(method, path, request);
-    return { id, namespace, paths: paths ?? [] };
+    const { id, namespace, paths, warnings } = await this.#do<t.Accepted>(method, path, request);
+    return { id, namespace, paths: paths ?? [], ...(warnings && { warnings }) };
   }
 
   /** What a query brings to mind, best first; without one, what the filters let through, newest first. */
@@ -318,8 +321,8 @@ export class Client {
     await this.#do("DELETE", at(id));
   }
 
-  /** Appends messages, which are also remembered; resolves to their ids. */
-  async append(id: string, messages: readonly t.Message[], options: { branch?: string } = {}): Promise<string[]> {
+  /** Appends messages, which are also remembered; resolves to their ids. A text is one message of the user. */
+  async append(id: string, messages: t.Messages, options: { branch?: string } = {}): Promise<string[]> {
     const body = wire.body({ ...options, messages: wire.messages(messages) });
     return (await this.#do<{ ids: string[] }>("POST", `${at(id)}/messages`, { body, repeatable: false })).ids;
   }
@@ -377,7 +380,7 @@ export class Client {
   }
 
   /** A page to subscribe to a plan at (dashboard session). */
-  async subscribe(plan: "starter" | "growth" | "scale" | "max"): Promise<string> {
+  async subscribe(plan: t.Plan): Promise<string> {
     const request = { body: { plan }, repeatable: false };
     return (await this.#do<{ payment_link: string }>("POST", "/v1/billing/subscribe", request)).payment_link;
   }

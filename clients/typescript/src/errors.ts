@@ -28,6 +28,8 @@ export class CuebaseError extends Error {
   }
 }
 
+/** The client has no API key: none was passed, and `CUEBASE_KEY` is not set. */
+export class MissingKey extends CuebaseError {}
 /** No credential, or one that is not good; the service does not say why. */
 export class Unauthorized extends CuebaseError {}
 /** A good credential that may not do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`. */

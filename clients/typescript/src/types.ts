@@ -3,6 +3,8 @@
 export type Tier = "facts" | "incidents" | "rules" | "skills";
 export type TimeField = "occurred" | "created" | "updated";
 export type Environment = "live" | "test";
+/** A plan that can be subscribed to. */
+export type Plan = "starter" | "growth" | "scale" | "max";
 
 /** A time as callers have it: a `Date`, seconds since the epoch, or text such as `2026-05-01`. */
 export type When = Date | number | string;
@@ -16,6 +18,9 @@ export interface Message {
   name?: string;
   occurred_at?: When;
 }
+
+/** What `remember` and `append` take: a list of messages, one message, or a text, which is one message of the user. */
+export type Messages = string | Message | readonly Message[];
 
 export interface Who {
   account: string;
@@ -55,6 +60,8 @@ export interface Accepted {
   id: string;
   namespace: string;
   paths: string[];
+  /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+  warnings?: string[];
 }
 
 export interface Revision {
@@ -116,6 +123,8 @@ export interface Retrieved {
   lexical_ms: number;
   graph_ms: number;
   cold_start: boolean;
+  /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+  warnings?: string[];
 }
 
 export interface Citation {
@@ -135,6 +144,8 @@ export interface Written {
   path: string;
   namespace: string;
   commit: string;
+  /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+  warnings?: string[];
 }
 
 export interface TreeEntry {

@@ -1,7 +1,7 @@
 /** What goes over the wire: how requests are written, how answers are read, and what is tried again. */
 
 import { type CuebaseError, RateLimited, ServerError, Unavailable, Unreachable } from "./errors.js";
-import type { Message, When } from "./types.js";
+import type { Messages, When } from "./types.js";
 
 /** The first wait before trying again, doubled each time, and the longest; milliseconds. */
 export const BACKOFF_MS = 250;
@@ -65,7 +65,26 @@ export function body(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(given.map(([name, value]) => [name, value instanceof Date ? time(value) : value]));
 }
 
-export const messages = (given: readonly Message[]): Record<string, unknown>[] => given.map((each) => body({ ...each }));
+/** The messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
+export function messages(given: Messages): Record<string, unknown>[] {
+  if (typeof given === "string") return [{ role: "user", content: given }];
+  if (!Array.isArray(given)) return [message(given, "messages")];
+  const list: unknown[] = given;
+  return list.map((each, index) => message(each, `messages[${index}]`));
+}
+
+function message(given: unknown, place: string): Record<string, unknown> {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const accepted = 'a text, a message such as { role: "user", content: "I like tea" }, or a list of such messages';
+    throw new TypeError(`invalid ${place} of type ${typeName(given)}: the client accepts ${accepted}`);
+  }
+  return body({ ...given });
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
 
 /** The address of a memory, or of a section of it: `facts/a.md#Heading`. */
 export const memoryPath = (path: string): string => `/v1/memories/${path.split("/").map(encodeURIComponent).join("/")}`;
@@ -78,6 +97,12 @@ export function waitBeforeRetry(error: CuebaseError, repeatable: boolean, attemp
   // All that were refused at the same time do not come back at the same time.
   const jittered = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
   return (error.retryAfter ?? 0) * 1000 + jittered;
+}
+
+/** Why `fetch` failed. Node says it in the cause of the error alone: `connect ECONNREFUSED 127.0.0.1:8080`. */
+export function reason(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  return failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
 }
 
 // A message id is a ULID: 48 bits of milliseconds in Crockford's base 32 come first.

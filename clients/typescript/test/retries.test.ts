@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, ServerError, Unreachable } from "../src/index.js";
+import { Client, ServerError, Unauthorized, Unreachable } from "../src/index.js";
 import { BACKOFF_MS, waitBeforeRetry } from "../src/wire.js";
 
 type Answer = () => Response;
@@ -74,4 +74,11 @@ test("a connection that breaks is tried again, an answer that is no JSON is told
   assert.equal(asked.length, 3);
   await assert.rejects(imitated([], broken).client.health(), Unreachable);
   await assert.rejects(imitated([], () => new Response("teapot", { status: 418 })).client.health(), { status: 418 });
+});
+
+test("a rejected credential is an Unauthorized, with either status of the gateway", async () => {
+  for (const status of [401, 403]) {
+    const { client } = imitated([], json(status, { message: "Unauthorized" }));
+    await assert.rejects(client.whoami(), (error: unknown) => error instanceof Unauthorized && error.status === status);
+  }
 });

@@ -14,8 +14,9 @@ import httpx
 
 from . import models as m
 from . import wire
+from .environment import credential, server_url
 from .errors import CuebaseError, NotIngested, Unreachable, from_answer
-from .wire import Call, body, memory_path, params, when
+from .wire import Call, body, listed, memory_path, params, when
 
 T = TypeVar("T")
 
@@ -32,22 +33,26 @@ _LOOK_LIMIT = 200
 class AsyncClient:
     """A client of one server, with one credential: an API key, or a dashboard session.
 
+    Without `url` it takes the environment variable `CUEBASE_URL`, otherwise `http://127.0.0.1:8080`; without `key`,
+    `CUEBASE_KEY`. `MissingKey` when there is no key.
+
     What fails because the server is busy or cannot be reached is tried again, `max_retries` times, after waits that
     grow, are spread at random, and are never shorter than the server asked for.
     """
 
     def __init__(
         self,
-        url: str = "http://127.0.0.1:8080",
-        key: str = "",
+        url: str | None = None,
+        key: str | None = None,
         *,
         namespace: str | None = None,
         timeout: float = 30.0,
         max_retries: int = 3,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=timeout, transport=transport)
+        base_url = server_url(url)
+        headers = {"authorization": f"Bearer {credential(key)}"}
+        self._http = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=timeout, transport=transport)
         self._namespace = namespace
         self._max_retries = max_retries
 
@@ -82,7 +87,8 @@ class AsyncClient:
                 call.method, call.path, params=call.params, json=call.body, content=call.content, headers=headers
             )
         except httpx.TransportError as error:
-            raise Unreachable(str(error) or type(error).__name__, code="unreachable") from error
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"no response from {self._http.base_url}: {reason}", code="unreachable") from error
         try:
             answer = response.json()
         except ValueError:
@@ -102,7 +108,7 @@ class AsyncClient:
 
     async def whoami(self) -> m.Who:
         """What the credential is."""
-        return await self._do(Call("GET", "/v1/whoami", lambda value: m.Who(**value)))
+        return await self._do(Call("GET", "/v1/whoami", wire.who))
 
     async def create_key(
         self, name: str = "", *, env: m.Environment = "live", namespace: str | None = None
@@ -151,7 +157,7 @@ class AsyncClient:
 
     async def remember(
         self,
-        messages: Sequence[m.Message],
+        messages: m.Messages,
         *,
         namespace: str | None = None,
         session_id: str | None = None,
@@ -159,12 +165,15 @@ class AsyncClient:
         occurred_at: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Accepted:
-        """Has a conversation remembered. It is durable when this returns, and retrievable a moment later."""
+        """Stores a conversation: a list of messages, one message, or a text, which is one message of the user.
+
+        The write is durable when this returns, and retrievable a moment later.
+        """
         sent = body(
             messages=wire.messages(messages),
             namespace=self._in(namespace),
             session_id=session_id,
-            tags=None if tags is None else list(tags),
+            tags=listed(tags),
             occurred_at=when(occurred_at),
             timezone=timezone,
         )
@@ -234,10 +243,37 @@ class AsyncClient:
             await asyncio.sleep(pause)
             pause = min(_LOOK_INTERVAL_MAX, pause * 1.5)
 
-    async def answer(self, question: str, *, namespace: str | None = None, **filters: Any) -> m.Answer:
+    async def answer(
+        self,
+        question: str,
+        *,
+        namespace: str | None = None,
+        tiers: Sequence[m.Tier] | None = None,
+        paths: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: Sequence[str] | None = None,
+        since: m.When | None = None,
+        until: m.When | None = None,
+        time_field: m.TimeField | None = None,
+        timezone: str | None = None,
+        min_score: float | None = None,
+        limit: int | None = None,
+    ) -> m.Answer:
         """Answers a question from the memories, with citations; filters as for `retrieve`. `NotFound` for no answer."""
-        given = {name: m.to_wire(value) if name in ("since", "until") else value for name, value in filters.items()}
-        sent = body(q=question, namespace=self._in(namespace), **given)
+        sent = body(
+            q=question,
+            namespace=self._in(namespace),
+            tiers=listed(tiers),
+            paths=listed(paths),
+            tags=listed(tags),
+            tags_all=listed(tags_all),
+            since=when(since),
+            until=when(until),
+            time_field=time_field,
+            timezone=timezone,
+            min_score=min_score,
+            limit=limit,
+        )
         return await self._do(Call("POST", "/v1/answer", wire.answer, body=sent))
 
     async def get(
@@ -269,13 +305,13 @@ class AsyncClient:
         sent = body(
             content=content,
             namespace=self._in(namespace),
-            tags=None if tags is None else list(tags),
-            cues=None if cues is None else list(cues),
+            tags=listed(tags),
+            cues=listed(cues),
             occurred_at=when(occurred_at),
             expires_at=when(expires_at),
             timezone=timezone,
         )
-        return await self._do(Call("POST", memory_path(path), lambda value: m.Written(**value), body=sent))
+        return await self._do(Call("POST", memory_path(path), wire.written, body=sent))
 
     async def forget(self, path: str, *, namespace: str | None = None) -> m.Accepted:
         """Has a memory forgotten; earlier revisions stay in git history."""
@@ -304,7 +340,7 @@ class AsyncClient:
 
     # Vocabulary and skills.
 
-    async def teach(self, terms: Sequence[m.Json], *, namespace: str | None = None) -> m.Accepted:
+    async def teach(self, terms: Sequence[m.NewTerm], *, namespace: str | None = None) -> m.Accepted:
         """Teaches terms, each with `term`, `aliases`, `definition`; a known one is rewritten."""
         sent = body(terms=list(terms), namespace=self._in(namespace))
         return await self._do(Call("POST", "/v1/vocab", wire.accepted, body=sent))
@@ -327,7 +363,7 @@ class AsyncClient:
         sent = params(term=terms, namespace=self._in(namespace))
         return await self._do(Call("DELETE", "/v1/vocab", wire.accepted, params=sent))
 
-    async def store_skills(self, skills: Sequence[m.Json], *, namespace: str | None = None) -> m.Accepted:
+    async def store_skills(self, skills: Sequence[m.NewSkill], *, namespace: str | None = None) -> m.Accepted:
         """Stores procedures; the answer names the paths at which they will be."""
         sent = body(skills=list(skills), namespace=self._in(namespace))
         return await self._do(Call("POST", "/v1/skills", wire.accepted, body=sent))
@@ -388,9 +424,9 @@ class AsyncClient:
         await self._do(Call("DELETE", _at(conversation_id), wire.nothing))
 
     async def append(
-        self, conversation_id: str, messages: Sequence[m.Message], *, branch: str | None = None
+        self, conversation_id: str, messages: m.Messages, *, branch: str | None = None
     ) -> tuple[str, ...]:
-        """Appends messages, which are also remembered; their ids."""
+        """Appends messages, which are also remembered, and returns their ids. A text is one message of the user."""
         sent = body(messages=wire.messages(messages), branch=branch)
         path = f"{_at(conversation_id)}/messages"
         return await self._do(Call("POST", path, lambda value: tuple(value["ids"]), body=sent, repeatable=False))
@@ -400,12 +436,12 @@ class AsyncClient:
         path = f"{_at(conversation_id)}/rewind"
         return await self._do(Call("POST", path, wire.conversation, body=body(to=to), repeatable=False))
 
-    async def edit_in_place(self, conversation_id: str, message_id: str, content: Any) -> m.ConversationMessage:
+    async def edit_in_place(self, conversation_id: str, message_id: str, content: m.Content) -> m.ConversationMessage:
         """Puts other content in a message's place."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}"
         return await self._do(Call("PATCH", path, wire.conversation_message, body=body(content=content)))
 
-    async def edit(self, conversation_id: str, message_id: str, content: Any) -> str:
+    async def edit(self, conversation_id: str, message_id: str, content: m.Content) -> str:
         """Other content on a new branch that forks before the message; the branch's name."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}/edit"
         read = lambda value: str(value["branch"])  # noqa: E731
@@ -450,7 +486,7 @@ class AsyncClient:
         sent = body(amount_paise=amount_paise)
         return await self._do(Call("POST", "/v1/billing/recharge", read, body=sent, repeatable=False))
 
-    async def subscribe(self, plan: str) -> str:
+    async def subscribe(self, plan: m.Plan) -> str:
         """A page to subscribe to a plan at (dashboard session)."""
         read = lambda value: str(value["payment_link"])  # noqa: E731
         return await self._do(Call("POST", "/v1/billing/subscribe", read, body=body(plan=plan), repeatable=False))

@@ -13,8 +13,9 @@ import httpx
 
 from . import models as m
 from . import wire
+from .environment import credential, server_url
 from .errors import CuebaseError, NotIngested, Unreachable, from_answer
-from .wire import Call, body, memory_path, params, when
+from .wire import Call, body, listed, memory_path, params, when
 
 T = TypeVar("T")
 
@@ -31,22 +32,26 @@ _LOOK_LIMIT = 200
 class Client:
     """A client of one server, with one credential: an API key, or a dashboard session.
 
+    Without `url` it takes the environment variable `CUEBASE_URL`, otherwise `http://127.0.0.1:8080`; without `key`,
+    `CUEBASE_KEY`. `MissingKey` when there is no key.
+
     What fails because the server is busy or cannot be reached is tried again, `max_retries` times, after waits that
     grow, are spread at random, and are never shorter than the server asked for.
     """
 
     def __init__(
         self,
-        url: str = "http://127.0.0.1:8080",
-        key: str = "",
+        url: str | None = None,
+        key: str | None = None,
         *,
         namespace: str | None = None,
         timeout: float = 30.0,
         max_retries: int = 3,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout, transport=transport)
+        base_url = server_url(url)
+        headers = {"authorization": f"Bearer {credential(key)}"}
+        self._http = httpx.Client(base_url=base_url, headers=headers, timeout=timeout, transport=transport)
         self._namespace = namespace
         self._max_retries = max_retries
 
@@ -81,7 +86,8 @@ class Client:
                 call.method, call.path, params=call.params, json=call.body, content=call.content, headers=headers
             )
         except httpx.TransportError as error:
-            raise Unreachable(str(error) or type(error).__name__, code="unreachable") from error
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"no response from {self._http.base_url}: {reason}", code="unreachable") from error
         try:
             answer = response.json()
         except ValueError:
@@ -101,7 +107,7 @@ class Client:
 
     def whoami(self) -> m.Who:
         """What the credential is."""
-        return self._do(Call("GET", "/v1/whoami", lambda value: m.Who(**value)))
+        return self._do(Call("GET", "/v1/whoami", wire.who))
 
     def create_key(
         self, name: str = "", *, env: m.Environment = "live", namespace: str | None = None
@@ -150,7 +156,7 @@ class Client:
 
     def remember(
         self,
-        messages: Sequence[m.Message],
+        messages: m.Messages,
         *,
         namespace: str | None = None,
         session_id: str | None = None,
@@ -158,12 +164,15 @@ class Client:
         occurred_at: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Accepted:
-        """Has a conversation remembered. It is durable when this returns, and retrievable a moment later."""
+        """Stores a conversation: a list of messages, one message, or a text, which is one message of the user.
+
+        The write is durable when this returns, and retrievable a moment later.
+        """
         sent = body(
             messages=wire.messages(messages),
             namespace=self._in(namespace),
             session_id=session_id,
-            tags=None if tags is None else list(tags),
+            tags=listed(tags),
             occurred_at=when(occurred_at),
             timezone=timezone,
         )
@@ -233,10 +242,37 @@ class Client:
             time.sleep(pause)
             pause = min(_LOOK_INTERVAL_MAX, pause * 1.5)
 
-    def answer(self, question: str, *, namespace: str | None = None, **filters: Any) -> m.Answer:
+    def answer(
+        self,
+        question: str,
+        *,
+        namespace: str | None = None,
+        tiers: Sequence[m.Tier] | None = None,
+        paths: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: Sequence[str] | None = None,
+        since: m.When | None = None,
+        until: m.When | None = None,
+        time_field: m.TimeField | None = None,
+        timezone: str | None = None,
+        min_score: float | None = None,
+        limit: int | None = None,
+    ) -> m.Answer:
         """Answers a question from the memories, with citations; filters as for `retrieve`. `NotFound` for no answer."""
-        given = {name: m.to_wire(value) if name in ("since", "until") else value for name, value in filters.items()}
-        sent = body(q=question, namespace=self._in(namespace), **given)
+        sent = body(
+            q=question,
+            namespace=self._in(namespace),
+            tiers=listed(tiers),
+            paths=listed(paths),
+            tags=listed(tags),
+            tags_all=listed(tags_all),
+            since=when(since),
+            until=when(until),
+            time_field=time_field,
+            timezone=timezone,
+            min_score=min_score,
+            limit=limit,
+        )
         return self._do(Call("POST", "/v1/answer", wire.answer, body=sent))
 
     def get(
@@ -268,13 +304,13 @@ class Client:
         sent = body(
             content=content,
             namespace=self._in(namespace),
-            tags=None if tags is None else list(tags),
-            cues=None if cues is None else list(cues),
+            tags=listed(tags),
+            cues=listed(cues),
             occurred_at=when(occurred_at),
             expires_at=when(expires_at),
             timezone=timezone,
         )
-        return self._do(Call("POST", memory_path(path), lambda value: m.Written(**value), body=sent))
+        return self._do(Call("POST", memory_path(path), wire.written, body=sent))
 
     def forget(self, path: str, *, namespace: str | None = None) -> m.Accepted:
         """Has a memory forgotten; earlier revisions stay in git history."""
@@ -303,7 +339,7 @@ class Client:
 
     # Vocabulary and skills.
 
-    def teach(self, terms: Sequence[m.Json], *, namespace: str | None = None) -> m.Accepted:
+    def teach(self, terms: Sequence[m.NewTerm], *, namespace: str | None = None) -> m.Accepted:
         """Teaches terms, each with `term`, `aliases`, `definition`; a known one is rewritten."""
         sent = body(terms=list(terms), namespace=self._in(namespace))
         return self._do(Call("POST", "/v1/vocab", wire.accepted, body=sent))
@@ -326,7 +362,7 @@ class Client:
         sent = params(term=terms, namespace=self._in(namespace))
         return self._do(Call("DELETE", "/v1/vocab", wire.accepted, params=sent))
 
-    def store_skills(self, skills: Sequence[m.Json], *, namespace: str | None = None) -> m.Accepted:
+    def store_skills(self, skills: Sequence[m.NewSkill], *, namespace: str | None = None) -> m.Accepted:
         """Stores procedures; the answer names the paths at which they will be."""
         sent = body(skills=list(skills), namespace=self._in(namespace))
         return self._do(Call("POST", "/v1/skills", wire.accepted, body=sent))
@@ -387,9 +423,9 @@ class Client:
         self._do(Call("DELETE", _at(conversation_id), wire.nothing))
 
     def append(
-        self, conversation_id: str, messages: Sequence[m.Message], *, branch: str | None = None
+        self, conversation_id: str, messages: m.Messages, *, branch: str | None = None
     ) -> tuple[str, ...]:
-        """Appends messages, which are also remembered; their ids."""
+        """Appends messages, which are also remembered, and returns their ids. A text is one message of the user."""
         sent = body(messages=wire.messages(messages), branch=branch)
         path = f"{_at(conversation_id)}/messages"
         return self._do(Call("POST", path, lambda value: tuple(value["ids"]), body=sent, repeatable=False))
@@ -399,12 +435,12 @@ class Client:
         path = f"{_at(conversation_id)}/rewind"
         return self._do(Call("POST", path, wire.conversation, body=body(to=to), repeatable=False))
 
-    def edit_in_place(self, conversation_id: str, message_id: str, content: Any) -> m.ConversationMessage:
+    def edit_in_place(self, conversation_id: str, message_id: str, content: m.Content) -> m.ConversationMessage:
         """Puts other content in a message's place."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}"
         return self._do(Call("PATCH", path, wire.conversation_message, body=body(content=content)))
 
-    def edit(self, conversation_id: str, message_id: str, content: Any) -> str:
+    def edit(self, conversation_id: str, message_id: str, content: m.Content) -> str:
         """Other content on a new branch that forks before the message; the branch's name."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}/edit"
         read = lambda value: str(value["branch"])  # noqa: E731
@@ -449,7 +485,7 @@ class Client:
         sent = body(amount_paise=amount_paise)
         return self._do(Call("POST", "/v1/billing/recharge", read, body=sent, repeatable=False))
 
-    def subscribe(self, plan: str) -> str:
+    def subscribe(self, plan: m.Plan) -> str:
         """A page to subscribe to a plan at (dashboard session)."""
         read = lambda value: str(value["payment_link"])  # noqa: E731
         return self._do(Call("POST", "/v1/billing/subscribe", read, body=body(plan=plan), repeatable=False))

@@ -30,6 +30,10 @@ class CuebaseError(Exception):
         self.retry_after = retry_after
 
 
+class MissingKey(CuebaseError):
+    """The client has no API key: none was passed, and `CUEBASE_KEY` is not set."""
+
+
 class Unauthorized(CuebaseError):
     """No credential, or one that is not good; the service does not say why."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from typing import Any, Literal, TypedDict, Union
@@ -10,14 +10,21 @@ from typing import Any, Literal, TypedDict, Union
 Tier = Literal["facts", "incidents", "rules", "skills"]
 TimeField = Literal["occurred", "created", "updated"]
 Environment = Literal["live", "test"]
+#: A plan that can be subscribed to.
+Plan = Literal["starter", "growth", "scale", "max"]
+#: A JSON object as the service sends it.
 Json = dict[str, Any]
+#: A part of a message's content, such as `{"type": "text", "text": "…"}` or `{"type": "media", "id": "…"}`.
+ContentPart = Mapping[str, object]
+#: The content of a message: a text, or a list of parts.
+Content = Union[str, Sequence[ContentPart]]
 #: A time as callers have it: a datetime (a naive one is UTC), a date, seconds since the epoch, or text.
 When = Union[datetime, date, int, float, str]
 
 
 class _RequiredMessage(TypedDict):
     role: Literal["user", "assistant", "system", "tool"]
-    content: str | Sequence[Json]
+    content: Content
 
 
 class Message(_RequiredMessage, total=False):
@@ -25,6 +32,35 @@ class Message(_RequiredMessage, total=False):
 
     name: str
     occurred_at: When
+
+
+#: What `remember` and `append` take: a list of messages, one message, or a text, which is one message of the user.
+Messages = Union[str, Message, Sequence[Message]]
+
+
+class NewTerm(TypedDict):
+    """A term to teach."""
+
+    term: str
+    aliases: Sequence[str]
+    definition: str
+
+
+class _RequiredSkill(TypedDict):
+    name: str
+
+
+class NewSkill(_RequiredSkill, total=False):
+    """A procedure to store: a `description` or a `content` must be there."""
+
+    description: str
+    content: str
+    topic: str
+    path: str
+    tags: Sequence[str]
+    triggers: Sequence[str]
+    confidence: float
+    date: str
 
 
 def to_wire(when: When) -> str | int | float:
@@ -94,6 +130,8 @@ class Accepted:
     id: str
     namespace: str
     paths: tuple[str, ...] = ()
+    #: What the server ignored in the request, such as a field that it does not know.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,6 +201,8 @@ class Retrieved:
     lexical_ms: float
     graph_ms: float
     cold_start: bool
+    #: What the server ignored in the request, such as a parameter that it does not know.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,6 +225,8 @@ class Written:
     path: str
     namespace: str
     commit: str
+    #: What the server ignored in the request, such as a field that it does not know.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -242,7 +284,7 @@ class ConversationMessage:
     id: str
     parent: str | None
     role: str
-    content: str | list[Json]
+    content: str | list[dict[str, object]]
     created_at: datetime
     edited_at: datetime | None
 

@@ -72,6 +72,13 @@ def when(value: m.When | None) -> str | int | float | None:
     return None if value is None else m.to_wire(value)
 
 
+def listed(values: Sequence[str] | None) -> list[str] | None:
+    """A list for a body. A plain text is a list of one, as it is in a query."""
+    if isinstance(values, str):
+        return [values]
+    return None if values is None else list(values)
+
+
 def segment(text: str) -> str:
     """One part of a path."""
     return quote(text, safe="")
@@ -82,14 +89,29 @@ def memory_path(path: str) -> str:
     return "/v1/memories/" + quote(path, safe="/")
 
 
-def messages(given: Sequence[m.Message]) -> list[m.Json]:
-    def one(message: m.Message) -> m.Json:
-        written: m.Json = dict(message)
-        if "occurred_at" in message:
-            written["occurred_at"] = m.to_wire(message["occurred_at"])
-        return written
+def messages(given: m.Messages) -> list[m.Json]:
+    """The messages of a request. Raises `TypeError` for anything but a text, a message, or a list of messages."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if isinstance(given, Mapping):
+        return [_message(given, "messages")]
+    if isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
+        return [_message(message, f"messages[{index}]") for index, message in enumerate(given)]
+    raise _wrong_messages(given, "messages")
 
-    return [one(message) for message in given]
+
+def _message(given: object, place: str) -> m.Json:
+    if not isinstance(given, Mapping):
+        raise _wrong_messages(given, place)
+    written: m.Json = dict(given)
+    if "occurred_at" in written:
+        written["occurred_at"] = m.to_wire(written["occurred_at"])
+    return written
+
+
+def _wrong_messages(given: object, place: str) -> TypeError:
+    accepted = 'a text, a message such as {"role": "user", "content": "I like tea"}, or a list of such messages'
+    return TypeError(f"invalid {place} of type {type(given).__name__}: the client accepts {accepted}")
 
 
 def many(read: Callable[[m.Json], R], values: Iterable[m.Json] | None) -> tuple[R, ...]:
@@ -126,8 +148,20 @@ def namespace(value: m.Json) -> m.Namespace:
     )
 
 
+def who(value: m.Json) -> m.Who:
+    return m.Who(account=value["account"], auth=value["auth"], env=value["env"])
+
+
+def warnings(value: m.Json) -> tuple[str, ...]:
+    return tuple(value.get("warnings") or ())
+
+
 def accepted(value: m.Json) -> m.Accepted:
-    return m.Accepted(value["id"], value["namespace"], tuple(value.get("paths") or ()))
+    return m.Accepted(value["id"], value["namespace"], tuple(value.get("paths") or ()), warnings(value))
+
+
+def written(value: m.Json) -> m.Written:
+    return m.Written(value["path"], value["namespace"], value["commit"], warnings(value))
 
 
 def memory(value: m.Json) -> m.Memory:
@@ -171,6 +205,7 @@ def retrieved(value: m.Json) -> m.Retrieved:
         lexical_ms=value["lexical_ms"],
         graph_ms=value["graph_ms"],
         cold_start=value["cold_start"],
+        warnings=warnings(value),
     )
 
 

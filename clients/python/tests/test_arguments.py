@@ -1,0 +1,122 @@
+"""What callers may pass and leave out; the server is imitated."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any, get_type_hints
+
+import httpx
+import pytest
+
+import cuebase
+from cuebase import AsyncClient, Client, Message
+
+ACCEPTED = {"id": "1", "namespace": "default", "status": "accepted"}
+TEA: Message = {"role": "user", "content": "I like tea"}
+
+
+class Recorder(httpx.MockTransport):
+    """A server that gives one answer and records what it was sent."""
+
+    def __init__(self, answer: object = ACCEPTED) -> None:
+        self.requests: list[httpx.Request] = []
+        self.answer = answer
+        super().__init__(self.respond)
+
+    def respond(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        return httpx.Response(200, json=self.answer)
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUEBASE_URL", raising=False)
+    monkeypatch.delenv("CUEBASE_KEY", raising=False)
+
+
+@pytest.mark.parametrize("messages", ["I like tea", TEA, [TEA], (TEA,)])
+def test_a_text_a_message_and_a_list_of_messages_are_the_same_conversation(messages: cuebase.Messages) -> None:
+    server = Recorder()
+    Client(key="key", transport=server).remember(messages)
+    assert json.loads(server.requests[0].content)["messages"] == [TEA]
+
+
+@pytest.mark.parametrize(
+    "messages, expected",
+    [
+        (17, "invalid messages of type int: the client accepts a text, a message such as .*, or a list"),
+        (None, "invalid messages of type NoneType"),
+        (b"I like tea", "invalid messages of type bytes"),
+        (["I like tea"], r"invalid messages\[0\] of type str"),
+    ],
+)
+def test_an_argument_that_is_no_conversation_is_rejected_with_the_accepted_forms(messages: Any, expected: str) -> None:
+    server = Recorder()
+    client = Client(key="key", transport=server)
+    with pytest.raises(TypeError, match=expected):
+        client.remember(messages)
+    with pytest.raises(TypeError, match=expected):
+        client.append("id", messages)
+    assert not server.requests
+
+
+def test_url_and_key_come_from_the_environment_when_they_are_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUEBASE_URL", "http://memory.example:9000/")
+    monkeypatch.setenv("CUEBASE_KEY", "key-of-the-environment")
+    server = Recorder()
+    Client(transport=server).remember("I like tea")
+    Client("http://other.example", "other", transport=server).remember("I like tea")
+    sent = [(str(request.url), request.headers["authorization"]) for request in server.requests]
+    assert sent == [
+        ("http://memory.example:9000/v1/memories", "Bearer key-of-the-environment"),
+        ("http://other.example/v1/memories", "Bearer other"),
+    ]
+
+
+def test_without_a_url_the_client_calls_the_default_address_of_the_server() -> None:
+    server = Recorder()
+    Client(key="key", transport=server).remember("I like tea")
+    assert str(server.requests[0].url) == "http://127.0.0.1:8080/v1/memories"
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+@pytest.mark.parametrize("key", [None, ""])
+def test_a_client_without_a_key_says_how_to_pass_one(client: type[Client] | type[AsyncClient], key: str | None) -> None:
+    with pytest.raises(cuebase.MissingKey, match="pass `key`, or set the environment variable CUEBASE_KEY") as raised:
+        client(key=key)
+    assert raised.value.code == "missing_key"
+
+
+def test_a_url_without_a_scheme_is_rejected_and_a_key_in_its_place_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="invalid url \"localhost…\": expected http://"):
+        Client("localhost:8080", "key")
+    with pytest.raises(ValueError) as raised:
+        Client("svc_live_0123456789abcdef_secret", "http://127.0.0.1:8080")
+    assert "0123456789abcdef" not in str(raised.value)
+
+
+def test_warnings_of_the_server_are_returned() -> None:
+    warning = 'unknown field "occured_at" ignored; did you mean "occurred_at"?'
+    found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    written = {"path": "facts/tea.md", "commit": "c"}
+    client = Client(key="key", transport=Recorder({**ACCEPTED, **found, **written, "warnings": [warning]}))
+    assert client.remember("I like tea").warnings == (warning,)
+    assert client.retrieve("tea").warnings == (warning,)
+    assert client.write("facts/tea.md", "# Tea\n").warnings == (warning,)
+    assert Client(key="key", transport=Recorder()).remember("I like tea").warnings == ()
+
+
+def test_a_field_that_a_later_server_adds_does_no_harm() -> None:
+    who = {"account": "default", "auth": "api_key", "env": "live", "later": True}
+    assert Client(key="key", transport=Recorder(who)).whoami().account == "default"
+
+
+def test_answer_takes_the_filters_of_retrieve_and_no_parameter_is_any() -> None:
+    for client in (Client, AsyncClient):
+        retrieve = inspect.signature(client.retrieve).parameters
+        answer = inspect.signature(client.answer).parameters
+        assert set(answer) - {"question"} == set(retrieve) - {"query", "detail"}
+        for name, method in inspect.getmembers(client, inspect.isfunction):
+            if not name.startswith("_"):
+                assert Any not in get_type_hints(method).values(), f"{client.__name__}.{name}"

@@ -1,0 +1,268 @@
+/** What the service answers and takes. Times are `Date`s, null when unknown. */
+export type Tier = "facts" | "incidents" | "rules" | "skills";
+export type TimeField = "occurred" | "created" | "updated";
+export type Environment = "live" | "test";
+/** A plan that can be subscribed to. */
+export type Plan = "starter" | "growth" | "scale" | "max";
+/** A time as callers have it: a `Date`, seconds since the epoch, or text such as `2026-05-01`. */
+export type When = Date | number | string;
+export type ContentPart = {
+    type: string;
+    [field: string]: unknown;
+};
+/** A message to remember. */
+export interface Message {
+    role: "user" | "assistant" | "system" | "tool";
+    content: string | ContentPart[];
+    name?: string;
+    occurred_at?: When;
+}
+/** What `remember` and `append` take: a list of messages, one message, or a text, which is one message of the user. */
+export type Messages = string | Message | readonly Message[];
+export interface Who {
+    account: string;
+    auth: "api_key" | "jwt";
+    env: Environment | "";
+}
+/** A key that was just made; `key` is told this once. */
+export interface NewKey {
+    id: string;
+    env: Environment;
+    name: string;
+    key: string;
+    namespace: string | null;
+    note: string;
+}
+export interface Key {
+    id: string;
+    env: Environment;
+    name: string;
+    namespace: string | null;
+    revoked: boolean;
+    created_at: Date;
+}
+export interface Namespace {
+    name: string;
+    created_at: Date;
+    updated_at: Date | null;
+    memories: number | null;
+    head: string | null;
+}
+/** A write that is durable and on its way. `id` is of the write, not of a memory. */
+export interface Accepted {
+    id: string;
+    namespace: string;
+    paths: string[];
+    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    warnings?: string[];
+}
+export interface Revision {
+    commit: string;
+    at: Date;
+    message: string;
+}
+export interface Relation {
+    path: string;
+    kind: string;
+    snippet: string | null;
+}
+export interface Source {
+    session_id: string | null;
+    message: number;
+}
+/** A memory. `revisions` and what follows are there with `detail: "full"`. */
+export interface Memory {
+    path: string;
+    content: string;
+    sections: string[];
+    score: number;
+    matched: string[];
+    via: string | null;
+    created_at: Date | null;
+    updated_at: Date | null;
+    occurred_at: Date | null;
+    expires_at: Date | null;
+    occurred_precision: "day" | "instant" | null;
+    occurred_source: "user" | "extracted" | "said" | "written" | null;
+    user_tags: string[];
+    tags: string[];
+    /** @deprecated `created_at`, as text. */
+    created: string | null;
+    /** @deprecated `updated_at`, as text. */
+    updated: string | null;
+    revisions?: Revision[];
+    last_diff?: string | null;
+    relations?: Relation[];
+    cues?: string[];
+    sources?: Source[];
+}
+export interface Term {
+    term: string;
+    aliases: string[];
+    definition: string | null;
+    path: string | null;
+}
+/** What came to mind, best first, with the time that each arm took, and the definitions of terms in the query. */
+export interface Retrieved {
+    hits: Memory[];
+    defined: Term[];
+    vector_ms: number;
+    lexical_ms: number;
+    graph_ms: number;
+    cold_start: boolean;
+    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    warnings?: string[];
+}
+export interface Citation {
+    path: string;
+    section: string | null;
+    quote: string;
+}
+export interface Answer {
+    answer: string;
+    model: string;
+    citations: Citation[];
+    hits: Memory[];
+}
+export interface Written {
+    path: string;
+    namespace: string;
+    commit: string;
+    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    warnings?: string[];
+}
+export interface TreeEntry {
+    path: string;
+    kind: "directory" | "memory";
+    memories: number | null;
+    updated_at: Date | null;
+}
+export interface Topic {
+    tier: Tier;
+    topic: string;
+    memories: number;
+    updated_at: Date | null;
+}
+export interface Graph {
+    nodes: {
+        path: string;
+        title: string;
+        tier: Tier;
+    }[];
+    edges: {
+        from: string;
+        to: string;
+        kind: string;
+        snippet: string | null;
+    }[];
+}
+export interface NewTerm {
+    term: string;
+    aliases: string[];
+    definition: string;
+}
+/** A procedure to store: a description or a content must be there. */
+export interface NewSkill {
+    name: string;
+    description?: string;
+    content?: string;
+    topic?: string;
+    path?: string;
+    tags?: string[];
+    triggers?: string[];
+    confidence?: number;
+    date?: string;
+}
+export interface Skill {
+    path: string;
+    topic: string;
+    name: string;
+    description: string;
+    content: string;
+    tags: string[];
+    triggers: string[];
+    score: number | null;
+    matched: string[] | null;
+}
+export interface ConversationMessage {
+    id: string;
+    parent: string | null;
+    role: string;
+    content: string | ContentPart[];
+    created_at: Date;
+    edited_at: Date | null;
+}
+/** A managed conversation; `messages` are those of `branch`, where they were asked for. */
+export interface Conversation {
+    id: string;
+    namespace: string;
+    title: string | null;
+    branch: string;
+    created_at: Date;
+    messages?: ConversationMessage[];
+}
+export interface Branch {
+    name: string;
+    head: string | null;
+    messages: number;
+    active: boolean;
+    forked_from: string | null;
+}
+export interface Media {
+    id: string;
+    namespace: string;
+    content_type: string;
+    bytes: number;
+    sha256: string;
+}
+export interface DeadLetter {
+    id: string;
+    namespace: string;
+    accepted_at: Date;
+    died_at: Date;
+    failures: number;
+    reason: string;
+}
+/** What waits to be ingested, and what failed for good. */
+export interface Queue {
+    waiting: number;
+    waiting_since: Date | null;
+    dead_letters: DeadLetter[];
+    /** Where there are more dead letters, the `after` of the next page. */
+    next?: string;
+}
+export type Meters = Record<"writes" | "reads" | "memories" | "chats" | "media_bytes", number>;
+export interface Usage {
+    period: string;
+    plan: string;
+    used: Meters;
+    limits: Meters;
+    exceeded: boolean;
+}
+export interface Billing {
+    plan: string;
+    currency: string;
+    ledger: string;
+    balance_paise: number;
+    min_recharge_paise: number;
+    rates_paise: Record<string, number>;
+    transactions: {
+        amount_paise: number;
+        note: string;
+        at: Date;
+    }[];
+}
+/** Filters of `retrieve` and `answer`. */
+export interface Filters {
+    namespace?: string;
+    tiers?: Tier[];
+    paths?: string[];
+    tags?: string[];
+    tags_all?: string[];
+    since?: When;
+    until?: When;
+    time_field?: TimeField;
+    timezone?: string;
+    min_score?: number;
+    limit?: number;
+}

@@ -1,0 +1,2 @@
+/** What the service answers and takes. Times are `Date`s, null when unknown. */
+export {};

@@ -1,0 +1,97 @@
+// What callers may pass and leave out; the server is imitated.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { Client, type Messages, MissingKey } from "../src/index.js";
+
+interface Sent {
+  url: string;
+  authorization: string | null;
+  body: { messages: unknown };
+}
+
+function recording(answer: unknown) {
+  const sent: Sent[] = [];
+  const record: typeof fetch = async (url, init) => {
+    const authorization = new Headers(init?.headers).get("authorization");
+    sent.push({ url: String(url), authorization, body: JSON.parse(String(init?.body ?? "null")) });
+    return new Response(JSON.stringify(answer));
+  };
+  return { sent, fetch: record };
+}
+
+const ACCEPTED = { id: "1", namespace: "default", status: "accepted" };
+
+afterEach(() => {
+  delete process.env["CUEBASE_URL"];
+  delete process.env["CUEBASE_KEY"];
+});
+
+test("a text, a message and a list of messages are the same conversation", async () => {
+  const { sent, fetch } = recording(ACCEPTED);
+  const client = new Client({ key: "key", fetch });
+  const message = { role: "user", content: "I like tea" } as const;
+  for (const messages of ["I like tea", message, [message]] satisfies Messages[]) {
+    await client.remember(messages);
+    assert.deepEqual(sent.at(-1)?.body.messages, [message]);
+  }
+});
+
+test("an argument that is no conversation is rejected with the accepted forms", async () => {
+  const { sent, fetch } = recording(ACCEPTED);
+  const client = new Client({ key: "key", fetch });
+  const wrong: [unknown, RegExp][] = [
+    [17, /invalid messages of type number: .*a text, a message such as .*, or a list/],
+    [null, /invalid messages of type null/],
+    [["I like tea"], /invalid messages\[0\] of type string/],
+  ];
+  for (const [messages, expected] of wrong) {
+    await assert.rejects(client.remember(messages as Messages), { name: "TypeError", message: expected });
+    await assert.rejects(client.append("id", messages as Messages), { name: "TypeError", message: expected });
+  }
+  assert.equal(sent.length, 0);
+});
+
+test("url and key come from the environment when they are not passed", async () => {
+  process.env["CUEBASE_URL"] = "http://memory.example:9000/";
+  process.env["CUEBASE_KEY"] = "key of the environment";
+  const { sent, fetch } = recording(ACCEPTED);
+  await new Client({ fetch }).remember("I like tea");
+  assert.equal(sent[0]?.url, "http://memory.example:9000/v1/memories");
+  assert.equal(sent[0].authorization, "Bearer key of the environment");
+  await new Client({ url: "http://other.example", key: "other", fetch }).remember("I like tea");
+  assert.equal(sent[1]?.url, "http://other.example/v1/memories");
+  assert.equal(sent[1].authorization, "Bearer other");
+});
+
+test("without a url the client calls the server's default address", async () => {
+  const { sent, fetch } = recording(ACCEPTED);
+  await new Client({ key: "key", fetch }).remember("I like tea");
+  assert.equal(sent[0]?.url, "http://127.0.0.1:8080/v1/memories");
+});
+
+test("a client without a key says how to pass one", () => {
+  for (const options of [{}, { key: "" }, { key: undefined }]) {
+    assert.throws(() => new Client(options), (error: unknown) => {
+      assert.ok(error instanceof MissingKey);
+      assert.equal(error.code, "missing_key");
+      assert.match(error.message, /pass "key", or set the environment variable CUEBASE_KEY/);
+      return true;
+    });
+  }
+});
+
+test("a url without a scheme is rejected, and a key in its place is not shown", () => {
+  assert.throws(() => new Client({ url: "localhost:8080", key: "key" }), /invalid url "localhost…": expected http:\/\//);
+  const swapped = () => new Client({ url: "svc_live_0123456789abcdef_secret", key: "http://127.0.0.1:8080" });
+  assert.throws(swapped, (error: Error) => error instanceof TypeError && !error.message.includes("0123456789abcdef"));
+});
+
+test("warnings of the server are returned, and absent when there are none", async () => {
+  const warnings = ['unknown field "occured_at" ignored; did you mean "occurred_at"?'];
+  const warned = new Client({ key: "key", ...recording({ ...ACCEPTED, commit: "c", path: "p", warnings }) });
+  assert.deepEqual((await warned.remember("I like tea")).warnings, warnings);
+  assert.deepEqual((await warned.retrieve("tea")).warnings, warnings);
+  assert.deepEqual((await warned.write("facts/tea.md", "# Tea\n")).warnings, warnings);
+  assert.equal("warnings" in (await new Client({ key: "key", ...recording(ACCEPTED) }).remember("I like tea")), false);
+});
