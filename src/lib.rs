@@ -15,6 +15,7 @@ pub mod control;
 pub mod dashboard;
 pub mod dates;
 pub mod eval;
+pub mod file_errors;
 pub mod gateway;
 pub mod git_protocol;
 pub mod ingest;

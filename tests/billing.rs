@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuebase::billing::notifications::WebhookSecret;
+use cuebase_storage::Store;
+use cuebase_storage::records::{BillingChange, PricesRecord, TransactionRecord, WalletRecord};
 use parking_lot::Mutex;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
+use ulid::Ulid;
 
 use crate::support::fake::{Asked, Told, serve};
 use crate::support::{Answer, Server, fresh, stdout, wait_for};
@@ -250,6 +253,91 @@ fn without_a_provider_payments_are_not_live() {
     assert_eq!(server.get("/v1/billing").body["ledger"], "local");
 }
 
+/// Writes and reads until the meters have counted both.
+fn use_units(server: &Server) {
+    server.remember("default", &["The toll of the bridge is three crowns"]);
+    for _ in 0..5 {
+        assert_eq!(server.retrieve("default", "q=bridge").status, 200);
+    }
+    let used = server.get("/v1/usage").body["used"].clone();
+    assert!(used["writes"].as_u64() >= Some(1) && used["reads"].as_u64() >= Some(5), "{used}");
+}
+
+#[test]
+fn without_a_provider_units_are_counted_and_nothing_is_debited() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    use_units(&server);
+    let answer = server.get("/v1/billing");
+    assert_eq!((answer.status, &answer.body["balance_paise"]), (200, &json!(0)));
+    assert_eq!(answer.body["transactions"], json!([]));
+    let fields: Vec<&String> = answer.body.as_object().expect("an object").keys().collect();
+    let specified =
+        ["balance_paise", "currency", "ledger", "min_recharge_paise", "plan", "rates_paise", "transactions"];
+    assert_eq!(fields, specified);
+}
+
+#[test]
+fn units_used_without_a_provider_are_not_charged_once_there_is_one() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    use_units(&server);
+    assert_eq!(statement(&server), (0, 0, 0));
+    use_units(&server);
+    // Without a stop in order: the last units were never settled.
+    server.kill();
+    let server = Server::start_configured(&data, &rates(7, 3));
+    assert_eq!(statement(&server), (0, 0, 0));
+    assert_eq!(server.retrieve("default", "q=bridge").status, 200);
+    assert_eq!(statement(&server), (-3, 0, -3), "what is used now has its price");
+}
+
+#[test]
+fn a_wallet_is_hidden_without_a_provider_and_shown_again_with_one() {
+    let (_folder, data) = fresh();
+    let settings = rates(7, 3);
+    let server = Server::start_configured(&data, &settings);
+    for _ in 0..4 {
+        assert_eq!(server.retrieve("default", "q=x").status, 200);
+    }
+    assert_eq!(statement(&server), (-12, 0, -12));
+    assert!(server.terminate());
+    let server = Server::start(&data);
+    assert_eq!(statement(&server), (0, 0, 0), "hidden");
+    use_units(&server);
+    assert!(server.terminate());
+    let server = Server::start_configured(&data, &settings);
+    assert_eq!(statement(&server), (-12, 0, -12), "kept, and nothing was added meanwhile");
+}
+
+#[test]
+fn a_debt_that_an_earlier_version_made_without_a_provider_is_shown_to_nobody_and_never_due() {
+    let (_folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
+    {
+        // As version 0.1 left it: a debit for what was used, prices without a provider.
+        let store = Store::open(&data.join("records")).expect("opens");
+        let wallet = WalletRecord { account: "default".into(), balance_paise: -4046, ..WalletRecord::default() };
+        let debit = TransactionRecord {
+            id: Ulid::generate(),
+            amount_paise: -4046,
+            note: "2023 reads".into(),
+            at_ms: 1_770_000_000_000,
+        };
+        let transactions = std::slice::from_ref(&debit);
+        let change = BillingChange { wallet: Some(&wallet), transactions, ..BillingChange::default() };
+        store.change_billing("default", &change).expect("writes");
+        let rates = [("writes", 10_u64), ("reads", 2), ("chats", 50)].map(|(meter, paise)| (meter.to_owned(), paise));
+        let prices = PricesRecord { default_plan: "payg".into(), rates: rates.into(), provider: None };
+        store.put_prices(&prices).expect("writes");
+    }
+    let server = Server::start(&data);
+    assert_eq!(statement(&server), (0, 0, 0));
+    assert!(server.terminate());
+    let server = Server::start_configured(&data, &rates(0, 0));
+    assert_eq!(statement(&server), (0, 4046, -4046), "the debt was credited");
+}
+
 #[test]
 fn a_recharge_is_clicked_through_in_the_sandbox() {
     let (_folder, data) = fresh();
@@ -404,9 +492,12 @@ fn the_providers_failures_lose_nothing_and_double_nothing() {
     assert_eq!(statement(&server).0, expected + 50000);
 }
 
-/// Prices of one unit.
+/// The provider that takes no money.
+const SANDBOX: &str = "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n";
+
+/// Prices of one unit, charged by way of the sandbox.
 fn rates(writes: u32, reads: u32) -> String {
-    format!("[billing]\nrates = {{ writes = {writes}, reads = {reads}, chats = 0 }}\n")
+    format!("{SANDBOX}[billing]\nrates = {{ writes = {writes}, reads = {reads}, chats = 0 }}\n")
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::support::{Server, cuebase, fresh, run, stdout, wait_for};
 #[test]
 fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
     let (_folder, data) = fresh();
-    let key = stdout(&data, &["keys", "create", "--name", "first"]);
+    let key = stdout(&data, &["keys", "create", "--init", "--name", "first"]);
     assert!(key.starts_with("svc_live_") && key.lines().count() == 1, "{key}");
     stdout(&data, &["namespaces", "create", "offline"]);
 
@@ -31,7 +31,7 @@ fn keys_and_namespaces_work_with_the_server_stopped_and_running() {
     assert_eq!(std::fs::metadata(&data).expect("the directory").permissions().mode() & 0o777, 0o700);
     assert!(server.terminate());
 
-    stdout(&data, &["namespaces", "delete", "online"]);
+    stdout(&data, &["namespaces", "delete", "--yes", "online"]);
     assert_eq!(names(stdout(&data, &["namespaces", "list"])), ["default", "offline"]);
     let listed = stdout(&data, &["keys", "list"]);
     assert!(listed.lines().any(|line| line.contains(id) && line.contains("\"revoked\":true")), "{listed}");
@@ -79,6 +79,7 @@ fn health_is_told_by_the_exit() {
 #[test]
 fn mistakes_are_told_in_words() {
     let (_folder, data) = fresh();
+    stdout(&data, &["keys", "create", "--init"]);
     for (arguments, says) in [
         (&["keys", "revoke", "0123456789abcdef"][..], "no key"),
         (&["namespaces", "create", "Bad Name"], "a-z"),

@@ -76,6 +76,18 @@ fn the_page_is_served_with_its_rules_and_the_api_keeps_its_gate() {
 }
 
 #[test]
+fn the_page_learns_whether_there_is_billing_to_show() {
+    let payments = "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n";
+    for (settings, billing) in [("", false), (payments, true)] {
+        let (_folder, data) = fresh();
+        let _server = Server::start_configured(&data, settings);
+        let (address, _) = link(&data, &[]);
+        let features = Client::new().get(format!("{address}/features")).send().expect("answers");
+        assert_eq!(told(features), (200, json!({"billing": billing})), "{settings}");
+    }
+}
+
+#[test]
 fn markdown_is_rendered_for_whoever_is_signed_in() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
@@ -92,7 +104,7 @@ fn markdown_is_rendered_for_whoever_is_signed_in() {
 #[test]
 fn it_can_be_off_and_a_link_then_says_so() {
     let (_folder, data) = fresh();
-    let none = run(&data, &["token", "--link"]);
+    let none = run(&data, &["token", "--link", "--init"]);
     assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("start `cuebase serve`"));
     let _server = Server::start_with(&data, &["--dashboard-listen", "off"]);
     let off = run(&data, &["token", "--link"]);

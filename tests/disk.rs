@@ -17,7 +17,7 @@ fn over_disk() -> (tempfile::TempDir, Server, Disk) {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
     std::fs::create_dir_all(&root).expect("creates");
-    let key = stdout(&data, &["keys", "create"]);
+    let key = stdout(&data, &["keys", "create", "--init"]);
     let disk = Disk::under(&root, &folder.path().join("disk"));
     let mut command = cuebase(&data, &SERVE);
     disk.watch(&mut command, false);
@@ -326,7 +326,7 @@ fn a_clock_that_jumps_loses_nothing() {
 #[test]
 fn a_server_with_few_descriptors_refuses_what_it_cannot_do_and_is_well_when_they_are_back() {
     let (_folder, data) = fresh();
-    let key = stdout(&data, &["keys", "create"]);
+    let key = stdout(&data, &["keys", "create", "--init"]);
     let served = cuebase(&data, &SERVE);
     let mut command = Command::new("sh");
     command.arg("-c").arg("ulimit -S -n 80; ulimit -H -n 80; exec \"$@\"").arg("sh").arg(served.get_program());

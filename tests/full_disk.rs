@@ -267,7 +267,7 @@ impl SmallDisk {
             "set -e\n\
              mount -t tmpfs -o {SMALL_DISK} tmpfs \"$DATA\"\n\
              DATA=\"$DATA/inside\"\n\
-             \"$BINARY\" keys create --data \"$DATA\" > \"$KEY\"\n\
+             \"$BINARY\" keys create --init --data \"$DATA\" > \"$KEY\"\n\
              \"$BINARY\" token --data \"$DATA\" > \"$TOKEN\"\n\
              {commands}\n\
              exec \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\"\n"

@@ -216,7 +216,7 @@ fn an_import_that_is_killed_goes_on_where_it_ended() {
     save(&lines, &(0..CONVERSATIONS).map(line).collect::<Vec<_>>().join("\n"));
     // Each time a little later.
     for commits in [1, 5, 20] {
-        let arguments = ["import", lines.to_str().expect("a path"), "--namespace", "brought"];
+        let arguments = ["import", lines.to_str().expect("a path"), "--namespace", "brought", "--init"];
         let mut importing = cuebase(&data, &arguments).spawn().expect("the binary starts");
         let mut heads = BTreeSet::new();
         wait_for("the import to make commits", || {

@@ -34,7 +34,7 @@ fn everything_below(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_data_directory_that_others_can_read_is_closed_to_them_at_the_start() {
     let (_folder, data) = fresh();
-    stdout(&data, &["keys", "create"]);
+    stdout(&data, &["keys", "create", "--init"]);
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).expect("changes the mode");
     let server = Server::start(&data);
     assert_eq!(mode(&data), 0o700);
@@ -84,7 +84,7 @@ fn under_any_limit_of_address_space_it_works_or_says_in_a_sentence_what_it_needs
     let mut served = Vec::new();
     for mib in [100, 200, 300, 400, 500, 600, 800, 1024] {
         let (_folder, data) = fresh();
-        let key = stdout(&data, &["keys", "create"]);
+        let key = stdout(&data, &["keys", "create", "--init"]);
         if let Some(mut server) = Server::try_start(&data, limited(&data, mib)) {
             server.key = key;
             works(&mut server, mib);
@@ -106,7 +106,7 @@ fn the_usage_of_a_month_is_known_again_when_the_clock_comes_back_to_it() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
     std::fs::create_dir_all(&root).expect("creates");
-    let key = stdout(&data, &["keys", "create"]);
+    let key = stdout(&data, &["keys", "create", "--init"]);
     let disk = Disk::under(&root, &folder.path().join("disk"));
     let mut command = cuebase(&data, &SERVE);
     disk.watch(&mut command, false);

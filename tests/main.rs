@@ -35,6 +35,8 @@ mod disk;
 mod encoder;
 /// A provider that is ill, under load.
 mod faults;
+/// First steps that go wrong: wrong folders, wrong names, permissions, help.
+mod first_use;
 /// Writes, reads and deletions on a full disk.
 mod full_disk;
 /// Namespaces deleted and made again under the same name.

@@ -273,7 +273,7 @@ fn a_migration_that_is_killed_while_it_moves_uploaded_files_is_done_by_the_next_
 #[test]
 fn a_directory_of_a_later_format_is_refused_in_a_sentence() {
     let (_folder, data) = fresh();
-    stdout(&data, &["keys", "create"]);
+    stdout(&data, &["keys", "create", "--init"]);
     {
         let store = KeyValueStore::open(&data.join("records")).expect("opens");
         let mut batch = Batch::new();

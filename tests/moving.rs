@@ -50,7 +50,7 @@ fn a_history_goes_out_as_a_bundle_that_git_takes_and_comes_in_elsewhere() {
 
     // Elsewhere, without a server, then with one.
     let (_other_folder, other) = fresh();
-    let told = stdout(&other, &["import", text(&bundle), "--namespace", "notes"]);
+    let told = stdout(&other, &["import", text(&bundle), "--namespace", "notes", "--init"]);
     assert!(told.contains("1 histories"), "{told}");
     let elsewhere = Server::start(&other);
     assert_eq!(tree(&elsewhere, "notes"), tree(&server, "default"));
@@ -173,7 +173,7 @@ fn conversations_come_in_as_lines_and_go_out_as_such() {
     let said = |content: &str| json!({"messages": [{"role": "user", "name": "Ines", "content": content}]}).to_string();
     let whole = [said("I adopted a greyhound called Bolt."), said("My brother moved to Porto.")].join("\n");
     std::fs::write(&lines, format!("{whole}\n\n{{\"messages\": 3}}\nnonsense\n")).expect("writes");
-    let error = refused(&data, &["import", text(&lines)]);
+    let error = refused(&data, &["import", text(&lines), "--init"]);
     assert!(error.contains("line 4") && error.contains("line 5"), "{error}");
     std::fs::write(&lines, format!("{whole}\n")).expect("writes");
     // Without a server it ingests by itself.

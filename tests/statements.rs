@@ -48,7 +48,7 @@ struct Figures {
     found_in_three: usize,
 }
 
-fn write(server: &Server, namespace: &str, messages: Value) {
+fn write(server: &Server, namespace: &str, messages: &Value) {
     let body = json!({"namespace": namespace, "messages": messages});
     let answer = server.post("/v1/memories", &body);
     assert_eq!(answer.status, 202, "{answer:?}");
@@ -92,9 +92,9 @@ fn statements_of_one_sentence_are_kept_and_found_by_their_question() {
     for row in &rows {
         let said = json!({"role": "user", "name": "Robin", "content": row.statement});
         if row.asked.is_empty() {
-            write(&server, "statements", json!([said]));
+            write(&server, "statements", &json!([said]));
         } else {
-            write(&server, "statements", json!([{"role": "assistant", "content": row.asked}, said]));
+            write(&server, "statements", &json!([{"role": "assistant", "content": row.asked}, said]));
         }
     }
     server.settle("statements");
@@ -142,7 +142,7 @@ fn small_talk_is_dropped() {
     let mut pieces = Vec::new();
     for line in SMALL_TALK.lines().skip(1) {
         let (language, text) = line.split_once('\t').expect("two fields");
-        write(&server, "talk", json!([{"role": "user", "name": "Robin", "content": text}]));
+        write(&server, "talk", &json!([{"role": "user", "name": "Robin", "content": text}]));
         pieces.push((language, text));
     }
     assert_eq!(pieces.len(), 150);
@@ -178,7 +178,7 @@ fn an_answer_of_one_word_stands_with_its_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let asked = json!({"role": "assistant", "content": "Which city?"});
-    write(&server, "default", json!([asked, {"role": "user", "name": "Noor", "content": "Rome."}]));
+    write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Rome."}]));
     server.settle("default");
     let hits = server.retrieve("default", "q=which+city").hits();
     assert_eq!(hits[0]["content"], json!("# Noor: Rome.\n\n> assistant: Which city?\n"), "{hits:?}");
@@ -189,7 +189,7 @@ fn courtesy_after_a_question_leaves_the_question_alone() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let asked = json!({"role": "assistant", "content": "Which city?"});
-    write(&server, "default", json!([asked, {"role": "user", "name": "Noor", "content": "Thanks!"}]));
+    write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Thanks!"}]));
     server.settle("default");
     let bodies: Vec<String> = files(&server, "default").iter().map(|file| body(file).trim().to_owned()).collect();
     assert!(bodies.contains(&"# assistant: Which city?".to_owned()), "{bodies:?}");

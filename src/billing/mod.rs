@@ -10,6 +10,9 @@
 //!
 //! A unit costs what it cost when it was used: the prices of a start are recorded, and when the next start has other
 //! ones, everything used until then is settled at the former prices first.
+//!
+//! Without a payment provider (the default) a unit costs nothing: meters count, no debit is made, and statements show an
+//! empty wallet. Wallets and transactions from before are kept; they are shown again once a provider is configured.
 
 pub mod dodo;
 pub mod meters;
@@ -20,7 +23,7 @@ pub mod rate_limit;
 pub mod sandbox;
 pub mod wallet;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use cuebase_storage::Store;
@@ -41,6 +44,8 @@ use sandbox::Sandbox;
 pub struct Billing {
     store: Arc<Store>,
     settings: BillingSettings,
+    /// What one unit is charged, by meter, paise; nothing while payments are off.
+    charged: BTreeMap<String, u64>,
     meters: Meters,
     provider: Option<Box<dyn Provider>>,
     sandbox: Option<Sandbox>,
@@ -66,9 +71,14 @@ impl Billing {
             ("", Some(_)) => Some(WebhookSecret::own(store)?),
             (secret, _) => Some(WebhookSecret::parse(secret)?),
         };
+        let charged: BTreeMap<String, u64> = match settings.provider {
+            ProviderChoice::Off => config.billing.rates.keys().map(|meter| (meter.clone(), 0)).collect(),
+            ProviderChoice::Dodo | ProviderChoice::Sandbox => config.billing.rates.clone(),
+        };
         let mut billing = Self {
             store: Arc::clone(store),
             settings: config.billing.clone(),
+            charged,
             meters: Meters::new(Arc::clone(store))?,
             provider,
             sandbox,
@@ -76,43 +86,81 @@ impl Billing {
             wallets: Mutex::new(()),
             mirroring: Mutex::new(HashSet::new()),
         };
-        billing.adopt_prices()?;
+        billing.adopt_prices(&settings.provider)?;
         Ok(billing)
     }
 
-    /// Settles what was used at the prices of the former start, where this one has other prices.
-    fn adopt_prices(&mut self) -> Outcome<()> {
-        let configured = self.settings.clone();
-        let prices = PricesRecord { default_plan: configured.default_plan.clone(), rates: configured.rates.clone() };
-        match self.store.prices()? {
-            Some(former) if former == prices => return Ok(()),
-            Some(former) => {
-                self.settings.default_plan = former.default_plan;
-                self.settings.rates = former.rates;
-                for account in self.store.accounts()? {
-                    match self.settle_buffered(&account.account) {
-                        Ok(_) => {}
-                        Err(failure @ Failure::Disk { .. }) => return Err(failure),
-                        // A wallet that cannot be read must not keep the other accounts from being served.
-                        Err(failure) => {
-                            let account = account.account;
-                            tracing::error!(account, failure = failure.code(), "units could not be settled");
-                        }
-                    }
-                }
-                self.settings = configured;
-            }
-            None => {
-                // A data directory from before prices were recorded: what is open is charged at these. A full disk must
-                // not keep the service from starting; the next start records them.
-                if let Err(error) = self.store.put_prices(&prices) {
-                    tracing::warn!(%error, "the prices of this start could not be recorded");
-                }
-                return Ok(());
+    /// Settles what was used at the prices of the former start, where this one has other prices or another provider.
+    fn adopt_prices(&mut self, provider: &ProviderChoice) -> Outcome<()> {
+        let prices = PricesRecord {
+            default_plan: self.settings.default_plan.clone(),
+            rates: self.charged.clone(),
+            provider: Some(provider.name().to_owned()),
+        };
+        let former = self.store.prices()?;
+        if former.as_ref() == Some(&prices) {
+            return Ok(());
+        }
+        if let Some(former) = &former {
+            self.settle_at(former)?;
+        }
+        let recorded_provider = former.as_ref().is_some_and(|former| former.provider.is_some());
+        if *provider == ProviderChoice::Off && !recorded_provider {
+            self.waive_debts()?;
+        }
+        match (former, self.store.put_prices(&prices)) {
+            // Also makes what was settled durable: the log of the store keeps the order.
+            (_, Ok(())) => Ok(()),
+            (Some(_), Err(error)) => Err(error.into()),
+            // A data directory from before prices were recorded: what is open is charged at these. A full disk must
+            // not keep the service from starting; the next start records them.
+            (None, Err(error)) => {
+                tracing::warn!(%error, "the prices of this start could not be recorded");
+                Ok(())
             }
         }
-        // Also makes what was settled durable: the log of the store keeps the order.
-        Ok(self.store.put_prices(&prices)?)
+    }
+
+    /// Settles every account at former prices.
+    fn settle_at(&mut self, former: &PricesRecord) -> Outcome<()> {
+        let (configured, charged) = (self.settings.clone(), self.charged.clone());
+        self.settings.default_plan.clone_from(&former.default_plan);
+        self.charged.clone_from(&former.rates);
+        for account in self.store.accounts()? {
+            match self.settle_buffered(&account.account) {
+                Ok(_) => {}
+                Err(failure @ Failure::Disk { .. }) => return Err(failure),
+                // A wallet that cannot be read must not keep the other accounts from being served.
+                Err(failure) => {
+                    let account = account.account;
+                    tracing::error!(account, failure = failure.code(), "units could not be settled");
+                }
+            }
+        }
+        self.settings = configured;
+        self.charged = charged;
+        Ok(())
+    }
+
+    /// Credits the debts that earlier versions made while no provider was configured, so that they are not due once one
+    /// is.
+    fn waive_debts(&self) -> Outcome<()> {
+        for account in self.store.accounts()? {
+            match self.waive_debt(&account.account) {
+                Ok(()) => {}
+                Err(failure @ Failure::Disk { .. }) => return Err(failure),
+                Err(failure) => {
+                    let account = account.account;
+                    tracing::error!(account, failure = failure.code(), "a debt could not be credited");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a payment provider is configured. Without one nothing is charged.
+    pub fn is_live(&self) -> bool {
+        self.provider.is_some()
     }
 
     /// The sandbox, where it is the provider.

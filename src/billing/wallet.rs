@@ -70,7 +70,8 @@ impl Billing {
         Ok(UsageView { period: super::period(Timestamp::now()), plan: plan.name, used, limits, exceeded })
     }
 
-    /// The wallet, after debiting what was used and telling the provider's ledger.
+    /// Returns the wallet, after debiting what was used and telling the provider's ledger. While payments are off the
+    /// wallet is empty and has no transactions, whatever was recorded before.
     pub fn statement(&self, account: &str) -> Outcome<BillingView> {
         let wallet = self.settle(account)?;
         if let Err(error) = self.mirror(account) {
@@ -85,14 +86,20 @@ impl Billing {
         };
         let rates = if plan.priced { self.settings.rates.clone() } else { BTreeMap::new() };
         let rate = |meter: Meter| (meter.name().to_owned(), rates.get(meter.name()).copied().unwrap_or(0));
+        let (ledger, balance_paise, transactions) = match &self.provider {
+            Some(provider) => {
+                (provider.ledger(), wallet.balance_paise, self.store.transactions(account, TRANSACTIONS_TOLD)?)
+            }
+            None => ("local", 0, Vec::new()),
+        };
         Ok(BillingView {
             plan: plan.name,
             currency: self.settings.currency.clone(),
-            ledger: self.provider.as_ref().map_or("local", |provider| provider.ledger()),
-            balance_paise: wallet.balance_paise,
+            ledger,
+            balance_paise,
             min_recharge_paise: *RECHARGE_PAISE.start(),
             rates_paise: Meter::ALL.map(rate).into(),
-            transactions: self.store.transactions(account, TRANSACTIONS_TOLD)?.into_iter().map(view).collect(),
+            transactions: transactions.into_iter().map(view).collect(),
         })
     }
 
@@ -130,6 +137,20 @@ impl Billing {
         Ok(wallet)
     }
 
+    /// Credits a debt of an account that no payment provider has ever known: nobody could have paid it.
+    pub(super) fn waive_debt(&self, account: &str) -> Outcome<()> {
+        let _held = self.wallets.lock();
+        let mut wallet = self.wallet(account)?;
+        if wallet.customer.is_some() || wallet.balance_paise >= 0 {
+            return Ok(());
+        }
+        let credit = transaction(wallet.balance_paise.saturating_neg(), "used while payments were off".into());
+        wallet.balance_paise = 0;
+        let transactions = std::slice::from_ref(&credit);
+        let change = BillingChange { wallet: Some(&wallet), transactions, ..BillingChange::default() };
+        Ok(self.store.change_billing_buffered(account, &change)?)
+    }
+
     /// Moves what is owed from the meters into the wallet; the transactions that say so are to be written with it.
     pub(super) fn take_owed(&self, wallet: &mut WalletRecord) -> Outcome<Vec<TransactionRecord>> {
         let mut transactions = Vec::new();
@@ -150,7 +171,7 @@ impl Billing {
             let total = self.meters.total(&wallet.account, meter)?;
             let settled = wallet.settled.get(meter.name()).copied().unwrap_or(0);
             let units = total.saturating_sub(settled);
-            let rate = if plan.priced { self.settings.rates.get(meter.name()).copied().unwrap_or(0) } else { 0 };
+            let rate = if plan.priced { self.charged.get(meter.name()).copied().unwrap_or(0) } else { 0 };
             if units > 0 {
                 let paise = i64::try_from(units.saturating_mul(rate)).unwrap_or(i64::MAX);
                 owed.push(Owed { meter, total, units, paise });

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::config::Config;
 use crate::eval::{locomo, measure};
+use crate::file_errors::explained;
 use crate::model::configured::embedder;
 
 /// Sessions in the small namespaces that the features file holds beside the whole conversations.
@@ -31,7 +32,7 @@ pub(super) fn evaluate(options: &Options, config: &Config) -> anyhow::Result<()>
     let embedder = embedder.as_ref();
     let mut features = match &options.features {
         Some(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = File::create(path).map_err(explained("write", path))?;
             let mut file = BufWriter::new(file);
             writeln!(file, "{}", measure::features_header())?;
             Some(file)

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 
 use super::progress::Bar;
 use crate::config::Config;
@@ -44,7 +44,6 @@ pub(super) struct DoctorOptions {
 
 /// Makes a backup and prints where it is.
 pub(super) fn backup(config: &Config, options: &BackupOptions) -> anyhow::Result<()> {
-    ensure!(config.data.exists(), "there is no data directory at {}", config.data.display());
     // The server may have been started elsewhere.
     let folder = std::path::absolute(&options.folder)?;
     let answer = {
@@ -70,8 +69,6 @@ pub(super) fn restore(config: &Config, options: &RestoreOptions) -> anyhow::Resu
 
 /// Prints what is found; fails where something is not as it should be.
 pub(super) fn doctor(config: &Config, options: &DoctorOptions) -> anyhow::Result<()> {
-    let data = config.data.clone();
-    ensure!(data.exists(), "there is no data directory at {}", data.display());
     let answer = {
         let bar = Bar::new()?;
         let command = Command::Doctor { repair: options.repair };
@@ -92,7 +89,7 @@ pub(super) fn doctor(config: &Config, options: &DoctorOptions) -> anyhow::Result
         };
         writeln!(out, "{word:<8} {}: {}", finding.subject, finding.says)?;
     }
-    match advice(&data, &findings) {
+    match advice(&config.data, &findings) {
         Some(advice) => bail!(advice),
         None => Ok(()),
     }

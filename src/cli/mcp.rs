@@ -9,6 +9,7 @@ use rmcp::ServiceExt;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::data_directory::{DataUse, Init};
 use super::serve::{client_runtime, fit_into_memory, runtime};
 use crate::config::Config;
 use crate::control::{self, Command};
@@ -32,11 +33,23 @@ pub(super) struct Options {
     /// Whose memories, with a data directory
     #[arg(long, value_name = "ID", default_value = DEFAULT_ACCOUNT)]
     account: String,
+    #[command(flatten)]
+    init: Init,
+}
+
+impl Options {
+    /// A client of a server needs no data directory.
+    pub(super) fn data_use(&self) -> DataUse {
+        match self.url {
+            Some(_) => DataUse::Unchecked,
+            None => DataUse::ExistingOr(self.init),
+        }
+    }
 }
 
 /// Serves the tools until standard input ends.
 pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
-    let Options { url, key, namespace, account } = options;
+    let Options { url, key, namespace, account, .. } = options;
     if let Some(url) = url {
         let key = Zeroizing::new(key.unwrap_or_default());
         return client_runtime()?.block_on(speak(Remote::new(&url, move || Ok(key.to_string()))?, namespace));

@@ -1,5 +1,7 @@
 //! The command line: what can be asked for, and who does it.
 
+mod confirmation;
+mod data_directory;
 mod demo;
 mod evaluate;
 mod health;
@@ -20,6 +22,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use nix::sys::stat::{Mode, umask};
 use serde_json::Value;
 
+use self::data_directory::{DataUse, Init};
 use crate::allocator;
 use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
@@ -49,29 +52,44 @@ struct Common {
     /// The data directory [default: ./cuebase-data]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<String>,
-    /// Address of the API; port 0 takes a free one [default: 127.0.0.1:8080]
-    #[arg(long, global = true, value_name = "ADDR")]
-    listen: Option<String>,
     /// A TOML file with settings [default: cuebase.toml, where there is one]
     #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
     config: Option<PathBuf>,
+}
+
+/// Addresses of the commands that serve.
+#[derive(Args)]
+struct Listeners {
+    /// Address of the API; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
     /// Address of the dashboard, or off [default: 127.0.0.1:8081]
-    #[arg(long, global = true, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR")]
     dashboard_listen: Option<String>,
     /// Address of the animals API, or off [default: off]
-    #[arg(long, global = true, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR")]
     pets_listen: Option<String>,
     /// Address of the metrics, or off [default: off]
-    #[arg(long, global = true, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Task {
     /// Run the service until it is interrupted, then drain
-    Serve,
-    /// See it work: ingest a sample conversation, ask it questions, keep serving
+    ///
+    /// Creates the data directory where there is none, and prints a first key.
+    /// Example: cuebase serve --data ./cuebase-data --listen 127.0.0.1:8080
+    Serve {
+        #[command(flatten)]
+        listeners: Listeners,
+    },
+    /// Ingest a sample conversation, ask it questions, keep serving
+    ///
+    /// Uses a data directory of its own, removed at the end, where --data names none. Example: cuebase demo --once
     Demo {
+        #[command(flatten)]
+        listeners: Listeners,
         /// Exit after the answers
         #[arg(long)]
         once: bool,
@@ -82,10 +100,12 @@ enum Task {
     /// Mint a dashboard session and print it alone
     ///
     /// It is a credential for 12 hours. With --link, print a link instead that opens the running service's dashboard and
-    /// signs in, once, within an hour.
+    /// signs in, once, within an hour. Example: cuebase token --link
     Token {
         #[command(flatten)]
         account: Account,
+        #[command(flatten)]
+        init: Init,
         /// A link to the dashboard that signs in once
         #[arg(long)]
         link: bool,
@@ -112,6 +132,7 @@ enum Task {
     /// Check records, repositories, indexes and media, and whether they agree
     ///
     /// Beside a running service it checks while that goes on. Fails when something is not as it should be.
+    /// Example: cuebase doctor --repair
     Doctor(keeping::DoctorOptions),
     /// Write a namespace to files: its history, its memories or its conversations
     ///
@@ -127,6 +148,8 @@ enum Task {
     /// Example: cuebase import --dry-run conversations.json --namespace chats
     Import(moving::ImportOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
+    ///
+    /// Example: cuebase openapi > openapi.json
     Openapi,
     /// Print completions for a shell
     ///
@@ -143,11 +166,18 @@ enum Task {
         folder: PathBuf,
     },
     /// Print every setting, its value and where it came from
+    ///
+    /// Secrets are masked. Example: CUEBASE_LOG=debug cuebase config
     Config,
     /// Ask the service whether it answers; fails where it does not
     ///
     /// Asks where --listen, or its setting, says that it listens. For the health checks of containers.
-    Health,
+    /// Example: cuebase health --listen 127.0.0.1:8080
+    Health {
+        /// Address of the API [default: 127.0.0.1:8080]
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<String>,
+    },
     /// List the models that are configured, time each, and tell what is still to be embedded
     Models,
     /// Speak MCP on standard input and output: memory as tools for an agent
@@ -157,6 +187,8 @@ enum Task {
     /// "--data", "/path/to/cuebase-data"]}. A running server speaks the same at /v1/mcp, with the same credentials.
     Mcp(mcp::Options),
     /// Measure retrieval quality on a file in the LoCoMo format
+    ///
+    /// Needs no data directory. Example: cuebase eval conversations.json
     Eval(evaluate::Options),
 }
 
@@ -170,16 +202,20 @@ struct Account {
 #[derive(Subcommand)]
 enum Keys {
     /// Make a key and print it alone; it is shown this once
+    ///
+    /// Example: cuebase keys create --name app --namespace notes
     Create {
         #[command(flatten)]
         account: Account,
+        #[command(flatten)]
+        init: Init,
         /// A label
         #[arg(long, default_value = "")]
         name: String,
         /// live or test
         #[arg(long, default_value = "live", value_parser = environment)]
         env: Environment,
-        /// Confine the key to a namespace
+        /// Confine the key to a namespace, which must exist
         #[arg(long)]
         namespace: Option<String>,
     },
@@ -189,6 +225,8 @@ enum Keys {
         account: Account,
     },
     /// Revoke a key for good
+    ///
+    /// `cuebase keys list` shows the ids. Example: cuebase keys revoke 0123456789abcdef
     Revoke {
         #[command(flatten)]
         account: Account,
@@ -200,9 +238,13 @@ enum Keys {
 #[derive(Subcommand)]
 enum NamespacesTask {
     /// Make a namespace
+    ///
+    /// Example: cuebase namespaces create notes
     Create {
         #[command(flatten)]
         account: Account,
+        #[command(flatten)]
+        init: Init,
         /// 1 to 64 of a-z, 0-9 and -
         name: String,
     },
@@ -212,9 +254,14 @@ enum NamespacesTask {
         account: Account,
     },
     /// Delete a namespace with everything in it, for good
+    ///
+    /// Asks for its name on a terminal; elsewhere --yes is needed. Example: cuebase namespaces delete notes
     Delete {
         #[command(flatten)]
         account: Account,
+        /// Delete without asking
+        #[arg(long)]
+        yes: bool,
         /// Which
         name: String,
     },
@@ -225,6 +272,8 @@ enum Accounts {
     /// List the accounts
     List,
     /// Refuse an account's credentials
+    ///
+    /// Example: cuebase accounts suspend acme
     Suspend {
         /// Which
         account: String,
@@ -271,7 +320,7 @@ pub fn main() -> ExitCode {
         // What is written holds memories and secrets: for its owner alone. Manual pages are for everybody.
         umask(Mode::S_IRWXG | Mode::S_IRWXO);
     }
-    let done = arguments.common.resolve().and_then(|config| {
+    let done = arguments.resolve().and_then(|config| {
         let _telemetry = telemetry::start(&config)?;
         arguments.command.run(config)
     });
@@ -284,17 +333,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-impl Common {
+impl Arguments {
     fn resolve(&self) -> anyhow::Result<Config> {
-        let given = [
-            ("data", &self.data),
-            ("listen", &self.listen),
-            ("dashboard.listen", &self.dashboard_listen),
-            ("pets.listen", &self.pets_listen),
-            ("metrics.listen", &self.metrics_listen),
-        ];
-        let given = given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
-        let file = match &self.config {
+        let mut options = self.command.addresses();
+        options.push(("data", &self.common.data));
+        let mut given = BTreeMap::new();
+        for (key, value) in options {
+            if let Some(value) = value {
+                given.insert(key, value.clone());
+            }
+        }
+        let file = match &self.common.config {
             Some(file) => Some(file.clone()),
             None => Some(PathBuf::from("cuebase.toml")).filter(|file| file.exists()),
         };
@@ -312,17 +361,48 @@ impl Common {
             );
         }
         let environment = |name: &str| std::env::var(name).ok();
-        Config::resolve(&given.collect::<BTreeMap<_, _>>(), environment, file.as_deref())
+        Config::resolve(&given, environment, file.as_deref())
     }
 }
 
 impl Task {
+    /// The settings of addresses that are options of this command.
+    fn addresses(&self) -> Vec<(&'static str, &Option<String>)> {
+        match self {
+            Self::Serve { listeners } | Self::Demo { listeners, .. } => vec![
+                ("listen", &listeners.listen),
+                ("dashboard.listen", &listeners.dashboard_listen),
+                ("pets.listen", &listeners.pets_listen),
+                ("metrics.listen", &listeners.metrics_listen),
+            ],
+            Self::Health { listen } => vec![("listen", listen)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What this command needs of the data directory.
+    fn data_use(&self) -> DataUse {
+        match self {
+            Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
+            Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
+            Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
+            Self::Keys(Keys::Create { init, .. }) => DataUse::ExistingOr(*init),
+            Self::Token { init, .. } => DataUse::ExistingOr(*init),
+            Self::Namespaces(NamespacesTask::Create { init, .. }) => DataUse::ExistingOr(*init),
+            Self::Import(options) => DataUse::ExistingOr(options.init),
+            Self::Mcp(options) => options.data_use(),
+            Self::Keys(_) | Self::Namespaces(_) | Self::Accounts(_) | Self::DeadLetters(_) => DataUse::Existing,
+            Self::Backup(_) | Self::Doctor(_) | Self::Export(_) => DataUse::Existing,
+        }
+    }
+
     fn run(self, config: Config) -> anyhow::Result<()> {
+        data_directory::check(&config, self.data_use())?;
         let command = match self {
-            Self::Serve => return serve::serve(config),
-            Self::Demo { once } => return demo::demo(config, once),
+            Self::Serve { .. } => return serve::serve(config),
+            Self::Demo { once, .. } => return demo::demo(config, once),
             Self::Config => return print_config(&config),
-            Self::Health => return health::health(&config),
+            Self::Health { .. } => return health::health(&config),
             Self::Models => return models::models(&config),
             Self::Mcp(options) => return mcp::mcp(config, options),
             Self::Openapi => return print_document(),
@@ -334,18 +414,21 @@ impl Task {
             Self::Import(options) => return moving::import(&config, options),
             Self::Doctor(options) => return keeping::doctor(&config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
-            Self::Keys(Keys::Create { account, name, env, namespace }) => {
+            Self::Keys(Keys::Create { account, name, env, namespace, .. }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }
             }
             Self::Keys(Keys::List { account }) => Command::ListKeys { account: account.account },
             Self::Keys(Keys::Revoke { account, id }) => Command::RevokeKey { account: account.account, id },
-            Self::Token { account, link: true } => Command::Link { account: account.account },
-            Self::Token { account, link: false } => Command::Token { account: account.account },
-            Self::Namespaces(NamespacesTask::Create { account, name }) => {
+            Self::Token { account, link: true, .. } => Command::Link { account: account.account },
+            Self::Token { account, link: false, .. } => Command::Token { account: account.account },
+            Self::Namespaces(NamespacesTask::Create { account, name, .. }) => {
                 Command::CreateNamespace { account: account.account, name }
             }
             Self::Namespaces(NamespacesTask::List { account }) => Command::ListNamespaces { account: account.account },
-            Self::Namespaces(NamespacesTask::Delete { account, name }) => {
+            Self::Namespaces(NamespacesTask::Delete { account, yes, name }) => {
+                if !yes {
+                    confirmation::confirm_deletion(&config, &account.account, &name)?;
+                }
                 Command::DeleteNamespace { account: account.account, name }
             }
             Self::DeadLetters(DeadLetters::List) => Command::ListDeadLetters,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::data_directory;
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::model::configured::{chat, embedder};
@@ -65,7 +66,7 @@ pub(super) fn models(config: &Config) -> anyhow::Result<()> {
             }
         }
     }
-    if config.data.exists() {
+    if data_directory::exists(config)? {
         tell(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
     }
     anyhow::ensure!(answered, "a model does not answer");

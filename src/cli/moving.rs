@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::Account;
+use super::data_directory::Init;
 use super::progress::Bar;
 use crate::config::Config;
 use crate::control::{self, Command};
@@ -33,6 +34,8 @@ pub(super) struct ExportOptions {
 pub(super) struct ImportOptions {
     #[command(flatten)]
     account: Account,
+    #[command(flatten)]
+    pub(super) init: Init,
     /// Which namespace; it is made where it is not there
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     namespace: String,
@@ -106,7 +109,7 @@ pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<
 
 /// Imports files one after the other and prints what came of each.
 pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<()> {
-    let ImportOptions { account, namespace, format, dry_run, again, files } = options;
+    let ImportOptions { account, namespace, format, dry_run, again, files, .. } = options;
     for file in files {
         let from = std::path::absolute(&file)?;
         let answer = {

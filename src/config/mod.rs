@@ -193,6 +193,17 @@ pub enum ProviderChoice {
     Sandbox,
 }
 
+impl ProviderChoice {
+    /// Returns the value of `payments.provider`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Dodo => "dodo",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
 /// The payment provider.
 #[derive(Clone)]
 pub struct PaymentSettings {
@@ -264,6 +275,11 @@ impl Config {
     /// Whether somebody set a value for a setting.
     pub fn is_chosen(&self, key: &str) -> bool {
         self.origins.iter().any(|(other, _, origin)| *other == key && *origin != Origin::Default)
+    }
+
+    /// Returns where the value of a setting came from.
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        self.origins.iter().find(|(other, ..)| *other == key).map(|(_, _, origin)| origin)
     }
 
     /// Resolves the settings from what the command line says, the environment and a file.

@@ -103,7 +103,7 @@ pub const SETTINGS: [Setting; 57] = [
         "writes=10000000,reads=100000000,memories=25000000,chats=1000000,media_mib=1048576",
         PLAN_HELP,
     ),
-    setting("payments.provider", "off", "off, dodo, or sandbox: one that takes no money."),
+    setting("payments.provider", "off", "off (nothing is charged), dodo, or sandbox: one that takes no money."),
     setting("payments.url", "https://live.dodopayments.com", "Address of the payment provider's API."),
     secret("payments.api_key", "API key for the payment provider."),
     secret(

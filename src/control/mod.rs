@@ -17,11 +17,14 @@ use crate::gateway::Gateway;
 use crate::ingest::worker::Workers;
 use crate::maintenance::export::Format;
 use crate::maintenance::{Progress, backup, doctor, export, import};
-use crate::service::accounts::{NewKey, check_account};
+use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey, check_account};
+use crate::service::namespaces::{DEFAULT, Namespaces};
 use crate::service::{Failure, Outcome, Service};
 
 /// Namespaces told by one listing.
 const LISTED_MAX: usize = 100_000;
+/// Namespaces that an error names.
+const NAMED_MAX: usize = 5;
 
 /// A command on a data directory.
 #[derive(Debug, Serialize, Deserialize)]
@@ -151,6 +154,9 @@ pub fn execute(
     let forget = || gateway.into_iter().for_each(Gateway::forget);
     match command {
         Command::CreateKey { account, key } => {
+            if let Some(namespace) = &key.namespace {
+                check_namespace(service, &account, namespace)?;
+            }
             let (record, full) = service.create_key(&account, key)?;
             Ok(keys::created(&record, &full))
         }
@@ -196,7 +202,11 @@ pub fn execute(
             Ok(json!(records.iter().map(namespaces::listed).collect::<Vec<_>>()))
         }
         Command::DeleteNamespace { account, name } => {
-            Ok(json!({"name": name, "deleted": service.delete_namespace(&account, &name)?}))
+            if !service.delete_namespace(&account, &name)? {
+                let message = unknown_namespace(service, &account, &name)?;
+                return Err(Failure::not_found("namespace_not_found", message));
+            }
+            Ok(json!({"name": name, "deleted": true}))
         }
         Command::ListDeadLetters => {
             let mut listed = Vec::new();
@@ -251,4 +261,33 @@ pub fn execute(
             Ok(json!(record))
         }
     }
+}
+
+/// Refuses a namespace that does not exist: a key to it would open nothing. `default` exists for every account.
+fn check_namespace(service: &Service, account: &str, name: &str) -> Outcome<()> {
+    check_account(account)?;
+    Namespaces::check_name(name)?;
+    if name == DEFAULT || service.store.namespace(account, name)?.is_some() {
+        return Ok(());
+    }
+    let mut message = unknown_namespace(service, account, name)?;
+    message.push_str(&format!("\nhint: create it first with `cuebase namespaces create {name}`"));
+    if account != DEFAULT_ACCOUNT {
+        message.push_str(&format!(" and --account {account:?}"));
+    }
+    Err(Failure::not_found("namespace_not_found", message))
+}
+
+/// A message that a namespace does not exist, with some that do.
+fn unknown_namespace(service: &Service, account: &str, name: &str) -> Outcome<String> {
+    let records = service.store.namespaces(account, None, NAMED_MAX + 1)?;
+    let mut names = Vec::new();
+    for record in records.iter().take(NAMED_MAX) {
+        names.push(record.name.as_str());
+    }
+    if names.is_empty() {
+        return Ok(format!("there is no namespace {name:?}: the account {account:?} has none"));
+    }
+    let more = if records.len() > NAMED_MAX { " and more" } else { "" };
+    Ok(format!("there is no namespace {name:?}: the account {account:?} has {}{more}", names.join(", ")))
 }

@@ -2,7 +2,7 @@
 //!
 //! One connection carries one command, then lines of progress where it takes long, then one answer; each a line of JSON.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::{Command, execute};
 use crate::config::Config;
+use crate::file_errors::explained;
 use crate::gateway::Gateway;
 use crate::maintenance::Progress;
 use crate::service::Service;
@@ -43,10 +44,15 @@ enum Said {
 pub fn run(config: &Config, command: Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
     let began = Instant::now();
     let service = loop {
-        if let Ok(stream) = with_path(&config.data, |path| UnixStream::connect(path)) {
-            return ask(stream, &command, show);
+        match with_path(&config.data, |path| UnixStream::connect(path)) {
+            Ok(stream) => return ask(stream, &command, show),
+            // The socket of another user's server.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return Err(explained("connect to", &config.data.join(SOCKET))(error));
+            }
+            // No socket, or one that a dead server left behind.
+            Err(_) => {}
         }
-        // No socket, or one that a dead server left behind.
         match Service::open(config.clone()) {
             // A server that has just been started holds the records before it listens.
             Err(error) if is_locked(&error) && began.elapsed() < START_TIME => std::thread::sleep(POLL),
@@ -101,11 +107,12 @@ pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()
     let path = service.config.data.join(SOCKET);
     // The database's lock is held, so a socket that is there belongs to nobody.
     if path.exists() {
-        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        std::fs::remove_file(&path).map_err(explained("remove", &path))?;
     }
     let listener = with_path(&service.config.data, |path| UnixListener::bind(path));
-    let listener = listener.with_context(|| format!("cannot open {}", path.display()))?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    let listener = listener.map_err(explained("open", &path))?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
+        .map_err(explained("change the mode of", &path))?;
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let (service, gateway) = (Arc::clone(&service), Arc::clone(&gateway));

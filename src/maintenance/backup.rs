@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use super::manifest::{self, Entry, FORMAT, MANIFEST, Manifest};
+use crate::file_errors::explained;
 use crate::service::{Failure, Outcome, Service};
 
 /// A file of the data directory that names the newest backup.
@@ -70,7 +71,8 @@ pub fn restoring(data: &Path) -> String {
 fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> anyhow::Result<Report> {
     let data = &service.config.data;
     create_folder(folder)?;
-    let inside = folder.canonicalize()?.starts_with(data.canonicalize()?);
+    let real_data = data.canonicalize().map_err(explained("read", data))?;
+    let inside = folder.canonicalize().map_err(explained("read", folder))?.starts_with(real_data);
     ensure!(
         !inside,
         "{} is inside the data directory: a backup belongs elsewhere, best on another disk",
@@ -117,7 +119,7 @@ fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Pro
     if let Some(keep) = keep {
         let all = manifest::all(folder)?;
         for old in &all[..all.len().saturating_sub(keep)] {
-            fs::remove_dir_all(old).with_context(|| format!("cannot remove {}", old.display()))?;
+            fs::remove_dir_all(old).map_err(explained("remove", old))?;
         }
     }
     Ok(Report { backup: finished, files: made.files.len() as u64, bytes: made.bytes(), written })
@@ -177,7 +179,7 @@ impl Copying<'_> {
         create_folder(&self.target.join(name))?;
         let entries = match fs::read_dir(from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries.with_context(|| format!("cannot look into {}", from.display()))?,
+            entries => entries.map_err(explained("read", from))?,
         };
         for entry in entries {
             let entry = entry?;
@@ -232,7 +234,7 @@ impl Copying<'_> {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(fs::remove_file(&target)?),
-            Err(error) => Err(error).with_context(|| format!("cannot copy {}", from.display())),
+            Err(error) => Err(error).with_context(|| format!("cannot copy {} to {}", from.display(), target.display())),
         }
     }
 
@@ -267,24 +269,22 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 /// A folder that only its owner can look into, with those above it.
 pub(super) fn create_folder(path: &Path) -> anyhow::Result<()> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.with_context(|| format!("cannot create {}", path.display()))
+    made.map_err(explained("create", path))
 }
 
 /// Removes a folder with all that is in it; one that is not there is no error.
 pub(super) fn remove_if_there(folder: &Path) -> anyhow::Result<()> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(explained("remove", folder)(error)),
         _ => Ok(()),
     }
 }
 
 /// Removes what an interrupted backup left.
 fn remove_unfinished(folder: &Path) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder)?.flatten() {
+    for entry in fs::read_dir(folder).map_err(explained("read", folder))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            fs::remove_dir_all(entry.path())?;
+            fs::remove_dir_all(entry.path()).map_err(explained("remove", &entry.path()))?;
         }
     }
     Ok(())
@@ -293,6 +293,6 @@ fn remove_unfinished(folder: &Path) -> anyhow::Result<()> {
 /// Notes where the newest backup is, for the day on which it is needed.
 fn note(data: &Path, backup: &Path) -> anyhow::Result<()> {
     let temporary = data.join(format!("{LAST_BACKUP}.new"));
-    fs::write(&temporary, format!("{}\n", backup.display()))?;
+    fs::write(&temporary, format!("{}\n", backup.display())).map_err(explained("write", &temporary))?;
     Ok(fs::rename(&temporary, data.join(LAST_BACKUP))?)
 }

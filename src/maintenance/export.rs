@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::Progress;
 use super::backup::{create, create_folder};
+use crate::file_errors::explained;
 use crate::service::{Failure, Outcome, Service};
 
 /// Conversations read at a time.
@@ -66,7 +67,7 @@ fn ensure_new(to: &Path) -> anyhow::Result<()> {
 fn bundle(service: &Service, account: &str, name: &str, to: &Path, tell: &dyn Fn(Progress)) -> anyhow::Result<u64> {
     let lease = service.namespaces.lease(account, name)?;
     let head = lease.repository().head()?.context("the namespace is empty: there is no history to write")?;
-    let file = create(to).with_context(|| format!("cannot write {}", to.display()))?;
+    let file = create(to).map_err(explained("write", to))?;
     let mut objects = 0;
     lease.repository().write_bundle(head, BufWriter::new(&file), |done, all| {
         objects = all;
@@ -88,9 +89,7 @@ fn markdown(service: &Service, account: &str, name: &str, to: &Path, tell: &dyn 
         let Some(content) = file.content.filter(|_| inside) else { continue };
         let target = to.join(&file.path);
         create_folder(target.parent().unwrap_or(to))?;
-        create(&target)
-            .and_then(|mut written| written.write_all(&content))
-            .with_context(|| format!("cannot write {}", target.display()))?;
+        create(&target).and_then(|mut written| written.write_all(&content)).map_err(explained("write", &target))?;
         tell(Progress::new("files", done, all));
     }
     Ok(all)
@@ -103,7 +102,7 @@ fn conversations(
     to: &Path,
     tell: &dyn Fn(Progress),
 ) -> anyhow::Result<u64> {
-    let file = create(to).with_context(|| format!("cannot write {}", to.display()))?;
+    let file = create(to).map_err(explained("write", to))?;
     let mut out = BufWriter::new(&file);
     let (mut before, mut written) = (None, 0);
     loop {

@@ -8,6 +8,8 @@ use anyhow::{Context, bail, ensure};
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
+use crate::file_errors::explained;
+
 /// The name of the manifest in a backup's folder. It is written last: a folder without one is no backup.
 pub const MANIFEST: &str = "manifest.json";
 /// The layout of backups that this version writes and reads.
@@ -43,7 +45,7 @@ impl Manifest {
         let path = folder.join(MANIFEST);
         let text = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            text => text.map_err(explained("read", &path))?,
         };
         let manifest: Self = serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
         let found = manifest.format;
@@ -78,7 +80,7 @@ pub fn newest(folder: &Path) -> anyhow::Result<Option<(PathBuf, Manifest)>> {
 pub fn all(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(|| format!("cannot look into {}", folder.display()))?,
+        entries => entries.map_err(explained("read", folder))?,
     };
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.join(MANIFEST).exists());
@@ -104,7 +106,7 @@ pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<Entry> 
 
 /// Copies a file of a backup to its place and fails where it is not what the manifest says.
 pub fn copy_checked(from: &Path, to: &Path, expected: &Entry) -> anyhow::Result<()> {
-    let target = super::backup::create(to).with_context(|| format!("cannot write {}", to.display()))?;
+    let target = super::backup::create(to).map_err(explained("write", to))?;
     let found = copy(from, &target).with_context(|| format!("cannot copy {}", from.display()))?;
     if found != *expected {
         bail!("{} is damaged: its checksum is not the one that the backup was made with", from.display());

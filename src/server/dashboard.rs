@@ -2,7 +2,7 @@
 //!
 //! What the page asks of the API takes the same path as anybody's request, gateway first. The listener's own routes are
 //! `GET /session` (which ways in there are), `POST /session` (a one-time code, or what another issuer gave, becomes a
-//! session) and `POST /markdown` (for whoever is signed in).
+//! session), `GET /features` (what this service is configured to offer) and `POST /markdown` (for whoever is signed in).
 
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 /// Where a proof becomes a session.
 const SESSION: &str = "/session";
+/// What the page offers depends on.
+const FEATURES: &str = "/features";
 /// The API's own paths.
 const API: [&str; 2] = ["/v1", "/health"];
 
@@ -86,6 +88,10 @@ async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity
             let reply = blocking(running, move || render(&body.bytes)).await?;
             api.keep_for(account, reply)
         }
+        (&Method::GET, FEATURES) => {
+            let reply = features(&service).map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
+            Ok(Answered::from(reply))
+        }
         (&Method::GET, path) => page(path, &head.headers).map(Answered::from).ok_or_else(missing),
         _ => Err(missing()),
     }
@@ -127,6 +133,12 @@ fn ways_in(service: &Service) -> Outcome<Reply> {
         }
     });
     Reply::ok(&json!({"external": external}))
+}
+
+/// `GET /features`: what this service is configured to offer. `billing` is false while no payment provider is
+/// configured; the page then shows nothing about money.
+fn features(service: &Service) -> Outcome<Reply> {
+    Ok(Reply::ok(&json!({"billing": service.billing.is_live()}))?.with(CACHE_CONTROL, "no-cache"))
 }
 
 /// What the page sends to sign in.

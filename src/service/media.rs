@@ -14,6 +14,7 @@ use ulid::Ulid;
 
 use super::Service;
 use super::error::{Failure, Outcome};
+use crate::file_errors::explained;
 
 /// An address opens a file for so long: 15 minutes.
 pub const LIFETIME_SECONDS: i64 = 15 * 60;
@@ -33,7 +34,7 @@ impl MediaStore {
     pub(super) fn open(folder: &Path, store: &Arc<Store>) -> anyhow::Result<Self> {
         let secret = store.secret("media", super::random_secret)?;
         anyhow::ensure!(!secret.is_empty(), "no random bytes for the key that signs addresses of media");
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder).map_err(explained("create", folder))?;
         Ok(Self { folder: folder.to_path_buf(), key: hmac::Key::new(hmac::HMAC_SHA256, &secret) })
     }
 

@@ -47,6 +47,7 @@ use crate::billing::Billing;
 use crate::billing::meters::{Meter, Permit};
 use crate::config::{Config, EmbeddingChoice};
 use crate::dashboard::Dashboard;
+use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
 use crate::gateway::sessions::LocalIssuer;
 use crate::ingest::queue::Queue;
 use crate::maintenance::backup::restoring;
@@ -121,7 +122,7 @@ impl Service {
         Self::open_whole(config).map_err(|error| {
             let damaged = matches!(error.downcast_ref(), Some(DamagedRecords(_)))
                 || matches!(error.downcast_ref(), Some(Failure::Damaged(_)));
-            if damaged { anyhow::anyhow!("{error:#}: {}", restoring(&data)) } else { error }
+            if damaged { anyhow::anyhow!("{error:#}: {}", restoring(&data)) } else { with_refusal(error, &data) }
         })
     }
 
@@ -424,17 +425,29 @@ pub(crate) fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
     hash
 }
 
+/// Adds which file refused, whose it is and what to do to an error of opening a data directory.
+fn with_refusal(error: anyhow::Error, data: &Path) -> anyhow::Error {
+    let found = match error.downcast_ref::<StorageError>() {
+        Some(StorageError::Io { action, path, source }) if is_refusal(source) => Some(explain(action, path, source)),
+        // The engine reports a refusal in words only; which of its files refuses shows when each one is tried.
+        Some(StorageError::EngineIo { .. }) => inaccessible_part(&data.join("records")),
+        _ => None,
+    };
+    found.map_or(error, anyhow::Error::msg)
+}
+
 /// Makes the data directory; only its owner can look inside.
 fn create_private(path: &Path) -> anyhow::Result<()> {
-    use anyhow::Context;
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     if !path.exists() {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.with_context(|| {
-            format!("cannot create the data directory {} (--data takes another one)", path.display())
+        made.map_err(|error| {
+            anyhow::anyhow!("{} (--data takes another one)", explain("create the data directory", path, &error))
         })?;
     }
-    let mode = std::fs::metadata(path)?.permissions().mode();
+    let found = std::fs::metadata(path).map_err(explained("read the data directory", path))?;
+    anyhow::ensure!(found.is_dir(), "the data directory {} is a file: --data takes another path", path.display());
+    let mode = found.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(());
     }

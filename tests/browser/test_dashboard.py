@@ -350,6 +350,18 @@ def test_the_wallet_is_recharged_on_the_providers_page(service, signed_in):
     expect(page.get_by_text("Plan: growth")).to_be_visible()
 
 
+def test_without_a_payment_provider_nothing_is_shown_about_money(start, visit):
+    service = start("serve")
+    page = visit(service.link())
+    shown(page, "Overview")
+    expect(page.get_by_role("link", name="Keys")).to_be_visible()
+    expect(page.get_by_role("link", name="Billing")).to_have_count(0)
+    expect(page.get_by_text("payg")).to_have_count(0)
+    page.evaluate("location.hash = '/billing'")
+    shown(page, "Overview")
+    expect(page.get_by_text("Balance")).to_have_count(0)
+
+
 def test_dead_letters_are_retried_and_forgotten(start, visit):
     service = start(
         "serve",

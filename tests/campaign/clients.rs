@@ -163,7 +163,7 @@ impl Campaign {
                 let name = format!("n{}", self.next_number());
                 send(server, "POST", "/v1/namespaces", &json!({"name": name}))?;
                 write(server, &name, "facts/a.md", "# A")?;
-                self.run_beside(&["namespaces", "delete", &name]);
+                self.run_beside(&["namespaces", "delete", "--yes", &name]);
             }
         }
         Some(())

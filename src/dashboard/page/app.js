@@ -7,6 +7,8 @@ import { arrive, show as showSignIn } from "./sign_in.js";
 const shell = document.getElementById("shell");
 const NAMESPACE = "namespace";
 let namespaces = [];
+/** What the service is configured to offer; `billing` only with a payment provider. */
+let features = {};
 /** Counts the views shown, so that a late answer does not end up in another view. */
 let turn = 0;
 
@@ -25,6 +27,9 @@ const OWN = [
   ["skills", "Skills", "M13 2 4 14h6l-1 8 9-12h-6z"],
   ["conversations", "Conversations", "M3 4h18v13H9l-4 4v-4H3zm4 4v2h10V8zm0 4v2h7v-2z"],
 ];
+
+/** The account's views; billing only where there is a payment provider. */
+const accountViews = () => ACCOUNT.filter(([view]) => view !== "billing" || features.billing);
 
 function theme(next) {
   const now = localStorage.getItem("theme") ?? "";
@@ -75,7 +80,7 @@ function frame(main, at, who) {
   const nav = h(
     "nav",
     { id: "nav", "aria-label": "Main" },
-    h("ul", {}, ACCOUNT.map((view) => entry(view, `#/${view[0]}`))),
+    h("ul", {}, accountViews().map((view) => entry(view, `#/${view[0]}`))),
     h("div", { class: "choice" }, choice),
     h("ul", {}, OWN.map((view) => entry(view, `#/n/${own}/${view[0]}`))),
     h(
@@ -107,14 +112,14 @@ async function show() {
   if (!who) return showSignIn(shell, begin);
   const mine = ++turn;
   const at = place();
-  const known = [...ACCOUNT, ...OWN].find(([view]) => view === at.view);
+  const known = [...accountViews(), ...OWN].find(([view]) => view === at.view);
   const file = known || at.view === "memory" ? at.view : "overview";
   const main = h("main", { id: "main", tabindex: "-1", "aria-busy": "true" });
   frame(main, at, who);
-  document.title = `${known?.[1] ?? "Memory"} · Cuebase`;
+  document.title = `${known?.[1] ?? (file === "memory" ? "Memory" : "Overview")} · Cuebase`;
   try {
     const view = await import(`./views/${file}.js`);
-    const body = await view.default({ ...at, namespace: at.namespace ?? current(), namespaces, refresh: () => restart() });
+    const body = await view.default({ ...at, namespace: at.namespace ?? current(), namespaces, features, refresh: () => restart() });
     if (mine !== turn) return;
     fill(main, body);
   } catch (error) {
@@ -126,9 +131,9 @@ async function show() {
   window.scrollTo(0, 0);
 }
 
-/** Reads the namespaces anew and shows the view again. */
+/** Reads the namespaces and features again and shows the view. */
 async function restart() {
-  namespaces = await everyNamespace();
+  [namespaces, features] = await Promise.all([everyNamespace(), get("/features")]);
   await show();
 }
 

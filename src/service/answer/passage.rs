@@ -25,7 +25,8 @@ impl Passage {
     pub(super) fn verbatim(content: &str, range: Range<usize>) -> Self {
         let text = content.get(range.clone()).unwrap_or_default().trim_end();
         let end = range.start + text.len();
-        Self { text: text.to_owned(), quotes: vec![range.start..end] }
+        let quoted = range.start..end;
+        Self { text: text.to_owned(), quotes: Vec::from([quoted]) }
     }
 
     /// Adds a line that says what is left out; the quotes stay as they are.

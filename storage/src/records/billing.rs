@@ -41,8 +41,12 @@ pub struct WalletRecord {
 pub struct PricesRecord {
     /// The plan of an account without a subscription.
     pub default_plan: String,
-    /// Price of one unit by meter, paise.
+    /// Price of one unit by meter, paise; zero for all of them while payments are off.
     pub rates: BTreeMap<String, u64>,
+    /// The payment provider, as the setting names it. None where a version recorded the prices that charged units whether
+    /// or not there was a provider.
+    #[serde(default)]
+    pub provider: Option<String>,
 }
 
 /// A movement of a wallet.

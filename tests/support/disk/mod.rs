@@ -143,7 +143,7 @@ impl WatchedData {
         let folder = tempfile::tempdir().expect("temporary directory");
         let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
         std::fs::create_dir_all(&root).expect("creates");
-        let key = stdout(&data, &["keys", "create"]);
+        let key = stdout(&data, &["keys", "create", "--init"]);
         let disk = Disk::under(&root, &folder.path().join("disk"));
         Self { data, key, disk, _folder: folder }
     }

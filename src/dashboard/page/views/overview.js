@@ -6,7 +6,7 @@ import { heading, card, bar, table, empty, confirmed, attempt } from "../parts.j
 
 const METERS = { writes: "Writes", reads: "Reads", chats: "Answers", memories: "Memories" };
 
-export default async function overview({ namespaces, refresh }) {
+export default async function overview({ namespaces, features, refresh }) {
   const [usage, queue, health] = await Promise.all([get("/v1/usage"), get("/v1/queue"), get("/health")]);
   const memories = namespaces.reduce((sum, each) => sum + each.memories, 0);
   const facts = [
@@ -18,7 +18,7 @@ export default async function overview({ namespaces, refresh }) {
   return [
     heading("Overview", h("button", { onclick: refresh }, "Refresh")),
     h("div", { class: "tiles" }, facts.map(([name, value, more]) => h("div", { class: "tile" }, h("h2", {}, name), h("p", { class: "figure" }, value), h("p", { class: "dim" }, more)))),
-    card(`Used in ${usage.period}, plan ${usage.plan}`, usage.exceeded && h("p", { class: "bad" }, "A limit of the plan is reached."), Object.entries(METERS).map(([meter, name]) => used(name, usage.used[meter], usage.limits[meter]))),
+    card(features.billing ? `Used in ${usage.period}, plan ${usage.plan}` : `Used in ${usage.period}`, usage.exceeded && h("p", { class: "bad" }, "A limit of the plan is reached."), Object.entries(METERS).map(([meter, name]) => used(name, usage.used[meter], usage.limits[meter]))),
     card("Memories by namespace", chart(namespaces)),
     queue.dead_letters.length > 0 && card("Dead letters", letters(queue.dead_letters, refresh)),
   ];

@@ -1,0 +1,59 @@
+//! Asking before something is deleted for good.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::{bail, ensure};
+
+use crate::config::Config;
+use crate::control::{self, Command};
+
+/// Asks on the terminal whether a namespace is to be deleted.
+///
+/// # Errors
+///
+/// When the answer is not the namespace's name, and when there is no terminal to ask on.
+pub(super) fn confirm_deletion(config: &Config, account: &str, name: &str) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        bail!(
+            "deleting the namespace {name:?} needs a confirmation, and standard input is not a terminal\n\
+             hint: add --yes to delete it with everything in it"
+        );
+    }
+    let listed = control::run(config, Command::ListNamespaces { account: account.to_owned() }, &|_| {})?;
+    let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == name);
+    // One that is not there is refused by the deletion itself.
+    let Some(entry) = entry else { return Ok(()) };
+    let memories = entry["memories"].as_u64().unwrap_or_default();
+    let question = format!(
+        "Delete the namespace {name:?} of the account {account:?} with its {memories} memories and their history, for \
+         good?\nType its name to confirm: "
+    );
+    let confirmed = ask(&question, name, &mut io::stdin().lock(), &mut io::stderr())?;
+    ensure!(confirmed, "the answer is not {name:?}: nothing was deleted");
+    Ok(())
+}
+
+/// Writes a question and returns whether the answer is the expected one.
+fn ask(question: &str, expected: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
+    output.write_all(question.as_bytes())?;
+    output.flush()?;
+    let mut answer = String::new();
+    input.read_line(&mut answer)?;
+    Ok(answer.trim() == expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_name_confirms() {
+        for (answer, confirmed) in
+            [("notes\n", true), (" notes \n", true), ("y\n", false), ("note\n", false), ("\n", false), ("", false)]
+        {
+            let mut shown = Vec::new();
+            let asked = ask("Sure? ", "notes", &mut answer.as_bytes(), &mut shown).expect("asks");
+            assert_eq!((asked, shown.as_slice()), (confirmed, b"Sure? ".as_slice()), "{answer:?}");
+        }
+    }
+}
