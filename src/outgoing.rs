@@ -1,7 +1,8 @@
 //! Calls to other services: tried again while that may help, given up at a deadline, silent about secrets.
 //!
 //! 408, 409, 429, 5xx, lost connections and answers that are no JSON are tried again, with waits that double and carry
-//! some chance, `retry-after` being honoured. Whatever else is refused is refused for good.
+//! some chance, `retry-after` being honoured. Whatever else is refused is refused for good. A service that asks for more
+//! than two seconds is not waited for here: the error carries the wait, and the caller schedules it.
 
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -17,16 +18,28 @@ use zeroize::Zeroizing;
 const BACKOFF: Duration = Duration::from_millis(100);
 /// Characters of a service's own words that are repeated in ours.
 const TOLD_CHARS_MAX: usize = 200;
+/// The longest wait between two tries of one call. A longer one would keep a thread that others need.
+const SLEEP_MAX: Duration = Duration::from_secs(2);
 /// A try with less time than this left is not made.
 const TRY_MIN: Duration = Duration::from_millis(1);
 
 /// Why a call brought nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The service could not be reached, did not answer in time, said that it cannot just now, or answered nonsense;
-    /// trying again later may help.
+    /// The service could not be reached, did not answer in time, or said that it cannot answer now; trying again later
+    /// may help.
+    #[error("{told}")]
+    Unavailable {
+        /// What happened.
+        told: String,
+        /// The HTTP status; none where no answer came.
+        status: Option<u16>,
+        /// How long the service asked to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The service answered with success, but not with the JSON that was expected; another try may bring a better answer.
     #[error("{0}")]
-    Unavailable(String),
+    BadAnswer(String),
     /// It refused; trying again does not help.
     #[error("{told}")]
     Refused {
@@ -35,6 +48,13 @@ pub enum CallError {
         /// What it said.
         told: String,
     },
+}
+
+impl CallError {
+    /// No answer came.
+    pub fn unreachable(told: impl Into<String>) -> Self {
+        Self::Unavailable { told: told.into(), status: None, retry_after: None }
+    }
 }
 
 /// A service that can be called.
@@ -78,42 +98,51 @@ impl Caller {
             attempt += 1;
             let left = until.saturating_duration_since(Instant::now());
             if left < TRY_MIN {
-                return Err(CallError::Unavailable(format!("{path}: no time is left")));
+                return Err(CallError::unreachable(format!("{path}: no time is left")));
             }
             let request = self.client.post(format!("{}{path}", self.url)).timeout(left.min(self.try_timeout));
-            let (error, wait) = match self.attempt(path, request.json(body)) {
+            let error = match self.attempt(path, request.json(body)) {
                 Ok(value) => return Ok(value),
-                Err((error @ CallError::Refused { .. }, _)) => return Err(error),
-                Err((error, wait)) => (error, wait.unwrap_or(BACKOFF * 2u32.saturating_pow(attempt - 1))),
+                Err(error) => error,
+            };
+            let own_wait = BACKOFF * 2u32.saturating_pow(attempt - 1);
+            let wait = match &error {
+                CallError::Refused { .. } => None,
+                CallError::Unavailable { retry_after, .. } => Some(retry_after.unwrap_or(own_wait)),
+                CallError::BadAnswer(_) => Some(own_wait),
+            };
+            let Some(wait) = wait.filter(|wait| attempt < self.attempts_max && *wait <= SLEEP_MAX) else {
+                return Err(error);
             };
             let left = until.saturating_duration_since(Instant::now());
-            match jittered(wait, left).filter(|_| attempt < self.attempts_max) {
+            match jittered(wait, left) {
                 Some(wait) => std::thread::sleep(wait),
                 None => return Err(error),
             }
         }
     }
 
-    fn attempt<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        request: RequestBuilder,
-    ) -> Result<T, (CallError, Option<Duration>)> {
-        let again = |error: String| (CallError::Unavailable(format!("{path}: {}", self.silenced(&error))), None);
+    fn attempt<T: DeserializeOwned>(&self, path: &str, request: RequestBuilder) -> Result<T, CallError> {
+        let again = |error: String| CallError::unreachable(format!("{path}: {}", self.silenced(&error)));
         let request = if self.key.is_empty() { request } else { request.bearer_auth(self.key.as_str()) };
         // Without the address: it may hold what is nobody's business.
         let response = request.send().map_err(|error| again(reason(error)))?;
-        let (status, wait) = (response.status(), wait_asked_for(response.headers()));
+        let (status, retry_after) = (response.status(), wait_asked_for(response.headers()));
         let text = self.read(response).map_err(|error| again(error.to_string()))?;
         if status.is_success() {
-            // Done, though the answer is no good: asking again may bring a better one.
-            return serde_json::from_str(&text).map_err(|error| again(format!("the answer is no good: {error}")));
+            return serde_json::from_str(&text).map_err(|error| {
+                let told = format!("the answer is no good: {error}");
+                CallError::BadAnswer(format!("{path}: {}", self.silenced(&told)))
+            });
         }
         let told = format!("{path}: {status} {:?}", self.silenced(&words(&text)));
         let passing = status.is_server_error()
             || [StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
-        let refused = CallError::Refused { status: status.as_u16(), told: told.clone() };
-        Err(if passing { (CallError::Unavailable(told), wait) } else { (refused, None) })
+        let status = status.as_u16();
+        if passing {
+            return Err(CallError::Unavailable { told, status: Some(status), retry_after });
+        }
+        Err(CallError::Refused { status, told })
     }
 
     fn read(&self, response: Response) -> std::io::Result<String> {

@@ -438,7 +438,7 @@ fn the_providers_failures_lose_nothing_and_double_nothing() {
     let (provider, steps) = (Arc::clone(&books), Arc::clone(&script));
     let url = serve(move |asked| match steps.lock().pop() {
         None => provider.answer(asked),
-        Some("429") => Told::Later(429, json!({"code": "RATE_LIMITED"})),
+        Some("429") => Told::Later(429, 0, json!({"code": "RATE_LIMITED"})),
         Some("500") => Told::Json(500, json!({"code": "INTERNAL"})),
         Some("silence") => Told::Silence,
         Some("closed") => Told::Nothing,

@@ -3,6 +3,7 @@
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
+use crate::support::provider::{Fault, Provider};
 use crate::support::{Server, fresh, run, stdout, wait_for};
 
 /// A link of the running server, as its address and its code.
@@ -136,8 +137,10 @@ fn links_go_where_people_reach_it_and_its_origin_may_call() {
 #[test]
 fn what_failed_for_good_is_the_accounts_own() {
     let (_folder, data) = fresh();
-    let settings = "[model]\nbase_url = 'http://127.0.0.1:9/v1'\nchat = 'away'\n[ingestion]\nretries = 0\n";
-    let server = Server::start_with_models(&data, settings);
+    let provider = Provider::start();
+    provider.chat_fault(Some(Fault::WrongShape));
+    let settings = format!("{}[ingestion]\nretries = 0\n", provider.chat_settings());
+    let server = Server::start_with_models(&data, &settings);
     server.remember("default", &["I like the sea."]);
     let session = stdout(&data, &["token"]);
     let queue = || server.call_as(&session, "GET", "/v1/queue", None).body;

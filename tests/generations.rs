@@ -137,7 +137,7 @@ fn what_could_not_be_removed_is_removed_without_a_start() {
     wait_for("the file to be removed", || !is_on_disk(&watched.data, "walrus picture"));
 }
 
-/// A chat model that lets calls wait while a gate is held, and answers them with 500 until it is well.
+/// A chat model that lets calls wait while a gate is held, and gives answers that cannot be used until it is well.
 struct Failing {
     provider: Provider,
     gate: Arc<Mutex<()>>,
@@ -153,7 +153,7 @@ impl Failing {
         let (passage, calls, is_well) = (Arc::clone(&gate), Arc::clone(&asked), Arc::clone(&well));
         provider.chance(move || {
             // What a call is answered is settled when it comes.
-            let fault = (!is_well.load(Ordering::SeqCst)).then_some(Fault::Status(500));
+            let fault = (!is_well.load(Ordering::SeqCst)).then_some(Fault::WrongShape);
             calls.fetch_add(1, Ordering::SeqCst);
             drop(passage.lock());
             fault

@@ -61,7 +61,7 @@ fn an_answer_of_a_model_that_breaks_the_rules_is_not_logged() {
 
 #[test]
 fn a_model_that_fails_is_logged_without_what_it_was_asked() {
-    for fault in [Fault::WrongShape, Fault::Nonsense, Fault::HalfJson, Fault::Status(500), Fault::Status(400)] {
+    for fault in [Fault::WrongShape, Fault::Nonsense, Fault::HalfJson, Fault::Status(400)] {
         let provider = Provider::start();
         let (_folder, data) = fresh();
         let settings = format!("{}embedding = 'imitation'\n{QUICK}", provider.chat_settings());
@@ -74,6 +74,20 @@ fn a_model_that_fails_is_logged_without_what_it_was_asked() {
         assert_ne!(answer.status, 500, "{fault:?} {answer:?}");
         let direct = json!({"content": format!("# {}\n", told())});
         server.post("/v1/memories/facts/password.md", &direct);
+        assert_silent(&server);
+    }
+}
+
+#[test]
+fn a_model_that_is_down_is_logged_without_what_it_was_asked() {
+    for fault in [Fault::Status(500), Fault::Status(401), Fault::Closed] {
+        let provider = Provider::start();
+        let (_folder, data) = fresh();
+        let server = Server::start_with_models(&data, &format!("{}{QUICK}", provider.chat_settings()));
+        provider.chat_fault(Some(fault));
+        server.remember("default", &[&told()]);
+        wait_for("the outage", || server.log().contains("the chat model does not answer"));
+        assert_ne!(server.post("/v1/answer", &json!({"q": told()})).status, 500, "{fault:?}");
         assert_silent(&server);
     }
 }

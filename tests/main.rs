@@ -69,6 +69,8 @@ mod media;
 mod memories;
 /// A data directory of the former format.
 mod migration;
+/// What happens while the chat model is down, and afterwards.
+mod model_outage;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
 /// Namespaces out to files and in from files.

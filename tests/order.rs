@@ -131,7 +131,7 @@ fn a_body_that_comes_again_after_its_write_died_is_a_new_write() {
     let (_folder, data) = fresh();
     let settings = format!("{}timeout_ms = 2000\n[ingestion]\nretries = 0\n", provider.chat_settings());
     let server = Server::start_with_models(&data, &settings);
-    provider.chat_fault(Some(Fault::Status(500)));
+    provider.chat_fault(Some(Fault::WrongShape));
     let first = server.remember("default", &["The vault code is kept by Marit"]);
     wait_for("the dead letter", || stdout(&data, &["dead-letters", "list"]).contains(&first));
     provider.chat_fault(None);

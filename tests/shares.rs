@@ -69,7 +69,7 @@ fn a_write_of_one_account_does_not_wait_for_the_hundreds_that_another_one_queued
 /// A server with dead letters of the account `default`, and their ids, the oldest first.
 fn with_dead_letters() -> (tempfile::TempDir, Server, Vec<String>) {
     let provider = Provider::start();
-    provider.chat_fault(Some(Fault::Status(500)));
+    provider.chat_fault(Some(Fault::WrongShape));
     let (folder, data) = fresh();
     let settings = format!("{}timeout_ms = 2000\n[ingestion]\nretries = 0\n", provider.chat_settings());
     let server = Server::start_with_models(&data, &settings);

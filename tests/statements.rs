@@ -48,6 +48,11 @@ struct Figures {
     found_in_three: usize,
 }
 
+fn create(server: &Server, namespace: &str) {
+    let answer = server.post("/v1/namespaces", &json!({"name": namespace}));
+    assert_eq!(answer.status, 201, "{answer:?}");
+}
+
 fn write(server: &Server, namespace: &str, messages: &Value) {
     let body = json!({"namespace": namespace, "messages": messages});
     let answer = server.post("/v1/memories", &body);
@@ -89,6 +94,7 @@ fn statements_of_one_sentence_are_kept_and_found_by_their_question() {
     let server = Server::start(&data);
     let rows = rows();
     assert_eq!(rows.len(), 300);
+    create(&server, "statements");
     for row in &rows {
         let said = json!({"role": "user", "name": "Robin", "content": row.statement});
         if row.asked.is_empty() {
@@ -140,6 +146,7 @@ fn small_talk_is_dropped() {
     let server = Server::start(&data);
     let mut languages: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut pieces = Vec::new();
+    create(&server, "talk");
     for line in SMALL_TALK.lines().skip(1) {
         let (language, text) = line.split_once('\t').expect("two fields");
         write(&server, "talk", &json!([{"role": "user", "name": "Robin", "content": text}]));

@@ -38,6 +38,7 @@ pub fn reply(failure: &Failure, shape: &Shape) -> Reply {
         Failure::TooLarge { code, .. } => (StatusCode::PAYLOAD_TOO_LARGE, *code),
         Failure::LimitReached { code, .. } => (StatusCode::TOO_MANY_REQUESTS, *code),
         Failure::Unavailable { code, .. } => (StatusCode::SERVICE_UNAVAILABLE, *code),
+        Failure::ModelOutage { .. } => (StatusCode::SERVICE_UNAVAILABLE, "model_unavailable"),
         Failure::Disk { .. } => {
             tracing::error!(error = %failure, "the disk refuses");
             (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable")

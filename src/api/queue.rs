@@ -25,6 +25,9 @@ pub fn show(call: &Call) -> Outcome<Reply> {
         "waiting_since": waiting.oldest.and_then(|id| format_ms(id.timestamp_ms().try_into().unwrap_or(i64::MAX))),
         "dead_letters": letters.iter().map(dead_letter).collect::<Vec<_>>(),
     });
+    if let Some(outage) = call.service.queue.outage() {
+        body["model_unavailable_since"] = json!(format_ms(outage.since.as_millisecond()));
+    }
     if let Some(last) = letters.last().filter(|_| more) {
         body["next"] = json!(last.id.to_string());
     }

@@ -70,7 +70,7 @@ impl Dodo {
 
     fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, ProviderError> {
         self.caller.post(path, body, Instant::now() + self.deadline).map_err(|error| match error {
-            CallError::Unavailable(told) => ProviderError::Unavailable(told),
+            CallError::Unavailable { told, .. } | CallError::BadAnswer(told) => ProviderError::Unavailable(told),
             CallError::Refused { told, .. } => ProviderError::Refused(told),
         })
     }

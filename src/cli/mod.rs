@@ -289,10 +289,22 @@ enum Accounts {
 enum DeadLetters {
     /// List them, oldest first, with the reason of each
     List,
-    /// Put one back into the queue
+    /// Put one back into the queue, or all of them
+    ///
+    /// Example: cuebase dead-letters retry --all --namespace notes
     Retry {
         /// The queue message id
-        id: String,
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// Retry every dead letter that --account and --namespace select
+        #[arg(long)]
+        all: bool,
+        /// With --all: the dead letters of one account [default: every account]
+        #[arg(long, value_name = "ID", requires = "all")]
+        account: Option<String>,
+        /// With --all: the dead letters of namespaces of one name [default: every namespace]
+        #[arg(long, value_name = "NAME", requires = "all")]
+        namespace: Option<String>,
     },
     /// Forget one for good
     Drop {
@@ -432,7 +444,11 @@ impl Task {
                 Command::DeleteNamespace { account: account.account, name }
             }
             Self::DeadLetters(DeadLetters::List) => Command::ListDeadLetters,
-            Self::DeadLetters(DeadLetters::Retry { id }) => Command::RetryDeadLetter { id },
+            Self::DeadLetters(DeadLetters::Retry { id: Some(id), all: false, .. }) => Command::RetryDeadLetter { id },
+            // Without an id there is --all: the parser sees to that.
+            Self::DeadLetters(DeadLetters::Retry { account, namespace, .. }) => {
+                Command::RetryDeadLetters { account, namespace }
+            }
             Self::DeadLetters(DeadLetters::Drop { id }) => Command::DropDeadLetter { id },
             Self::Accounts(Accounts::List) => Command::ListAccounts,
             Self::Accounts(Accounts::Suspend { account }) => Command::SuspendAccount { account, suspended: true },

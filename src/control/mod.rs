@@ -90,6 +90,13 @@ pub enum Command {
         /// The queue message id.
         id: String,
     },
+    /// Puts all dead letters back into the queue that an account and a namespace select.
+    RetryDeadLetters {
+        /// One account; none selects every account.
+        account: Option<String>,
+        /// The name of a namespace; none selects every namespace.
+        namespace: Option<String>,
+    },
     /// Forgets a dead letter.
     DropDeadLetter {
         /// The queue message id.
@@ -221,6 +228,10 @@ pub fn execute(
         Command::RetryDeadLetter { id } => {
             service.retry_dead_letter(None, &id)?;
             Ok(json!({"id": id, "retried": true}))
+        }
+        Command::RetryDeadLetters { account, namespace } => {
+            let retried = service.retry_dead_letters(account.as_deref(), namespace.as_deref())?;
+            Ok(json!({"retried": retried}))
         }
         Command::DropDeadLetter { id } => {
             service.drop_dead_letter(None, &id)?;

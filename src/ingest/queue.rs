@@ -2,15 +2,17 @@
 //! namespaces do.
 //!
 //! The entries themselves are in the store; this is only the order, rebuilt from them at start. One account never holds
-//! every worker, so that another account's write finds one however long the first one's take.
+//! every worker, so that another account's write finds one however long the first one's take. While the chat model does
+//! not answer, the namespaces whose oldest message needs it are held; others are served as before.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use cuebase_storage::records::{NamespaceId, QueueEntry};
+use cuebase_storage::records::{NamespaceId, QueueEntry, QueuedWork};
 use parking_lot::{Condvar, Mutex};
 use ulid::Ulid;
 
+use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
 use crate::service::namespaces::NamespaceKey;
 
 /// A namespace's waiting messages.
@@ -18,6 +20,8 @@ struct Lane {
     key: NamespaceKey,
     waiting: BTreeSet<Ulid>,
     state: LaneState,
+    /// Calls of the model that failed for the oldest message.
+    model_failures: MessageFailures,
 }
 
 /// Whether a namespace's oldest message can be worked on.
@@ -29,6 +33,8 @@ enum LaneState {
     Busy,
     /// After a failure: not before this.
     Later(Instant),
+    /// It waits for the chat model, since then.
+    Held(Instant),
 }
 
 /// An account's namespaces that can be worked on.
@@ -47,6 +53,8 @@ struct State {
     turns: VecDeque<String>,
     /// Namespaces that wait after a failure, by when they are ready.
     later: BTreeSet<(Instant, NamespaceId)>,
+    /// Namespaces that wait for the chat model.
+    model: ModelHold,
     stopping: bool,
 }
 
@@ -85,7 +93,9 @@ impl State {
     }
 
     /// A worker is done with a namespace for now.
-    fn release(&mut self, account: &str) {
+    fn release(&mut self, key: &NamespaceKey) {
+        self.model.release(key.id);
+        let account = key.account.as_str();
         let Some(line) = self.lines.get_mut(account) else { return };
         line.busy = line.busy.saturating_sub(1);
         if line.busy == 0 && line.ready.is_empty() {
@@ -102,6 +112,34 @@ impl State {
             self.later.remove(&(at, id));
             self.make_ready(id);
         }
+    }
+
+    /// Moves the held namespace that is to try the model now into its line.
+    fn end_hold(&mut self, now: Instant) {
+        if let Some(id) = self.model.choose(now) {
+            self.make_ready(id);
+        }
+    }
+
+    /// When a namespace that waits is ready next.
+    fn next_ready(&self) -> Option<Instant> {
+        let later = self.later.first().map(|(at, _)| *at);
+        match (later, self.model.next_choice()) {
+            (Some(later), Some(choice)) => Some(later.min(choice)),
+            (later, choice) => later.or(choice),
+        }
+    }
+
+    /// Holds a namespace that a worker has until the model answers, or puts it into its line where the model does.
+    fn hold(&mut self, id: NamespaceId) {
+        if !self.model.is_outage() {
+            self.make_ready(id);
+            return;
+        }
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        let now = Instant::now();
+        lane.state = LaneState::Held(now);
+        self.model.hold(id, now);
     }
 }
 
@@ -153,12 +191,22 @@ impl Queue {
     pub fn add(&self, entry: &QueueEntry) {
         let mut state = self.state.lock();
         match state.lanes.get_mut(&entry.namespace_id) {
-            Some(lane) => drop(lane.waiting.insert(entry.id)),
+            Some(lane) => {
+                lane.waiting.insert(entry.id);
+                // A request to forget does not wait for the model: a worker carries it out ahead of what is held.
+                if let LaneState::Held(since) = lane.state
+                    && matches!(entry.work, QueuedWork::Forget { .. })
+                {
+                    state.model.take_out(entry.namespace_id, since);
+                    state.make_ready(entry.namespace_id);
+                }
+            }
             None => {
                 let lane = Lane {
                     key: NamespaceKey::of_entry(entry),
                     waiting: BTreeSet::from([entry.id]),
                     state: LaneState::Ready,
+                    model_failures: MessageFailures::default(),
                 };
                 state.lanes.insert(entry.namespace_id, lane);
                 state.make_ready(entry.namespace_id);
@@ -175,7 +223,9 @@ impl Queue {
             if state.stopping {
                 return None;
             }
-            state.end_waits(Instant::now());
+            let now = Instant::now();
+            state.end_waits(now);
+            state.end_hold(now);
             if let Some(id) = state.take_ready(self.busy_max) {
                 let assignment = state.lanes.get_mut(&id).and_then(|lane| {
                     lane.state = LaneState::Busy;
@@ -187,8 +237,8 @@ impl Queue {
                     None => continue,
                 }
             }
-            match state.later.first().copied() {
-                Some((at, _)) => drop(self.changed.wait_until(&mut state, at)),
+            match state.next_ready() {
+                Some(at) => drop(self.changed.wait_until(&mut state, at)),
                 None => self.changed.wait(&mut state),
             }
         }
@@ -198,8 +248,9 @@ impl Queue {
     pub fn finish(&self, assignment: &Assignment) {
         let id = assignment.key.id;
         let mut state = self.state.lock();
-        state.release(&assignment.key.account);
+        state.release(&assignment.key);
         if let Some(lane) = state.lanes.get_mut(&id) {
+            lane.model_failures = MessageFailures::default();
             lane.waiting.remove(&assignment.id);
             if lane.waiting.is_empty() {
                 state.lanes.remove(&id);
@@ -215,7 +266,7 @@ impl Queue {
     pub fn retry(&self, assignment: &Assignment, after: Duration) {
         let id = assignment.key.id;
         let mut state = self.state.lock();
-        state.release(&assignment.key.account);
+        state.release(&assignment.key);
         if let Some(lane) = state.lanes.get_mut(&id) {
             let at = Instant::now() + after;
             lane.state = LaneState::Later(at);
@@ -223,6 +274,72 @@ impl Queue {
         }
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// Whether a write that a worker has may be sent to the chat model now. During an outage one at a time may, after
+    /// waits that grow from `base`; the worker [holds](Queue::hold) the others.
+    pub fn admits_to_model(&self, assignment: &Assignment, base: Duration) -> bool {
+        self.state.lock().model.admits(assignment.key.id, base, Instant::now())
+    }
+
+    /// The message waits until the model answers, and so do the ones behind it.
+    pub fn hold(&self, assignment: &Assignment) {
+        let mut state = self.state.lock();
+        state.release(&assignment.key);
+        state.hold(assignment.key.id);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// The model did not answer a message. The namespace waits until the model answers, unless the failure is the
+    /// message's own.
+    pub fn model_failed(&self, assignment: &Assignment, base: Duration, call: FailedCall) -> Verdict {
+        let id = assignment.key.id;
+        let mut state = self.state.lock();
+        let answers = state.model.answers();
+        let alone = state.lanes.get_mut(&id).and_then(|lane| lane.model_failures.note(answers, call.cause));
+        if let Some(failures) = alone {
+            drop(state);
+            if failures.are_own() {
+                return Verdict::Own;
+            }
+            // The model answers others: they must not wait for this one.
+            self.retry(assignment, failures.wait(base).max(call.asked()));
+            return Verdict::Held;
+        }
+        let began = state.model.failed(id, base, call.asked(), Instant::now());
+        state.release(&assignment.key);
+        state.hold(id);
+        drop(state);
+        self.changed.notify_all();
+        if began { Verdict::Began } else { Verdict::Held }
+    }
+
+    /// The model answered. Ends an outage and returns how long it lasted; none where there was none.
+    pub fn model_answered(&self) -> Option<Duration> {
+        let mut state = self.state.lock();
+        let (lasted, released) = state.model.answered(Instant::now())?;
+        for id in released {
+            state.make_ready(id);
+        }
+        drop(state);
+        self.changed.notify_all();
+        Some(lasted)
+    }
+
+    /// The outage of the chat model that goes on.
+    pub fn outage(&self) -> Option<OutageLevels> {
+        self.state.lock().model.levels(Instant::now())
+    }
+
+    /// Takes out a message that was carried out ahead of the one that a worker has of the same namespace.
+    pub fn take_out(&self, assignment: &Assignment, message: Ulid) {
+        if message == assignment.id {
+            return;
+        }
+        if let Some(lane) = self.state.lock().lanes.get_mut(&assignment.key.id) {
+            lane.waiting.remove(&message);
+        }
     }
 
     /// Forgets the messages of a namespace that was deleted. One that a worker has is dropped by it.
@@ -236,7 +353,13 @@ impl Queue {
                 state.later.remove(&(at, id));
                 state.lanes.remove(&id);
             }
+            LaneState::Held(since) => {
+                state.model.take_out(id, since);
+                state.lanes.remove(&id);
+            }
             LaneState::Ready => {
+                state.model.release(id);
+                let Some(lane) = state.lanes.get(&id) else { return };
                 let account = lane.key.account.clone();
                 state.lanes.remove(&id);
                 if let Some(line) = state.lines.get_mut(&account) {
@@ -316,7 +439,7 @@ fn older(first: Option<Ulid>, second: Option<Ulid>) -> Option<Ulid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuebase_storage::records::QueuedWork;
+    use crate::ingest::hold::{Cause, OWN_FAILURES_MAX};
 
     /// A message of a namespace, which is named by a letter, as is its account.
     fn entry(id: u128, account: &str, namespace: u8) -> QueueEntry {
@@ -331,6 +454,11 @@ mod tests {
             fingerprint: None,
             work: QueuedWork::Conversation { request: serde_json::Value::Null },
         }
+    }
+
+    /// A call that was not answered.
+    fn failed_call(cause: Cause) -> FailedCall {
+        FailedCall { cause, retry_after: None }
     }
 
     fn next(queue: &Queue) -> u128 {
@@ -396,5 +524,55 @@ mod tests {
         queue.forget(NamespaceId::new(Ulid::from(2)));
         queue.finish(&held);
         assert_eq!(queue.levels(), Levels { waiting: 0, busy: 0, oldest: None });
+    }
+
+    #[test]
+    fn namespaces_that_wait_for_the_model_are_held_until_one_of_them_is_answered() {
+        const BASE: Duration = Duration::from_millis(1);
+        let queue = Queue::new(5);
+        [entry(1, "a", 1), entry(2, "b", 2)].iter().for_each(|entry| queue.add(entry));
+        let failing = [queue.next().expect("work"), queue.next().expect("work")];
+        assert_eq!(queue.model_failed(&failing[0], BASE, failed_call(Cause::Other)), Verdict::Began);
+        assert_eq!(queue.model_failed(&failing[1], BASE, failed_call(Cause::Other)), Verdict::Held);
+        let tried = queue.next().expect("work");
+        assert!(queue.admits_to_model(&tried, BASE));
+        assert!(queue.model_answered().is_some());
+        queue.finish(&tried);
+        let other = queue.next().expect("work");
+        assert!(other.id != tried.id && queue.admits_to_model(&other, BASE));
+        assert_eq!(queue.outage(), None);
+    }
+
+    #[test]
+    fn a_request_to_forget_wakes_a_held_namespace_and_is_taken_out_of_it() {
+        const BASE: Duration = Duration::from_secs(60);
+        let queue = Queue::new(5);
+        queue.add(&entry(1, "a", 1));
+        queue.model_failed(&queue.next().expect("work"), BASE, failed_call(Cause::Other));
+        queue.add(&QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(2, "a", 1) });
+        let woken = queue.next().expect("work");
+        assert!(woken.id == Ulid::from(1) && !queue.admits_to_model(&woken, BASE));
+        queue.take_out(&woken, Ulid::from(2));
+        queue.hold(&woken);
+        assert_eq!(queue.levels(), Levels { waiting: 1, busy: 0, oldest: Some(Ulid::from(1)) });
+        assert_eq!(queue.outage().map(|outage| outage.namespaces), Some(1));
+    }
+
+    #[test]
+    fn failures_count_as_a_messages_own_once_the_model_answers_others_all_the_time() {
+        let queue = Queue::new(5);
+        queue.add(&entry(1, "a", 1));
+        let fail = |cause: Cause| {
+            let verdict = queue.model_failed(&queue.next().expect("work"), Duration::from_nanos(1), failed_call(cause));
+            queue.model_answered();
+            verdict
+        };
+        for _ in 0..OWN_FAILURES_MAX * 2 {
+            assert_ne!(fail(Cause::RateLimit), Verdict::Own, "nobody is to blame for a limit of the rate");
+        }
+        for _ in 0..OWN_FAILURES_MAX {
+            assert_eq!(fail(Cause::Other), Verdict::Held);
+        }
+        assert_eq!(fail(Cause::Other), Verdict::Own);
     }
 }

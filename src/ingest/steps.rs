@@ -84,7 +84,10 @@ impl From<Interrupted> for Failure {
 
 impl From<Interrupted> for ModelError {
     fn from(interrupted: Interrupted) -> Self {
-        Self::Unavailable(interrupted.to_string())
+        match interrupted {
+            Interrupted::TimedOut => Self::OutOfTime(interrupted.to_string()),
+            Interrupted::Stopped => Self::unavailable(interrupted.to_string()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ingestion workers: threads that take a message from the queue to a namespace's head.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use super::conversation::Conversation;
 use super::extract::Draft;
 use super::model_extract::plan::carry_out;
 use super::model_extract::{Known, Operation, Reading};
+use super::outage;
 use super::queue::Assignment;
 use super::skills::{self, SkillDraft};
 use super::steps::Steps;
@@ -172,6 +174,9 @@ fn work(service: &Service, assignment: &Assignment, entry: QueueEntry) {
         service.metrics.ingested(bury(service, assignment, &entry, now, &failure), began.elapsed());
         return;
     }
+    if outage::needs_model(service, &entry) && !outage::admits(service, assignment, now) {
+        return;
+    }
     // A text that makes the extractor panic must not stop the service, nor come back at every start.
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ingest(service, &entry, now)));
     let outcome = match caught.unwrap_or_else(|_| Err(Failure::internal("ingestion panicked"))) {
@@ -185,7 +190,10 @@ fn work(service: &Service, assignment: &Assignment, entry: QueueEntry) {
             tracing::info!(message = %entry.id, "left for the next start");
             return;
         }
-        Err(failure) => fail(service, assignment, entry, now, &failure),
+        Err(failure) => match outage::wait_for_model(service, assignment, now, &failure) {
+            Some(waiting) => waiting,
+            None => fail(service, assignment, entry, now, &failure),
+        },
     };
     service.metrics.ingested(outcome, began.elapsed());
 }
@@ -282,8 +290,11 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                         call_time: service.models.chat_time(),
                         until,
                         stopping: &|| service.queue.is_stopping(),
+                        answered: Cell::new(false),
                     };
-                    let extraction = model_extract::extract(&reading)?;
+                    let extraction = model_extract::extract(&reading);
+                    outage::note_answer(service, reading.answered.get(), &extraction);
+                    let extraction = extraction?;
                     prepare(&mut extraction.operations.iter().filter_map(Operation::draft));
                     in_time(until)?;
                     let plan = |desk: &mut Desk<'_>| carry_out(desk, &conversation, &extraction, now);

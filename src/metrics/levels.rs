@@ -19,6 +19,8 @@ pub(super) struct Levels {
     oldest: Level,
     working: Level,
     dead: Level,
+    model_unavailable: Level,
+    held: Level,
     warm: Level,
     behind: Level,
     resident: Level,
@@ -42,6 +44,11 @@ impl Levels {
             oldest: level("queue_oldest_seconds", "For how long the oldest of them has waited"),
             working: level("workers_busy", "Ingestion workers with a write at hand"),
             dead: level("dead_letters", "Writes that failed for good"),
+            model_unavailable: level(
+                "model_unavailable_seconds",
+                "For how long ingestion has waited for the chat model; 0 while the model answers",
+            ),
+            held: level("namespaces_held", "Namespaces whose conversations wait for the chat model"),
             warm: level("namespaces_open", "Namespaces whose index is in memory"),
             behind: level("namespaces_behind", "Namespaces with memories that wait for vectors"),
             resident: level("resident_bytes", "Memory of the process"),
@@ -60,6 +67,9 @@ impl Levels {
         let oldest = service.oldest_queued()?;
         self.oldest.set(oldest.map_or(0.0, |entry| service.waited_ms(&entry) as f64 / 1000.0));
         self.dead.set(service.store.dead_letter_count()? as f64);
+        let outage = service.queue.outage();
+        self.model_unavailable.set(outage.map_or(0.0, |outage| outage.lasted.as_secs_f64()));
+        self.held.set(outage.map_or(0.0, |outage| outage.namespaces as f64));
         self.warm.set(service.namespaces.open_count() as f64);
         self.behind.set(service.backlog.list().len() as f64);
         self.resident.set(resident_bytes());

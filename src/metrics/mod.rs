@@ -73,7 +73,7 @@ pub enum Ingested {
     Done,
     /// It failed and is tried again.
     Failed,
-    /// It waits for the disk.
+    /// It waits for the disk, or for the chat model.
     Waiting,
     /// It is a dead letter.
     Buried,

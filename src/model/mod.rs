@@ -80,8 +80,26 @@ impl Patience {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// It cannot be reached, has no time, or was given up; later it may answer.
-    #[error("the model does not answer: {0}")]
-    Unavailable(String),
+    #[error("the model does not answer: {told}")]
+    Unavailable {
+        /// What happened.
+        told: String,
+        /// The HTTP status; none where no answer came.
+        status: Option<u16>,
+        /// How long the endpoint asked to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The endpoint refuses the key, the address or the model's name; it may answer once the operator has corrected that.
+    #[error("the model's endpoint refuses the configuration: {told}")]
+    Misconfigured {
+        /// The HTTP status.
+        status: u16,
+        /// What the endpoint said.
+        told: String,
+    },
+    /// The time for the whole work ended, although the model answers.
+    #[error("{0}")]
+    OutOfTime(String),
     /// It refused what it was asked.
     #[error("the model refused: {0}")]
     Refused(String),
@@ -103,10 +121,22 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The model gave no answer.
+    pub fn unavailable(told: impl Into<String>) -> Self {
+        Self::Unavailable { told: told.into(), status: None, retry_after: None }
+    }
+
+    /// Whether the reason lies with the endpoint or its configuration, and not with what was asked or answered.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Misconfigured { .. })
+    }
+
     /// A word for the kind of error; for the log, since the error itself may repeat what a client sent.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Unavailable(_) => "unavailable",
+            Self::Unavailable { .. } => "unavailable",
+            Self::Misconfigured { .. } => "misconfigured",
+            Self::OutOfTime(_) => "out_of_time",
             Self::Refused(_) => "refused",
             Self::Unusable(_) => "unusable",
             Self::TooLong { .. } => "too_long",

@@ -72,7 +72,7 @@ impl Vectors {
             let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
             let made = self.model.embed(&texts, patience)?;
             let kept = batch.iter().zip(&made).map(|((_, key), vector)| (*key, to_bytes(vector))).collect();
-            store.put_vectors(namespace, kept).map_err(|error| ModelError::Unavailable(error.to_string()))?;
+            store.put_vectors(namespace, kept).map_err(|error| ModelError::unavailable(error.to_string()))?;
         }
         Ok(missing.len())
     }

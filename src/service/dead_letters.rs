@@ -27,6 +27,29 @@ impl Service {
         Ok(())
     }
 
+    /// Puts all dead letters back into the queue, the oldest of each account first; of one account and of namespaces of
+    /// one name where these are given. Returns how many. Letters of deleted namespaces stay where they are.
+    pub fn retry_dead_letters(&self, account: Option<&str>, namespace: Option<&str>) -> Outcome<usize> {
+        let mut selected = Vec::new();
+        self.store.each_dead_letter(|letter| {
+            let is_selected = account.is_none_or(|account| letter.account == account)
+                && namespace.is_none_or(|namespace| letter.namespace == namespace);
+            if is_selected {
+                selected.push((letter.account, letter.id));
+            }
+        })?;
+        let mut retried = 0;
+        for (account, id) in selected {
+            // None where somebody else retried or dropped it meanwhile.
+            if let Some(entry) = self.store.revive(&account, id, self.running_ms())? {
+                self.pending.note(&entry);
+                self.queue.add(&entry);
+                retried += 1;
+            }
+        }
+        Ok(retried)
+    }
+
     /// Forgets a dead letter; of that account, or of any.
     pub fn drop_dead_letter(&self, account: Option<&str>, text: &str) -> Outcome<()> {
         let id = message_id(text)?;

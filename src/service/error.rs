@@ -1,7 +1,11 @@
 //! What the service answers when it cannot do what was asked, in its own words; `api::error` maps it to HTTP.
 
-use cuebase_storage::error::DiskTrouble;
 use std::fmt::Display;
+use std::time::Duration;
+
+use cuebase_storage::error::DiskTrouble;
+
+use crate::model::ModelError;
 
 /// The result of a call to the service.
 pub type Outcome<T> = Result<T, Failure>;
@@ -66,6 +70,16 @@ pub enum Failure {
         /// What.
         message: String,
     },
+    /// The model does not answer, or its endpoint refuses the configuration: nothing is wrong with what was asked.
+    #[error("{message}")]
+    ModelOutage {
+        /// What happened; it may repeat what the endpoint said.
+        message: String,
+        /// The HTTP status; none where no answer came.
+        status: Option<u16>,
+        /// How long the endpoint asked to be left alone.
+        retry_after: Option<Duration>,
+    },
     /// The disk takes no writes, or gives back no reads, or no file can be opened; the log has the details.
     #[error("{}: {reason}", says(*.trouble))]
     Disk {
@@ -115,6 +129,7 @@ impl Failure {
             | Self::TooLarge { code, .. }
             | Self::LimitReached { code, .. }
             | Self::Unavailable { code, .. } => code,
+            Self::ModelOutage { .. } => "model_unavailable",
             Self::Unauthenticated => "unauthenticated",
             Self::PaymentRequired(_) => "payment_required",
             Self::Disk { trouble, .. } => says(*trouble),
@@ -138,9 +153,16 @@ impl Failure {
     }
 }
 
-impl From<crate::model::ModelError> for Failure {
-    fn from(error: crate::model::ModelError) -> Self {
-        Self::Unavailable { code: "model_unavailable", message: error.to_string() }
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let message = error.to_string();
+        match error {
+            ModelError::Unavailable { status, retry_after, .. } => Self::ModelOutage { message, status, retry_after },
+            ModelError::Misconfigured { status, .. } => {
+                Self::ModelOutage { message, status: Some(status), retry_after: None }
+            }
+            _ => Self::Unavailable { code: "model_unavailable", message },
+        }
     }
 }
 

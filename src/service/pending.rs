@@ -1,7 +1,7 @@
 //! The paths of accepted writes that are not ingested yet: of skills, whose paths the `202` returned, and of memories to be
 //! forgotten.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cuebase_storage::records::{NamespaceId, QueueEntry, QueuedWork};
 use parking_lot::{Mutex, MutexGuard};
@@ -68,6 +68,18 @@ impl PendingPaths {
     pub fn names(&self, namespace: NamespaceId, path: &str) -> bool {
         let open = self.open.lock();
         open.get(&namespace).is_some_and(|paths| paths.iter().any(|pending| pending.path == path))
+    }
+
+    /// The queued requests to forget in a namespace, the oldest first.
+    pub fn forgets(&self, namespace: NamespaceId) -> BTreeSet<Ulid> {
+        let open = self.open.lock();
+        let mut messages = BTreeSet::new();
+        for pending in open.get(&namespace).into_iter().flatten() {
+            if pending.skill.is_none() {
+                messages.insert(pending.message);
+            }
+        }
+        messages
     }
 
     /// The names of the skills that are to come to paths; of several at one path the latest counts.

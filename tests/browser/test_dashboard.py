@@ -1,8 +1,11 @@
 """Every view and every action of the dashboard, in a real browser."""
 
+import json
 import os
 import subprocess
+import threading
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -362,11 +365,49 @@ def test_without_a_payment_provider_nothing_is_shown_about_money(start, visit):
     expect(page.get_by_text("Balance")).to_have_count(0)
 
 
-def test_dead_letters_are_retried_and_forgotten(start, visit):
+class Babbler(BaseHTTPRequestHandler):
+    """A chat model whose answers cannot be used."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        body = json.dumps({"choices": [{"message": {"content": "Lovely weather today."}}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def babbler():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Babbler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+
+
+def test_a_chat_model_that_is_down_is_shown(start, visit):
+    service = start("serve", CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1", CUEBASE_MODEL_CHAT="unreachable")
+    service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": "I like tea very much."}]})
+    page = visit(service.link())
+    shown(page, "Overview")
+    card = page.get_by_text("The chat model does not answer")
+    for _ in range(200):
+        page.get_by_role("button", name="Refresh").click()
+        shown(page, "Overview")
+        if card.count():
+            break
+    expect(card).to_be_visible()
+
+
+def test_dead_letters_are_retried_and_forgotten(start, visit, babbler):
     service = start(
         "serve",
-        CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1",
-        CUEBASE_MODEL_CHAT="unreachable",
+        CUEBASE_MODEL_BASE_URL=babbler,
+        CUEBASE_MODEL_CHAT="babbler",
         CUEBASE_INGESTION_RETRIES="0",
     )
     for text in ("one", "two"):

@@ -18,8 +18,8 @@ pub(crate) struct Asked {
 pub(crate) enum Told {
     /// A status and a JSON body.
     Json(u16, Value),
-    /// The same with `retry-after: 0`.
-    Later(u16, Value),
+    /// The same with a `retry-after` in seconds.
+    Later(u16, u64, Value),
     /// Something that is no JSON.
     Text(u16, String),
     /// Nothing: the connection is closed.
@@ -46,9 +46,11 @@ fn speak(stream: &TcpStream, answer: &dyn Fn(&Asked) -> Told) {
     let mut reader = BufReader::new(stream);
     while let Some(asked) = read(&mut reader) {
         let (status, kind, body, later) = match answer(&asked) {
-            Told::Json(status, body) => (status, "application/json", body.to_string(), ""),
-            Told::Later(status, body) => (status, "application/json", body.to_string(), "retry-after: 0\r\n"),
-            Told::Text(status, body) => (status, "text/plain", body, ""),
+            Told::Json(status, body) => (status, "application/json", body.to_string(), String::new()),
+            Told::Later(status, seconds, body) => {
+                (status, "application/json", body.to_string(), format!("retry-after: {seconds}\r\n"))
+            }
+            Told::Text(status, body) => (status, "text/plain", body, String::new()),
             Told::Nothing => return,
             Told::Silence => {
                 let _ = reader.read(&mut [0]);

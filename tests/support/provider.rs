@@ -48,6 +48,8 @@ pub(crate) enum Fault {
     Status(u16),
     /// 429, with `retry-after: 0`.
     Later,
+    /// 429, with a `retry-after` of that many seconds.
+    LaterBy(u64),
     /// The connection is closed.
     Closed,
     /// Nothing until the caller gives up.
@@ -82,6 +84,8 @@ struct State {
     /// What is wrong with embeddings, asked before each.
     embedding_fault: Mutex<Option<Fault>>,
     chat_fault: Mutex<Option<Fault>>,
+    /// Calls that hold this word are answered with 500.
+    cursed: Mutex<Option<String>>,
     /// Draws a fault for each call, where it is set.
     chance: Mutex<Option<Chance>>,
     /// Answers extractions instead of the built-in extractor: from what the model was shown to operations.
@@ -101,6 +105,8 @@ pub(crate) struct Calls {
     pub(crate) refused: usize,
     /// Calls that are never answered.
     pub(crate) silent: usize,
+    /// Calls that are answered with an error status, or with a closed connection.
+    pub(crate) failed: usize,
 }
 
 impl Provider {
@@ -128,6 +134,11 @@ impl Provider {
 
     pub(crate) fn chat_fault(&self, fault: Option<Fault>) {
         *self.state.chat_fault.lock() = fault;
+    }
+
+    /// Answers calls that hold a word with 500, from now on.
+    pub(crate) fn curse(&self, word: &str) {
+        *self.state.cursed.lock() = Some(word.to_owned());
     }
 
     pub(crate) fn chance(&self, chance: impl FnMut() -> Option<Fault> + Send + 'static) {
@@ -170,13 +181,19 @@ impl State {
             return Told::Text(404, "404 page not found".into());
         }
         let set = if chat { *self.chat_fault.lock() } else { *self.embedding_fault.lock() };
+        let cursed = self.cursed.lock().as_ref().is_some_and(|word| asked.body.to_string().contains(word.as_str()));
+        let set = if cursed { Some(Fault::Status(500)) } else { set };
         let fault = set.or_else(|| self.chance.lock().as_mut().and_then(|draw| draw()));
+        if matches!(fault, Some(Fault::Status(_) | Fault::Later | Fault::LaterBy(_) | Fault::Closed)) {
+            self.calls.lock().failed += 1;
+        }
         match fault {
             Some(Fault::Status(status)) => {
                 let message = format!("the model is unwell; your key is {}", asked.authorization);
                 return Told::Json(status, json!({"error": {"message": message}}));
             }
-            Some(Fault::Later) => return Told::Later(429, json!({"error": "slow down"})),
+            Some(Fault::Later) => return Told::Later(429, 0, json!({"error": "slow down"})),
+            Some(Fault::LaterBy(seconds)) => return Told::Later(429, seconds, json!({"error": "slow down"})),
             Some(Fault::Closed) => return Told::Nothing,
             Some(Fault::Silence) => {
                 self.calls.lock().silent += 1;

@@ -9,6 +9,7 @@ mod operations;
 mod parts;
 pub mod plan;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,9 @@ const NOTED_MAX: usize = 60;
 const TERMS_MAX: usize = 20;
 /// Problems that are told in one go.
 const PROBLEMS_MAX: usize = 20;
+/// A call that ends this close to the deadline of the whole conversation was cut short by it.
+const CUT_SHORT: Duration = Duration::from_millis(10);
+const TIME_IS_OVER: &str = "the time for this conversation is over";
 
 /// A memory that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +84,8 @@ pub struct Reading<'a> {
     pub until: Instant,
     /// Whether it is to be left where it is.
     pub stopping: &'a dyn Fn() -> bool,
+    /// Whether the model answered a call so far, be it with something that cannot be used.
+    pub answered: Cell<bool>,
 }
 
 /// The version of the prompt, as its first line says.
@@ -129,11 +135,11 @@ impl Extraction {
 impl Reading<'_> {
     fn patience(&self) -> Result<Patience, ModelError> {
         if (self.stopping)() {
-            return Err(ModelError::Unavailable("the service is being stopped".into()));
+            return Err(ModelError::unavailable("the service is being stopped"));
         }
         let patience = Patience::of_work(self.call_time).at_most(self.until);
         if patience.left().is_zero() {
-            return Err(ModelError::Unavailable("the time for this conversation is over".into()));
+            return Err(ModelError::OutOfTime(TIME_IS_OVER.into()));
         }
         Ok(patience)
     }
@@ -250,7 +256,17 @@ impl Reading<'_> {
     fn ask(&self, turns: &[Turn]) -> Result<Said, ModelError> {
         let schema = operations::schema();
         let question = Question { turns, name: "operations", schema: &schema, tokens_max: TOKENS_MAX };
-        self.chat.ask(&question, self.patience()?)
+        let said = self.chat.ask(&question, self.patience()?);
+        let is_outage = said.as_ref().is_err_and(ModelError::is_outage);
+        let is_over = self.until.saturating_duration_since(Instant::now()) < CUT_SHORT;
+        if is_outage && is_over && self.answered.get() {
+            // The model works; there is too much to read for the time that a write has.
+            return Err(ModelError::OutOfTime(TIME_IS_OVER.into()));
+        }
+        if !is_outage {
+            self.answered.set(true);
+        }
+        said
     }
 
     /// What the model is shown, as data.

@@ -104,7 +104,7 @@ impl Embedder for LocalEncoder {
         }
         let made = batches.par_iter().map(|batch| {
             if patience.left().is_zero() {
-                return Err(ModelError::Unavailable("no time is left".into()));
+                return Err(ModelError::unavailable("no time is left"));
             }
             let tokens: Vec<&[u32]> = batch.iter().map(|place| tokens[*place].as_slice()).collect();
             self.network.vectors(&tokens).map_err(|error| ModelError::Unusable(error.to_string()))

@@ -105,21 +105,21 @@ impl Endpoint {
     /// Asks, and reads the answer.
     fn ask(&self, path: &str, body: &Value, patience: Patience) -> Result<Value, CallError> {
         if !self.breaker.admits(Instant::now()) {
-            return Err(CallError::Unavailable("it is left alone for a while, since it failed again and again".into()));
+            return Err(CallError::unreachable("it is left alone for a while, since it failed again and again"));
         }
-        let busy = || CallError::Unavailable("all calls that may be under way are".into());
+        let busy = || CallError::unreachable("all calls that may be under way are");
         let slot = self.slots.take(patience).ok_or_else(busy)?;
         let answer = self.call(path, body, patience);
         drop(slot);
         match &answer {
             // What an endpoint answers may repeat what it was sent.
-            Err(CallError::Unavailable(_)) => {
+            Err(CallError::Unavailable { .. }) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
                 if self.breaker.failed(Instant::now()) {
                     tracing::warn!(url = self.url(), "a model's endpoint fails again and again");
                 }
             }
-            Err(CallError::Refused { .. }) => {
+            Err(CallError::Refused { .. } | CallError::BadAnswer(_)) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
                 self.breaker.worked();
             }
@@ -173,8 +173,39 @@ impl Endpoint {
 impl From<CallError> for ModelError {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Unavailable(told) => Self::Unavailable(told),
+            CallError::Unavailable { told, status, retry_after } => Self::Unavailable { told, status, retry_after },
+            CallError::BadAnswer(told) => Self::Unusable(told),
+            CallError::Refused { status, told } if concerns_configuration(status) => {
+                Self::Misconfigured { status, told }
+            }
             CallError::Refused { told, .. } => Self::Refused(told),
         }
+    }
+}
+
+/// Whether a refusal is about the key, the address, the model's name or the account with the provider, which the operator
+/// corrects, and not about what was asked.
+fn concerns_configuration(status: u16) -> bool {
+    matches!(status, 300..=399 | 401 | 402 | 403 | 404 | 405 | 407 | 410)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(status: u16) -> ModelError {
+        CallError::Refused { status, told: String::new() }.into()
+    }
+
+    #[test]
+    fn a_refused_key_or_address_is_an_outage_and_a_refused_request_is_not() {
+        for status in [302, 401, 402, 403, 404, 410] {
+            assert!(error_of(status).is_outage(), "{status}");
+        }
+        for status in [400, 413, 422] {
+            assert!(!error_of(status).is_outage(), "{status}");
+        }
+        assert!(ModelError::from(CallError::unreachable("refused")).is_outage());
+        assert!(!ModelError::from(CallError::BadAnswer("half of it".into())).is_outage());
     }
 }

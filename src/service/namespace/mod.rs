@@ -303,6 +303,26 @@ impl Namespace {
         self.carry_out(Source::Direct(permit), now, &plan)
     }
 
+    /// Keeps messages that were accepted before a request to forget away from its paths, so that the request can be carried
+    /// out ahead of them. Paths that were written directly after the request stay as they are.
+    pub fn close_paths(&self, forget: Ulid, paths: &[String]) -> Outcome<()> {
+        let mut inner = self.inner.lock();
+        let mut closed = Vec::new();
+        for path in paths {
+            let written = self.around.store.path_written(self.id, path)?;
+            if written.is_none_or(|written| written < forget) {
+                closed.push((path.clone(), forget));
+            }
+        }
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let done = Acknowledgement { path_writes: &closed, ..Acknowledgement::of(&inner.record) };
+        self.around.store.acknowledge(&done)?;
+        inner.has_path_writes = true;
+        Ok(())
+    }
+
     /// Takes over the history of a repository on the same file system, which must go on where the namespace's own one is.
     pub fn adopt(&self, other: &Repository, head: CommitId) -> Outcome<()> {
         {
@@ -573,12 +593,12 @@ impl Namespace {
         }
     }
 
-    /// Takes the files out of a plan that were written directly after the message was accepted.
+    /// Takes the files out of a plan that were written directly, or forgotten, after the message was accepted.
     fn leave_alone(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Outcome<()> {
         let mut kept = Vec::with_capacity(files.len());
         for (path, content) in files.drain(..) {
             let written = self.around.store.path_written(self.id, &path)?;
-            if written.is_none_or(|written| written < entry.id) {
+            if written.is_none_or(|written| written <= entry.id) {
                 kept.push((path, content));
             }
         }

@@ -15,9 +15,11 @@ export default async function overview({ namespaces, features, refresh }) {
     ["Waiting", number(queue.waiting), queue.waiting_since ? h("span", {}, "since ", time(queue.waiting_since)) : "all is ingested"],
     ["Dead letters", number(queue.dead_letters.length), queue.dead_letters.length ? "failed for good" : "nothing failed"],
   ];
+  const since = queue.model_unavailable_since;
   return [
     heading("Overview", h("button", { onclick: refresh }, "Refresh")),
     h("div", { class: "tiles" }, facts.map(([name, value, more]) => h("div", { class: "tile" }, h("h2", {}, name), h("p", { class: "figure" }, value), h("p", { class: "dim" }, more)))),
+    since && card("The chat model does not answer", h("p", { class: "bad" }, "Conversations have waited for it since ", time(since), ". They are ingested once it answers; nothing is lost.")),
     card(features.billing ? `Used in ${usage.period}, plan ${usage.plan}` : `Used in ${usage.period}`, usage.exceeded && h("p", { class: "bad" }, "A limit of the plan is reached."), Object.entries(METERS).map(([meter, name]) => used(name, usage.used[meter], usage.limits[meter]))),
     card("Memories by namespace", chart(namespaces)),
     queue.dead_letters.length > 0 && card("Dead letters", letters(queue.dead_letters, refresh)),
