@@ -15,6 +15,7 @@ struct Theirs {
     conversation: String,
     message: String,
     media: String,
+    source: String,
 }
 
 fn fill(server: &Server) -> Theirs {
@@ -32,14 +33,16 @@ fn fill(server: &Server) -> Theirs {
     let message = added.body["ids"][0].as_str().expect("an id").to_owned();
     let upload = Client::new().post(format!("{}/v1/media?namespace=theirs&filename={SECRET}", server.url));
     let upload: Value = upload.bearer_auth(&server.key).body(SECRET).send().expect("answers").json().expect("JSON");
+    let source = server.remember("theirs", &[&format!("The {SECRET} closes at dawn too")]);
     server.settle("theirs");
-    Theirs { conversation, message, media: upload["id"].as_str().expect("an id").to_owned() }
+    Theirs { conversation, message, media: upload["id"].as_str().expect("an id").to_owned(), source }
 }
 
 /// A request for each route that would reach the owner's data, naming its namespace where the route takes one.
 fn request(method: &Method, path: &str, theirs: &Theirs) -> (String, Option<Value>) {
     let id = match path {
         _ if path.contains("media") => &theirs.media,
+        _ if path.contains("sources") => &theirs.source,
         // Those are of an account, not of a namespace; `tests/dashboard.rs` looks after them.
         _ if path.contains("dead-letters") => "01M80ZJJYEMM0YJ4AAANEC71VX",
         _ => theirs.conversation.as_str(),
@@ -55,9 +58,14 @@ fn request(method: &Method, path: &str, theirs: &Theirs) -> (String, Option<Valu
         "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
         "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
         "/v1/skills" => format!("?q={SECRET}&namespace=theirs"),
-        "/v1/tree" | "/v1/topics" | "/v1/graph" | "/v1/conversations" | "/v1/memories/{*path}" | "/v1/media" => {
-            "?namespace=theirs".to_owned()
-        }
+        "/v1/tree"
+        | "/v1/topics"
+        | "/v1/graph"
+        | "/v1/conversations"
+        | "/v1/memories/{*path}"
+        | "/v1/media"
+        | "/v1/sources"
+        | "/v1/sources/{id}" => "?namespace=theirs".to_owned(),
         _ => String::new(),
     };
     let body = (*method == Method::POST || *method == Method::PATCH).then(|| {

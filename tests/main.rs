@@ -85,6 +85,8 @@ mod order;
 mod paths;
 /// The animals API.
 mod pets;
+/// Memories extracted again from kept conversations.
+mod reextraction;
 /// Queries, filters and listings out.
 mod retrieve;
 /// Metrics, request ids, the log.
@@ -93,6 +95,8 @@ mod seeing;
 mod shares;
 /// Skills.
 mod skills;
+/// Conversations as they were sent, kept after ingestion.
+mod sources;
 /// The specification's tables, row by row.
 mod specification;
 /// Statements of one sentence and small talk.

@@ -40,7 +40,8 @@ fn a_conversation_goes_in_and_the_right_memory_comes_out() {
         hit["content"].as_str().expect("content").ends_with("\n\n> Ann: Where did you spend the holidays?\n"),
         "a question stands with its answer: {hit}"
     );
-    assert_eq!(hit["sources"], json!([{"session_id": "s1", "message": 0}, {"session_id": "s1", "message": 1}]));
+    let source = |message: u64| json!({"session_id": "s1", "message": message, "write": accepted.body["id"]});
+    assert_eq!(hit["sources"], json!([source(0), source(1)]));
     assert_eq!(hit["revisions"].as_array().expect("revisions").len(), 1);
     assert!(hit["last_diff"].as_str().expect("a diff").contains("+# Bo: We hiked"));
     assert!(hit["relations"].is_array() && hit["path"].as_str().expect("a path").ends_with(".md"));

@@ -277,12 +277,32 @@ fn a_directory_of_a_later_format_is_refused_in_a_sentence() {
     {
         let store = KeyValueStore::open(&data.join("records")).expect("opens");
         let mut batch = Batch::new();
-        batch.put(Column::Meta, "format", 3u32.to_le_bytes());
+        batch.put(Column::Meta, "format", 4u32.to_le_bytes());
         store.write(&batch, Durability::Synced).expect("writes");
     }
     for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["doctor"], &["keys", "list"]] {
         let refused = run(&data, command);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && error.contains("format 3") && error.contains("newer"), "{error}");
+        assert!(!refused.status.success() && error.contains("format 4") && error.contains("newer"), "{error}");
     }
+}
+
+#[test]
+fn a_directory_of_format_2_is_opened_and_no_build_of_format_2_opens_it_again() {
+    let (_folder, data) = fresh();
+    assert!(Server::start(&data).terminate());
+    {
+        let store = KeyValueStore::open(&data.join("records")).expect("opens");
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, "format", 2u32.to_le_bytes());
+        store.write(&batch, Durability::Synced).expect("writes");
+    }
+    let server = Server::start(&data);
+    let id = server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+    assert_eq!(server.get("/v1/sources").body["sources"][0]["id"], json!(id));
+    assert!(server.terminate());
+    let store = KeyValueStore::open(&data.join("records")).expect("opens");
+    let format = store.get(Column::Meta, b"format").expect("reads").expect("a format");
+    assert_eq!(format, 3u32.to_le_bytes());
 }

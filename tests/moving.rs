@@ -191,8 +191,9 @@ fn conversations_come_in_as_lines_and_go_out_as_such() {
     let out = folder.path().join("out.jsonl");
     stdout(&data, &["export", text(&out)]);
     let exported = std::fs::read_to_string(&out).expect("reads");
-    let line: Value = serde_json::from_str(exported.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(exported.lines().count(), 3, "{exported}");
+    let line: Value = serde_json::from_str(exported.lines().last().expect("a line")).expect("JSON");
     assert_eq!((line["session_id"].as_str(), line["title"].as_str()), (Some(id.as_str()), Some("Kept")));
-    assert!(stdout(&data, &["import", text(&out), "--namespace", "again"]).contains("1 conversations"));
+    assert!(stdout(&data, &["import", text(&out), "--namespace", "again"]).contains("3 conversations"));
     assert!(server.retrieve("again", "q=skylight").contents()[0].contains("leaks"));
 }

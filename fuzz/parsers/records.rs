@@ -74,6 +74,8 @@ fn read_namespace(store: &Store) {
     let record = NamespaceRecord::new(ACCOUNT, NAME, id, 0);
     let _ = (store.conversation(ACCOUNT, ID), store.conversations(&record, None, 10), store.messages(ID));
     let _ = (store.term(id, "x"), store.terms(id), store.terms_of_form(id, "x"));
+    let _ = (store.sources(id, None, 10), store.sources_after(id, None, 10), store.source_paths(id, ID));
+    let _ = (store.source(id, ID), store.next_source(id, None), store.check_sources());
 }
 
 /// Forgets whatever is old, and what is left of a deleted namespace.

@@ -22,6 +22,7 @@ pub mod queue;
 pub mod retrieve;
 pub mod routes;
 pub mod skills;
+pub mod sources;
 pub mod unknown;
 pub mod vocabulary;
 

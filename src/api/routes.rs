@@ -9,7 +9,7 @@ use hyper::Method;
 use super::fields::Field;
 use super::{
     Call, Incoming, Reply, answer, billing, conversations, fields, identity, keys, media, memories, memory, namespaces,
-    queue, retrieve, skills, vocabulary,
+    queue, retrieve, skills, sources, vocabulary,
 };
 use crate::gateway::{Credential, Principal};
 use crate::service::{Failure, Outcome};
@@ -193,7 +193,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 44] = {
+pub static ROUTES: [Route; 47] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -245,6 +245,9 @@ pub static ROUTES: [Route; 44] = {
             .with_query(NAMESPACE)
             .with_body(fields::EDIT),
         listing("/v1/conversations/{id}/branches", Any, conversations::branches).with_query(NAMESPACE),
+        listing("/v1/sources", Any, sources::list).with_query(&["namespace", "session_id", "limit", "before"]),
+        listing("/v1/sources/{id}", Any, sources::get).with_query(NAMESPACE),
+        route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
         upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
         open(GET, "/v1/media/{id}/content", Body::Nothing, Lane::Ordinary, media::content)

@@ -136,8 +136,9 @@ enum Task {
     Doctor(keeping::DoctorOptions),
     /// Write a namespace to files: its history, its memories or its conversations
     ///
-    /// The format is told from the name: a file ending in .jsonl holds the conversations, one ending in .bundle the whole
-    /// history for `git clone`, anything else is a folder of markdown. Example: cuebase export notes.bundle --namespace notes
+    /// The format is told from the name: a file ending in .jsonl holds the conversations as they were sent, one ending in
+    /// .bundle the whole history for `git clone`, anything else is a folder of markdown.
+    /// Example: cuebase export notes.bundle --namespace notes
     Export(moving::ExportOptions),
     /// Take files into a namespace: histories, markdown, conversations, what other services export
     ///
@@ -147,6 +148,12 @@ enum Task {
     /// nothing is imported. What was imported before is not imported again.
     /// Example: cuebase import --dry-run conversations.json --namespace chats
     Import(moving::ImportOptions),
+    /// Extract memories again from the kept conversations, with the models configured now
+    ///
+    /// Each conversation is queued, oldest first; its new memories replace the ones that came from it alone. Memories that
+    /// were edited, forgotten, or rewritten by another conversation stay as they are, and nothing is made again of the
+    /// messages behind them. Example: cuebase reextract --namespace notes
+    Reextract(moving::ReextractOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     ///
     /// Example: cuebase openapi > openapi.json
@@ -404,7 +411,7 @@ impl Task {
             Self::Import(options) => DataUse::ExistingOr(options.init),
             Self::Mcp(options) => options.data_use(),
             Self::Keys(_) | Self::Namespaces(_) | Self::Accounts(_) | Self::DeadLetters(_) => DataUse::Existing,
-            Self::Backup(_) | Self::Doctor(_) | Self::Export(_) => DataUse::Existing,
+            Self::Backup(_) | Self::Doctor(_) | Self::Export(_) | Self::Reextract(_) => DataUse::Existing,
         }
     }
 
@@ -424,6 +431,7 @@ impl Task {
             Self::Restore(options) => return keeping::restore(&config, &options),
             Self::Export(options) => return moving::export(&config, options),
             Self::Import(options) => return moving::import(&config, options),
+            Self::Reextract(options) => return moving::reextract(&config, options),
             Self::Doctor(options) => return keeping::doctor(&config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace, .. }) => {

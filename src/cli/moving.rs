@@ -1,4 +1,4 @@
-//! `cuebase export` and `import`.
+//! `cuebase export`, `import` and `reextract`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::control::{self, Command};
 use crate::maintenance::export::{self, Format};
 use crate::maintenance::import::{self, format::Format as ImportFormat};
+use crate::maintenance::reextract;
 use crate::service::namespaces::DEFAULT;
 
 /// Options of `cuebase export`.
@@ -51,6 +52,19 @@ pub(super) struct ImportOptions {
     /// Files and folders to import
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+}
+
+/// Options of `cuebase reextract`.
+#[derive(clap::Args)]
+pub(super) struct ReextractOptions {
+    #[command(flatten)]
+    account: Account,
+    /// Which namespace
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    namespace: String,
+    /// Only the conversations of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
 }
 
 fn import_format(name: &str) -> Result<ImportFormat, String> {
@@ -104,6 +118,9 @@ pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<
         Format::Jsonl => "conversations",
     };
     eprintln!("{} {what}", report.items);
+    if report.items == 0 && format == Format::Jsonl {
+        eprintln!("conversations are kept once they are ingested, unless ingestion.keep_sources is false");
+    }
     Ok(())
 }
 
@@ -122,6 +139,26 @@ pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<
         let report: import::Report =
             serde_json::from_value(answer).context("the running server is of another version")?;
         println!("{}: {}", file.display(), told(&report));
+    }
+    Ok(())
+}
+
+/// Extracts memories again and prints from how many conversations.
+pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::Result<()> {
+    let ReextractOptions { account, namespace, session } = options;
+    let answer = {
+        let bar = Bar::new()?;
+        let command = Command::Reextract { account: account.account, namespace, session };
+        control::run(config, command, &|progress| bar.show(progress))?
+    };
+    let report: reextract::Report =
+        serde_json::from_value(answer).context("the running server is of another version")?;
+    println!("{} conversations extracted again", report.conversations);
+    if report.failed > 0 {
+        anyhow::bail!(
+            "{} conversations failed and keep their former memories: `cuebase dead-letters list` shows why",
+            report.failed
+        );
     }
     Ok(())
 }

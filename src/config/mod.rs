@@ -77,6 +77,8 @@ pub struct Config {
     pub ingestion_backoff: Duration,
     /// `ingestion.timeout_ms`.
     pub ingestion_timeout: Duration,
+    /// `ingestion.keep_sources`.
+    pub keep_sources: bool,
     /// `model.*`.
     pub model: ModelSettings,
     /// `server.*`.
@@ -346,6 +348,7 @@ impl Config {
             ingestion_retries: within("ingestion.retries", &text("ingestion.retries"), 0..=RETRIES_MAX)?,
             ingestion_backoff: milliseconds("ingestion.backoff_ms")?,
             ingestion_timeout: milliseconds("ingestion.timeout_ms")?,
+            keep_sources: boolean("ingestion.keep_sources", &text("ingestion.keep_sources"))?,
             model: models(&optional, milliseconds, positive("model.concurrency", &text("model.concurrency"))?)?,
             server: ServerSettings {
                 connections: positive("server.connections", &text("server.connections"))?,

@@ -21,7 +21,7 @@ const fn secret(key: &'static str, help: &'static str) -> Setting {
 }
 
 /// Every setting there is.
-pub const SETTINGS: [Setting; 57] = [
+pub const SETTINGS: [Setting; 58] = [
     setting("data", "./cuebase-data", "Data directory: records, repositories, indexes, uploaded files."),
     setting("listen", "127.0.0.1:8080", "Address of the API; port 0 takes a free one."),
     setting("dashboard.listen", "127.0.0.1:8081", "Address of the dashboard, or off; port 0 takes a free one."),
@@ -48,6 +48,11 @@ pub const SETTINGS: [Setting; 57] = [
     setting("ingestion.retries", "3", "Retries of a failed write before it becomes a dead letter."),
     setting("ingestion.backoff_ms", "500", "Wait before the first retry; each further one is four times as long."),
     setting("ingestion.timeout_ms", "900000", "A write that takes longer than this has failed: 15 minutes."),
+    setting(
+        "ingestion.keep_sources",
+        "true",
+        "Whether conversations are kept as they were sent, for export, for extracting again and to show where a memory comes from.",
+    ),
     setting("model.embedding", "", "Name of a hosted embedding model; none: the built-in table, or model.local."),
     setting("model.chat", "", "Name of a hosted chat model for extraction and answers; none: built in."),
     setting("model.base_url", "", "OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1."),

@@ -16,7 +16,7 @@ use crate::api::{keys, namespaces, queue};
 use crate::gateway::Gateway;
 use crate::ingest::worker::Workers;
 use crate::maintenance::export::Format;
-use crate::maintenance::{Progress, backup, doctor, export, import};
+use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
 use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey, check_account};
 use crate::service::namespaces::{DEFAULT, Namespaces};
 use crate::service::{Failure, Outcome, Service};
@@ -139,6 +139,15 @@ pub enum Command {
         #[serde(default)]
         options: import::Options,
     },
+    /// Extracts memories again from the kept conversations of a namespace.
+    Reextract {
+        /// Whose.
+        account: String,
+        /// Which.
+        namespace: String,
+        /// Only those of this session.
+        session: Option<String>,
+    },
     /// Lists the accounts.
     ListAccounts,
     /// Suspends an account or takes it up again.
@@ -256,12 +265,15 @@ pub fn execute(
         }
         Command::Import { account, namespace, from, options } => {
             check_account(&account)?;
-            // Beside a server its own workers ingest.
-            let workers = match gateway {
-                None => Some(Workers::start(service)?),
-                Some(_) => None,
-            };
+            let workers = own_workers(service, gateway)?;
             let report = import::import(service, &account, &namespace, &from, options, tell);
+            workers.into_iter().for_each(Workers::drain);
+            Ok(json!(report?))
+        }
+        Command::Reextract { account, namespace, session } => {
+            check_account(&account)?;
+            let workers = own_workers(service, gateway)?;
+            let report = reextract::reextract(service, (&account, &namespace), session.as_deref(), tell);
             workers.into_iter().for_each(Workers::drain);
             Ok(json!(report?))
         }
@@ -301,4 +313,12 @@ fn unknown_namespace(service: &Service, account: &str, name: &str) -> Outcome<St
     }
     let more = if records.len() > NAMED_MAX { " and more" } else { "" };
     Ok(format!("there is no namespace {name:?}: the account {account:?} has {}{more}", names.join(", ")))
+}
+
+/// Workers for a command that waits for ingestion; none beside a running server, whose own workers ingest.
+fn own_workers(service: &Arc<Service>, gateway: Option<&Gateway>) -> Outcome<Option<Workers>> {
+    match gateway {
+        None => Ok(Some(Workers::start(service)?)),
+        Some(_) => Ok(None),
+    }
 }

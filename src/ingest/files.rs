@@ -8,6 +8,7 @@ use cuebase_storage::memory_file::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use ulid::Ulid;
 
 use super::conversation::Conversation;
 use super::extract::{Draft, cues};
@@ -37,10 +38,30 @@ pub struct Details {
     pub sources: Vec<Source>,
 }
 
+/// A write whose conversation drafts were made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The id that its `202` returned.
+    pub write: Ulid,
+    /// What it carried.
+    pub conversation: &'a Conversation,
+}
+
+impl Origin<'_> {
+    /// The file of a draft, which names this write in its sources.
+    pub fn file_of(&self, draft: &Draft, paths: &[String], now: Timestamp) -> MemoryFile {
+        let mut file = of_draft(draft, paths, self.conversation, now);
+        for source in &mut file.front.sources {
+            source.write = Some(self.write.to_string());
+        }
+        file
+    }
+}
+
 /// Writes the drafts of a conversation, each at a path of its own.
-pub fn remember(desk: &mut Desk<'_>, conversation: &Conversation, drafts: &[Draft], now: Timestamp) -> Outcome<Plan> {
+pub fn remember(desk: &mut Desk<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Outcome<Plan> {
     let paths = desk.name(drafts)?;
-    let file = |draft| Some(Content::Memory(Box::new(of_draft(draft, &paths, conversation, now))));
+    let file = |draft| Some(Content::Memory(Box::new(origin.file_of(draft, &paths, now))));
     let files = paths.iter().cloned().zip(drafts.iter().map(file)).collect();
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
     Ok(Plan::new(subject, files))
@@ -67,7 +88,11 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         sources: draft
             .messages
             .iter()
-            .map(|message| Source { session_id: conversation.session_id.clone(), message: *message as u64 })
+            .map(|message| Source {
+                session_id: conversation.session_id.clone(),
+                message: *message as u64,
+                write: None,
+            })
             .collect(),
         relations: draft.links.iter().filter_map(relation).chain(draft.relations.iter().cloned()).collect(),
         expires_at: draft.expires_at,

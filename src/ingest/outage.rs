@@ -19,7 +19,8 @@ const RATE_LIMITED: u16 = 429;
 
 /// Whether a write cannot be ingested without the chat model.
 pub(super) fn needs_model(service: &Service, entry: &QueueEntry) -> bool {
-    service.models.chat().is_some() && matches!(entry.work, QueuedWork::Conversation { .. })
+    let is_extraction = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
+    is_extraction && service.models.chat().is_some()
 }
 
 /// Whether a write may be ingested now. Where it may not, its namespace is held and the worker is done with it.

@@ -14,10 +14,12 @@ use serde_json::Value;
 
 use super::conversation::Conversation;
 use super::extract::Draft;
+use super::files::Origin;
 use super::model_extract::plan::carry_out;
 use super::model_extract::{Known, Operation, Reading};
 use super::outage;
 use super::queue::Assignment;
+use super::reextract::reextract;
 use super::skills::{self, SkillDraft};
 use super::steps::Steps;
 use super::vocabulary::{self, TermDraft};
@@ -272,6 +274,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
     let outcome = match &entry.work {
         QueuedWork::Conversation { request } => {
             let conversation: Conversation = read(request)?;
+            let origin = Origin { write: entry.id, conversation: &conversation };
             let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
             let prepare = |drafts: &mut dyn Iterator<Item = &Draft>| {
                 let texts: Vec<String> = drafts.flat_map(|draft| draft.cues.iter().cloned()).collect();
@@ -297,7 +300,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                     let extraction = extraction?;
                     prepare(&mut extraction.operations.iter().filter_map(Operation::draft));
                     in_time(until)?;
-                    let plan = |desk: &mut Desk<'_>| carry_out(desk, &conversation, &extraction, now);
+                    let plan = |desk: &mut Desk<'_>| carry_out(desk, origin, &extraction, now);
                     namespace.ingest(entry, now, plan)
                 }
                 _ => {
@@ -306,7 +309,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                     let drafts = extract::extract(&conversation, accepted_at, &steps)?;
                     prepare(&mut drafts.iter());
                     in_time(until)?;
-                    namespace.ingest(entry, now, |desk| files::remember(desk, &conversation, &drafts, now))
+                    namespace.ingest(entry, now, |desk| files::remember(desk, origin, &drafts, now))
                 }
             }
         }
@@ -322,6 +325,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
             namespace.prepare(&texts, service.models.write_patience());
             namespace.ingest(entry, now, |desk| skills::store(desk, &skills, now))
         }
+        QueuedWork::Reextract { source } => reextract(service, &namespace, entry, *source, now, until),
         _ => Err(Failure::internal("a kind of work that this version does not know")),
     };
     match outcome {

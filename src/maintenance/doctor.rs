@@ -1,6 +1,6 @@
 //! Is everything sound, and does it agree? What is derived can be made anew.
 //!
-//! The records are read from end to end; of each namespace every object that its head reaches is compared with its
+//! The records are read from end to end, kept conversations are decoded; of each namespace every object that its head reaches is compared with its
 //! name, the recorded head is looked for in the history, and the index is compared with git file by file; media are
 //! compared with the checksums that they were uploaded with. Beside a running service nothing is held up: each
 //! comparison is with the commit that the index stands for.
@@ -50,7 +50,8 @@ impl Finding {
 
 /// Looks at everything, and mends what is derived when asked to.
 pub fn examine(service: &Service, repair: bool, tell: &dyn Fn(Progress)) -> Outcome<Vec<Finding>> {
-    let mut findings = vec![records(service), queue(service)?];
+    // In this order: records that the second one sets aside are counted by the third.
+    let mut findings = vec![records(service), sources(service)?, queue(service)?];
     let mut namespaces = Vec::new();
     for account in service.accounts()? {
         namespaces.extend(service.store.namespaces(&account.account, None, usize::MAX)?);
@@ -73,6 +74,16 @@ fn records(service: &Service) -> Finding {
     let health = if wrong.is_empty() { Health::Sound } else { Health::Damaged };
     let says = if wrong.is_empty() { format!("{records} read") } else { wrong.join("; ") };
     Finding::new("records", health, says)
+}
+
+fn sources(service: &Service) -> Outcome<Finding> {
+    let check = service.store.check_sources()?;
+    let mut says = format!("{} conversations kept", check.conversations);
+    if check.unreadable == 0 {
+        return Ok(Finding::new("sources", Health::Sound, says));
+    }
+    says.push_str(&format!(", {} records cannot be decoded and were set aside", check.unreadable));
+    Ok(Finding::new("sources", Health::Damaged, says))
 }
 
 fn queue(service: &Service) -> Outcome<Finding> {

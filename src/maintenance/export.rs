@@ -1,11 +1,13 @@
 //! A namespace in files that other programs read: its whole history as a git bundle, its memories as markdown, its
 //! conversations as JSON Lines.
 
-use std::fs;
+use std::collections::{HashSet, VecDeque};
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use cuebase_storage::records::{ConversationRecord, NamespaceRecord};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -13,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::Progress;
 use super::backup::{create, create_folder};
 use crate::file_errors::explained;
+use crate::service::sources::KeptSource;
 use crate::service::{Failure, Outcome, Service};
 
 /// Conversations read at a time.
@@ -26,7 +29,7 @@ pub enum Format {
     Bundle,
     /// A folder of markdown: every file as it is now.
     Markdown,
-    /// JSON Lines: a conversation a line, as `POST /v1/memories` takes it.
+    /// JSON Lines: a conversation a line, as `POST /v1/memories` takes it; of kept ones also `id` and `accepted_at`.
     Jsonl,
 }
 
@@ -95,6 +98,8 @@ fn markdown(service: &Service, account: &str, name: &str, to: &Path, tell: &dyn 
     Ok(all)
 }
 
+/// Writes the conversations that were ingested, oldest first. Managed ones are written as they stand, each in the place of
+/// its sources: what was appended to them was ingested under their id as the session.
 fn conversations(
     service: &Service,
     account: &str,
@@ -102,33 +107,85 @@ fn conversations(
     to: &Path,
     tell: &dyn Fn(Progress),
 ) -> anyhow::Result<u64> {
+    let namespace = service.namespaces.existing(account, name)?;
+    let mut managed = managed_conversations(service, &namespace)?;
+    let managed_ids: HashSet<String> = managed.iter().map(|record| record.id.to_string()).collect();
     let file = create(to).map_err(explained("write", to))?;
-    let mut out = BufWriter::new(&file);
-    let (mut before, mut written) = (None, 0);
-    loop {
-        let some = service.conversations(account, name, before, CONVERSATIONS_AT_ONCE)?;
-        let Some(last) = some.last() else { break };
-        before = Some(last.id);
-        for record in &some {
-            let messages = service.branch_messages(record, &record.branch)?;
-            let message = |message: cuebase_storage::records::MessageRecord| -> Map<String, Value> {
-                let mut body = message.body;
-                if let Ok(at) = Timestamp::from_millisecond(message.created_at_ms) {
-                    body.entry("occurred_at").or_insert_with(|| json!(at.to_string()));
-                }
-                body
-            };
-            let messages: Vec<_> = messages.into_iter().map(message).collect();
-            if messages.is_empty() {
-                continue;
-            }
-            let line = json!({"session_id": record.id.to_string(), "title": record.title, "messages": messages});
-            writeln!(out, "{line}")?;
-            written += 1;
-            tell(Progress::new("conversations", written, 0));
+    let mut lines = Lines { out: BufWriter::new(&file), written: 0, tell };
+    let mut after = None;
+    while let Some(entry) = service.store.next_source(namespace.id, after)? {
+        after = Some(entry.id);
+        while managed.front().is_some_and(|record| record.id < entry.id) {
+            lines.write_managed(service, managed.pop_front())?;
+        }
+        let source = KeptSource::of(&entry)?;
+        if source.conversation.session_id.as_ref().is_none_or(|session| !managed_ids.contains(session)) {
+            let mut line = source.body();
+            line.insert("id".into(), json!(source.id.to_string()));
+            lines.write(&line)?;
         }
     }
+    while !managed.is_empty() {
+        lines.write_managed(service, managed.pop_front())?;
+    }
+    let Lines { mut out, written, .. } = lines;
     out.flush()?;
+    drop(out);
     file.sync_all()?;
     Ok(written)
+}
+
+/// A namespace's managed conversations, the oldest first.
+fn managed_conversations(
+    service: &Service,
+    namespace: &NamespaceRecord,
+) -> anyhow::Result<VecDeque<ConversationRecord>> {
+    let mut oldest_first = VecDeque::new();
+    let mut before = None;
+    loop {
+        let page = service.store.conversations(namespace, before, CONVERSATIONS_AT_ONCE)?;
+        let Some(last) = page.last() else { return Ok(oldest_first) };
+        before = Some(last.id);
+        for record in page {
+            oldest_first.push_front(record);
+        }
+    }
+}
+
+/// A file of JSON Lines that is being written.
+struct Lines<'a> {
+    out: BufWriter<&'a File>,
+    written: u64,
+    tell: &'a dyn Fn(Progress),
+}
+
+impl Lines<'_> {
+    fn write(&mut self, line: &Map<String, Value>) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")?;
+        self.written += 1;
+        (self.tell)(Progress::new("conversations", self.written, 0));
+        Ok(())
+    }
+
+    /// Writes a managed conversation with the messages of its active branch; nothing where there are none.
+    fn write_managed(&mut self, service: &Service, record: Option<ConversationRecord>) -> anyhow::Result<()> {
+        let Some(record) = record else { return Ok(()) };
+        let mut messages = Vec::new();
+        for message in service.branch_messages(&record, &record.branch)? {
+            let mut body = message.body;
+            if let Ok(at) = Timestamp::from_millisecond(message.created_at_ms) {
+                body.entry("occurred_at").or_insert_with(|| json!(at.to_string()));
+            }
+            messages.push(Value::Object(body));
+        }
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let mut line = Map::new();
+        line.insert("session_id".into(), json!(record.id.to_string()));
+        line.insert("title".into(), json!(record.title));
+        line.insert("messages".into(), Value::Array(messages));
+        self.write(&line)
+    }
 }

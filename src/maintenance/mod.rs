@@ -1,16 +1,28 @@
 //! What whoever runs the service does with a data directory: copy it, put a copy in its place, see whether it is sound.
 //!
 //! [`backup`] copies everything while the service works; [`restore`] makes a data directory of such a copy; [`doctor`]
-//! looks at everything and mends what is derived; [`export`] and [`import`] take single namespaces out and in.
+//! looks at everything and mends what is derived; [`export`] and [`import`] take single namespaces out and in;
+//! [`reextract`] has memories extracted again from the conversations of one.
 
 pub mod backup;
 pub mod doctor;
 pub mod export;
 pub mod import;
 pub mod manifest;
+pub mod reextract;
 pub mod restore;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cuebase_storage::records::NamespaceId;
 use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+use crate::service::{Outcome, Service};
+
+/// How often it is looked whether writes are ingested.
+const POLL: Duration = Duration::from_millis(50);
 
 /// How far a long task is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,4 +40,26 @@ impl Progress {
     pub fn new(doing: impl Into<String>, done: u64, all: u64) -> Self {
         Self { doing: doing.into(), done, all }
     }
+}
+
+/// Waits until queued writes to a namespace are ingested, or have failed for good. Returns at once where the service stops:
+/// the writes are durable, and resume at the next start.
+fn wait_until_ingested(
+    service: &Service,
+    namespace: NamespaceId,
+    mut waiting: BTreeSet<Ulid>,
+    tell: &dyn Fn(Progress),
+) -> Outcome<()> {
+    let all = waiting.len() as u64;
+    while let Some(next) = waiting.first().copied() {
+        if !service.store.is_queued(namespace, next)? {
+            waiting.remove(&next);
+            tell(Progress::new("conversations ingested", all - waiting.len() as u64, all));
+        } else if service.queue.is_stopping() {
+            return Ok(());
+        } else {
+            std::thread::sleep(POLL);
+        }
+    }
+    Ok(())
 }

@@ -116,11 +116,13 @@ impl Service {
         .map(|(record, _)| record)
     }
 
-    /// Removes a conversation; the memories made from it stay.
+    /// Removes a conversation, and what was kept of its ingested messages; the memories made from it stay.
     pub fn delete_conversation(&self, account: &str, id: &str) -> Outcome<()> {
         let record = self.conversation(account, id)?;
         let lock = self.conversations.of(record.id);
         let _held = lock.lock();
+        // First, so that a call that fails half way can be repeated. Messages are ingested under the id as the session.
+        self.delete_session_sources(record.namespace_id, &record.id.to_string(), record.id)?;
         Ok(self.store.delete_conversation(&record)?)
     }
 

@@ -4,7 +4,8 @@
 //! with its single writer; [`accounts`] holds accounts and keys; [`retrieval`] answers queries, [`answer`] questions;
 //! [`backlog`] is what is still to be embedded;
 //! [`memories`], [`vocabulary`] and [`skills`] are what a caller reads and writes by name; [`conversations`] and
-//! [`media`] are kept beside the memories; [`push`] takes in what another git sends.
+//! [`media`] are kept beside the memories, and so are the conversations that they were made from, in [`sources`];
+//! [`push`] takes in what another git sends.
 
 pub mod accounts;
 pub mod answer;
@@ -23,6 +24,7 @@ pub mod push;
 pub mod reserve;
 pub mod retrieval;
 pub mod skills;
+pub mod sources;
 pub mod vocabulary;
 
 use std::path::Path;
@@ -60,6 +62,7 @@ use ids::{HeldIds, Ids};
 use media::MediaStore;
 use pending::PendingPaths;
 use reserve::Reserve;
+use sources::SourceRetention;
 
 /// Identical bodies within this time are one write: 5 minutes.
 const DEDUPLICATION_MS: u64 = 5 * 60 * 1000;
@@ -154,6 +157,7 @@ impl Service {
             metrics: Arc::clone(&metrics),
             ids: Arc::clone(&ids),
             pending: Arc::clone(&pending),
+            sources: SourceRetention::of_setting(config.keep_sources),
         };
         let namespaces = Namespaces::new(&config, around, Arc::clone(&reserve));
         let queue = Queue::new(config.ingestion_workers.max(1));
@@ -237,16 +241,24 @@ impl Service {
         self.accept_permitted(namespace, work, known, subjects, permit)
     }
 
-    /// Accepts a conversation from elsewhere, and remembers for good which of its messages were brought.
+    /// Accepts a conversation from elsewhere, and remembers for good which of its messages were brought. One that a Cuebase
+    /// accepted before keeps that time: times that it leaves out, and words such as "yesterday", refer to it.
     pub fn accept_import(
         &self,
         namespace: &NamespaceRecord,
         request: serde_json::Value,
         marks: &[[u8; 32]],
+        accepted_at: Option<Timestamp>,
     ) -> Outcome<Ulid> {
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
-        self.accept_permitted(namespace, work, KnownBy::Marks(marks), &[], permit)
+        let known = KnownBy::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
+        self.accept_permitted(namespace, work, known, &[], permit)
+    }
+
+    /// Queues a kept conversation to have memories extracted from it again. It counts as no write.
+    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: Ulid) -> Outcome<Ulid> {
+        self.accept(namespace, QueuedWork::Reextract { source }, None, &[])
     }
 
     /// Which messages from elsewhere were brought before, in the same order.
@@ -287,7 +299,7 @@ impl Service {
 
     /// Leave to have a write counted; none for what is free.
     fn permit_write(&self, account: &str, work: &QueuedWork) -> Outcome<Option<Permit<'_>>> {
-        if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. }) {
+        if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
             return Ok(None);
         }
         if matches!(work, QueuedWork::Conversation { .. }) {
@@ -313,7 +325,10 @@ impl Service {
                 entry.fingerprint = Some(HEXLOWER.encode(&fingerprint(&[body])));
                 Dedup::Body { window_ms: DEDUPLICATION_MS }
             }
-            KnownBy::Marks(marks) => Dedup::Imports(marks),
+            KnownBy::Marks { marks, accepted_at_ms } => {
+                entry.accepted_at_ms = accepted_at_ms.unwrap_or(entry.accepted_at_ms);
+                Dedup::Imports(marks)
+            }
         };
         let write = |usage: Option<&UsageRecord>| -> Outcome<(Ulid, bool)> {
             let options = EnqueueOptions { dedup, subjects, usage };
@@ -401,7 +416,12 @@ enum KnownBy<'a> {
     /// By its body, for a while.
     Body(&'a [u8]),
     /// By each message from elsewhere that it brings.
-    Marks(&'a [[u8; 32]]),
+    Marks {
+        /// The messages.
+        marks: &'a [[u8; 32]],
+        /// When it was accepted where it comes from, milliseconds since the epoch.
+        accepted_at_ms: Option<i64>,
+    },
 }
 
 /// Random bytes for a secret; none where the system has no randomness.

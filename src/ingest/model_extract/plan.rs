@@ -6,28 +6,22 @@ use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
 use jiff::Timestamp;
 
 use super::{Extraction, Operation};
-use crate::ingest::conversation::Conversation;
 use crate::ingest::extract::Draft;
-use crate::ingest::files;
+use crate::ingest::files::Origin;
 use crate::service::namespace::plan::{Content, Desk, Plan};
 use crate::service::{Failure, Outcome};
 
 /// The trailer that names the model and the version of the prompt.
-const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
+pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
 
 /// Carries out an extraction. Fails where a memory that it changes is gone by now: extracted anew, the conversation is
 /// read with what is there.
-pub fn carry_out(
-    desk: &mut Desk<'_>,
-    conversation: &Conversation,
-    extraction: &Extraction,
-    now: Timestamp,
-) -> Outcome<Plan> {
+pub fn carry_out(desk: &mut Desk<'_>, origin: Origin<'_>, extraction: &Extraction, now: Timestamp) -> Outcome<Plan> {
     let drafts: Vec<Draft> = extraction.drafts().cloned().collect();
     let paths = desk.name(&drafts)?;
     let mut files: BTreeMap<String, MemoryFile> = BTreeMap::new();
     for (path, draft) in paths.iter().zip(&drafts) {
-        files.insert(path.clone(), files::of_draft(draft, &paths, conversation, now));
+        files.insert(path.clone(), origin.file_of(draft, &paths, now));
     }
     let (mut rewritten, mut expired) = (0, 0);
     for operation in &extraction.operations {
@@ -35,7 +29,7 @@ pub fn carry_out(
             Operation::New(_) => {}
             Operation::Rewrite { path, draft } => {
                 let known = standing(desk, &files, path)?;
-                let fresh = files::of_draft(draft, &paths, conversation, now);
+                let fresh = origin.file_of(draft, &paths, now);
                 files.insert(path.clone(), rewrite(known, fresh));
                 rewritten += 1;
             }

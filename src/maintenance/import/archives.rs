@@ -181,7 +181,7 @@ fn take(read: &mut Vec<Archived>, empty: &mut u64, service: &str, id: &str, mess
     let occurred_at = messages.iter().find_map(|message| message.occurred_at);
     let conversation =
         Conversation { messages, session_id: Some(id.clone()), tags: Vec::new(), occurred_at, timezone: None };
-    read.push(Archived { id, conversation });
+    read.push(Archived { id, conversation, exported: None });
 }
 
 #[cfg(test)]

@@ -4,19 +4,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use cuebase_storage::records::NamespaceId;
+use cuebase_storage::records::NamespaceRecord;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::{Import, Report, format};
 use crate::api::memories::conversation;
 use crate::ingest::conversation::{Conversation, Message};
+use crate::maintenance::wait_until_ingested;
 use crate::service::{Failure, Outcome, fingerprint};
+use crate::time;
 
-/// How often it is looked whether writes are ingested.
-const POLL: Duration = Duration::from_millis(50);
 /// A long conversation is handed over in parts of so many messages.
 const PART_MESSAGES: usize = 200;
 /// Or of so many bytes of text, where that is fewer messages.
@@ -31,6 +32,17 @@ pub(super) struct Archived {
     /// By what it is known where it comes from.
     pub(super) id: String,
     pub(super) conversation: Conversation,
+    /// What a Cuebase noted of it, where that exported it.
+    pub(super) exported: Option<Exported>,
+}
+
+/// What an export tells of a kept conversation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exported {
+    /// The id of the write that carried it.
+    write: Ulid,
+    /// When that was accepted.
+    accepted_at: Timestamp,
 }
 
 /// What an archive's file holds, and how many of its conversations hold nothing to remember.
@@ -44,19 +56,40 @@ pub(super) fn jsonl(import: &Import<'_>) -> Outcome<Report> {
         if line.trim().is_empty() {
             continue;
         }
-        let parsed = serde_json::from_str::<Map<String, Value>>(&line).map_err(|error| error.to_string());
-        match parsed.and_then(|body| conversation(&body).map_err(|error| error.to_string())) {
-            Ok(conversation) => {
-                // It has no other name than what it says.
-                let whole = serde_json::to_vec(&conversation).map_err(Failure::internal)?;
-                let id = data_encoding::HEXLOWER.encode(&fingerprint(&[&whole]));
-                read.push(Archived { id, conversation });
-            }
+        match read_line(&line) {
+            Ok(archived) => read.push(archived),
             Err(error) => wrong.push(format!("line {number}: {error}")),
         }
     }
     import.problems(&wrong)?;
     hand_over(import, read)
+}
+
+/// One conversation of a file of JSON Lines.
+fn read_line(line: &str) -> Result<Archived, String> {
+    let body: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let conversation = conversation(&body).map_err(|error| error.to_string())?;
+    let exported = exported(&body)?;
+    let id = match &exported {
+        Some(exported) => exported.write.to_string(),
+        None => {
+            // It has no other name than what it says.
+            let whole = serde_json::to_vec(&conversation).map_err(|error| error.to_string())?;
+            data_encoding::HEXLOWER.encode(&fingerprint(&[&whole]))
+        }
+    };
+    Ok(Archived { id, conversation, exported })
+}
+
+/// What `cuebase export` adds to a kept conversation. A line with an `id` of another kind is anybody's.
+fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
+    let Some(accepted_at) = body.get("accepted_at") else { return Ok(None) };
+    let Some(id) = body.get("id").and_then(Value::as_str) else { return Ok(None) };
+    let Ok(write) = id.parse::<Ulid>() else { return Ok(None) };
+    match time::parse_json(accepted_at, &TimeZone::UTC).and_then(time::Written::moment) {
+        Some(moment) => Ok(Some(Exported { write, accepted_at: moment.at })),
+        None => Err(format!("accepted_at: {accepted_at} is not a time: use RFC 3339, such as 2026-05-01T12:00:00Z")),
+    }
 }
 
 /// An archive of conversations: one file, or the files of a folder that it was unpacked into.
@@ -102,12 +135,11 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
         _ => BTreeSet::new(),
     };
     for (done, archived) in (1..).zip(conversations) {
+        let accepted_at = archived.exported.map(|exported| exported.accepted_at);
         let mut marked = marked(archived.id.as_bytes(), &archived.conversation.messages);
         let before = marked.len() as u64;
         if let Some(namespace) = namespace.as_ref().filter(|_| !import.options.again) {
-            let marks: Vec<[u8; 32]> = marked.iter().map(|(_, mark)| *mark).collect();
-            let mut known = import.service.imported(namespace, &marks)?.into_iter();
-            marked.retain(|_| !known.next().unwrap_or_default());
+            drop_known(import, namespace, archived.exported, &mut marked)?;
         }
         report.known += before - marked.len() as u64;
         report.messages += marked.len() as u64;
@@ -116,15 +148,34 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
             for (messages, marks) in parts(marked) {
                 let part = Conversation { messages, ..archived.conversation.clone() };
                 let request = serde_json::to_value(&part).map_err(Failure::internal)?;
-                waiting.insert(import.service.accept_import(namespace, request, &marks)?);
+                waiting.insert(import.service.accept_import(namespace, request, &marks, accepted_at)?);
             }
         }
         import.tell("conversations accepted", done, all);
     }
     if let Some(namespace) = namespace {
-        wait(import, namespace.id, waiting)?;
+        wait_until_ingested(import.service, namespace.id, waiting, import.tell)?;
     }
     Ok(report)
+}
+
+/// Leaves out the messages that a namespace has: imported before, or of a conversation that was exported from it.
+fn drop_known(
+    import: &Import<'_>,
+    namespace: &NamespaceRecord,
+    exported: Option<Exported>,
+    marked: &mut Vec<(Message, Mark)>,
+) -> Outcome<()> {
+    if let Some(exported) = exported
+        && import.service.store.has_source(namespace.id, exported.write)?
+    {
+        marked.clear();
+        return Ok(());
+    }
+    let marks: Vec<Mark> = marked.iter().map(|(_, mark)| *mark).collect();
+    let mut known = import.service.imported(namespace, &marks)?.into_iter();
+    marked.retain(|_| !known.next().unwrap_or_default());
+    Ok(())
 }
 
 /// Messages, each with what it is known by later. What is said twice in a conversation has two marks.
@@ -155,21 +206,4 @@ fn parts(marked: Vec<(Message, Mark)>) -> Vec<(Vec<Message>, Vec<Mark>)> {
         }
     }
     parts
-}
-
-/// Waits until writes are ingested, or have failed for good.
-fn wait(import: &Import<'_>, namespace: NamespaceId, mut waiting: BTreeSet<Ulid>) -> Outcome<()> {
-    let all = waiting.len() as u64;
-    while let Some(next) = waiting.first().copied() {
-        if !import.service.store.is_queued(namespace, next)? {
-            waiting.remove(&next);
-            import.tell("conversations ingested", all - waiting.len() as u64, all);
-        } else if import.service.queue.is_stopping() {
-            // They are durable, and go on at the next start.
-            return Ok(());
-        } else {
-            std::thread::sleep(POLL);
-        }
-    }
-    Ok(())
 }

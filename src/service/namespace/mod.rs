@@ -42,6 +42,7 @@ use crate::metrics::{Metrics, Step};
 use crate::model::{Models, Patience};
 use crate::service::backlog::Backlog;
 use crate::service::namespaces::{NamespaceKey, on_own_thread};
+use crate::service::sources::SourceRetention;
 
 /// The trailer that ties a commit to the queue message it came from.
 pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
@@ -63,6 +64,8 @@ pub struct Around {
     pub(crate) ids: Arc<Ids>,
     /// The paths that queued writes are about.
     pub(crate) pending: Arc<PendingPaths>,
+    /// Whether ingested conversations are kept.
+    pub(crate) sources: SourceRetention,
 }
 
 /// The recorded part of the histories of some paths.
@@ -482,13 +485,15 @@ impl Namespace {
                 _ => self.around.store.queue_entry(self.id, *id)?,
             };
             if let Some(entry) = entry {
-                ingested.push(Ingested { entry, paths: paths.clone() });
+                let source = self.around.sources.record_of(&entry);
+                ingested.push(Ingested { entry, paths: paths.clone(), source });
             }
         }
         if let Source::Queued(entry) = source
             && !inner.unacknowledged.messages.contains_key(&entry.id)
         {
-            ingested.push(Ingested { entry: (*entry).clone(), paths: Vec::new() });
+            let source = self.around.sources.record_of(entry);
+            ingested.push(Ingested { entry: (*entry).clone(), paths: Vec::new(), source });
         }
         Ok(ingested)
     }

@@ -1,7 +1,7 @@
 //! What a write makes of a namespace: a plan of files, drawn up under the writer's lock from what is there.
 
 use cuebase_storage::Store;
-use cuebase_storage::git::{Repository, Writer};
+use cuebase_storage::git::{CommitInfo, Repository, Writer};
 use cuebase_storage::memory_file::{MemoryFile, TermFile};
 use cuebase_storage::records::{NamespaceId, TermRecord};
 
@@ -75,6 +75,27 @@ impl Desk<'_> {
     /// The term file at a path, if there is one that can be read.
     pub fn term_file(&mut self, path: &str) -> Outcome<Option<TermFile>> {
         Ok(self.read(path)?.and_then(|bytes| TermFile::parse(&bytes).ok()))
+    }
+
+    /// The newest commit that changed a path, as it is recorded. None where none is, and where the file is not what that
+    /// commit left: a push brought another one that is recorded with this write.
+    pub fn last_change(&mut self, path: &str) -> Outcome<Option<CommitInfo>> {
+        let Some(newest) = self.store.revisions(self.namespace, path, 1)?.pop() else { return Ok(None) };
+        let present = self.read(path)?;
+        if self.repository.read(newest.id, path)? != present {
+            return Ok(None);
+        }
+        Ok(self.repository.commit_info(newest.id)?)
+    }
+
+    /// The newest recorded versions of a memory that can be read, newest first, out of at most `limit` changes.
+    pub fn versions(&self, path: &str, limit: usize) -> Outcome<Vec<MemoryFile>> {
+        let mut versions = Vec::new();
+        for revision in self.store.revisions(self.namespace, path, limit)? {
+            let Some(bytes) = self.repository.read(revision.id, path)? else { continue };
+            versions.extend(MemoryFile::parse(&bytes));
+        }
+        Ok(versions)
     }
 
     /// A new path for each draft.

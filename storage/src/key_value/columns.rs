@@ -79,11 +79,17 @@ pub enum Column {
     /// `namespace id`, `path NUL`, place in the history as u64 big-endian → raw: commit id (20 bytes), its time in seconds
     /// (i64 little-endian). Which commits changed a file. Derived from git.
     Revisions,
+    /// `namespace id`, `write id` → what a list shows of a conversation that was ingested.
+    Sources,
+    /// `namespace id`, `write id` → that conversation: the bytes of its queue entry.
+    SourceConversations,
+    /// `namespace id`, `write id` → the paths of the memory files that it changed.
+    SourcePaths,
 }
 
 impl Column {
     /// Every column family, in the order in which they are opened.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 35] = [
         Self::Meta,
         Self::Accounts,
         Self::Keys,
@@ -116,10 +122,13 @@ impl Column {
         Self::Vectors,
         Self::Models,
         Self::Revisions,
+        Self::Sources,
+        Self::SourceConversations,
+        Self::SourcePaths,
     ];
 
     /// The columns whose keys begin with a namespace's id: a deletion empties the namespace's range in each.
-    pub(crate) const BY_NAMESPACE: [Self; 11] = [
+    pub(crate) const BY_NAMESPACE: [Self; 14] = [
         Self::Queue,
         Self::Fingerprints,
         Self::FingerprintSubjects,
@@ -131,6 +140,9 @@ impl Column {
         Self::MediaByNamespace,
         Self::Vectors,
         Self::Revisions,
+        Self::Sources,
+        Self::SourceConversations,
+        Self::SourcePaths,
     ];
 
     /// Whether its values are bytes rather than records.
@@ -173,6 +185,9 @@ impl Column {
             Self::Vectors => "namespace_vectors",
             Self::Models => "models",
             Self::Revisions => "revisions",
+            Self::Sources => "sources",
+            Self::SourceConversations => "source_conversations",
+            Self::SourcePaths => "source_paths",
         }
     }
 }

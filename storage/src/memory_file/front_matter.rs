@@ -96,6 +96,9 @@ pub struct Source {
     pub session_id: Option<String>,
     /// The message's index in the request.
     pub message: u64,
+    /// The id of the write that carried the message, as its `202` returned it; none in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<String>,
 }
 
 /// A link to another memory.

@@ -1,12 +1,12 @@
-//! What one batch records after a commit: the head moves, ingested entries leave the queue, and whatever else became true
-//! with the commit.
+//! What one batch records after a commit: the head moves, ingested entries leave the queue, their conversations are kept,
+//! and whatever else became true with the commit.
 
 use ulid::Ulid;
 
 use super::fingerprints::Subject;
 use super::namespaces::{self, key};
 use super::queue::{self, QueueEntry, QueuedWork};
-use super::{NamespaceId, NamespaceRecord, Store, TermChange, UsageRecord, usage};
+use super::{NamespaceId, NamespaceRecord, SourceRecord, Store, TermChange, UsageRecord, usage};
 use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::key_value::columns::prefix;
@@ -22,6 +22,8 @@ pub struct Ingested {
     pub entry: QueueEntry,
     /// The paths that it changed.
     pub paths: Vec<String>,
+    /// What a list shows of its conversation, where that is kept.
+    pub source: Option<SourceRecord>,
 }
 
 /// A commit that changed files, for their histories.
@@ -92,11 +94,13 @@ impl Store {
         for ingested in done.ingested {
             queue::delete(&mut batch, id, ingested.entry.id);
             // A conversation makes new memories: nothing that was known by their paths.
-            let is_conversation = matches!(ingested.entry.work, QueuedWork::Conversation { .. });
+            let is_conversation =
+                matches!(ingested.entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
             for path in ingested.paths.iter().filter(|_| !is_conversation) {
                 self.void_subject(&mut batch, id, Subject::path(path), Some(ingested.entry.id))?;
             }
             self.note_paths(&mut batch, &ingested.entry, &ingested.paths);
+            self.keep_source(&mut batch, ingested)?;
         }
         for message in done.dropped {
             queue::delete(&mut batch, id, *message);

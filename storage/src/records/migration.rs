@@ -11,7 +11,9 @@ use ulid::Ulid;
 use super::dead_letters::DeadLetter;
 use super::namespaces::{NamespaceId, RemovalRecord, key};
 use super::queue::{QueueEntry, QueuedWork};
-use super::{DATA_FORMAT_OLDEST, DIRECTORIES_KEY, FORMAT_KEY, NEWEST_ID_KEY, RECORD_FORMAT, Store, decode, encode};
+use super::{
+    DATA_FORMAT, DATA_FORMAT_OLDEST, DIRECTORIES_KEY, FORMAT_KEY, NEWEST_ID_KEY, RECORD_FORMAT, Store, decode, encode,
+};
 use crate::error::{Error, Result};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
@@ -26,8 +28,19 @@ pub(super) fn migrate(store: &Store, from: u32) -> Result<()> {
     if from < DATA_FORMAT_OLDEST {
         return Err(Error::corrupt("data format", format!("there is no format {from}")));
     }
-    tracing::info!(from, to = 2, "the records are brought to another format");
-    from_1_to_2(store)
+    tracing::info!(from, to = DATA_FORMAT, "migrating the records to the present format");
+    if from < 2 {
+        from_1_to_2(store)?;
+    }
+    from_2_to_3(store)
+}
+
+/// Format 3 adds the column families of kept conversations, empty at first, and a kind of queue entry. Only the number
+/// moves: a build of format 2 would drop column families that it does not know, so it must refuse the directory.
+fn from_2_to_3(store: &Store) -> Result<()> {
+    let mut batch = Batch::new();
+    batch.put(Column::Meta, FORMAT_KEY, 3u32.to_le_bytes());
+    store.kv.write(&batch, Durability::Synced)
 }
 
 /// Format 2 gives each namespace an id that begins the keys of what belongs to it, and keys dead letters by account.

@@ -27,6 +27,7 @@ mod migration;
 mod models;
 mod namespaces;
 mod queue;
+mod sources;
 mod usage;
 mod vectors;
 mod vocabulary;
@@ -43,6 +44,7 @@ pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::{Creation, NamespaceId, NamespaceRecord, RemovalRecord};
 pub use queue::{EnqueueOptions, Enqueued, QueueEntry, QueuedWork};
+pub use sources::{SourceCheck, SourceRecord};
 pub use usage::UsageRecord;
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
@@ -50,7 +52,7 @@ pub use vocabulary::{TermChange, TermRecord};
 /// The first byte of every record's value.
 pub const RECORD_FORMAT: u8 = 1;
 /// The data directory's format that this build writes.
-pub const DATA_FORMAT: u32 = 2;
+pub const DATA_FORMAT: u32 = 3;
 /// The oldest format that this build brings up to its own.
 pub const DATA_FORMAT_OLDEST: u32 = 1;
 

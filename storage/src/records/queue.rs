@@ -46,6 +46,11 @@ pub enum QueuedWork {
         /// The skills with their paths, as the server's ingestion understands them.
         request: serde_json::Value,
     },
+    /// A kept conversation to extract memories from again.
+    Reextract {
+        /// The id of the write that carried it.
+        source: Ulid,
+    },
 }
 
 impl QueuedWork {
@@ -57,6 +62,7 @@ impl QueuedWork {
             Self::Teach { .. } => "teach",
             Self::ForgetTerms { .. } => "forget-terms",
             Self::Skills { .. } => "skills",
+            Self::Reextract { .. } => "reextract",
         }
     }
 }
@@ -164,9 +170,14 @@ impl Store {
         found.map(|bytes| decode(Column::Queue, &bytes)).transpose()
     }
 
+    /// An entry as it is stored.
+    pub(super) fn encoded_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<Vec<u8>>> {
+        self.kv.get(Column::Queue, &queue_key(namespace, id))
+    }
+
     /// Whether an entry is in the queue.
     pub fn is_queued(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
-        Ok(self.kv.get(Column::Queue, &queue_key(namespace, id))?.is_some())
+        Ok(self.encoded_entry(namespace, id)?.is_some())
     }
 
     /// Sets an entry aside that cannot be decoded.

@@ -1,0 +1,267 @@
+//! Conversations as they were accepted, kept after ingestion: listed, read, deleted.
+//!
+//! A source is kept under the id of the write that carried it, by the batch that takes the write out of the queue
+//! (`cuebase_storage::records`). This file says which writes are kept and what a caller sees of a source;
+//! `maintenance/export.rs` writes sources out, `ingest/reextract` extracts memories from them again.
+
+use cuebase_storage::git::CommitId;
+use cuebase_storage::memory_file::{MemoryFile, OccurredPrecision};
+use cuebase_storage::records::{NamespaceId, NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use ulid::Ulid;
+
+use super::namespaces::NamespaceKey;
+use super::{Failure, Outcome, Service};
+use crate::ingest::conversation::{Conversation, Message, Moment};
+use crate::time::format_ms;
+
+/// Sources read at a time where those of one session are looked for.
+const PAGE: usize = 500;
+/// Memories of a source that are listed.
+const MEMORIES_MAX: usize = 200;
+
+/// What becomes of a conversation once it is ingested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceRetention {
+    /// It is kept until it is deleted.
+    Keep,
+    /// It is dropped.
+    Drop,
+}
+
+impl SourceRetention {
+    /// What the setting `ingestion.keep_sources` says.
+    pub fn of_setting(keep_sources: bool) -> Self {
+        if keep_sources { Self::Keep } else { Self::Drop }
+    }
+
+    /// What a list will show of the conversation that an entry carries; none where it carries none, or is not kept.
+    pub fn record_of(self, entry: &QueueEntry) -> Option<SourceRecord> {
+        let QueuedWork::Conversation { request } = &entry.work else { return None };
+        if self == Self::Drop {
+            return None;
+        }
+        // Read field by field: the messages of a long conversation are only counted.
+        let messages = request.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
+        let session_id = request.get("session_id").and_then(Value::as_str).map(str::to_owned);
+        let moment = request.get("occurred_at").and_then(|value| Moment::deserialize(value).ok());
+        Some(SourceRecord {
+            id: entry.id,
+            session_id,
+            messages: messages as u64,
+            occurred_at: moment.map(written),
+            accepted_at_ms: entry.accepted_at_ms,
+        })
+    }
+}
+
+/// Which sources a list shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SourceFilter<'a> {
+    /// Only those of a session.
+    pub session_id: Option<&'a str>,
+    /// Only those accepted before this one.
+    pub before: Option<Ulid>,
+}
+
+/// A kept conversation.
+pub struct KeptSource {
+    /// The id of the write that carried it.
+    pub id: Ulid,
+    /// Milliseconds since the epoch.
+    pub accepted_at_ms: i64,
+    /// As it was accepted.
+    pub conversation: Conversation,
+}
+
+impl KeptSource {
+    /// From the entry that was queued.
+    pub fn of(entry: &QueueEntry) -> Outcome<Self> {
+        let unreadable = || Failure::internal("a kept conversation is not one that this version can read");
+        let QueuedWork::Conversation { request } = &entry.work else { return Err(unreadable()) };
+        // What the conversation holds must not stand in an error.
+        let conversation = Conversation::deserialize(request).map_err(|_| unreadable())?;
+        Ok(Self { id: entry.id, accepted_at_ms: entry.accepted_at_ms, conversation })
+    }
+
+    /// The fields that `POST /v1/memories` takes, and `accepted_at`.
+    pub fn body(&self) -> Map<String, Value> {
+        let Conversation { messages, session_id, tags, occurred_at, timezone } = &self.conversation;
+        let mut body = Map::new();
+        body.insert("messages".into(), messages.iter().map(message_body).collect());
+        if let Some(session_id) = session_id {
+            body.insert("session_id".into(), json!(session_id));
+        }
+        if !tags.is_empty() {
+            body.insert("tags".into(), json!(tags));
+        }
+        if let Some(moment) = occurred_at {
+            body.insert("occurred_at".into(), json!(written(*moment)));
+        }
+        if let Some(timezone) = timezone {
+            body.insert("timezone".into(), json!(timezone));
+        }
+        body.insert("accepted_at".into(), json!(format_ms(self.accepted_at_ms)));
+        body
+    }
+}
+
+/// A message as `POST /v1/memories` takes it: its text parts are one text.
+fn message_body(message: &Message) -> Value {
+    let Message { role, name, text, references, occurred_at } = message;
+    let mut body = Map::new();
+    body.insert("role".into(), json!(role));
+    if let Some(name) = name {
+        body.insert("name".into(), json!(name));
+    }
+    let content = if references.is_empty() {
+        json!(text)
+    } else {
+        let mut parts = Vec::with_capacity(references.len() + 1);
+        if !text.is_empty() {
+            parts.push(json!({"type": "text", "text": text}));
+        }
+        parts.extend_from_slice(references);
+        Value::Array(parts)
+    };
+    body.insert("content".into(), content);
+    if let Some(moment) = occurred_at {
+        body.insert("occurred_at".into(), json!(written(*moment)));
+    }
+    Value::Object(body)
+}
+
+/// A time in a form that reads back as the same: a calendar date, or RFC 3339.
+fn written(moment: Moment) -> String {
+    match moment.precision {
+        OccurredPrecision::Day => moment.at.to_zoned(TimeZone::UTC).date().to_string(),
+        OccurredPrecision::Instant => moment.at.to_string(),
+    }
+}
+
+impl Service {
+    /// A namespace's sources, newest first, at most `limit`.
+    pub fn sources(
+        &self,
+        account: &str,
+        namespace: &str,
+        filter: SourceFilter<'_>,
+        limit: usize,
+    ) -> Outcome<Vec<SourceRecord>> {
+        let namespace = self.namespaces.existing(account, namespace)?;
+        let Some(session_id) = filter.session_id else {
+            return Ok(self.store.sources(namespace.id, filter.before, limit)?);
+        };
+        let mut found = Vec::new();
+        let mut before = filter.before;
+        loop {
+            let page = self.store.sources(namespace.id, before, PAGE)?;
+            let Some(last) = page.last() else { return Ok(found) };
+            before = Some(last.id);
+            for record in page {
+                if record.session_id.as_deref() == Some(session_id) {
+                    found.push(record);
+                }
+                if found.len() == limit {
+                    return Ok(found);
+                }
+            }
+        }
+    }
+
+    /// A source of a namespace.
+    pub fn source(&self, namespace: &NamespaceRecord, id: &str) -> Outcome<KeptSource> {
+        let entry = self.store.source(namespace.id, source_id(id)?)?.ok_or_else(no_source)?;
+        KeptSource::of(&entry)
+    }
+
+    /// The paths of the memories that were made from a source, as far as they are still there: 200 at most.
+    pub fn source_memories(&self, namespace: &NamespaceRecord, id: Ulid) -> Outcome<Vec<String>> {
+        let mut memories = Vec::new();
+        let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
+        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+        let head = lease.snapshot().head().map(str::to_owned);
+        let Some(head) = head else { return Ok(memories) };
+        let head: CommitId = head.parse()?;
+        let write = id.to_string();
+        for path in paths {
+            if memories.len() == MEMORIES_MAX {
+                break;
+            }
+            let bytes = lease.read_git(|repository| Ok(repository.read(head, &path)?))?;
+            let file = bytes.and_then(|bytes| MemoryFile::parse(&bytes).ok());
+            if file.is_some_and(|file| file.front.sources.iter().any(|source| source.write.as_ref() == Some(&write))) {
+                memories.push(path);
+            }
+        }
+        Ok(memories)
+    }
+
+    /// Deletes a source, durably, and returns its id; the memories made from it stay.
+    pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Outcome<Ulid> {
+        let id = source_id(id)?;
+        let opening = self.store.opening();
+        // Under the writer's lock: an ingestion that ends at this moment must not bring a part of it back.
+        let deleted = self.namespaces.while_still(namespace, || self.store.delete_source(namespace.id, id))?;
+        if !deleted {
+            return Err(no_source());
+        }
+        self.store.sync_since(opening)?;
+        Ok(id)
+    }
+
+    /// Deletes the sources of a session that were accepted after an id. Buffered: durable with the next sync.
+    pub(super) fn delete_session_sources(
+        &self,
+        namespace: NamespaceId,
+        session_id: &str,
+        mut after: Ulid,
+    ) -> Outcome<()> {
+        loop {
+            let page = self.store.sources_after(namespace, Some(after), PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.id;
+            for record in page {
+                if record.session_id.as_deref() == Some(session_id) {
+                    self.store.delete_source(namespace, record.id)?;
+                }
+            }
+        }
+    }
+}
+
+fn source_id(text: &str) -> Outcome<Ulid> {
+    text.parse().map_err(|_| no_source())
+}
+
+fn no_source() -> Failure {
+    Failure::not_found("not_found", "there is no kept conversation with that id: it is the id of an ingested write")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::memories::conversation;
+
+    #[test]
+    fn what_is_shown_of_a_source_reads_back_as_the_same_conversation() {
+        let body = json!({
+            "messages": [
+                {"role": "user", "name": "Ann", "content": "The ferry leaves at nine", "occurred_at": "2026-03-10"},
+                {"role": "assistant", "content": [
+                    {"type": "text", "text": "From"}, {"type": "media", "id": "m1"}, {"type": "text", "text": "Oban"},
+                ]},
+                {"role": "tool", "content": [{"type": "media", "id": "m2"}]},
+                {"role": "user", "content": "", "occurred_at": 1_773_136_800.5},
+            ],
+            "session_id": "s1", "tags": ["Trip", "family"], "timezone": "Europe/Paris",
+            "occurred_at": "2026-03-10T09:30:00",
+        });
+        let Value::Object(body) = body else { panic!("an object") };
+        let accepted = conversation(&body).expect("a conversation");
+        let kept = KeptSource { id: Ulid::nil(), accepted_at_ms: 0, conversation: accepted.clone() };
+        assert_eq!(conversation(&kept.body()).expect("reads back"), accepted);
+    }
+}

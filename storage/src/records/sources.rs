@@ -1,0 +1,357 @@
+//! Conversations as they were accepted, kept after ingestion.
+//!
+//! The batch that takes a conversation out of the queue ([`Store::acknowledge`]) puts it here, under the id of its write. A
+//! source is therefore as durable as the memories that were made from it, and the `202` waits for nothing more. A source is
+//! three records: the one that a list shows, the conversation itself, and the paths of the memories; a list reads neither
+//! conversations nor paths. All three go with their namespace.
+
+use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+use super::acknowledgement::Ingested;
+use super::namespaces::key;
+use super::queue::{QueueEntry, QueuedWork};
+use super::{NamespaceId, Store, decode, encode};
+use crate::error::{Error, Result};
+use crate::key_value::{Batch, Column, Durability};
+
+/// What a list shows of a kept conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// The id of the write that carried it.
+    pub id: Ulid,
+    /// The caller's name for the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// How many messages it has.
+    pub messages: u64,
+    /// When it took place, if the caller said so: a calendar date or RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurred_at: Option<String>,
+    /// When it was accepted, milliseconds since the epoch.
+    pub accepted_at_ms: i64,
+}
+
+/// What a check of all sources found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCheck {
+    /// Conversations that can be read.
+    pub conversations: u64,
+    /// Records that could not be decoded and were set aside.
+    pub unreadable: u64,
+}
+
+/// The paths of the memory files that a source changed.
+#[derive(Serialize, Deserialize)]
+struct SourcePaths {
+    paths: Vec<String>,
+}
+
+impl Store {
+    /// Keeps the conversation of an entry that leaves the queue, in the same batch. Of a conversation that was extracted
+    /// again only the paths grow.
+    pub(super) fn keep_source(&self, batch: &mut Batch, ingested: &Ingested) -> Result<()> {
+        let entry = &ingested.entry;
+        if let QueuedWork::Reextract { source } = &entry.work {
+            return self.add_paths(batch, entry.namespace_id, *source, &ingested.paths);
+        }
+        let Some(record) = &ingested.source else { return Ok(()) };
+        // Moved as it is stored: a conversation of megabytes is not encoded a second time.
+        let Some(conversation) = self.encoded_entry(entry.namespace_id, entry.id)? else { return Ok(()) };
+        let key = source_key(entry.namespace_id, entry.id);
+        batch.put(Column::Sources, key.clone(), encode(record)?);
+        batch.put(Column::SourcePaths, key.clone(), encode(&SourcePaths { paths: ingested.paths.clone() })?);
+        batch.put(Column::SourceConversations, key, conversation);
+        Ok(())
+    }
+
+    /// Adds paths to those of a source, unless it was deleted.
+    fn add_paths(&self, batch: &mut Batch, namespace: NamespaceId, id: Ulid, added: &[String]) -> Result<()> {
+        let Some(mut paths) = self.source_paths(namespace, id)? else { return Ok(()) };
+        paths.extend_from_slice(added);
+        paths.sort();
+        paths.dedup();
+        batch.put(Column::SourcePaths, source_key(namespace, id), encode(&SourcePaths { paths })?);
+        Ok(())
+    }
+
+    /// A namespace's sources, newest first, those accepted before a given one. Records that cannot be decoded are set aside.
+    pub fn sources(&self, namespace: NamespaceId, before: Option<Ulid>, limit: usize) -> Result<Vec<SourceRecord>> {
+        let before = before.map(|id| source_key(namespace, id));
+        let entries = self.kv.scan_back(Column::Sources, &namespace.to_bytes(), before.as_deref(), limit)?;
+        self.decode_records(entries)
+    }
+
+    /// A namespace's sources, oldest first, those accepted after a given one. Records that cannot be decoded are set aside.
+    pub fn sources_after(
+        &self,
+        namespace: NamespaceId,
+        after: Option<Ulid>,
+        limit: usize,
+    ) -> Result<Vec<SourceRecord>> {
+        let after = after.map(|id| source_key(namespace, id));
+        let entries = self.kv.scan(Column::Sources, &namespace.to_bytes(), after.as_deref(), limit)?;
+        self.decode_records(entries)
+    }
+
+    fn decode_records(&self, entries: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<SourceRecord>> {
+        let mut records = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            match decode_record(&key, &value) {
+                Ok(record) => records.push(record),
+                Err(error) => {
+                    log_unreadable(&error);
+                    self.set_aside(Column::Sources, &key)?;
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// The write that carried a source, as it was queued. None where there is no such source, or where it cannot be decoded:
+    /// it is set aside then.
+    pub fn source(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<QueueEntry>> {
+        let key = source_key(namespace, id);
+        let Some(value) = self.kv.get(Column::SourceConversations, &key)? else { return Ok(None) };
+        self.decode_conversation(&key, &value)
+    }
+
+    /// The oldest source of a namespace that was accepted after a given one. Sources that cannot be decoded are set aside
+    /// and passed over.
+    pub fn next_source(&self, namespace: NamespaceId, after: Option<Ulid>) -> Result<Option<QueueEntry>> {
+        let mut after = after.map(|id| source_key(namespace, id));
+        loop {
+            let mut found = self.kv.scan(Column::SourceConversations, &namespace.to_bytes(), after.as_deref(), 1)?;
+            let Some((key, value)) = found.pop() else { return Ok(None) };
+            if let Some(entry) = self.decode_conversation(&key, &value)? {
+                return Ok(Some(entry));
+            }
+            after = Some(key);
+        }
+    }
+
+    fn decode_conversation(&self, key: &[u8], value: &[u8]) -> Result<Option<QueueEntry>> {
+        match decode_entry(key, value) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(error) => {
+                log_unreadable(&error);
+                self.set_conversation_aside(key)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sets a conversation aside that cannot be decoded. What a list shows of it goes: it would lead nowhere.
+    fn set_conversation_aside(&self, key: &[u8]) -> Result<()> {
+        self.set_aside(Column::SourceConversations, key)?;
+        let mut batch = Batch::new();
+        batch.delete(Column::Sources, key).delete(Column::SourcePaths, key);
+        self.kv.write(&batch, Durability::Buffered)
+    }
+
+    /// The paths of the memory files that a source changed, also of those that are gone since. None where they are not
+    /// known; a record that cannot be decoded is set aside.
+    pub fn source_paths(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<Vec<String>>> {
+        let key = source_key(namespace, id);
+        let Some(value) = self.kv.get(Column::SourcePaths, &key)? else { return Ok(None) };
+        match decode::<SourcePaths>(Column::SourcePaths, &value) {
+            Ok(found) => Ok(Some(found.paths)),
+            Err(error) => {
+                log_unreadable(&error);
+                self.set_aside(Column::SourcePaths, &key)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a source is kept.
+    pub fn has_source(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+        Ok(self.kv.get(Column::Sources, &source_key(namespace, id))?.is_some())
+    }
+
+    /// Deletes a source; false where there is none. Buffered: durable once [`Store::sync_since`] has returned.
+    pub fn delete_source(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+        let key = source_key(namespace, id);
+        let is_kept = self.kv.get(Column::SourceConversations, &key)?.is_some();
+        if !is_kept && self.kv.get(Column::Sources, &key)?.is_none() {
+            return Ok(false);
+        }
+        let mut batch = Batch::new();
+        for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
+            batch.delete(column, key.clone());
+        }
+        self.kv.write(&batch, Durability::Buffered)?;
+        Ok(true)
+    }
+
+    /// Decodes every source, one in memory at a time, and sets aside what cannot be decoded.
+    pub fn check_sources(&self) -> Result<SourceCheck> {
+        let mut check = SourceCheck::default();
+        let mut unreadable = Vec::new();
+        self.kv.read_all(Column::SourceConversations, |key, value| match decode_entry(key, value) {
+            Ok(_) => check.conversations += 1,
+            Err(error) => unreadable.push((key.to_vec(), error)),
+        })?;
+        for (key, error) in &unreadable {
+            log_unreadable(error);
+            self.set_conversation_aside(key)?;
+        }
+        check.unreadable = unreadable.len() as u64;
+        check.unreadable += self.check_records::<SourceRecord>(Column::Sources)?;
+        check.unreadable += self.check_records::<SourcePaths>(Column::SourcePaths)?;
+        Ok(check)
+    }
+
+    /// Decodes every record of a column and sets aside what cannot be decoded. Returns how many that are.
+    fn check_records<T: serde::de::DeserializeOwned>(&self, column: Column) -> Result<u64> {
+        let mut unreadable = Vec::new();
+        self.kv.read_all(column, |key, value| {
+            if let Err(error) = decode::<T>(column, value) {
+                unreadable.push((key.to_vec(), error));
+            }
+        })?;
+        for (key, error) in &unreadable {
+            log_unreadable(error);
+            self.set_aside(column, key)?;
+        }
+        Ok(unreadable.len() as u64)
+    }
+}
+
+fn source_key(namespace: NamespaceId, id: Ulid) -> Vec<u8> {
+    key(namespace, &id.to_bytes())
+}
+
+fn decode_record(key: &[u8], value: &[u8]) -> Result<SourceRecord> {
+    let record: SourceRecord = decode(Column::Sources, value)?;
+    require_id(Column::Sources, key, record.id)?;
+    Ok(record)
+}
+
+fn decode_entry(key: &[u8], value: &[u8]) -> Result<QueueEntry> {
+    let entry: QueueEntry = decode(Column::SourceConversations, value)?;
+    require_id(Column::SourceConversations, key, entry.id)?;
+    Ok(entry)
+}
+
+/// Fails where a record is not of the id that its key ends with. Callers read on from the id of the last record.
+fn require_id(column: Column, key: &[u8], id: Ulid) -> Result<()> {
+    if key.ends_with(&id.to_bytes()) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("record in {}", column.name()), "its id is not the one of its key"))
+}
+
+fn log_unreadable(error: &Error) {
+    tracing::error!(%error, "a kept conversation cannot be decoded; `cuebase dead-letters list` shows it");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::{Acknowledgement, EnqueueOptions, NamespaceRecord};
+
+    fn open() -> (tempfile::TempDir, Store, NamespaceRecord) {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = Store::open(folder.path()).expect("opens");
+        let wanted = NamespaceRecord::new("default", "default", NamespaceId::new(Ulid::from(1u128)), 0);
+        let namespace = store.create_namespace(&wanted).expect("creates").0;
+        (folder, store, namespace)
+    }
+
+    fn entry(namespace: &NamespaceRecord, id: u128, work: QueuedWork) -> QueueEntry {
+        QueueEntry {
+            id: Ulid::from(id),
+            account: namespace.account.clone(),
+            namespace: namespace.name.clone(),
+            namespace_id: namespace.id,
+            accepted_at_ms: 7,
+            accepted_running_ms: 0,
+            failures: 0,
+            fingerprint: None,
+            work,
+        }
+    }
+
+    fn conversation() -> QueuedWork {
+        QueuedWork::Conversation { request: serde_json::json!({"messages": [{"text": "The vault is open"}]}) }
+    }
+
+    /// Queues an entry and acknowledges it, with the record of a source where its conversation is to be kept.
+    fn ingest(store: &Store, namespace: &NamespaceRecord, entry: &QueueEntry, paths: &[&str]) {
+        store.enqueue(namespace, entry, &EnqueueOptions::default()).expect("enqueues");
+        let record = SourceRecord { id: entry.id, session_id: None, messages: 1, occurred_at: None, accepted_at_ms: 7 };
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        let ingested = [Ingested { entry: entry.clone(), paths, source: Some(record) }];
+        let done = Acknowledgement { ingested: &ingested, ..Acknowledgement::of(namespace) };
+        store.acknowledge(&done).expect("acknowledges");
+    }
+
+    fn ids(records: &[SourceRecord]) -> Vec<u128> {
+        records.iter().map(|record| record.id.into()).collect()
+    }
+
+    #[test]
+    fn a_conversation_that_leaves_the_queue_is_kept_as_it_was_queued_and_listed_by_id() {
+        let (_folder, store, home) = open();
+        for id in 1..=3 {
+            ingest(&store, &home, &entry(&home, id, conversation()), &["facts/a.md"]);
+        }
+        assert_eq!(ids(&store.sources(home.id, None, 2).expect("reads")), [3, 2]);
+        assert_eq!(ids(&store.sources(home.id, Some(Ulid::from(2u128)), 2).expect("reads")), [1]);
+        assert_eq!(ids(&store.sources_after(home.id, Some(Ulid::from(1u128)), 9).expect("reads")), [2, 3]);
+        let kept = store.source(home.id, Ulid::from(2u128)).expect("reads").expect("is kept");
+        assert_eq!(kept, entry(&home, 2, conversation()));
+        let next = store.next_source(home.id, Some(Ulid::from(2u128))).expect("reads").expect("is kept");
+        assert_eq!(next.id, Ulid::from(3u128));
+        assert!(store.delete_source(home.id, Ulid::from(2u128)).expect("deletes"));
+        assert!(!store.delete_source(home.id, Ulid::from(2u128)).expect("is deleted"));
+        assert_eq!(store.source(home.id, Ulid::from(2u128)).expect("reads"), None);
+        assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [3, 1]);
+    }
+
+    #[test]
+    fn an_extraction_that_is_repeated_adds_its_paths_to_the_source() {
+        let (_folder, store, home) = open();
+        ingest(&store, &home, &entry(&home, 1, conversation()), &["facts/a.md"]);
+        let again = QueuedWork::Reextract { source: Ulid::from(1u128) };
+        ingest(&store, &home, &entry(&home, 2, again), &["facts/b.md", "facts/a.md"]);
+        let paths = store.source_paths(home.id, Ulid::from(1u128)).expect("reads").expect("are known");
+        assert_eq!(paths, ["facts/a.md", "facts/b.md"]);
+        assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [1]);
+    }
+
+    #[test]
+    fn the_sources_of_a_namespace_go_with_it_and_no_others() {
+        let (_folder, store, home) = open();
+        let wanted = NamespaceRecord::new("default", "other", NamespaceId::new(Ulid::from(2u128)), 0);
+        let other = store.create_namespace(&wanted).expect("creates").0;
+        ingest(&store, &home, &entry(&home, 1, conversation()), &["facts/a.md"]);
+        ingest(&store, &other, &entry(&other, 2, conversation()), &["facts/a.md"]);
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        for removal in store.pending_removals().expect("reads") {
+            store.remove_records(&removal).expect("removes");
+        }
+        assert!(store.sources(home.id, None, 9).expect("reads").is_empty());
+        assert_eq!(store.source(home.id, Ulid::from(1u128)).expect("reads"), None);
+        assert_eq!(store.source_paths(home.id, Ulid::from(1u128)).expect("reads"), None);
+        assert_eq!(ids(&store.sources(other.id, None, 9).expect("reads")), [2]);
+        assert_eq!(store.check_sources().expect("reads"), SourceCheck { conversations: 1, unreadable: 0 });
+    }
+
+    #[test]
+    fn a_source_that_cannot_be_decoded_is_set_aside_and_the_others_are_read() {
+        let (_folder, store, home) = open();
+        for id in 1..=3 {
+            ingest(&store, &home, &entry(&home, id, conversation()), &[]);
+        }
+        let mut batch = Batch::new();
+        batch.put(Column::SourceConversations, source_key(home.id, Ulid::from(1u128)), b"\x01{\"id\":[".to_vec());
+        batch.put(Column::Sources, source_key(home.id, Ulid::from(3u128)), b"garbage".to_vec());
+        store.kv.write(&batch, Durability::Buffered).expect("writes");
+        assert_eq!(store.next_source(home.id, None).expect("reads").map(|entry| entry.id), Some(Ulid::from(2u128)));
+        assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [2]);
+        assert_eq!(store.unreadable().expect("reads").len(), 2);
+        assert_eq!(store.check_sources().expect("reads"), SourceCheck { conversations: 2, unreadable: 0 });
+    }
+}

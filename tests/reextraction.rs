@@ -1,0 +1,218 @@
+//! `cuebase reextract`: memories again from what was said, without undoing what anybody changed since.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::provider::Provider;
+use crate::support::working_copy::WorkingCopy;
+use crate::support::{Server, fresh, git, run, stdout, wait_for, with_models};
+
+const KEEPER: &str = "The lighthouse keeper is called Agatha";
+const BAKER: &str = "The baker in Oban closes on Tuesdays";
+const FERRY: &str = "The ferry to Skye leaves at nine";
+
+/// A model that makes one memory of each message, whose title begins with a word.
+fn model(word: &'static str) -> Provider {
+    let provider = Provider::start();
+    provider.script(move |shown| {
+        let mut operations = Vec::new();
+        for message in shown["messages"].as_array().into_iter().flatten() {
+            let text = message["text"].as_str().unwrap_or_default();
+            operations.push(json!({
+                "op": "new", "tier": "facts", "topic": "Oban", "title": format!("{word} {text}"),
+                "cues": [text], "messages": [message["index"]], "confidence": 0.8,
+            }));
+        }
+        json!({"operations": operations})
+    });
+    provider
+}
+
+/// A data directory with two conversations, extracted without a model: of two messages, and of one.
+struct Kept {
+    data: PathBuf,
+    /// The write of the first conversation.
+    first: String,
+    /// Removed when this is dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl Kept {
+    fn new() -> (Self, Server) {
+        let (folder, data) = fresh();
+        let server = Server::start_with_models(&data, "[git]\naccept_push = true\n");
+        let first = server.remember("default", &[KEEPER, BAKER]);
+        let body = json!({"session_id": "ferry", "messages": [{"role": "user", "content": FERRY}]});
+        assert_eq!(server.post("/v1/memories", &body).status, 202);
+        drain(&server);
+        assert_eq!(contents(&server).len(), 3);
+        (Self { data, first, _folder: folder }, server)
+    }
+
+    /// Starts the server with a model, and extracts again with more options.
+    fn reextract(&self, provider: &Provider, options: &[&str]) -> (Server, String) {
+        let server = Server::start_with_models(&self.data, &provider.chat_settings());
+        let told = stdout(&self.data, &[&["reextract"], options].concat());
+        (server, told)
+    }
+}
+
+fn drain(server: &Server) {
+    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+}
+
+/// The memories of the namespace.
+fn hits(server: &Server) -> Vec<Value> {
+    server.retrieve("default", "limit=200&detail=full").hits()
+}
+
+/// What the memories say, in order of their text.
+fn contents(server: &Server) -> Vec<String> {
+    let mut contents = server.retrieve("default", "limit=200").contents();
+    contents.sort();
+    contents
+}
+
+/// Whether a memory holds a text.
+fn says(server: &Server, text: &str) -> bool {
+    contents(server).iter().any(|content| content.contains(text))
+}
+
+fn path_of(server: &Server, text: &str) -> String {
+    let hits = hits(server);
+    let hit = hits.iter().find(|hit| hit["content"].as_str().expect("content").contains(text)).expect("a memory");
+    hit["path"].as_str().expect("a path").to_owned()
+}
+
+fn head(server: &Server) -> String {
+    git(&server.repository("default"), &["rev-parse", "main"])
+}
+
+#[test]
+fn the_same_extractor_changes_nothing() {
+    let (kept, server) = Kept::new();
+    let before = head(&server);
+    assert_eq!(stdout(&kept.data, &["reextract"]), "2 conversations extracted again");
+    assert_eq!(head(&server), before);
+    assert!(server.terminate());
+    // Nor does it without a server.
+    let alone = with_models(&kept.data, "", &["reextract"]).output().expect("the binary runs");
+    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
+    assert_eq!(String::from_utf8_lossy(&alone.stdout).trim_end(), "2 conversations extracted again");
+    assert_eq!(head(&Server::start_with_models(&kept.data, "")), before);
+}
+
+#[test]
+fn another_models_memories_replace_those_that_were_made_before() {
+    let (kept, server) = Kept::new();
+    let path = path_of(&server, "Agatha");
+    assert!(server.terminate());
+    let provider = model("Better:");
+    let (server, told) = kept.reextract(&provider, &[]);
+    assert_eq!(told, "2 conversations extracted again");
+    let contents = contents(&server);
+    assert_eq!(contents.len(), 3, "{contents:?}");
+    assert!(contents.iter().all(|content| content.contains("Better:")), "{contents:?}");
+    let hits = hits(&server);
+    let hit = hits.iter().find(|hit| hit["content"].as_str().expect("content").contains("Agatha")).expect("a memory");
+    assert_eq!(hit["path"], json!(path), "a memory of the same messages keeps its path");
+    assert_eq!(hit["sources"], json!([{"message": 0, "write": kept.first}]));
+    let source = server.get(&format!("/v1/sources/{}", kept.first));
+    assert_eq!(source.body["memories"].as_array().map(Vec::len), Some(2), "{source:?}");
+    let log = git(&server.repository("default"), &["log", "-2", "--format=%B"]);
+    assert!(log.contains(&format!("Cuebase-Source: {}", kept.first)), "{log}");
+    assert!(log.contains("Cuebase-Extractor: imitation, prompt"), "{log}");
+    // Again it is the same, and a third model replaces what the second made.
+    let before = head(&server);
+    stdout(&kept.data, &["reextract"]);
+    assert_eq!(head(&server), before);
+    assert!(server.terminate());
+    let (server, _) = kept.reextract(&model("Best:"), &[]);
+    assert!(self::contents(&server).iter().all(|content| content.contains("Best:")));
+    assert!(server.terminate());
+    assert!(run(&kept.data, &["doctor"]).status.success());
+}
+
+#[test]
+fn only_the_conversations_of_a_session_are_extracted_again_where_one_is_named() {
+    let (kept, server) = Kept::new();
+    assert!(server.terminate());
+    let (server, told) = kept.reextract(&model("Better:"), &["--session", "ferry"]);
+    assert_eq!(told, "1 conversations extracted again");
+    assert!(says(&server, "Better: The ferry") && !says(&server, "Better: The baker"));
+}
+
+#[test]
+fn a_conversation_that_was_deleted_is_not_extracted_again() {
+    let (kept, server) = Kept::new();
+    assert_eq!(server.call("DELETE", &format!("/v1/sources/{}", kept.first), None).status, 200);
+    assert!(server.terminate());
+    let (server, told) = kept.reextract(&model("Better:"), &[]);
+    assert_eq!(told, "1 conversations extracted again");
+    assert!(says(&server, "Agatha") && !says(&server, "Better: The lighthouse"));
+}
+
+#[test]
+fn a_memory_that_was_rewritten_directly_stays_and_the_others_are_replaced() {
+    let (kept, server) = Kept::new();
+    let path = path_of(&server, "Agatha");
+    let corrected = json!({"content": "# The keeper is called Berta"});
+    assert_eq!(server.post(&format!("/v1/memories/{path}"), &corrected).status, 200);
+    assert!(server.terminate());
+    let (server, _) = kept.reextract(&model("Better:"), &[]);
+    assert!(says(&server, "Berta") && !says(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(says(&server, "Better: The baker") && says(&server, "Better: The ferry"), "{:?}", contents(&server));
+    assert_eq!(contents(&server).len(), 3);
+}
+
+#[test]
+fn a_memory_that_was_forgotten_does_not_come_back() {
+    let (kept, server) = Kept::new();
+    let path = path_of(&server, "Agatha");
+    assert_eq!(server.call("DELETE", &format!("/v1/memories/{path}"), None).status, 202);
+    drain(&server);
+    assert!(!says(&server, "Agatha"));
+    assert!(server.terminate());
+    let (server, _) = kept.reextract(&model("Better:"), &[]);
+    assert!(!says(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(says(&server, "Better: The baker"), "{:?}", contents(&server));
+}
+
+#[test]
+fn a_memory_that_was_edited_in_a_clone_and_pushed_stays() {
+    let (kept, server) = Kept::new();
+    let path = path_of(&server, "Agatha");
+    let folder = kept.data.with_extension("clone");
+    let copy = WorkingCopy::of(&server, "default", &folder);
+    let file = std::fs::read_to_string(folder.join(&path)).expect("reads");
+    // The front matter still names the write.
+    copy.commit(&path, &file.replace("Agatha", "Berta"));
+    assert!(copy.push());
+    assert!(server.terminate());
+    let (server, _) = kept.reextract(&model("Better:"), &[]);
+    assert!(says(&server, "Berta") && !says(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(says(&server, "Better: The baker"), "{:?}", contents(&server));
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_named() {
+    let (_folder, data) = fresh();
+    let _server = Server::start(&data);
+    let refused = run(&data, &["reextract", "--namespace", "nothing"]);
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("nothing"), "{error}");
+}
+
+#[test]
+fn an_export_is_extracted_into_a_new_namespace_by_another_model() {
+    let (kept, server) = Kept::new();
+    assert!(server.terminate());
+    let server = Server::start_with_models(&kept.data, &model("Better:").chat_settings());
+    let out = kept.data.with_extension("jsonl");
+    let out = out.to_str().expect("a path");
+    stdout(&kept.data, &["export", out]);
+    stdout(&kept.data, &["import", out, "--namespace", "better"]);
+    let made = server.retrieve("better", "limit=200").contents();
+    assert!(made.len() == 3 && made.iter().all(|content| content.contains("Better:")), "{made:?}");
+}

@@ -1,0 +1,401 @@
+//! Conversations as they were sent, kept after ingestion: listed, read, deleted, written out, brought elsewhere.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
+use serde_json::{Value, json};
+use ulid::Ulid;
+
+use crate::support::provider::{Fault, Provider};
+use crate::support::{Server, fresh, repository, run, stdout, wait_for};
+
+/// The id of a source that cannot be decoded.
+const UNREADABLE_ID: Ulid = Ulid::from_bytes([7; 16]);
+
+/// A conversation with everything that one can have.
+fn trip() -> Value {
+    json!({
+        "session_id": "trip",
+        "tags": ["family", "trip"],
+        "occurred_at": "2026-03-10",
+        "timezone": "Europe/Paris",
+        "messages": [
+            {"role": "user", "name": "Ann", "content": "Where did you spend the holidays?"},
+            {"role": "assistant", "name": "Bo", "occurred_at": "2026-03-11T08:00:00Z", "content": [
+                {"type": "text", "text": "We hiked in the Tatra mountains last week."}, {"type": "media", "id": "m1"},
+            ]},
+        ]
+    })
+}
+
+fn post(server: &Server, body: &Value) -> String {
+    let accepted = server.post("/v1/memories", body);
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    accepted.body["id"].as_str().expect("an id").to_owned()
+}
+
+/// Waits until nothing is queued, without a further write.
+fn drain(server: &Server) {
+    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
+}
+
+/// The sources that a query of the list shows.
+fn listed(server: &Server, query: &str) -> Vec<Value> {
+    let answer = server.get(&format!("/v1/sources?{query}"));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body["sources"].as_array().expect("a list").clone()
+}
+
+fn listed_ids(server: &Server, query: &str) -> Vec<String> {
+    listed(server, query).iter().map(|source| source["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// What the memories of a namespace say, and when that happened.
+fn memories(server: &Server, namespace: &str) -> BTreeSet<String> {
+    let hits = server.retrieve(namespace, "limit=200").hits();
+    let fields = ["path", "content", "occurred_at", "occurred_precision", "occurred_source", "user_tags"];
+    let shown = |hit: &Value| fields.map(|field| hit[field].to_string()).join(" ");
+    hits.iter().map(shown).collect()
+}
+
+fn export(data: &Path, namespace: &str, to: &Path) -> Vec<Value> {
+    stdout(data, &["export", to.to_str().expect("a path"), "--namespace", namespace]);
+    let text = std::fs::read_to_string(to).expect("reads");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn import(data: &Path, namespace: &str, from: &Path) -> String {
+    stdout(data, &["import", from.to_str().expect("a path"), "--namespace", namespace])
+}
+
+#[test]
+fn a_conversation_is_kept_as_it_was_sent_under_the_id_of_its_write() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let id = post(&server, &trip());
+    drain(&server);
+    let source = server.get(&format!("/v1/sources/{id}"));
+    assert_eq!(source.status, 200, "{source:?}");
+    for field in ["session_id", "tags", "occurred_at", "timezone", "messages"] {
+        assert_eq!(source.body[field], trip()[field], "{field}");
+    }
+    assert_eq!((&source.body["id"], &source.body["namespace"]), (&json!(id), &json!("default")));
+    assert!(source.body["accepted_at"].is_string(), "{source:?}");
+    let paths = source.body["memories"].as_array().expect("paths");
+    assert_eq!(paths.len(), 1, "{source:?}");
+    let memory = server.get(&format!("/v1/memories/{}", paths[0].as_str().expect("a path")));
+    assert!(memory.body["content"].as_str().expect("content").contains("Tatra"), "{memory:?}");
+}
+
+#[test]
+fn a_conversation_of_which_nothing_was_remembered_is_kept_too() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let id = server.remember("default", &["Thanks!"]);
+    drain(&server);
+    let source = server.get(&format!("/v1/sources/{id}"));
+    assert_eq!((source.status, &source.body["memories"]), (200, &json!([])), "{source:?}");
+}
+
+#[test]
+fn kept_conversations_survive_a_stop_and_a_kill() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let first = post(&server, &trip());
+    drain(&server);
+    assert!(server.terminate());
+    let server = Server::start(&data);
+    let second = server.remember("default", &["The baker closes on Tuesdays"]);
+    drain(&server);
+    server.kill();
+    let server = Server::start(&data);
+    assert_eq!(listed_ids(&server, ""), [second, first.clone()]);
+    assert_eq!(server.get(&format!("/v1/sources/{first}")).body["messages"], trip()["messages"]);
+}
+
+#[test]
+fn kept_conversations_are_listed_newest_first_by_page_and_by_session() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("other");
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let session = if number % 2 == 0 { "even" } else { "odd" };
+        let content = format!("The tide table number {number} hangs in the kitchen");
+        let body = json!({"session_id": session, "messages": [{"role": "user", "content": content}]});
+        ids.insert(0, post(&server, &body));
+    }
+    let elsewhere = server.remember("other", &["The baker closes on Tuesdays"]);
+    drain(&server);
+    assert_eq!(listed_ids(&server, ""), ids);
+    assert_eq!(listed_ids(&server, "limit=2"), ids[..2]);
+    assert_eq!(listed_ids(&server, &format!("limit=2&before={}", ids[1])), ids[2..4]);
+    assert_eq!(listed_ids(&server, "session_id=even"), [&ids[0], &ids[2], &ids[4]].map(String::clone));
+    assert_eq!(listed_ids(&server, &format!("session_id=even&limit=1&before={}", ids[0])), ids[2..3]);
+    assert_eq!(listed_ids(&server, "session_id=none"), Vec::<String>::new());
+    assert_eq!(listed_ids(&server, "namespace=other"), [elsewhere]);
+    let newest = &listed(&server, "limit=1")[0];
+    assert_eq!((&newest["session_id"], &newest["messages"]), (&json!("even"), &json!(1)), "{newest}");
+    assert!(newest["accepted_at"].is_string() && newest["occurred_at"].is_null(), "{newest}");
+    let refused = server.get("/v1/sources?before=nothing");
+    assert_eq!((refused.status, refused.code()), (400, "invalid_id"), "{refused:?}");
+}
+
+#[test]
+fn a_deleted_conversation_is_gone_for_good_and_its_memories_stay() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let id = post(&server, &trip());
+    drain(&server);
+    let at = format!("/v1/sources/{id}");
+    let deleted = server.call("DELETE", &at, None);
+    assert_eq!((deleted.status, deleted.body), (200, json!({"id": id, "deleted": true})));
+    server.kill();
+    let server = Server::start(&data);
+    assert!(listed(&server, "").is_empty());
+    for method in ["GET", "DELETE"] {
+        for path in [at.as_str(), "/v1/sources/nothing", "/v1/sources/01M80ZJJYEMM0YJ4AAANEC71VX"] {
+            let gone = server.call(method, path, None);
+            assert_eq!((gone.status, gone.code()), (404, "not_found"), "{method} {path}");
+        }
+    }
+    assert!(server.retrieve("default", "q=Tatra+mountains").contents()[0].contains("Tatra"));
+}
+
+#[test]
+fn kept_conversations_go_with_their_namespace() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("other");
+    let id = server.remember("other", &["The baker closes on Tuesdays"]);
+    drain(&server);
+    assert_eq!(listed_ids(&server, "namespace=other"), [id.clone()]);
+    let namespace = namespace_id(&data, "other");
+    let session = stdout(&data, &["token"]);
+    assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/other", None).status, 200);
+    server.namespace("other");
+    assert!(listed(&server, "namespace=other").is_empty());
+    assert_eq!(server.get(&format!("/v1/sources/{id}?namespace=other")).status, 404);
+    assert!(server.terminate());
+    let store = KeyValueStore::open(&data.join("records")).expect("opens");
+    for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
+        let key = [namespace.to_bytes(), id.parse::<Ulid>().expect("a ULID").to_bytes()].concat();
+        assert!(store.get(column, &key).expect("reads").is_none(), "{column:?}");
+    }
+}
+
+#[test]
+fn neither_another_account_nor_a_key_of_another_namespace_sees_a_kept_conversation() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("mine");
+    let id = post(&server, &trip());
+    drain(&server);
+    let scoped = stdout(&data, &["keys", "create", "--namespace", "mine"]);
+    let stranger = stdout(&data, &["keys", "create", "--account", "stranger"]);
+    let at = format!("/v1/sources/{id}");
+    for key in [&scoped, &stranger] {
+        assert_eq!(server.call_as(key, "GET", "/v1/sources", None).body["sources"], json!([]));
+        for method in ["GET", "DELETE"] {
+            let own = server.call_as(key, method, &at, None);
+            assert_eq!((own.status, own.code()), (404, "not_found"), "{method}: {own:?}");
+        }
+    }
+    let named = server.call_as(&scoped, "GET", &format!("{at}?namespace=default"), None);
+    assert_eq!((named.status, named.code()), (403, "forbidden_namespace"), "{named:?}");
+    let named = server.call_as(&scoped, "DELETE", &format!("{at}?namespace=default"), None);
+    assert_eq!((named.status, named.code()), (400, "invalid_namespace"), "{named:?}");
+    assert_eq!(server.get(&at).status, 200);
+}
+
+#[test]
+fn a_hit_leads_to_the_conversation_that_it_was_made_from() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.remember("default", &["The lighthouse keeper is called Agatha"]);
+    let id = post(&server, &trip());
+    drain(&server);
+    let hit = server.retrieve("default", "q=Tatra+mountains&detail=full").hits()[0].clone();
+    let source = &hit["sources"][1];
+    assert_eq!((&source["write"], &source["message"]), (&json!(id), &json!(1)), "{hit}");
+    let said = server.get(&format!("/v1/sources/{}", source["write"].as_str().expect("an id")));
+    assert_eq!(said.body["messages"][1]["content"][0]["text"], "We hiked in the Tatra mountains last week.");
+}
+
+#[test]
+fn two_imported_conversations_are_exported_and_become_the_same_memories_elsewhere() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let lines = folder.path().join("chats.jsonl");
+    let said = json!({"messages": [{"role": "user", "name": "Ines", "content": "I adopted a greyhound yesterday."}]});
+    std::fs::write(&lines, format!("{said}\n{}\n", trip())).expect("writes");
+    assert!(import(&data, "default", &lines).contains("2 conversations"));
+    let out = folder.path().join("out.jsonl");
+    let exported = export(&data, "default", &out);
+    assert_eq!(exported.len(), 2, "{exported:?}");
+    assert_eq!(exported[0]["messages"], said["messages"], "the oldest is first");
+    assert_eq!(exported[1]["messages"], trip()["messages"]);
+    assert!(import(&data, "copy", &out).contains("2 conversations"));
+    assert_eq!(memories(&server, "copy"), memories(&server, "default"));
+    assert_eq!(memories(&server, "copy").len(), 2);
+    // A copy of the copy is the same, and so is one that is brought again.
+    let again = folder.path().join("again.jsonl");
+    export(&data, "copy", &again);
+    import(&data, "third", &again);
+    assert_eq!(memories(&server, "third"), memories(&server, "default"));
+    assert!(import(&data, "copy", &out).contains("imported before"));
+    assert_eq!(memories(&server, "copy").len(), 2);
+}
+
+#[test]
+fn the_same_words_said_twice_are_two_conversations_of_an_export() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let words = "The surgery is closed today";
+    let first = json!({"session_id": "a", "messages": [{"role": "user", "content": words}]});
+    let second = json!({"session_id": "b", "messages": [{"role": "user", "content": words}]});
+    post(&server, &first);
+    post(&server, &second);
+    drain(&server);
+    let out = folder.path().join("out.jsonl");
+    assert_eq!(export(&data, "default", &out).len(), 2);
+    import(&data, "copy", &out);
+    assert_eq!(memories(&server, "copy"), memories(&server, "default"));
+}
+
+#[test]
+fn an_export_that_comes_back_to_its_own_namespace_changes_nothing() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    post(&server, &trip());
+    drain(&server);
+    let before = memories(&server, "default");
+    let out = folder.path().join("out.jsonl");
+    export(&data, "default", &out);
+    let told = import(&data, "default", &out);
+    assert!(told.contains("2 messages imported before") && !told.contains("conversations"), "{told}");
+    assert_eq!(memories(&server, "default"), before);
+    assert_eq!(listed(&server, "").len(), 1);
+}
+
+#[test]
+fn a_managed_conversation_is_exported_once_with_its_title() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    post(&server, &trip());
+    let made = server.post("/v1/conversations", &json!({"title": "Roof"}));
+    let at = format!("/v1/conversations/{}/messages", made.body["id"].as_str().expect("an id"));
+    for content in ["The skylight leaks", "The roofer comes on Friday"] {
+        let body = json!({"messages": [{"role": "user", "content": content}]});
+        assert_eq!(server.post(&at, &body).status, 201);
+    }
+    server.remember("default", &["The baker closes on Tuesdays"]);
+    drain(&server);
+    let exported = export(&data, "default", &folder.path().join("out.jsonl"));
+    let titles: Vec<&Value> = exported.iter().map(|line| &line["title"]).collect();
+    assert_eq!(titles, [&Value::Null, &json!("Roof"), &Value::Null], "{exported:?}");
+    assert_eq!(exported[1]["messages"].as_array().map(Vec::len), Some(2), "{exported:?}");
+}
+
+#[test]
+fn a_managed_conversation_that_is_deleted_takes_what_was_kept_of_it_along() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let other = post(&server, &trip());
+    let made = server.post("/v1/conversations", &json!({"title": "Roof"}));
+    let at = format!("/v1/conversations/{}", made.body["id"].as_str().expect("an id"));
+    let body = json!({"messages": [{"role": "user", "content": "The skylight leaks"}]});
+    assert_eq!(server.post(&format!("{at}/messages"), &body).status, 201);
+    drain(&server);
+    assert_eq!(listed(&server, "").len(), 2);
+    assert_eq!(server.call("DELETE", &at, None).status, 200);
+    assert_eq!(listed_ids(&server, ""), [other]);
+    assert!(server.retrieve("default", "q=skylight").contents()[0].contains("leaks"));
+}
+
+#[test]
+fn nothing_is_kept_where_the_setting_says_so() {
+    let (folder, data) = fresh();
+    let server = Server::start_configured(&data, "[ingestion]\nkeep_sources = false\n");
+    let id = post(&server, &trip());
+    drain(&server);
+    assert!(server.retrieve("default", "q=Tatra+mountains").contents()[0].contains("Tatra"));
+    assert!(listed(&server, "").is_empty());
+    assert_eq!(server.get(&format!("/v1/sources/{id}")).status, 404);
+    assert!(export(&data, "default", &folder.path().join("out.jsonl")).is_empty());
+}
+
+#[test]
+fn a_write_that_became_a_dead_letter_leaves_no_source() {
+    let provider = Provider::start();
+    provider.chat_fault(Some(Fault::Nonsense));
+    let (_folder, data) = fresh();
+    let settings =
+        format!("{}timeout_ms = 2000\n[ingestion]\nretries = 0\nbackoff_ms = 20\n", provider.chat_settings());
+    let server = Server::start_with_models(&data, &settings);
+    let id = server.remember("default", &["The vault code is kept by Marit"]);
+    wait_for("the dead letter", || stdout(&data, &["dead-letters", "list"]).contains(&id));
+    assert!(listed(&server, "").is_empty());
+    stdout(&data, &["dead-letters", "drop", &id]);
+    assert!(listed(&server, "").is_empty());
+    assert_eq!(server.get(&format!("/v1/sources/{id}")).status, 404);
+}
+
+/// The id of a namespace of the account `default`.
+fn namespace_id(data: &Path, namespace: &str) -> Ulid {
+    let name = repository(data, namespace).file_stem().expect("a name").to_string_lossy().into_owned();
+    name.rsplit('.').next().expect("an id").to_uppercase().parse().expect("a ULID")
+}
+
+/// A stopped data directory with a kept conversation, and its namespace's id.
+fn stopped_with_a_source() -> (tempfile::TempDir, PathBuf, Ulid) {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    post(&server, &trip());
+    drain(&server);
+    assert!(server.terminate());
+    let namespace = namespace_id(&data, "default");
+    (folder, data, namespace)
+}
+
+#[test]
+fn a_source_that_cannot_be_decoded_is_reported_and_set_aside_and_stops_nothing() {
+    for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
+        let (_folder, data, namespace) = stopped_with_a_source();
+        {
+            let store = KeyValueStore::open(&data.join("records")).expect("opens");
+            let mut batch = Batch::new();
+            batch.put(column, [namespace.to_bytes(), UNREADABLE_ID.to_bytes()].concat(), b"\x01{\"id\":[".to_vec());
+            store.write(&batch, Durability::Synced).expect("writes");
+        }
+        let server = Server::start(&data);
+        assert!(server.retrieve("default", "q=Tatra+mountains").contents()[0].contains("Tatra"));
+        assert_eq!(listed(&server, "").len(), 1, "{column:?}");
+        let examined = run(&data, &["doctor"]);
+        let said = String::from_utf8_lossy(&examined.stdout).into_owned();
+        assert!(!examined.status.success() && said.contains(column.name()), "{column:?}: {said}");
+        let letters = stdout(&data, &["dead-letters", "list"]);
+        assert!(letters.contains(&UNREADABLE_ID.to_string()) && letters.contains("cannot be decoded"), "{letters}");
+        stdout(&data, &["dead-letters", "drop", &UNREADABLE_ID.to_string()]);
+        let examined = run(&data, &["doctor"]);
+        assert!(examined.status.success(), "{column:?}: {}", String::from_utf8_lossy(&examined.stdout));
+        assert_eq!(listed(&server, "").len(), 1, "{column:?}");
+    }
+}
+
+#[test]
+fn the_doctor_counts_kept_conversations() {
+    let (_folder, data, _) = stopped_with_a_source();
+    assert!(stdout(&data, &["doctor"]).contains("1 conversations kept"));
+}
+
+#[test]
+fn a_backup_holds_the_kept_conversations() {
+    let (folder, data, _) = stopped_with_a_source();
+    let backups = folder.path().join("backups");
+    let restored = folder.path().join("restored");
+    stdout(&data, &["backup", backups.to_str().expect("a path")]);
+    stdout(&restored, &["restore", backups.to_str().expect("a path")]);
+    assert_eq!(listed(&Server::start(&restored), "").len(), 1);
+}
