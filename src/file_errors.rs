@@ -116,6 +116,8 @@ fn file_above(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -133,6 +135,7 @@ mod tests {
     #[test]
     fn a_refusal_names_the_path_its_owner_and_its_mode() {
         let folder = tempfile::tempdir().expect("temporary directory");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("changes the mode");
         let metadata = fs::metadata(folder.path()).expect("there");
         let said = refusal_of(folder.path(), &metadata, &1234);
         let named = format!("user id 1234 has no permission for {}", folder.path().display());

@@ -293,6 +293,19 @@ fn units_used_without_a_provider_are_not_charged_once_there_is_one() {
 }
 
 #[test]
+fn a_command_without_the_settings_of_the_server_charges_what_the_server_charged() {
+    let (folder, data) = fresh();
+    let settings = rates(7, 3);
+    assert!(Server::start_configured(&data, &settings).terminate());
+    let file = folder.path().join("chats.jsonl");
+    let line = json!({"messages": [{"role": "user", "content": "The bridge was painted green"}]});
+    std::fs::write(&file, format!("{line}\n")).expect("writes");
+    stdout(&data, &["import", file.to_str().expect("a path")]);
+    let server = Server::start_configured(&data, &settings);
+    assert_eq!(statement(&server), (-7, 0, -7), "one write");
+}
+
+#[test]
 fn a_wallet_is_hidden_without_a_provider_and_shown_again_with_one() {
     let (_folder, data) = fresh();
     let settings = rates(7, 3);

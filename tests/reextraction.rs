@@ -64,12 +64,12 @@ fn drain(server: &Server) {
 
 /// The memories of the namespace.
 fn hits(server: &Server) -> Vec<Value> {
-    server.retrieve("default", "limit=200&detail=full").hits()
+    server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=200&detail=full").hits()
 }
 
 /// What the memories say, in order of their text.
 fn contents(server: &Server) -> Vec<String> {
-    let mut contents = server.retrieve("default", "limit=200").contents();
+    let mut contents = server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=200").contents();
     contents.sort();
     contents
 }
@@ -213,6 +213,6 @@ fn an_export_is_extracted_into_a_new_namespace_by_another_model() {
     let out = out.to_str().expect("a path");
     stdout(&kept.data, &["export", out]);
     stdout(&kept.data, &["import", out, "--namespace", "better"]);
-    let made = server.retrieve("better", "limit=200").contents();
+    let made = server.retrieve("better", "tiers=facts,incidents,rules,skills&limit=200").contents();
     assert!(made.len() == 3 && made.iter().all(|content| content.contains("Better:")), "{made:?}");
 }

@@ -53,7 +53,7 @@ fn listed_ids(server: &Server, query: &str) -> Vec<String> {
 
 /// What the memories of a namespace say, and when that happened.
 fn memories(server: &Server, namespace: &str) -> BTreeSet<String> {
-    let hits = server.retrieve(namespace, "limit=200").hits();
+    let hits = server.retrieve(namespace, "tiers=facts,incidents,rules,skills&limit=200").hits();
     let fields = ["path", "content", "occurred_at", "occurred_precision", "occurred_source", "user_tags"];
     let shown = |hit: &Value| fields.map(|field| hit[field].to_string()).join(" ");
     hits.iter().map(shown).collect()
@@ -170,7 +170,7 @@ fn kept_conversations_go_with_their_namespace() {
     server.namespace("other");
     let id = server.remember("other", &["The baker closes on Tuesdays"]);
     drain(&server);
-    assert_eq!(listed_ids(&server, "namespace=other"), [id.clone()]);
+    assert_eq!(listed_ids(&server, "namespace=other"), std::slice::from_ref(&id));
     let namespace = namespace_id(&data, "other");
     let session = stdout(&data, &["token"]);
     assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/other", None).status, 200);

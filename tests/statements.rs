@@ -48,11 +48,6 @@ struct Figures {
     found_in_three: usize,
 }
 
-fn create(server: &Server, namespace: &str) {
-    let answer = server.post("/v1/namespaces", &json!({"name": namespace}));
-    assert_eq!(answer.status, 201, "{answer:?}");
-}
-
 fn write(server: &Server, namespace: &str, messages: &Value) {
     let body = json!({"namespace": namespace, "messages": messages});
     let answer = server.post("/v1/memories", &body);
@@ -94,7 +89,7 @@ fn statements_of_one_sentence_are_kept_and_found_by_their_question() {
     let server = Server::start(&data);
     let rows = rows();
     assert_eq!(rows.len(), 300);
-    create(&server, "statements");
+    server.namespace("statements");
     for row in &rows {
         let said = json!({"role": "user", "name": "Robin", "content": row.statement});
         if row.asked.is_empty() {
@@ -146,7 +141,7 @@ fn small_talk_is_dropped() {
     let server = Server::start(&data);
     let mut languages: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut pieces = Vec::new();
-    create(&server, "talk");
+    server.namespace("talk");
     for line in SMALL_TALK.lines().skip(1) {
         let (language, text) = line.split_once('\t').expect("two fields");
         write(&server, "talk", &json!([{"role": "user", "name": "Robin", "content": text}]));
@@ -188,7 +183,7 @@ fn an_answer_of_one_word_stands_with_its_question() {
     write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Rome."}]));
     server.settle("default");
     let hits = server.retrieve("default", "q=which+city").hits();
-    assert_eq!(hits[0]["content"], json!("# Noor: Rome.\n\n> assistant: Which city?\n"), "{hits:?}");
+    assert_eq!(hits[0]["content"], json!("# Noor: Rome.\n\n> Assistant: Which city?\n"), "{hits:?}");
 }
 
 #[test]
@@ -199,6 +194,6 @@ fn courtesy_after_a_question_leaves_the_question_alone() {
     write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Thanks!"}]));
     server.settle("default");
     let bodies: Vec<String> = files(&server, "default").iter().map(|file| body(file).trim().to_owned()).collect();
-    assert!(bodies.contains(&"# assistant: Which city?".to_owned()), "{bodies:?}");
+    assert!(bodies.contains(&"# Assistant: Which city?".to_owned()), "{bodies:?}");
     assert!(bodies.iter().all(|body| !body.contains("Thanks")), "{bodies:?}");
 }

@@ -56,9 +56,18 @@ pub struct Billing {
     mirroring: Mutex<HashSet<String>>,
 }
 
+/// Where the prices of units come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriceSource {
+    /// The settings: a server starts.
+    Configured,
+    /// The records of the last server: a command works on the directory of a stopped one.
+    Recorded,
+}
+
 impl Billing {
     /// Opens billing with the configured provider.
-    pub fn open(config: &Config, store: &Arc<Store>) -> anyhow::Result<Self> {
+    pub fn open(config: &Config, store: &Arc<Store>, prices: PriceSource) -> anyhow::Result<Self> {
         let settings = &config.payments;
         let sandbox = (settings.provider == ProviderChoice::Sandbox).then(|| Sandbox::new(settings, store));
         let provider: Option<Box<dyn Provider>> = match settings.provider {
@@ -86,8 +95,20 @@ impl Billing {
             wallets: Mutex::new(()),
             mirroring: Mutex::new(HashSet::new()),
         };
-        billing.adopt_prices(&settings.provider)?;
+        match prices {
+            PriceSource::Configured => billing.adopt_prices(&settings.provider)?,
+            PriceSource::Recorded => billing.use_recorded_prices()?,
+        }
         Ok(billing)
+    }
+
+    /// Charges what the last server charged; the configured prices where none has recorded any.
+    fn use_recorded_prices(&mut self) -> Outcome<()> {
+        if let Some(recorded) = self.store.prices()? {
+            self.settings.default_plan = recorded.default_plan;
+            self.charged = recorded.rates;
+        }
+        Ok(())
     }
 
     /// Settles what was used at the prices of the former start, where this one has other prices or another provider.

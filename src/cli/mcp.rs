@@ -77,7 +77,7 @@ fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyh
     config.listen = "127.0.0.1:0".into();
     (config.dashboard_listen, config.pets_listen, config.metrics_listen) = (None, None, None);
     let plan = fit_into_memory(&mut config)?;
-    let service = Service::open(config)?;
+    let service = Service::open_for_command(config)?;
     service.models.probe()?;
     service.ensure_account(&account)?;
     let runtime = runtime(&plan)?;

@@ -307,10 +307,10 @@ enum DeadLetters {
         #[arg(long)]
         all: bool,
         /// With --all: the dead letters of one account [default: every account]
-        #[arg(long, value_name = "ID", requires = "all")]
+        #[arg(long, value_name = "ID", conflicts_with = "id")]
         account: Option<String>,
         /// With --all: the dead letters of namespaces of one name [default: every namespace]
-        #[arg(long, value_name = "NAME", requires = "all")]
+        #[arg(long, value_name = "NAME", conflicts_with = "id")]
         namespace: Option<String>,
     },
     /// Forget one for good

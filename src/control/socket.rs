@@ -53,7 +53,7 @@ pub fn run(config: &Config, command: Command, show: &dyn Fn(Progress)) -> anyhow
             // No socket, or one that a dead server left behind.
             Err(_) => {}
         }
-        match Service::open(config.clone()) {
+        match Service::open_for_command(config.clone()) {
             // A server that has just been started holds the records before it listens.
             Err(error) if is_locked(&error) && began.elapsed() < START_TIME => std::thread::sleep(POLL),
             opened => break opened?,

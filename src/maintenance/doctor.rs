@@ -1,10 +1,11 @@
 //! Is everything sound, and does it agree? What is derived can be made anew.
 //!
-//! The records are read from end to end, kept conversations are decoded; of each namespace every object that its head reaches is compared with its
-//! name, the recorded head is looked for in the history, and the index is compared with git file by file; media are
-//! compared with the checksums that they were uploaded with. Beside a running service nothing is held up: each
-//! comparison is with the commit that the index stands for.
+//! The records are read from end to end, kept conversations are decoded; of each namespace every object that its head
+//! reaches is compared with its name, the recorded head is looked for in the history, and the index is compared with git
+//! file by file; media are compared with the checksums that they were uploaded with. Beside a running service nothing is
+//! held up: each comparison is with the commit that the index stands for.
 
+use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::records::NamespaceRecord;
 use data_encoding::HEXLOWER;
@@ -77,7 +78,13 @@ fn records(service: &Service) -> Finding {
 }
 
 fn sources(service: &Service) -> Outcome<Finding> {
-    let check = service.store.check_sources()?;
+    let check = match service.store.check_sources() {
+        Ok(check) => check,
+        Err(error @ (StorageError::DamagedRecords(_) | StorageError::Corrupt { .. })) => {
+            return Ok(Finding::new("sources", Health::Damaged, error.to_string()));
+        }
+        Err(error) => return Err(error.into()),
+    };
     let mut says = format!("{} conversations kept", check.conversations);
     if check.unreadable == 0 {
         return Ok(Finding::new("sources", Health::Sound, says));

@@ -482,7 +482,7 @@ mod tests {
         let response = json!({"answer": "Words of it. ".repeat(5_000), "citations": vec![citation; 40]});
         let text = answer(&response);
         assert!(text.chars().count() <= CHARACTERS_DEFAULT, "{}", text.chars().count());
-        assert!(text.contains(" more characters: memory_read facts/a.md\n- facts/a.md: \"quoted words"), "{text}");
+        assert!(text.contains(" more characters: memory_read facts/a.md\n\n- facts/a.md: \"quoted words"), "{text}");
         assert!(text.ends_with(" more citations."), "{text}");
     }
 

@@ -45,8 +45,8 @@ pub use error::{Failure, Outcome};
 use namespace::Around;
 use namespaces::Namespaces;
 
-use crate::billing::Billing;
 use crate::billing::meters::{Meter, Permit};
+use crate::billing::{Billing, PriceSource};
 use crate::config::{Config, EmbeddingChoice};
 use crate::dashboard::Dashboard;
 use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
@@ -119,17 +119,27 @@ impl RunningTime {
 }
 
 impl Service {
-    /// Opens the data directory; nothing runs yet. Where its records are damaged the error says what to do.
+    /// Opens the data directory for a server; nothing runs yet. Where its records are damaged the error says what to do.
     pub fn open(config: Config) -> anyhow::Result<Arc<Self>> {
+        Self::open_with_prices(config, PriceSource::Configured)
+    }
+
+    /// Opens the data directory of a stopped server for a command. The command may have been started without the server's
+    /// settings, so its units cost what the server's did.
+    pub fn open_for_command(config: Config) -> anyhow::Result<Arc<Self>> {
+        Self::open_with_prices(config, PriceSource::Recorded)
+    }
+
+    fn open_with_prices(config: Config, prices: PriceSource) -> anyhow::Result<Arc<Self>> {
         let data = config.data.clone();
-        Self::open_whole(config).map_err(|error| {
+        Self::open_whole(config, prices).map_err(|error| {
             let damaged = matches!(error.downcast_ref(), Some(DamagedRecords(_)))
                 || matches!(error.downcast_ref(), Some(Failure::Damaged(_)));
             if damaged { anyhow::anyhow!("{error:#}: {}", restoring(&data)) } else { with_refusal(error, &data) }
         })
     }
 
-    fn open_whole(config: Config) -> anyhow::Result<Arc<Self>> {
+    fn open_whole(config: Config, prices: PriceSource) -> anyhow::Result<Arc<Self>> {
         create_private(&config.data)?;
         if matches!(config.model.embedding, EmbeddingChoice::BuiltIn) {
             // It takes as long as opening the records.
@@ -170,7 +180,7 @@ impl Service {
         let service = Self {
             dashboard,
             address: OnceLock::new(),
-            billing: Billing::open(&config, &store)?,
+            billing: Billing::open(&config, &store, prices)?,
             config,
             namespaces,
             queue,
