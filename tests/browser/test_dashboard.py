@@ -158,6 +158,25 @@ def test_a_link_whose_percent_signs_encode_nothing_breaks_no_page(service, signe
     shown(page, "The boat")
 
 
+def path_of(service, word: str) -> str:
+    """The path of the memory that holds a word, once it is ingested."""
+    for _ in range(500):
+        for hit in service.call("GET", f"/v1/retrieve?namespace=demo&q={word}")["hits"]:
+            if word in hit["content"]:
+                return hit["path"]
+    raise AssertionError(word)
+
+
+def test_a_memory_shows_what_was_said(service, signed_in):
+    name = fresh("lighthouse")
+    said = f"The tower {name} is painted every spring."
+    messages = [{"role": "user", "name": "Noor", "content": said}]
+    service.call("POST", "/v1/memories", {"namespace": "demo", "messages": messages})
+    page = signed_in(f"{DEMO}/memory/{path_of(service, name)}")
+    page.get_by_role("button", name="What was said").click()
+    expect(page.locator("blockquote")).to_have_text(f"Noor: {said}")
+
+
 def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     name = fresh("page")
     path = f"facts/{name}/boat.md"

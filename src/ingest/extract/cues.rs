@@ -13,7 +13,7 @@ const SENTENCES_MAX: usize = 4;
 const TELLING_WORDS_MIN: usize = 3;
 /// Bytes of a question that becomes a cue of its answer. Every statement of a long answer repeats it, so a longer one,
 /// which is a text that happens to end in a question mark, is left out.
-const QUESTION_BYTES_MAX: usize = 2000;
+pub(super) const QUESTION_BYTES_MAX: usize = 2000;
 
 /// The statement with its speaker, in passages where it is long: the vector of a page is near to nothing that stands on
 /// it. Then the question that it answers, and its sentences one by one where it is short and has several.

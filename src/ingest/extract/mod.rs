@@ -24,6 +24,7 @@ use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use self::cues::QUESTION_BYTES_MAX;
 use self::small_talk::{Participants, Position, is_small_talk};
 use self::statements::Statement;
 use super::conversation::{Conversation, Message, Moment, Role};
@@ -83,6 +84,9 @@ const SHARED_LINKS_MAX: usize = 3;
 const SHARED_LINKS_WITHIN: usize = 100;
 /// A question and its answer are one memory up to so many words.
 const ANSWER_WORDS_MAX: usize = 80;
+/// An answer of at most this many words shows the question that it answers, also where the message that asked it says more
+/// and is a memory of its own: "Rome." alone says nothing.
+const SHORT_ANSWER_WORDS_MAX: usize = 8;
 /// Words of a statement that go into its file's name.
 const NAME_WORDS: usize = 6;
 /// Steps of a message or a draft, whatever its length.
@@ -107,7 +111,7 @@ pub fn extract(
 ) -> Result<Vec<Draft>, Interrupted> {
     let zone = conversation.zone();
     let mut drafts = Drafts::default();
-    let mut asked: Option<(String, String)> = None;
+    let mut asked: Option<Question> = None;
     let mut participants = Participants::default();
     for message in &conversation.messages {
         steps.take(message.speaker().len())?;
@@ -126,12 +130,12 @@ pub fn extract(
             OccurredPrecision::Instant => said.at.to_zoned(zone.clone()).date(),
         };
         let speaker = message.speaker().trim().to_owned();
-        let question = asked.take().filter(|(asker, _)| *asker != speaker).map(|(_, question)| question);
+        let question = asked.take().filter(|question| question.asker != speaker);
         let mut statements = statements::split(&message.text, steps)?;
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
         statements.retain(|statement| !is_small_talk(statement, position, &participants));
-        if let Some(question) = statements::last_question(&message.text, steps)? {
-            asked = Some((speaker.clone(), question));
+        if let Some(text) = statements::last_question(&message.text, steps)? {
+            asked = Some(Question { asker: speaker.clone(), text, message: index, day });
         }
         let mut turn = Turn { message: index, speaker, said, source, day, question, quoted: None, statements };
         if let Some(before) = held.take() {
@@ -163,6 +167,15 @@ fn when_said(message: &Message, conversation: &Conversation, accepted_at: Timest
     }
 }
 
+/// The last question of a message.
+struct Question {
+    asker: String,
+    text: String,
+    message: usize,
+    /// The day on which it was asked.
+    day: Date,
+}
+
 /// One message with what matters of it.
 struct Turn {
     message: usize,
@@ -172,7 +185,7 @@ struct Turn {
     /// The day on which it was said.
     day: Date,
     /// What somebody else had just asked.
-    question: Option<String>,
+    question: Option<Question>,
     /// The turn that asked it, where that did nothing else and is no memory of its own.
     quoted: Option<Box<Turn>>,
     statements: Vec<String>,
@@ -200,11 +213,25 @@ impl Turn {
         for statement in &self.statements {
             let mut draft = self.draft_of(statement, steps)?;
             if let Some(asking) = quoted.take() {
-                draft.quote(asking, steps)?;
+                for question in &asking.statements {
+                    draft.quote(&asking.speaker, question, asking.day, steps)?;
+                }
+                draft.messages.insert(0, asking.message);
+            } else if let Some(question) = self.question_of_short_answer() {
+                draft.quote(&question.asker, &question.text, question.day, steps)?;
+                draft.messages.insert(0, question.message);
             }
             drafts.add(draft);
         }
         Ok(())
+    }
+
+    /// The question that this turn answers, where the turn is too short to be understood without it.
+    fn question_of_short_answer(&self) -> Option<&Question> {
+        let question = self.question.as_ref().filter(|_| self.quoted.is_none())?;
+        let [answer] = self.statements.as_slice() else { return None };
+        let is_short = statements::words(answer) <= SHORT_ANSWER_WORDS_MAX;
+        (is_short && question.text.len() <= QUESTION_BYTES_MAX).then_some(question)
     }
 
     /// A draft of one of its statements, linked to none.
@@ -218,13 +245,14 @@ impl Turn {
         // Notes make other sentences only where there are any.
         let shown = if annotated == text { plain } else { Statement::read(&annotated, steps)? };
         let (occurred, occurred_source) = self.occurred(&found);
+        let question = self.question.as_ref().map(|question| question.text.as_str());
         Ok(Draft {
             tier: tiers::sort(text, !found.is_empty(), steps)?,
             topic: self.speaker.clone(),
             speaker: self.speaker.clone(),
             body: statements::body(&self.speaker, &shown),
             name: name(text),
-            cues: cues::write(&self.speaker, &shown, self.question.as_deref(), steps)?,
+            cues: cues::write(&self.speaker, &shown, question, steps)?,
             entities,
             occurred,
             occurred_source,
@@ -251,16 +279,13 @@ impl Turn {
 }
 
 impl Draft {
-    /// Takes in the turn that asked for it: below its own words, and as one more cue.
-    fn quote(&mut self, asking: &Turn, steps: &Steps<'_>) -> Result<(), Interrupted> {
-        for statement in &asking.statements {
-            steps.take(DRAFT_PASSES * statement.len())?;
-            let question = dates::annotate(statement, &dates::find(statement, asking.day));
-            let said = format!("{}: {}", asking.speaker, cues::flat(&question));
-            self.body.push_str(&format!("\n> {said}\n"));
-            self.cues.push(said);
-        }
-        self.messages.insert(0, asking.message);
+    /// Adds the question that it answers: below its own words, and as one more cue.
+    fn quote(&mut self, asker: &str, question: &str, day: Date, steps: &Steps<'_>) -> Result<(), Interrupted> {
+        steps.take(DRAFT_PASSES * question.len())?;
+        let question = dates::annotate(question, &dates::find(question, day));
+        let said = format!("{asker}: {}", cues::flat(&question));
+        self.body.push_str(&format!("\n> {said}\n"));
+        self.cues.push(said);
         Ok(())
     }
 }
@@ -350,6 +375,7 @@ mod tests {
         assert_eq!(bodies(&[question, ("Bo", &long)]).len(), 2);
         let told = bodies(&[("Ann", "I sold my old boat to Tom. Where did you buy yours?"), ("Bo", "At the market.")]);
         assert_eq!(told.len(), 2, "what also tells something is a memory of its own: {told:?}");
+        assert_eq!(told[1], "# Bo: At the market.\n\n> Ann: Where did you buy yours?\n", "a short answer shows it too");
     }
 
     /// A draft that holds names and nothing else.

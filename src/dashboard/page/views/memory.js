@@ -26,12 +26,12 @@ export default async function memory({ namespace, rest: path, query }) {
       "div",
       { class: "columns" },
       h("div", {}, card(null, await markdown(rest ?? shown.content, namespace, path)), card("History", history(namespace, path, address, shown))),
-      h("div", {}, card("About it", about(shown)), card("Cues", list(shown.cues, "No cues of its own.")), card("Relations", relations(namespace, shown))),
+      h("div", {}, card("About it", about(namespace, shown)), card("Cues", list(shown.cues, "No cues of its own.")), card("Relations", relations(namespace, shown))),
     ),
   ];
 }
 
-function about(shown) {
+function about(namespace, shown) {
   const rows = [
     ["Happened", shown.occurred_at && (shown.occurred_precision === "day" ? day(shown.occurred_at) : time(shown.occurred_at))],
     ["Changed", time(shown.updated_at)],
@@ -39,9 +39,22 @@ function about(shown) {
     ["Expires", shown.expires_at && time(shown.expires_at)],
     ["Tags", (shown.user_tags?.length || shown.tags?.length) && [chips(shown.user_tags, "own"), chips(shown.tags.filter((tag) => !shown.user_tags.includes(tag)))]],
     ["Sections", shown.sections?.length > 1 && chips(shown.sections)],
-    ["Sources", shown.sources?.length && list(shown.sources.map((source) => `${source.session_id ?? "no session"}, message ${source.message}`))],
+    ["Sources", shown.sources?.length && list(shown.sources.map((source) => provenance(namespace, source)))],
   ];
   return h("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/** A message that the memory was made from, with its words while the conversation is kept. */
+function provenance(namespace, { session_id: session, message, write }) {
+  const place = h("div", {});
+  const show = async () => {
+    const { messages } = await get(`/v1/sources/${write}`, { namespace });
+    const { role, name, content } = messages[message];
+    const text = typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n");
+    fill(place, h("blockquote", {}, `${name ?? role}: ${text}`));
+  };
+  const button = write && h("button", { onclick: (event) => attempt(show, event.target) }, "What was said");
+  return [`${session ?? "no session"}, message ${message} `, button, place];
 }
 
 const list = (items, none) => (items?.length ? h("ul", {}, items.map((item) => h("li", {}, item))) : h("p", { class: "dim" }, none));
