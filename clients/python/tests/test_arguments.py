@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from datetime import datetime, timezone
 from typing import Any, get_type_hints
 
 import httpx
@@ -105,6 +106,24 @@ def test_warnings_of_the_server_are_returned() -> None:
     assert client.retrieve("tea").warnings == (warning,)
     assert client.write("facts/tea.md", "# Tea\n").warnings == (warning,)
     assert Client(key="key", transport=Recorder()).remember("I like tea").warnings == ()
+
+
+def test_the_queue_shows_since_when_the_model_is_unavailable() -> None:
+    queue: dict[str, object] = {"waiting": 0, "waiting_since": None, "dead_letters": []}
+    outage = {**queue, "model_unavailable_since": "2026-05-04T09:00:00Z"}
+    since = Client(key="key", transport=Recorder(outage)).queue().model_unavailable_since
+    assert since == datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+    assert Client(key="key", transport=Recorder(queue)).queue().model_unavailable_since is None
+
+
+def test_the_methods_of_sources_use_the_namespace_of_the_client() -> None:
+    kept = {"id": "1", "namespace": "mine", "messages": [], "memories": [], "accepted_at": "2026-05-04T09:00:00Z"}
+    server = Recorder({**kept, "sources": []})
+    client = Client(key="key", namespace="mine", transport=server)
+    list(client.sources())
+    client.source("1")
+    client.delete_source("1")
+    assert [request.url.params["namespace"] for request in server.requests] == ["mine"] * 3
 
 
 def test_a_field_that_a_later_server_adds_does_no_harm() -> None:

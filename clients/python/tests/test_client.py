@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from datetime import date, datetime, timezone
 
@@ -153,6 +154,80 @@ def test_conversations(client: Client) -> None:
     assert list(client.conversations(namespace=namespace)) == []
 
 
+def kept(client: Client, accepted: cuebase.Accepted) -> cuebase.SourceConversation:
+    """The kept conversation of a write, once it is ingested."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            return client.source(accepted.id, namespace=accepted.namespace)
+        except cuebase.NotFound:
+            time.sleep(0.01)
+    raise AssertionError(f"write {accepted.id} was not kept within 60 s")
+
+
+def test_a_memory_names_the_write_that_it_came_from(client: Client) -> None:
+    accepted = client.remember(SAID, namespace=fresh(client), session_id="s")
+    memory = client.wait_until_ingested(accepted)[0]
+    assert memory.sources and {(each.write, each.session_id) for each in memory.sources} == {(accepted.id, "s")}
+
+
+def test_a_kept_conversation_is_returned_as_it_was_accepted(client: Client) -> None:
+    namespace = fresh(client)
+    said: list[Message] = [SAID[0], {**SAID[1], "occurred_at": "2026-05-05T08:00:00Z"}]
+    accepted = client.remember(
+        said, namespace=namespace, session_id="s", tags=["travel"], occurred_at=date(2026, 5, 4), timezone="Europe/Paris"
+    )
+    source = kept(client, accepted)
+    assert (source.id, source.namespace, source.session_id) == (accepted.id, namespace, "s")
+    assert (source.tags, source.occurred_at, source.timezone) == (("travel",), "2026-05-04", "Europe/Paris")
+    assert source.messages == (
+        cuebase.SourceMessage("assistant", "Which seat do you like on long flights?", None, None),
+        cuebase.SourceMessage("user", str(SAID[1]["content"]), "Noor", "2026-05-05T08:00:00Z"),
+    )
+    assert source.accepted_at.tzinfo
+    assert "Lisbon" in client.get(source.memories[0], namespace=namespace).content
+
+
+def test_what_a_conversation_was_sent_without_is_none_or_empty(client: Client) -> None:
+    source = kept(client, client.remember("ok", namespace=fresh(client)))
+    assert (source.session_id, source.occurred_at, source.timezone) == (None, None, None)
+    assert (source.tags, source.memories) == ((), ())
+
+
+def test_kept_conversations_are_listed_by_session_newest_first(client: Client) -> None:
+    namespace = fresh(client)
+    writes = [
+        client.remember(f"ok {number}", namespace=namespace, session_id=session, occurred_at=date(2026, 5, 4))
+        for number, session in enumerate(["a", "b", "a"])
+    ]
+    for each in writes:
+        kept(client, each)
+    first, second, third = [each.id for each in writes]
+    assert [each.id for each in client.sources(namespace=namespace)] == [third, second, first]
+    assert [each.id for each in client.sources("a", namespace=namespace)] == [third, first]
+    (entry,) = client.sources("b", namespace=namespace)
+    assert (entry.namespace, entry.session_id, entry.messages, entry.occurred_at) == (namespace, "b", 1, "2026-05-04")
+    assert entry.accepted_at.tzinfo
+
+
+def test_every_page_of_kept_conversations_is_read(client: Client) -> None:
+    namespace = fresh(client)
+    writes = [client.remember(f"ok {number}", namespace=namespace) for number in range(205)]
+    for each in writes:
+        kept(client, each)
+    assert [each.id for each in client.sources(namespace=namespace)] == [each.id for each in reversed(writes)]
+
+
+def test_a_deleted_source_is_gone_and_its_memories_stay(client: Client) -> None:
+    namespace = fresh(client)
+    source = kept(client, client.remember(SAID, namespace=namespace))
+    client.delete_source(source.id, namespace=namespace)
+    with pytest.raises(cuebase.NotFound):
+        client.source(source.id, namespace=namespace)
+    assert list(client.sources(namespace=namespace)) == []
+    assert client.get(source.memories[0], namespace=namespace).content
+
+
 def test_long_listings_are_read_to_their_end(client: Client) -> None:
     namespace = fresh(client)
     made = [client.create_conversation(str(number), namespace=namespace).id for number in range(205)]
@@ -174,7 +249,8 @@ def test_keys_usage_and_billing(client: Client, service: Service) -> None:
     scoped = client.create_key("scoped", namespace="default", env="test")
     assert scoped.key.startswith("svc_test_") and scoped.key not in repr(scoped)
     assert client.usage().used["writes"] > 0 and client.billing().rates_paise["writes"] > 0
-    assert client.queue().dead_letters == ()
+    queue = client.queue()
+    assert queue.dead_letters == () and queue.model_unavailable_since is None
     with Client(service.url, service.session) as session:
         assert scoped.id in [each.id for each in session.keys()]
         link, payment = session.recharge(50_000)
@@ -213,5 +289,20 @@ def test_the_async_client_does_the_same(service: Service) -> None:
             assert "default" in [each.name async for each in client.namespaces()]
             with pytest.raises(cuebase.NotFound):
                 await client.get("facts/no/such.md")
+
+    asyncio.run(use())
+
+
+def test_the_async_client_lists_returns_and_deletes_kept_conversations(client: Client, service: Service) -> None:
+    namespace = fresh(client)
+    accepted = client.remember("ok", namespace=namespace)
+    kept(client, accepted)
+
+    async def use() -> None:
+        async with AsyncClient(service.url, service.key, namespace=namespace) as awaited:
+            assert [each.id async for each in awaited.sources()] == [accepted.id]
+            assert (await awaited.source(accepted.id)).id == accepted.id
+            await awaited.delete_source(accepted.id)
+            assert [each.id async for each in awaited.sources()] == []
 
     asyncio.run(use())

@@ -176,6 +176,24 @@ export declare class Client {
         url: string;
         expires_at: Date;
     }>;
+    /** Every kept conversation, newest first; with `session_id`, only those of that session. */
+    sources(options?: {
+        session_id?: string;
+        namespace?: string;
+    }): AsyncGenerator<t.SourceEntry, void, undefined>;
+    /**
+     * A kept conversation as it was accepted, and the paths of the memories made from it.
+     *
+     * The id is that of the write: `id` of what `remember` resolved to, or `write` of a memory's source. `NotFound` before
+     * the write is ingested.
+     */
+    source(id: string, options?: {
+        namespace?: string;
+    }): Promise<t.SourceConversation>;
+    /** Deletes a kept conversation; the memories made from it stay. */
+    deleteSource(id: string, options?: {
+        namespace?: string;
+    }): Promise<void>;
     /** What waits to be ingested, and a page of what failed for good. */
     queue(options?: {
         limit?: number;

@@ -66,9 +66,13 @@ export interface Relation {
     kind: string;
     snippet: string | null;
 }
+/** A message that a memory was made from. */
 export interface Source {
     session_id: string | null;
+    /** The position of the message in its conversation, from 0. */
     message: number;
+    /** The id of the write that carried the message, for `source`; absent where it is not known. */
+    write?: string;
 }
 /** A memory. `revisions` and what follows are there with `detail: "full"`. */
 export interface Memory {
@@ -215,6 +219,35 @@ export interface Media {
     bytes: number;
     sha256: string;
 }
+/** A kept conversation in the listing of `sources`. `messages` is how many it has. */
+export interface SourceEntry {
+    id: string;
+    namespace: string;
+    session_id: string | null;
+    messages: number;
+    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    occurred_at: string | null;
+    accepted_at: Date;
+}
+/** A message of a kept conversation. Its text parts are joined. */
+export interface SourceMessage extends Message {
+    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    occurred_at?: string;
+}
+/** A kept conversation as it was accepted. `id` is of the write that carried it. */
+export interface SourceConversation {
+    id: string;
+    namespace: string;
+    messages: SourceMessage[];
+    session_id: string | null;
+    tags: string[];
+    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    occurred_at: string | null;
+    timezone: string | null;
+    accepted_at: Date;
+    /** Paths of the memories made from it that still exist, at most 200. */
+    memories: string[];
+}
 export interface DeadLetter {
     id: string;
     namespace: string;
@@ -227,6 +260,8 @@ export interface DeadLetter {
 export interface Queue {
     waiting: number;
     waiting_since: Date | null;
+    /** Since when conversations wait for a chat model that does not answer; null while it answers. */
+    model_unavailable_since: Date | null;
     dead_letters: DeadLetter[];
     /** Where there are more dead letters, the `after` of the next page. */
     next?: string;

@@ -6,8 +6,8 @@ export declare const BACKOFF_MS = 250;
 export declare const BACKOFF_MAX_MS = 20000;
 /** A time as the service reads it. */
 export declare const time: (when: When) => string | number;
-/** An answer with its times as `Date`s. */
-export declare function read(value: unknown): unknown;
+/** An answer with the fields named in `times` as `Date`s. */
+export declare function read(value: unknown, times?: ReadonlySet<string>): unknown;
 /** A memory with every field that it always has. */
 export declare function memory<T>(value: T): T;
 /** A query: lists comma-separated, what is not given left out. */

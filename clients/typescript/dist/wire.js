@@ -13,23 +13,24 @@ const TIMES = new Set([
     "accepted_at",
     "died_at",
     "waiting_since",
+    "model_unavailable_since",
     "at",
 ]);
 // The fields of a memory that are absent rather than empty.
 const LISTS = ["sections", "matched", "user_tags", "tags"];
 /** A time as the service reads it. */
 export const time = (when) => (when instanceof Date ? when.toISOString() : when);
-/** An answer with its times as `Date`s. */
-export function read(value) {
+/** An answer with the fields named in `times` as `Date`s. */
+export function read(value, times = TIMES) {
     if (Array.isArray(value))
-        return value.map(read);
+        return value.map((each) => read(each, times));
     if (typeof value !== "object" || value === null)
         return value;
     return Object.fromEntries(Object.entries(value).map(([name, held]) => {
-        if (TIMES.has(name))
+        if (times.has(name))
             return [name, typeof held === "string" ? new Date(held) : null];
         // A diff, a definition, a message: texts stay as they are.
-        return [name, name === "content" ? held : read(held)];
+        return [name, name === "content" ? held : read(held, times)];
     }));
 }
 /** A memory with every field that it always has. */

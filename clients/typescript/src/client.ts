@@ -27,10 +27,15 @@ interface Request {
   contentType?: string;
   /** Whether it does no harm when it is done twice. */
   repeatable?: boolean;
+  /** Fields of the answer that become `Date`s; by default all that hold times. */
+  times?: ReadonlySet<string>;
 }
 
 const NAMESPACES_PAGE = 200;
 const CONVERSATIONS_PAGE = 200;
+const SOURCES_PAGE = 200;
+// `occurred_at` of a kept conversation is text: a calendar date does not become a time of day.
+const SOURCE_TIMES: ReadonlySet<string> = new Set(["accepted_at"]);
 // Between two looks at whether a write was ingested, and what one look reads.
 const LOOK_MS = 50;
 const LOOK_MAX_MS = 1000;
@@ -74,7 +79,8 @@ export class Client {
     }
   }
 
-  async #once(method: string, path: string, { query, body, content, contentType }: Request): Promise<unknown> {
+  async #once(method: string, path: string, request: Request): Promise<unknown> {
+    const { query, body, content, contentType, times } = request;
     const headers = new Headers({ authorization: `Bearer ${this.#key}` });
     if (body) headers.set("content-type", "application/json");
     if (contentType) headers.set("content-type", contentType);
@@ -96,7 +102,7 @@ export class Client {
       answer = undefined;
     }
     if (!response.ok) throw fromAnswer(response.status, answer, response.headers);
-    return wire.read(answer);
+    return wire.read(answer, times);
   }
 
   #in(namespace: string | undefined): string | undefined {
@@ -359,9 +365,41 @@ export class Client {
     return this.#do("GET", `/v1/media/${encodeURIComponent(id)}`);
   }
 
+  /** Every kept conversation, newest first; with `session_id`, only those of that session. */
+  async *sources(options: { session_id?: string; namespace?: string } = {}): AsyncGenerator<t.SourceEntry, void, undefined> {
+    for (let before: string | undefined; ; ) {
+      const query = { ...options, namespace: this.#in(options.namespace), before, limit: SOURCES_PAGE };
+      const { sources } = await this.#do<{ sources: t.SourceEntry[] }>("GET", "/v1/sources", { query, times: SOURCE_TIMES });
+      yield* sources;
+      if (sources.length < SOURCES_PAGE) return;
+      before = sources.at(-1)?.id;
+    }
+  }
+
+  /**
+   * A kept conversation as it was accepted, and the paths of the memories made from it.
+   *
+   * The id is that of the write: `id` of what `remember` resolved to, or `write` of a memory's source. `NotFound` before
+   * the write is ingested.
+   */
+  async source(id: string, options: { namespace?: string } = {}): Promise<t.SourceConversation> {
+    const query = { namespace: this.#in(options.namespace) };
+    const path = `/v1/sources/${encodeURIComponent(id)}`;
+    const kept = await this.#do<t.SourceConversation>("GET", path, { query, times: SOURCE_TIMES });
+    const { session_id = null, tags = [], occurred_at = null, timezone = null } = kept;
+    return { ...kept, session_id, tags, occurred_at, timezone };
+  }
+
+  /** Deletes a kept conversation; the memories made from it stay. */
+  async deleteSource(id: string, options: { namespace?: string } = {}): Promise<void> {
+    const query = { namespace: this.#in(options.namespace) };
+    await this.#do("DELETE", `/v1/sources/${encodeURIComponent(id)}`, { query });
+  }
+
   /** What waits to be ingested, and a page of what failed for good. */
-  queue(options: { limit?: number; after?: string } = {}): Promise<t.Queue> {
-    return this.#do("GET", "/v1/queue", { query: options });
+  async queue(options: { limit?: number; after?: string } = {}): Promise<t.Queue> {
+    const queue = await this.#do<t.Queue>("GET", "/v1/queue", { query: options });
+    return { ...queue, model_unavailable_since: queue.model_unavailable_since ?? null };
   }
 
   /** What was used this month, and what may be. */

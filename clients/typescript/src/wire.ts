@@ -8,7 +8,7 @@ export const BACKOFF_MS = 250;
 export const BACKOFF_MAX_MS = 20_000;
 
 // The fields of answers that hold times.
-const TIMES = new Set([
+const TIMES: ReadonlySet<string> = new Set([
   "created_at",
   "updated_at",
   "occurred_at",
@@ -17,6 +17,7 @@ const TIMES = new Set([
   "accepted_at",
   "died_at",
   "waiting_since",
+  "model_unavailable_since",
   "at",
 ]);
 
@@ -26,15 +27,15 @@ const LISTS = ["sections", "matched", "user_tags", "tags"] as const;
 /** A time as the service reads it. */
 export const time = (when: When): string | number => (when instanceof Date ? when.toISOString() : when);
 
-/** An answer with its times as `Date`s. */
-export function read(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(read);
+/** An answer with the fields named in `times` as `Date`s. */
+export function read(value: unknown, times: ReadonlySet<string> = TIMES): unknown {
+  if (Array.isArray(value)) return value.map((each) => read(each, times));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, held]) => {
-      if (TIMES.has(name)) return [name, typeof held === "string" ? new Date(held) : null];
+      if (times.has(name)) return [name, typeof held === "string" ? new Date(held) : null];
       // A diff, a definition, a message: texts stay as they are.
-      return [name, name === "content" ? held : read(held)];
+      return [name, name === "content" ? held : read(held, times)];
     }),
   );
 }

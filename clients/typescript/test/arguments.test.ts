@@ -95,3 +95,34 @@ test("warnings of the server are returned, and absent when there are none", asyn
   assert.deepEqual((await warned.write("facts/tea.md", "# Tea\n")).warnings, warnings);
   assert.equal("warnings" in (await new Client({ key: "key", ...recording(ACCEPTED) }).remember("I like tea")), false);
 });
+
+test("the queue shows since when the model is unavailable", async () => {
+  const queue = { waiting: 0, waiting_since: null, dead_letters: [] };
+  const outage = { ...queue, model_unavailable_since: "2026-05-04T09:00:00Z" };
+  const { model_unavailable_since } = await new Client({ key: "key", ...recording(outage) }).queue();
+  assert.deepEqual(model_unavailable_since, new Date("2026-05-04T09:00:00Z"));
+  assert.equal((await new Client({ key: "key", ...recording(queue) }).queue()).model_unavailable_since, null);
+});
+
+test("the methods of sources use the namespace of the client", async () => {
+  const { sent, fetch } = recording({ id: "1", namespace: "mine", messages: [], memories: [], sources: [] });
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  for await (const { id } of client.sources()) assert.fail(id);
+  await client.source("1");
+  await client.deleteSource("1");
+  assert.deepEqual(sent.map(({ url }) => new URL(url).searchParams.get("namespace")), ["mine", "mine", "mine"]);
+});
+
+test("every page of kept conversations is read", async () => {
+  const ids = Array.from({ length: 205 }, (_, number) => String(1000 - number));
+  const pages: typeof fetch = async (url) => {
+    const { searchParams } = new URL(String(url));
+    const before = searchParams.get("before");
+    const start = before === null ? 0 : ids.indexOf(before) + 1;
+    const page = ids.slice(start, start + Number(searchParams.get("limit")));
+    return new Response(JSON.stringify({ sources: page.map((id) => ({ id })) }));
+  };
+  const listed: string[] = [];
+  for await (const { id } of new Client({ key: "key", fetch: pages }).sources()) listed.push(id);
+  assert.deepEqual(listed, ids);
+});

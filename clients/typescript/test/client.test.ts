@@ -131,6 +131,66 @@ test("conversations", async () => {
   assert.deepEqual(await all(client.conversations({ namespace })), []);
 });
 
+/** The kept conversation of a write, once it is ingested. */
+async function kept({ id, namespace }: cuebase.Accepted): Promise<cuebase.SourceConversation> {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
+    try {
+      return await client.source(id, { namespace });
+    } catch (error) {
+      if (!(error instanceof cuebase.NotFound)) throw error;
+    }
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  throw new Error(`write ${id} was not kept within 60 s`);
+}
+
+test("a memory names the write that it came from", async () => {
+  const accepted = await client.remember(SAID, { namespace: await fresh(), session_id: "s" });
+  const [memory] = await client.waitUntilIngested(accepted);
+  assert.ok(memory?.sources?.length);
+  for (const { write, session_id } of memory.sources) assert.deepEqual([write, session_id], [accepted.id, "s"]);
+});
+
+test("a kept conversation is returned as it was accepted", async () => {
+  const namespace = await fresh();
+  const said: Message[] = [SAID[0]!, { ...SAID[1]!, occurred_at: "2026-05-05T08:00:00Z" }];
+  const sent = { namespace, session_id: "s", tags: ["travel"], occurred_at: "2026-05-04", timezone: "Europe/Paris" };
+  const accepted = await client.remember(said, sent);
+  const { accepted_at, memories, ...source } = await kept(accepted);
+  assert.deepEqual(source, { ...sent, id: accepted.id, messages: said });
+  assert.ok(accepted_at instanceof Date);
+  assert.match((await client.get(memories[0]!, { namespace })).content, /Lisbon/);
+});
+
+test("what a conversation was sent without is null or empty", async () => {
+  const source = await kept(await client.remember("ok", { namespace: await fresh() }));
+  assert.deepEqual([source.session_id, source.occurred_at, source.timezone], [null, null, null]);
+  assert.deepEqual([source.tags, source.memories], [[], []]);
+});
+
+test("kept conversations are listed by session, newest first", async () => {
+  const namespace = await fresh();
+  const ids: string[] = [];
+  for (const [number, session_id] of ["a", "b", "a"].entries()) {
+    const accepted = await client.remember(`ok ${number}`, { namespace, session_id, occurred_at: "2026-05-04" });
+    ids.unshift((await kept(accepted)).id);
+  }
+  assert.deepEqual((await all(client.sources({ namespace }))).map((each) => each.id), ids);
+  assert.deepEqual((await all(client.sources({ namespace, session_id: "a" }))).map((each) => each.id), [ids[0], ids[2]]);
+  const [entry] = await all(client.sources({ namespace, session_id: "b" }));
+  assert.ok(entry?.accepted_at instanceof Date);
+  assert.deepEqual([entry.namespace, entry.session_id, entry.messages, entry.occurred_at], [namespace, "b", 1, "2026-05-04"]);
+});
+
+test("a deleted source is gone and its memories stay", async () => {
+  const namespace = await fresh();
+  const { id, memories } = await kept(await client.remember(SAID, { namespace }));
+  await client.deleteSource(id, { namespace });
+  await assert.rejects(client.source(id, { namespace }), cuebase.NotFound);
+  assert.deepEqual(await all(client.sources({ namespace })), []);
+  assert.ok((await client.get(memories[0]!, { namespace })).content);
+});
+
 test("long listings are read to their end", async () => {
   const namespace = await fresh();
   const made: string[] = [];
@@ -152,7 +212,8 @@ test("media, keys, usage and billing", async () => {
   const scoped = await client.createKey({ name: "scoped", namespace: "default", env: "test" });
   assert.match(scoped.key, /^svc_test_/);
   assert.ok((await client.usage()).used.writes > 0 && (await client.billing()).transactions.length);
-  assert.deepEqual((await client.queue()).dead_letters, []);
+  const { dead_letters, model_unavailable_since } = await client.queue();
+  assert.deepEqual([dead_letters, model_unavailable_since], [[], null]);
   const session = new Client({ url: service.url, key: service.session });
   assert.ok((await session.recharge(50_000)).payment_link.startsWith("http"));
   assert.ok((await session.subscribe("starter")).startsWith("http"));

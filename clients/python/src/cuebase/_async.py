@@ -20,9 +20,10 @@ from .wire import Call, body, listed, memory_path, params, when
 
 T = TypeVar("T")
 
-#: What a namespace listing and a conversation listing hold at most.
+#: Entries that a page of each listing holds at most.
 _NAMESPACES_PAGE = 200
 _CONVERSATIONS_PAGE = 200
+_SOURCES_PAGE = 200
 #: Between two looks at whether a write was ingested; seconds.
 _LOOK_INTERVAL = 0.05
 _LOOK_INTERVAL_MAX = 1.0
@@ -465,6 +466,40 @@ class AsyncClient:
         """An address that opens a file without a credential, and until when it does."""
         read = lambda value: (str(value["url"]), m.known(value["expires_at"]))  # noqa: E731
         return await self._do(Call("GET", f"/v1/media/{wire.segment(media_id)}", read))
+
+    # Sources: the conversations that memories were made from.
+
+    async def sources(
+        self, session_id: str | None = None, *, namespace: str | None = None
+    ) -> AsyncIterator[m.SourceEntry]:
+        """Every kept conversation, newest first; with `session_id`, only those of that session."""
+        before: str | None = None
+        while True:
+            sent = params(namespace=self._in(namespace), session_id=session_id, before=before, limit=_SOURCES_PAGE)
+            page = await self._do(
+                Call("GET", "/v1/sources", lambda value: wire.many(wire.source_entry, value["sources"]), params=sent)
+            )
+            for each in page:
+                yield each
+            if len(page) < _SOURCES_PAGE:
+                return
+            before = page[-1].id
+
+    async def source(self, source_id: str, *, namespace: str | None = None) -> m.SourceConversation:
+        """A kept conversation as it was accepted, and the paths of the memories made from it.
+
+        The id is that of the write: `id` of what `remember` returned, or `write` of a memory's source. `NotFound` before
+        the write is ingested.
+        """
+        sent = params(namespace=self._in(namespace))
+        return await self._do(
+            Call("GET", f"/v1/sources/{wire.segment(source_id)}", wire.source_conversation, params=sent)
+        )
+
+    async def delete_source(self, source_id: str, *, namespace: str | None = None) -> None:
+        """Deletes a kept conversation; the memories made from it stay."""
+        sent = params(namespace=self._in(namespace))
+        await self._do(Call("DELETE", f"/v1/sources/{wire.segment(source_id)}", wire.nothing, params=sent))
 
     # Usage and billing.
 

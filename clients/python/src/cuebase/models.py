@@ -150,8 +150,13 @@ class Relation:
 
 @dataclass(frozen=True)
 class Source:
+    """A message that a memory was made from."""
+
     session_id: str | None
+    #: The position of the message in its conversation, from 0.
     message: int
+    #: The id of the write that carried the message, for `source`; none where it is not known.
+    write: str | None = None
 
 
 @dataclass(frozen=True)
@@ -320,6 +325,47 @@ class Media:
 
 
 @dataclass(frozen=True)
+class SourceEntry:
+    """A kept conversation in the listing of `sources`. `messages` is how many it has."""
+
+    id: str
+    namespace: str
+    session_id: str | None
+    messages: int
+    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    occurred_at: str | None
+    accepted_at: datetime
+
+
+@dataclass(frozen=True)
+class SourceMessage:
+    """A message of a kept conversation. Its text parts are joined."""
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str | list[dict[str, object]]
+    name: str | None
+    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    occurred_at: str | None
+
+
+@dataclass(frozen=True)
+class SourceConversation:
+    """A kept conversation as it was accepted. `id` is of the write that carried it."""
+
+    id: str
+    namespace: str
+    messages: tuple[SourceMessage, ...]
+    session_id: str | None
+    tags: tuple[str, ...]
+    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    occurred_at: str | None
+    timezone: str | None
+    accepted_at: datetime
+    #: Paths of the memories made from it that still exist, at most 200.
+    memories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DeadLetter:
     id: str
     namespace: str
@@ -338,6 +384,8 @@ class Queue:
     dead_letters: tuple[DeadLetter, ...]
     next: str | None = None
     """Where there are more dead letters, the `after` of the next page."""
+    model_unavailable_since: datetime | None = None
+    """Since when conversations wait for a chat model that does not answer; none while it answers."""
 
 
 @dataclass(frozen=True)

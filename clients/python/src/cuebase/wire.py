@@ -189,7 +189,7 @@ def memory(value: m.Json) -> m.Memory:
         last_diff=value.get("last_diff"),
         relations=full("relations", lambda each: m.Relation(each["path"], each["kind"], each.get("snippet"))),
         cues=full("cues", str),
-        sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"])),
+        sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"], each.get("write"))),
     )
 
 
@@ -276,6 +276,35 @@ def media(value: m.Json) -> m.Media:
     return m.Media(value["id"], value["namespace"], value["content_type"], value["bytes"], value["sha256"])
 
 
+def source_entry(value: m.Json) -> m.SourceEntry:
+    return m.SourceEntry(
+        id=value["id"],
+        namespace=value["namespace"],
+        session_id=value.get("session_id"),
+        messages=value["messages"],
+        occurred_at=value.get("occurred_at"),
+        accepted_at=m.known(value["accepted_at"]),
+    )
+
+
+def source_message(value: m.Json) -> m.SourceMessage:
+    return m.SourceMessage(value["role"], value["content"], value.get("name"), value.get("occurred_at"))
+
+
+def source_conversation(value: m.Json) -> m.SourceConversation:
+    return m.SourceConversation(
+        id=value["id"],
+        namespace=value["namespace"],
+        messages=many(source_message, value["messages"]),
+        session_id=value.get("session_id"),
+        tags=tuple(value.get("tags") or ()),
+        occurred_at=value.get("occurred_at"),
+        timezone=value.get("timezone"),
+        accepted_at=m.known(value["accepted_at"]),
+        memories=tuple(value["memories"]),
+    )
+
+
 def queue(value: m.Json) -> m.Queue:
     def letter(each: m.Json) -> m.DeadLetter:
         return m.DeadLetter(
@@ -287,8 +316,13 @@ def queue(value: m.Json) -> m.Queue:
             reason=each["reason"],
         )
 
-    letters = many(letter, value["dead_letters"])
-    return m.Queue(value["waiting"], m.at(value.get("waiting_since")), letters, value.get("next"))
+    return m.Queue(
+        waiting=value["waiting"],
+        waiting_since=m.at(value.get("waiting_since")),
+        dead_letters=many(letter, value["dead_letters"]),
+        next=value.get("next"),
+        model_unavailable_since=m.at(value.get("model_unavailable_since")),
+    )
 
 
 def usage(value: m.Json) -> m.Usage:
