@@ -136,7 +136,7 @@ enum Task {
     Doctor(keeping::DoctorOptions),
     /// Write a namespace to files: its history, its memories or its conversations
     ///
-    /// The format is told from the name: a file ending in .jsonl holds the conversations as they were sent, one ending in
+    /// The name decides the format: a file ending in .jsonl holds the conversations as they were sent, one ending in
     /// .bundle the whole history for `git clone`, anything else is a folder of markdown.
     /// Example: cuebase export notes.bundle --namespace notes
     Export(moving::ExportOptions),

@@ -315,7 +315,7 @@ fn unknown_namespace(service: &Service, account: &str, name: &str) -> Outcome<St
     Ok(format!("there is no namespace {name:?}: the account {account:?} has {}{more}", names.join(", ")))
 }
 
-/// Workers for a command that waits for ingestion; none beside a running server, whose own workers ingest.
+/// Workers for a command that waits for ingestion; none where a server runs, whose workers ingest.
 fn own_workers(service: &Arc<Service>, gateway: Option<&Gateway>) -> Outcome<Option<Workers>> {
     match gateway {
         None => Ok(Some(Workers::start(service)?)),

@@ -41,7 +41,7 @@ struct Outage {
     trying: Option<NamespaceId>,
 }
 
-/// An outage that goes on, for whoever watches.
+/// The current outage, for metrics and the queue's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutageLevels {
     /// When the first call failed.
@@ -137,7 +137,7 @@ impl ModelHold {
         true
     }
 
-    /// Whether an outage goes on.
+    /// Whether there is an outage.
     pub(super) fn is_outage(&self) -> bool {
         self.outage.is_some()
     }
@@ -218,7 +218,7 @@ impl ModelHold {
         Some(outage.next_try)
     }
 
-    /// The outage that goes on.
+    /// Returns the current outage.
     pub(super) fn levels(&self, now: Instant) -> Option<OutageLevels> {
         let outage = self.outage.as_ref()?;
         Some(OutageLevels {
@@ -234,7 +234,7 @@ fn wait(base: Duration, tries: u32) -> Duration {
     let growths = tries.saturating_sub(1).min(GROWTHS_MAX);
     let full = base.saturating_mul(2u32.saturating_pow(growths)).min(WAIT_MAX);
     let mut byte = [0];
-    // Without randomness there is no jitter, and no harm.
+    // Jitter is optional: without randomness the wait is the full one.
     let _ = aws_lc_rs::rand::fill(&mut byte);
     full - full.mul_f64(f64::from(byte[0]) / 1024.0)
 }

@@ -327,7 +327,7 @@ impl Queue {
         Some(lasted)
     }
 
-    /// The outage of the chat model that goes on.
+    /// Returns the current outage of the chat model.
     pub fn outage(&self) -> Option<OutageLevels> {
         self.state.lock().model.levels(Instant::now())
     }
