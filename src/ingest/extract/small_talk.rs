@@ -49,7 +49,8 @@ fn read_list() -> HashMap<String, Vec<Phrase>> {
             kind = if heading.ends_with("reply") { Kind::Reply } else { Kind::Courtesy };
             continue;
         }
-        let mut words = words(line).into_iter();
+        // The list is written in the form in which words are compared.
+        let mut words = split_words(line).into_iter();
         if let Some(first) = words.next() {
             list.entry(first).or_default().push(Phrase { rest: words.collect(), kind });
         }
@@ -107,9 +108,14 @@ fn divides(words: &[String], position: Position) -> bool {
 /// The words of a text in the form in which they are compared: lowercase, without accents, stretched letters and laughter
 /// shortened. A character of a script without spaces is a word of its own.
 fn words(text: &str) -> Vec<String> {
+    split_words(&fold(text))
+}
+
+/// The words of a folded text.
+fn split_words(folded: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
-    for c in fold(text).chars() {
+    for c in folded.chars() {
         let alone = writes_no_spaces(c);
         if alone || !(c.is_alphanumeric() || c == '\'') {
             close(&mut word, &mut words);
