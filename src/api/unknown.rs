@@ -268,7 +268,8 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
     best.map(|(_, candidate)| candidate)
 }
 
-fn separates_users(name: &str) -> bool {
+/// Whether other products separate users by this name, in any spelling.
+pub(crate) fn separates_users(name: &str) -> bool {
     USER_NAMES.iter().any(|user_name| same_letters(name, user_name))
 }
 

@@ -9,10 +9,8 @@ use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Names by which other products separate users. They are refused: a memory must not reach a namespace that the caller
-/// did not mean.
-const ISOLATION_NAMES: [&str; 7] =
-    ["user_id", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"];
+use crate::api::unknown::separates_users;
+
 /// Fields of a message, those of [`Message`].
 const MESSAGE_FIELDS: [&str; 4] = ["role", "content", "name", "occurred_at"];
 /// Characters of an unknown name that are shown.
@@ -222,8 +220,9 @@ fn unknown_message_fields(messages: &[Value]) -> Result<BTreeSet<&str>, String> 
     Ok(unknown)
 }
 
+/// Refuses a name by which other products separate users: a memory must not reach a namespace that the caller did not mean.
 fn refuse_isolation_name(kind: &str, name: &str) -> Result<(), String> {
-    if ISOLATION_NAMES.contains(&name) {
+    if separates_users(name) {
         return Err(format!(
             "unknown {kind} {name:?}: memories of different users or agents are separated by namespaces; use the \
              argument \"namespace\""
@@ -270,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_name_that_separates_users_elsewhere_is_an_error_that_names_namespace() {
-        for name in ISOLATION_NAMES {
+        for name in ["user_id", "userId", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"]
+        {
             let error = check(json!({name: "ann"})).expect_err("refused");
             assert!(error.contains(name) && error.contains("\"namespace\""), "{error}");
             let message = json!({"role": "user", "content": "x", name: "ann"});
