@@ -17,11 +17,12 @@ mod indexed;
 use std::hint::black_box;
 use std::path::Path;
 
-use cuebase::ingest::conversation::Conversation;
-use cuebase::ingest::extract::{self, Draft};
-use cuebase::ingest::files;
-use cuebase::ingest::steps::Steps;
+use cuebase::ingest::extract;
+use cuebase::memory::conversation::Conversation;
+use cuebase::memory::draft::Draft;
+use cuebase::memory::files;
 use cuebase::model::StaticTable;
+use cuebase::text::steps::Steps;
 use cuebase_retrieval::{Change, Filter, Index, Outcome, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;

@@ -1,11 +1,13 @@
 //! Cuebase: a long-term memory service for AI applications, in one binary.
 //!
-//! Conversations come in over HTTP ([`api`], behind [`gateway`]); [`ingest`] makes memories of them; `cuebase-storage`
-//! keeps them in git; `cuebase-retrieval` finds them again. [`service`] joins the parts, [`billing`] counts what is used,
-//! [`model`] turns text into vectors and memories, [`outgoing`] is how other services are called,
-//! [`metrics`] tells how it goes, [`memory_limit`] plans what memory is used for, [`server`] serves them, [`cli`] is the command line; [`dashboard`] is a page that uses the
-//! API, [`mcp`] are tools that do, [`git_protocol`] lets git itself clone and push, [`pets`] is an API apart. Begin with [`server::Server`], which reads as the story of a start and a stop.
+//! A conversation arrives over HTTP ([`server`]), is authenticated ([`gateway`]) and validated ([`api`]), and is durable
+//! in the queue when the client receives `202` ([`service`]). A worker ([`jobs`]) extracts memories from it ([`ingest`])
+//! and writes them to the namespace's git repository and index ([`namespace`]). A query runs on a snapshot of that index.
+//!
+//! Start reading at [`server::Server`], which shows the start and the stop of the process. The folders are layers:
+//! `ARCHITECTURE.md` has the table of allowed imports, and a test enforces it.
 
+pub mod accounts;
 mod allocator;
 pub mod api;
 pub mod billing;
@@ -14,20 +16,26 @@ pub mod config;
 pub mod control;
 pub mod dashboard;
 pub mod dates;
+pub mod error;
 pub mod eval;
 pub mod file_errors;
 pub mod gateway;
 pub mod git_protocol;
 pub mod ingest;
+pub mod jobs;
 pub mod maintenance;
 pub mod mcp;
+pub mod memory;
 pub mod memory_limit;
 pub mod metrics;
 pub mod model;
+pub mod namespace;
 pub mod outgoing;
 pub mod pets;
+pub mod queue;
+pub mod secrets;
 pub mod server;
 pub mod service;
-pub mod tags;
 pub mod telemetry;
-pub mod time;
+pub mod text;
+pub mod webhook;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cuebase::billing::notifications::WebhookSecret;
+use cuebase::webhook::WebhookSecret;
 use cuebase_storage::Store;
 use cuebase_storage::records::{BillingChange, PricesRecord, TransactionRecord, WalletRecord};
 use parking_lot::Mutex;

@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use cuebase::ingest::conversation::{Conversation, Message, Role};
-use cuebase::ingest::extract::{Draft, extract};
-use cuebase::ingest::steps::{Interrupted, Steps};
+use cuebase::ingest::extract::extract;
+use cuebase::memory::conversation::{Conversation, Message, Role};
+use cuebase::memory::draft::Draft;
+use cuebase::text::steps::{Interrupted, Steps};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;

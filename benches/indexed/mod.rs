@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use cuebase::api::memories;
-use cuebase::ingest::conversation::Conversation;
-use cuebase::ingest::steps::Steps;
-use cuebase::ingest::{extract, files};
+use cuebase::ingest::extract;
+use cuebase::memory::conversation::Conversation;
+use cuebase::memory::draft::Draft;
+use cuebase::memory::{files, request};
 use cuebase::model::{StaticTable, index_settings};
+use cuebase::text::steps::Steps;
 use cuebase_retrieval::{Change, Filter, Index, Memory, Millis, Outcome, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
@@ -33,7 +34,7 @@ pub(crate) fn conversation_of(session: &str, tags: &[&str], said: &[(String, Str
     let message = |(name, text): &(String, String)| json!({"role": "user", "name": name, "content": text});
     let messages: Vec<_> = said.iter().map(message).collect();
     let body = json!({"session_id": session, "tags": tags, "messages": messages});
-    memories::conversation(body.as_object().expect("an object")).expect("valid")
+    request::conversation(body.as_object().expect("an object")).expect("valid")
 }
 
 /// The memories of a conversation.
@@ -41,9 +42,9 @@ pub(crate) fn memories_of(conversation: &Conversation, table: &StaticTable) -> V
     let now = Timestamp::UNIX_EPOCH;
     let session = conversation.session_id.as_deref().unwrap_or_default();
     let drafts = extract::extract(conversation, now, &Steps::unlimited()).expect("nothing interrupts");
-    let path = |(n, draft): (usize, &extract::Draft)| format!("{}/{session}/{n}.md", draft.tier.name());
+    let path = |(n, draft): (usize, &Draft)| format!("{}/{session}/{n}.md", draft.tier.name());
     let paths: Vec<String> = drafts.iter().enumerate().map(path).collect();
-    let memory = |(draft, path): (&extract::Draft, &String)| {
+    let memory = |(draft, path): (&Draft, &String)| {
         let file = files::of_draft(draft, &paths, conversation, now);
         let path: MemoryPath = path.parse().expect("a memory's path");
         files::to_memory(&path, file, &|text| Some(table.vector(text)))

@@ -7,15 +7,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cuebase::accounts::DEFAULT_ACCOUNT;
+use cuebase::accounts::credentials::Environment;
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
 use cuebase::api::{Call, Content, Incoming, JSON_DEPTH_MAX, Place, error};
 use cuebase::config::Config;
-use cuebase::gateway::credentials::Environment;
+use cuebase::error::Failure;
 use cuebase::gateway::{Credential, Gateway, Principal};
-use cuebase::service::accounts::{DEFAULT_ACCOUNT, NewKey};
-use cuebase::service::{Failure, Service};
+use cuebase::service::Service;
+use cuebase::service::accounts::NewKey;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 

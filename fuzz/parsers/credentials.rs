@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use cuebase::gateway::credentials::{Environment, KeyText, MintedKey};
-use cuebase::gateway::sessions::LocalIssuer;
+use cuebase::accounts::credentials::{Environment, KeyText, MintedKey};
+use cuebase::accounts::sessions::LocalIssuer;
 use cuebase_storage::Store;
 use jiff::Timestamp;
 

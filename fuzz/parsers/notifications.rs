@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use cuebase::billing::notifications::{Signature, WebhookSecret};
+use cuebase::webhook::{Signature, WebhookSecret};
 use jiff::Timestamp;
 
 static SECRET: LazyLock<WebhookSecret> =

@@ -3,7 +3,7 @@
 
 use cuebase::dates::question;
 use cuebase::ingest::extract;
-use cuebase::ingest::steps::Steps;
+use cuebase::text::steps::Steps;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -14,7 +14,7 @@ pub(super) fn enter(bytes: &[u8]) {
     let roles = ["user", "assistant"].map(|role| serde_json::json!({"role": role, "content": text}));
     let body = serde_json::json!({"messages": roles});
     let Some(body) = body.as_object() else { return };
-    let Ok(conversation) = cuebase::api::memories::conversation(body) else { return };
+    let Ok(conversation) = cuebase::memory::request::conversation(body) else { return };
     let drafts = extract::extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited());
     for draft in drafts.expect("nothing interrupts") {
         assert!(draft.body.starts_with("# "));

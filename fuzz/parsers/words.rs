@@ -1,10 +1,11 @@
 //! Short texts with rules of their own: tags, times, time zones, paths, names, slugs, query strings.
 
-use cuebase::api::query::{QueryString, zone};
+use cuebase::api::query::QueryString;
 use cuebase::api::retrieve;
-use cuebase::ingest::naming::slug;
-use cuebase::service::namespaces::Namespaces;
-use cuebase::{tags, time};
+use cuebase::memory::file_names::slug;
+use cuebase::memory::request::zone;
+use cuebase::memory::{tags, time};
+use cuebase::namespace::names::check_name;
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::tz::TimeZone;
 
@@ -27,7 +28,7 @@ pub(super) fn enter(bytes: &[u8]) {
         assert_eq!(path.as_str().parse::<MemoryPath>().ok().as_ref(), Some(&path));
         assert!(!path.as_str().split('/').any(|part| matches!(part, "" | "." | "..")), "{path:?}");
     }
-    if Namespaces::check_name(&text).is_ok() {
+    if check_name(&text).is_ok() {
         assert!(!text.contains(['/', '\\', '\0']) && text != "." && text != "..", "{text:?}");
     }
     let made = slug(&text, "memory");

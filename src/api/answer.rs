@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::query::QueryString;
 use super::retrieve;
-use super::{Call, Reply, invalid_body, text};
-use crate::service::{Failure, Outcome};
+use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::{invalid_body, text};
 
 /// The fields that the body shares with retrieve's query.
 const FIELDS: [&str; 12] = [

@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Incoming, Reply, invalid_body};
-use crate::billing::notifications::Signature;
-use crate::service::{Failure, Outcome};
+use super::{Call, Incoming, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::invalid_body;
+use crate::webhook::Signature;
 
 #[derive(Deserialize)]
 struct Recharge {

@@ -5,10 +5,11 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use ulid::Ulid;
 
-use super::{Call, Reply, invalid_body, memories, text};
+use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::{self, conversation, invalid_body, text};
+use crate::memory::time::format_ms;
 use crate::service::conversations::NewMessage;
-use crate::service::{Failure, Outcome};
-use crate::time::format_ms;
 
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 500;
@@ -71,7 +72,7 @@ pub fn append(call: &Call) -> Outcome<Reply> {
     let mut body: Map<String, Value> = call.json()?;
     // What memories are made from them is known by the conversation.
     body.insert("session_id".into(), json!(record.id.to_string()));
-    let ingested = memories::conversation(&body)?;
+    let ingested = conversation(&body)?;
     let branch = text(&body, "branch")?;
     let sent = body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
     let messages = sent.into_iter().filter_map(|message| match message {
@@ -157,7 +158,7 @@ fn title(body: &Map<String, Value>) -> Outcome<Option<String>> {
 fn content(call: &Call) -> Outcome<Value> {
     let mut body: Map<String, Value> = call.json()?;
     let content = body.remove("content").unwrap_or_default();
-    memories::content(Some(&content)).map_err(invalid_body)?;
+    request::content(Some(&content)).map_err(invalid_body)?;
     Ok(content)
 }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
 
 const TEXT: &str = include_str!("openapi.yaml");
 

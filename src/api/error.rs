@@ -8,9 +8,9 @@ use hyper::header::RETRY_AFTER;
 use serde_json::{Value, json};
 
 use super::Reply;
+use crate::error::Failure;
+use crate::error::says;
 use crate::gateway::Refusal;
-use crate::service::Failure;
-use crate::service::error::says;
 
 /// A disk in trouble is seldom well within less.
 const DISK_RETRY_AFTER_SECONDS: &str = "5";

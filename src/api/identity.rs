@@ -5,8 +5,8 @@ use hyper::header::CONTENT_TYPE;
 use serde_json::json;
 
 use super::{Call, Content, Incoming, Reply, document};
+use crate::error::Outcome;
 use crate::gateway::Credential;
-use crate::service::Outcome;
 
 /// `GET /health`: the server is running. How many namespaces were found damaged stands there, but not which.
 pub fn health(request: &Incoming) -> Outcome<Reply> {

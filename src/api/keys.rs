@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Call, Reply};
+use crate::accounts::credentials::Environment;
+use crate::error::{Failure, Outcome};
 use crate::gateway::Credential;
-use crate::gateway::credentials::Environment;
+use crate::memory::time::format_ms;
 use crate::service::accounts::NewKey;
-use crate::service::{Failure, Outcome};
-use crate::time::format_ms;
 
 /// Told with every new key.
 const NOTE: &str = "Store this key now: it cannot be retrieved again.";

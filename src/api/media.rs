@@ -11,11 +11,12 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::error;
-use super::{Call, Content, Incoming, Reply, StoredFile, invalid_body};
+use super::{Call, Content, Incoming, Reply, StoredFile};
+use crate::error::Outcome;
 use crate::gateway::Refusal;
-use crate::service::Outcome;
+use crate::memory::request::invalid_body;
+use crate::memory::time::format_ms;
 use crate::service::media::LIFETIME_SECONDS;
-use crate::time::format_ms;
 
 /// Characters of a file's name.
 const NAME_CHARS_MAX: usize = 255;

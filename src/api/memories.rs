@@ -1,126 +1,141 @@
-//! `POST /v1/memories`: a conversation is checked and accepted.
+//! Memories by path: `/v1/memories/{path}`, `/v1/tree`, `/v1/topics`, `/v1/graph`.
 
-use cuebase_storage::records::{NamespaceRecord, QueuedWork};
+use cuebase_storage::memory_file::{MemoryPath, path};
+use hyper::StatusCode;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::memory::accepted;
-use super::query::zone;
-use super::{Call, Reply, entries, invalid_body, text};
-use crate::ingest::conversation::{Conversation, Message, Moment, Role};
-use crate::service::{Failure, Outcome};
-use crate::tags;
-use crate::time;
+use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::ingest::direct::DirectWrite;
+use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
+use crate::memory::tags;
+use crate::namespace::names::check_name;
+use crate::service::memories::View;
 
-/// Longest session id and speaker's name, in characters.
-const NAME_CHARS_MAX: usize = 256;
+/// Longest content, in bytes.
+const CONTENT_BYTES_MAX: usize = 1 << 20;
+/// Cues of one memory.
+const CUES_MAX: usize = 64;
+/// Characters of one cue.
+const CUE_CHARS_MAX: usize = 1000;
+/// Relations from a memory that a graph follows, at most.
+const DEPTH_MAX: usize = 3;
+/// Nodes of a graph when no limit is given, and at most.
+const NODES: (usize, usize) = (500, 10_000);
 
-/// `POST /v1/memories`. Every rejection comes before the `202`; after it the write is durable.
-pub fn remember(call: &Call) -> Outcome<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let wanted = text(&body, "namespace")?;
-    let name = call.write_name(wanted)?;
-    let conversation = conversation(&body)?;
-    let namespace = call.service.namespaces.existing(call.account(), &name)?;
-    let accept = |namespace: &NamespaceRecord| {
-        let request = serde_json::to_value(&conversation).map_err(Failure::internal)?;
-        call.service.accept(namespace, QueuedWork::Conversation { request }, Some(&call.body), &[])
+/// `GET /v1/memories/{path}`.
+pub fn get(call: &Call) -> Outcome<Reply> {
+    let namespace = call.read_namespace()?;
+    // `file.md#Heading` is the section of that name.
+    let (path, heading) = match call.parameter(0).split_once('#') {
+        Some((path, heading)) => (path, Some(heading)),
+        None => (call.parameter(0), None),
     };
-    let id = call.service.with_default_again(&namespace, accept)?;
-    accepted(&id.to_string(), &name)
+    let view = View {
+        section: heading.or(call.query.get("section")),
+        revision: call.query.get("revision"),
+        full: call.query.get("detail") == Some("full"),
+    };
+    Reply::ok(&call.service.memory(call.account(), &namespace, &memory_path(path)?, &view)?)
 }
 
-/// Checks a request's conversation.
-pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
-    // How many is bounded by the body's size alone.
-    let messages = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
-    let timezone = text(body, "timezone")?;
-    let zone = timezone.map_or(Ok(TimeZone::UTC), zone)?;
-    let read = |(index, value): (usize, &Value)| {
-        message(value, &zone).map_err(|reason| invalid_body(format!("messages[{index}]: {reason}")))
-    };
-    let messages = messages.iter().enumerate().map(read).collect::<Outcome<Vec<Message>>>()?;
-    let occurred_at = occurred(body, &zone)?;
-    Ok(Conversation {
-        messages,
-        session_id: text(body, "session_id")?.map(|id| bounded("session_id", id)).transpose()?,
+/// `POST /v1/memories/{path}`.
+pub fn write(call: &Call) -> Outcome<Reply> {
+    let body: Map<String, Value> = call.json()?;
+    let parameter = call.query.value("namespace");
+    if let Some(name) = parameter {
+        // Checked also where the body names another namespace.
+        check_name(name)?;
+    }
+    let wanted = text(&body, "namespace")?.or(parameter);
+    let path = memory_path(call.parameter(0))?;
+    let write = direct_write(path, &body)?;
+    let namespace = call.writable(wanted)?;
+    let written =
+        call.service.with_default_again(&namespace, |namespace| call.service.write_memory(namespace, &write))?;
+    let status = if written.new { StatusCode::CREATED } else { StatusCode::OK };
+    let path = write.path.as_str();
+    Reply::json(status, &json!({"path": path, "namespace": namespace.name, "commit": written.commit}))
+}
+
+/// Checks a direct write's body.
+fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Outcome<DirectWrite> {
+    let content = text(body, "content")?.filter(|content| !content.trim().is_empty());
+    let content = content.ok_or_else(|| invalid_body("content is missing: the memory's text, markdown"))?;
+    if content.len() > CONTENT_BYTES_MAX {
+        let message = format!("content has {} bytes, at most {CONTENT_BYTES_MAX} make a memory", content.len());
+        return Err(Failure::TooLarge { code: "payload_too_large", message });
+    }
+    let zone = text(body, "timezone")?.map_or(Ok(TimeZone::UTC), zone)?;
+    Ok(DirectWrite {
+        path,
+        content: content.to_owned(),
         tags: tags::check("tags", body.get("tags"))?,
-        occurred_at,
-        timezone: timezone.map(str::to_owned),
+        occurred: occurred(body, &zone)?,
+        cues: lines(body, "cues", CUES_MAX, CUE_CHARS_MAX)?,
+        expires_at: moment_field(body, "expires_at", &zone)?.map(|moment| moment.at),
     })
 }
 
-const TIME_FORMS: &str = "is no time: use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
-
-fn message(value: &Value, zone: &TimeZone) -> Result<Message, String> {
-    let message = value.as_object().ok_or("must be an object")?;
-    let role = match message.get("role").and_then(Value::as_str) {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        Some("tool") => Role::Tool,
-        _ => return Err("role must be user, assistant, system or tool".into()),
+/// An array of short texts, each on one line; blank ones are left out.
+pub(super) fn lines(body: &Map<String, Value>, name: &str, most: usize, chars: usize) -> Outcome<Vec<String>> {
+    let values = match body.get(name) {
+        None | Some(Value::Null) => &Vec::new(),
+        Some(Value::Array(values)) => values,
+        Some(_) => return Err(invalid_body(format!("{name} must be an array of texts"))),
     };
-    let (text, references) = content(message.get("content"))?;
-    let name = match message.get("name") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(name)) if name.trim().is_empty() => None,
-        Some(Value::String(name)) if name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control) => {
-            Some(name.trim().to_owned())
-        }
-        Some(_) => return Err(format!("name must be text of at most {NAME_CHARS_MAX} characters on one line")),
-    };
-    let occurred_at = match message.get("occurred_at").filter(|value| !value.is_null()) {
-        Some(value) => Some(moment(value, zone).ok_or(format!("occurred_at: {value} {TIME_FORMS}"))?),
-        None => None,
-    };
-    Ok(Message { role, name, text, references, occurred_at })
-}
-
-/// Text, or a list of parts: the text parts are joined, the others kept by reference.
-pub(super) fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), String> {
-    match value {
-        Some(Value::String(text)) => Ok((text.clone(), Vec::new())),
-        Some(Value::Array(parts)) => {
-            let (mut texts, mut references) = (Vec::new(), Vec::new());
-            for (index, part) in parts.iter().enumerate() {
-                let kind = part.get("type").and_then(Value::as_str);
-                match (kind, part.get("text")) {
-                    (Some("text"), Some(Value::String(text))) => texts.push(text.as_str()),
-                    (Some("text"), _) => return Err(format!("content[{index}]: a text part needs text")),
-                    (Some("media"), _) if part.get("id").and_then(Value::as_str).is_none() => {
-                        return Err(format!("content[{index}]: a media part needs the id of an upload"));
-                    }
-                    (Some(_), _) => references.push(part.clone()),
-                    (None, _) => return Err(format!("content[{index}]: a part needs a type")),
-                }
-            }
-            Ok((texts.join("\n\n"), references))
-        }
-        _ => Err("content must be text or a list of parts".into()),
+    if values.len() > most {
+        return Err(invalid_body(format!("{name} has {} entries, at most {most} are taken", values.len())));
     }
+    let line = |(index, value): (usize, &Value)| {
+        let text = value.as_str().ok_or_else(|| invalid_body(format!("{name}[{index}] must be text")))?;
+        if text.chars().count() > chars {
+            return Err(invalid_body(format!("{name}[{index}] is longer than {chars} characters")));
+        }
+        Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let lines = values.iter().enumerate().map(line).collect::<Outcome<Vec<String>>>()?;
+    Ok(lines.into_iter().filter(|line| !line.is_empty()).collect())
 }
 
-fn moment(value: &Value, zone: &TimeZone) -> Option<Moment> {
-    time::parse_json(value, zone)?.moment()
+/// `DELETE /v1/memories/{path}`.
+pub fn forget(call: &Call) -> Outcome<Reply> {
+    let path = memory_path(call.parameter(0))?;
+    let namespace = call.write_namespace()?;
+    let id = call.service.forget_memory(&namespace, &path)?;
+    Reply::accepted(&id.to_string(), &namespace.name)
 }
 
-/// `occurred_at`, or `date` as it was called once; both are checked.
-pub(super) fn occurred(body: &Map<String, Value>, zone: &TimeZone) -> Outcome<Option<Moment>> {
-    let date = moment_field(body, "date", zone)?;
-    Ok(moment_field(body, "occurred_at", zone)?.or(date))
-}
-
-/// A field that holds a time, in any of the forms that callers write.
-pub(super) fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> Outcome<Option<Moment>> {
-    let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
-    let moment = moment(value, zone);
-    moment.map(Some).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
-}
-
-fn bounded(name: &str, text: &str) -> Outcome<String> {
-    if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err(invalid_body(format!("{name} must be at most {NAME_CHARS_MAX} characters on one line")));
+/// `GET /v1/tree`.
+pub fn tree(call: &Call) -> Outcome<Reply> {
+    let namespace = call.read_namespace()?;
+    let folder = call.query.get("path").map(|path| path.trim_end_matches('/')).unwrap_or_default();
+    if !folder.is_empty() {
+        path::directory(folder).map_err(|error| Failure::invalid("invalid_path", format!("path: {error}")))?;
     }
-    Ok(text.to_owned())
+    let entries = call.service.tree(call.account(), &namespace, folder)?;
+    Reply::ok(&json!({"namespace": namespace, "path": folder, "entries": entries}))
+}
+
+/// `GET /v1/topics`.
+pub fn topics(call: &Call) -> Outcome<Reply> {
+    let namespace = call.read_namespace()?;
+    let topics = call.service.topics(call.account(), &namespace)?;
+    Reply::ok(&json!({"namespace": namespace, "topics": topics}))
+}
+
+/// `GET /v1/graph`.
+pub fn graph(call: &Call) -> Outcome<Reply> {
+    let namespace = call.read_namespace()?;
+    let path = call.query.get("path").map(memory_path).transpose()?;
+    let depth = call.query.number("depth", 1..=DEPTH_MAX, "invalid_depth")?.unwrap_or(1);
+    let limit = call.query.number("limit", 1..=NODES.1, "invalid_limit")?.unwrap_or(NODES.0);
+    let around = path.as_ref().map(|path| (path, depth));
+    Reply::ok(&call.service.graph(call.account(), &namespace, around, limit)?)
+}
+
+/// A memory's path, checked.
+pub(super) fn memory_path(text: &str) -> Outcome<MemoryPath> {
+    text.parse().map_err(|error| Failure::invalid("invalid_path", format!("{text:?}: {error}")))
 }

@@ -12,10 +12,10 @@ pub mod document;
 pub mod error;
 pub mod fields;
 pub mod identity;
+pub mod intake;
 pub mod keys;
 pub mod media;
 pub mod memories;
-pub mod memory;
 pub mod namespaces;
 pub mod query;
 pub mod queue;
@@ -35,16 +35,17 @@ use cuebase_storage::records::NamespaceRecord;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
+use query::QueryString;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use ulid::Ulid;
-
-use crate::gateway::{Gateway, Principal};
-use crate::service::namespaces::Namespaces;
-use crate::service::{Failure, Outcome, Service};
-use query::QueryString;
 use unknown::UnknownNames;
+
+use crate::accounts::scope::select_namespace;
+use crate::error::{Failure, Outcome};
+use crate::gateway::{Gateway, Principal};
+use crate::service::Service;
 
 /// JSON bodies above this are refused: 8 MiB.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
@@ -149,14 +150,14 @@ impl Call {
 
     /// The namespace of that name, if the caller may read it.
     pub fn readable(&self, wanted: Option<&str>) -> Outcome<String> {
-        Namespaces::meant(self.principal.scope(), wanted, |own| {
+        select_namespace(self.principal.scope(), wanted, |own| {
             Failure::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
         })
     }
 
     /// The namespace of that name, if the caller may write to it.
     pub fn write_name(&self, wanted: Option<&str>) -> Outcome<String> {
-        Namespaces::meant(self.principal.scope(), wanted, |own| {
+        select_namespace(self.principal.scope(), wanted, |own| {
             Failure::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
         })
     }
@@ -170,44 +171,6 @@ impl Call {
     pub fn write_namespace(&self) -> Outcome<NamespaceRecord> {
         self.writable(self.query.value("namespace"))
     }
-}
-
-/// A text field of a body; null is as if it were not there.
-pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Outcome<Option<&'a str>> {
-    match body.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        // A namespace that is no text is no namespace's name.
-        Some(_) if name == "namespace" => Err(Failure::invalid("invalid_namespace", "namespace must be text")),
-        Some(_) => Err(invalid_body(format!("{name} must be text"))),
-    }
-}
-
-/// The entries of an array that must hold at least one, and at most so many; each fault has a code of its own.
-pub fn entries<'a>(
-    body: &'a Map<String, Value>,
-    name: &str,
-    empty: &'static str,
-    (most, too_many): (usize, &'static str),
-) -> Outcome<&'a [Value]> {
-    let entries = match body.get(name) {
-        None | Some(Value::Null) => &[],
-        Some(Value::Array(entries)) => entries.as_slice(),
-        Some(_) => return Err(invalid_body(format!("{name} must be an array"))),
-    };
-    if entries.is_empty() {
-        return Err(Failure::invalid(empty, format!("{name} is empty: send at least one")));
-    }
-    if entries.len() > most {
-        let message = format!("{} {name}, at most {most} are taken at once", entries.len());
-        return Err(Failure::TooLarge { code: too_many, message });
-    }
-    Ok(entries)
-}
-
-/// A body that breaks a rule.
-pub fn invalid_body(message: impl Into<String>) -> Failure {
-    Failure::invalid("invalid_body", message)
 }
 
 /// What a handler answers.
@@ -270,6 +233,11 @@ impl Reply {
         // It grew by doubling, and may be held until a slow client has taken it.
         body.shrink_to_fit();
         Ok(Self { status, headers: Vec::new(), body: body.into() })
+    }
+
+    /// `202` for a write that is in the queue.
+    pub fn accepted(id: &str, namespace: &str) -> Outcome<Self> {
+        Self::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": namespace, "status": "accepted"}))
     }
 
     /// 200.

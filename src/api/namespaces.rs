@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Call, Reply};
-use crate::service::{Failure, Outcome};
-use crate::time::format_ms;
+use crate::error::{Failure, Outcome};
+use crate::memory::time::format_ms;
 
 /// Namespaces in one listing.
 const LISTED_MAX: usize = 200;

@@ -2,7 +2,8 @@
 
 use jiff::tz::TimeZone;
 
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::zone;
 
 /// Parameters in the order they were sent.
 #[derive(Clone, Debug, Default)]
@@ -72,13 +73,6 @@ impl QueryString {
     pub fn zone(&self) -> Outcome<TimeZone> {
         self.get("timezone").map_or(Ok(TimeZone::UTC), zone)
     }
-}
-
-/// A time zone by its IANA name.
-pub fn zone(name: &str) -> Outcome<TimeZone> {
-    TimeZone::get(name).map_err(|_| {
-        Failure::invalid("invalid_timezone", format!("timezone: {name:?} is no IANA time zone, such as Europe/Paris"))
-    })
 }
 
 #[cfg(test)]

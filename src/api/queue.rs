@@ -4,9 +4,9 @@ use cuebase_storage::records::{DeadLetter, Unreadable};
 use serde_json::{Value, json};
 
 use super::{Call, Reply};
-use crate::service::Outcome;
+use crate::error::Outcome;
+use crate::memory::time::format_ms;
 use crate::service::dead_letters::message_id;
-use crate::time::format_ms;
 
 /// Dead letters of a page when no limit is given, and at most.
 const LETTERS: (usize, usize) = (200, 1000);

@@ -5,11 +5,11 @@ use cuebase_storage::memory_file::{Tier, path};
 
 use super::query::QueryString;
 use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
 use crate::gateway::Principal;
-use crate::service::namespaces::DEFAULT;
+use crate::memory::{tags, time};
+use crate::namespace::names::DEFAULT;
 use crate::service::retrieval::Retrieve;
-use crate::service::{Failure, Outcome};
-use crate::{tags, time};
 
 /// The parameters of the query.
 pub const PARAMETERS: &[&str] = &[

@@ -8,11 +8,11 @@ use hyper::Method;
 
 use super::fields::Field;
 use super::{
-    Call, Incoming, Reply, answer, billing, conversations, fields, identity, keys, media, memories, memory, namespaces,
+    Call, Incoming, Reply, answer, billing, conversations, fields, identity, intake, keys, media, memories, namespaces,
     queue, retrieve, skills, sources, vocabulary,
 };
+use crate::error::{Failure, Outcome};
 use crate::gateway::{Credential, Principal};
-use crate::service::{Failure, Outcome};
 
 /// What does the work, blocking.
 pub enum Handler {
@@ -209,15 +209,15 @@ pub static ROUTES: [Route; 47] = {
         route(POST, "/v1/namespaces", Wide, Free, namespaces::create).with_body(fields::NAMESPACE),
         listing("/v1/namespaces", Any, namespaces::list).with_query(&["after"]),
         route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
-        route(POST, "/v1/memories", Any, Write, memories::remember).with_body(fields::WRITE),
-        route(GET, "/v1/memories/{*path}", Any, Free, memory::get).with_query(MEMORY),
-        route(POST, "/v1/memories/{*path}", Any, Write, memory::write)
+        route(POST, "/v1/memories", Any, Write, intake::remember).with_body(fields::WRITE),
+        route(GET, "/v1/memories/{*path}", Any, Free, memories::get).with_query(MEMORY),
+        route(POST, "/v1/memories/{*path}", Any, Write, memories::write)
             .with_query(NAMESPACE)
             .with_body(fields::DIRECT_WRITE),
-        route(DELETE, "/v1/memories/{*path}", Any, Free, memory::forget).with_query(NAMESPACE),
-        listing("/v1/tree", Any, memory::tree).with_query(&["namespace", "path"]),
-        listing("/v1/topics", Any, memory::topics).with_query(NAMESPACE),
-        listing("/v1/graph", Any, memory::graph).with_query(&["namespace", "path", "depth", "limit"]),
+        route(DELETE, "/v1/memories/{*path}", Any, Free, memories::forget).with_query(NAMESPACE),
+        listing("/v1/tree", Any, memories::tree).with_query(&["namespace", "path"]),
+        listing("/v1/topics", Any, memories::topics).with_query(NAMESPACE),
+        listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
         retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
         retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer).with_body(fields::ANSWER),
         route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_body(fields::VOCABULARY),

@@ -8,16 +8,16 @@ use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::memories::occurred;
-use super::memory::{lines, memory_path};
+use super::memories::{lines, memory_path};
 use super::vocabulary::millis;
-use super::{Call, Reply, entries, invalid_body, text};
-use crate::ingest::naming::slug;
-use crate::ingest::skills::SkillDraft;
+use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::file_names::slug;
+use crate::memory::request::{entries, invalid_body, occurred, text};
+use crate::memory::skill::SkillDraft;
+use crate::memory::tags;
 use crate::service::retrieval::Retrieve;
 use crate::service::skills::Place;
-use crate::service::{Failure, Outcome};
-use crate::tags;
 
 /// Skills of one request.
 const SKILLS_MAX: usize = 100;

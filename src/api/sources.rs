@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use ulid::Ulid;
 
 use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::time::format_ms;
 use crate::service::sources::SourceFilter;
-use crate::service::{Failure, Outcome};
-use crate::time::format_ms;
 
 /// Sources of a listing when no limit is given, and at most.
 const LISTED: (usize, usize) = (50, 200);

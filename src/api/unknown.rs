@@ -18,8 +18,9 @@ use serde_json::{Map, Value};
 use super::fields::{Contents, Field, part_fields};
 use super::query::QueryString;
 use super::routes::{Body, Route};
-use super::{Content, Reply, invalid_body};
-use crate::service::{Failure, Outcome};
+use super::{Content, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::invalid_body;
 
 /// Names by which other products separate users.
 const USER_NAMES: [&str; 7] =

@@ -5,10 +5,10 @@ use std::time::Instant;
 use cuebase_storage::records::{QueuedWork, Subject, TermRecord};
 use serde_json::{Map, Value, json};
 
-use super::memory::accepted;
-use super::{Call, Reply, entries, text};
-use crate::ingest::vocabulary::{TermDraft, identity};
-use crate::service::{Failure, Outcome};
+use super::{Call, Reply};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::{entries, text};
+use crate::memory::terms::{TermDraft, identity};
 
 /// Terms of one request.
 const TERMS_MAX: usize = 200;
@@ -33,7 +33,7 @@ pub fn teach(call: &Call) -> Outcome<Reply> {
     let subjects: Vec<Subject> = drafts.iter().map(|draft| Subject::term(&identity(&draft.term))).collect();
     let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Failure::internal)? };
     let id = call.service.accept(&namespace, work, Some(&call.body), &subjects)?;
-    accepted(&id.to_string(), &namespace.name)
+    Reply::accepted(&id.to_string(), &namespace.name)
 }
 
 fn draft(value: &Value) -> Result<TermDraft, String> {
@@ -124,5 +124,5 @@ pub fn forget(call: &Call) -> Outcome<Reply> {
     let namespace = call.write_namespace()?;
     let subjects: Vec<Subject> = terms.iter().map(|term| Subject::term(&identity(term))).collect();
     let id = call.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
-    accepted(&id.to_string(), &namespace.name)
+    Reply::accepted(&id.to_string(), &namespace.name)
 }

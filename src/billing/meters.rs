@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::period;
-use crate::service::Outcome;
+use crate::error::Outcome;
 
 /// Records written in one batch.
 const BATCH_RECORDS_MAX: usize = 1000;
@@ -405,7 +405,7 @@ impl Charge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::Failure;
+    use crate::error::Failure;
 
     fn open(folder: &std::path::Path) -> Meters {
         Meters::new(Arc::new(Store::open(folder).expect("opens"))).expect("starts")

@@ -32,10 +32,11 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::config::{BillingSettings, Config, ProviderChoice};
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
+use crate::webhook::WebhookSecret;
 use dodo::Dodo;
 use meters::{Meter, Meters, Permit};
-use notifications::WebhookSecret;
+use notifications::sandbox_secret;
 use plans::Plan;
 use provider::Provider;
 use sandbox::Sandbox;
@@ -77,7 +78,7 @@ impl Billing {
         };
         let webhook = match (settings.webhook_secret.as_str(), &provider) {
             ("", None) => None,
-            ("", Some(_)) => Some(WebhookSecret::own(store)?),
+            ("", Some(_)) => Some(sandbox_secret(store)?),
             (secret, _) => Some(WebhookSecret::parse(secret)?),
         };
         let charged: BTreeMap<String, u64> = match settings.provider {

@@ -1,93 +1,27 @@
 //! What the payment provider tells us, signed as the Standard Webhooks specification has it
 //! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, base64, `v1,` before it.
 
-use aws_lc_rs::hmac;
 use cuebase_storage::Store;
 use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
-use data_encoding::BASE64;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use zeroize::Zeroizing;
 
 use super::Billing;
 use super::wallet::transaction;
 use crate::config::PLANS;
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
+use crate::secrets::random_secret;
+use crate::webhook::{Signature, TOLERANCE_SECONDS, WebhookSecret};
 
-/// How far a notification's clock may be from ours, seconds.
-const TOLERANCE_SECONDS: i64 = 5 * 60;
-/// The longest id.
-const ID_BYTES_MAX: usize = 256;
 /// Subscriptions of an account whose end is remembered.
 const ENDED_MAX: usize = 16;
-/// A shorter key could be guessed.
-const KEY_BYTES_MIN: usize = 16;
 /// Under this name the metadata of a payment or subscription carries the account.
 pub const ACCOUNT: &str = "cuebase_account";
 /// Under this name it carries the amount of a recharge.
 pub const AMOUNT: &str = "cuebase_recharge_paise";
 /// Under this name it carries the plan.
 pub const PLAN: &str = "cuebase_plan";
-
-/// The key that notifications are signed with.
-pub struct WebhookSecret(hmac::Key);
-
-/// A notification's headers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Signature<'a> {
-    /// `webhook-id`.
-    pub id: &'a str,
-    /// `webhook-timestamp`, epoch seconds.
-    pub timestamp: &'a str,
-    /// `webhook-signature`: one or more, separated by spaces.
-    pub signature: &'a str,
-}
-
-impl WebhookSecret {
-    /// `whsec_` and base64.
-    pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let bytes = BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text).as_bytes());
-        let bytes = bytes
-            .map(Zeroizing::new)
-            .map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
-        anyhow::ensure!(
-            bytes.len() >= KEY_BYTES_MIN,
-            "setting payments.webhook_secret holds {} bytes: expected whsec_ and base64 of at least {KEY_BYTES_MIN}",
-            bytes.len()
-        );
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
-    }
-
-    /// One of this data directory's own, for the sandbox.
-    pub(super) fn own(store: &Store) -> anyhow::Result<Self> {
-        let bytes = store.secret("webhook", crate::service::random_secret)?;
-        anyhow::ensure!(!bytes.is_empty(), "no random bytes for the notifications' key");
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
-    }
-
-    /// The signature of a body.
-    pub fn sign(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
-        let tag = hmac::sign(&self.0, &signed(id, timestamp, body));
-        format!("v1,{}", BASE64.encode(tag.as_ref()))
-    }
-
-    /// Whether one of the signatures is right and the time is near.
-    pub fn verify(&self, headers: &Signature<'_>, body: &[u8], now: Timestamp) -> bool {
-        let near = headers.timestamp.parse::<i64>().is_ok_and(|at| (now.as_second() - at).abs() <= TOLERANCE_SECONDS);
-        let message = signed(headers.id, headers.timestamp, body);
-        let right = |text: &str| {
-            let tag = text.strip_prefix("v1,").and_then(|text| BASE64.decode(text.as_bytes()).ok());
-            tag.is_some_and(|tag| hmac::verify(&self.0, &message, &tag).is_ok())
-        };
-        let named = (1..=ID_BYTES_MAX).contains(&headers.id.len());
-        near && named && headers.signature.split(' ').any(right)
-    }
-}
-
-fn signed(id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
-    [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat()
-}
 
 #[derive(Deserialize)]
 struct Event {
@@ -264,6 +198,13 @@ impl Billing {
         let signature = secret.sign(id, &timestamp, &body);
         self.notification(&Signature { id, timestamp: &timestamp, signature: &signature }, &body)
     }
+}
+
+/// Returns the secret of this data directory, for the sandbox.
+pub(super) fn sandbox_secret(store: &Store) -> anyhow::Result<WebhookSecret> {
+    let bytes = store.secret("webhook", random_secret)?;
+    anyhow::ensure!(!bytes.is_empty(), "the system returned no random bytes for the key of notifications");
+    Ok(WebhookSecret::of_bytes(&bytes))
 }
 
 #[cfg(test)]

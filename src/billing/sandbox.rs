@@ -14,7 +14,7 @@ use super::Billing;
 use super::notifications::{ACCOUNT, AMOUNT, PLAN};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
 
 /// The sandbox. Cheap to clone; its books are in the store.
 #[derive(Clone)]

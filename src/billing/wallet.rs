@@ -13,8 +13,8 @@ use super::meters::Meter;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PLANS;
-use crate::service::{Failure, Outcome};
-use crate::time::format_ms;
+use crate::error::{Failure, Outcome};
+use crate::memory::time::format_ms;
 
 /// Smallest and largest recharge, paise.
 pub const RECHARGE_PAISE: std::ops::RangeInclusive<i64> = 50_000..=10_000_000;

@@ -10,12 +10,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::serve::{first_key, fit_into_memory, interrupted, runtime};
-use crate::api::memories::conversation;
+use crate::accounts::DEFAULT_ACCOUNT;
 use crate::config::Config;
 use crate::control;
+use crate::memory::request::conversation;
 use crate::server::Server;
 use crate::service::Service;
-use crate::service::accounts::DEFAULT_ACCOUNT;
 use crate::service::retrieval::{Retrieve, Retrieved};
 
 /// Two friends over three months; written for this demo.

@@ -11,13 +11,13 @@ use zeroize::Zeroizing;
 
 use super::data_directory::{DataUse, Init};
 use super::serve::{client_runtime, fit_into_memory, runtime};
+use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::mcp::Tools;
 use crate::mcp::api::Remote;
 use crate::server::Server;
 use crate::service::Service;
-use crate::service::accounts::{DEFAULT_ACCOUNT, check_account};
 
 #[derive(Args)]
 pub(super) struct Options {

@@ -1,16 +1,16 @@
 //! The command line: what can be asked for, and who does it.
 
+mod backup;
 mod confirmation;
 mod data_directory;
 mod demo;
 mod evaluate;
 mod health;
-mod keeping;
 mod mcp;
 mod models;
-mod moving;
 mod progress;
 mod serve;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -23,12 +23,12 @@ use nix::sys::stat::{Mode, umask};
 use serde_json::Value;
 
 use self::data_directory::{DataUse, Init};
-use crate::allocator;
+use crate::accounts::DEFAULT_ACCOUNT;
+use crate::accounts::credentials::Environment;
 use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
-use crate::gateway::credentials::Environment;
-use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
-use crate::telemetry;
+use crate::service::accounts::NewKey;
+use crate::{allocator, telemetry};
 
 /// Long-term memory for AI applications: conversations in, the right memory out.
 #[derive(Parser)]
@@ -123,23 +123,23 @@ enum Task {
     ///
     /// Each backup is a folder of its own, named by its time, whole in itself; what has not changed since the one before
     /// is linked, not copied. Example: cuebase backup /mnt/backups --keep 14
-    Backup(keeping::BackupOptions),
+    Backup(backup::BackupOptions),
     /// Make a data directory of a backup
     ///
     /// Takes the newest backup in the folder, or the one that the folder is, checks every file of it and puts it where
     /// --data says; nothing there is written over. Example: cuebase restore /mnt/backups --data ./cuebase-data
-    Restore(keeping::RestoreOptions),
+    Restore(backup::RestoreOptions),
     /// Check records, repositories, indexes and media, and whether they agree
     ///
     /// Beside a running service it checks while that goes on. Fails when something is not as it should be.
     /// Example: cuebase doctor --repair
-    Doctor(keeping::DoctorOptions),
+    Doctor(backup::DoctorOptions),
     /// Write a namespace to files: its history, its memories or its conversations
     ///
     /// The name decides the format: a file ending in .jsonl holds the conversations as they were sent, one ending in
     /// .bundle the whole history for `git clone`, anything else is a folder of markdown.
     /// Example: cuebase export notes.bundle --namespace notes
-    Export(moving::ExportOptions),
+    Export(transfer::ExportOptions),
     /// Take files into a namespace: histories, markdown, conversations, what other services export
     ///
     /// What something is, is told from its content: a git bundle, a folder of markdown (of a namespace, of a Letta agent, or
@@ -147,13 +147,13 @@ enum Task {
     /// or the folder that it was unpacked into, memories of mem0 as JSON. All is checked first; where something is wrong,
     /// nothing is imported. What was imported before is not imported again.
     /// Example: cuebase import --dry-run conversations.json --namespace chats
-    Import(moving::ImportOptions),
+    Import(transfer::ImportOptions),
     /// Extract memories again from the kept conversations, with the models configured now
     ///
     /// Each conversation is queued, oldest first; its new memories replace the ones that came from it alone. Memories that
     /// were edited, forgotten, or rewritten by another conversation stay as they are, and nothing is made again of the
     /// messages behind them. Example: cuebase reextract --namespace notes
-    Reextract(moving::ReextractOptions),
+    Reextract(transfer::ReextractOptions),
     /// Print the API's description, OpenAPI 3.1 in JSON
     ///
     /// Example: cuebase openapi > openapi.json
@@ -427,12 +427,12 @@ impl Task {
             Self::Openapi => return print_document(),
             Self::Completions { shell } => return print_completions(shell),
             Self::Man { folder } => return write_manual(&folder),
-            Self::Backup(options) => return keeping::backup(&config, &options),
-            Self::Restore(options) => return keeping::restore(&config, &options),
-            Self::Export(options) => return moving::export(&config, options),
-            Self::Import(options) => return moving::import(&config, options),
-            Self::Reextract(options) => return moving::reextract(&config, options),
-            Self::Doctor(options) => return keeping::doctor(&config, &options),
+            Self::Backup(options) => return backup::backup(&config, &options),
+            Self::Restore(options) => return backup::restore(&config, &options),
+            Self::Export(options) => return transfer::export(&config, options),
+            Self::Import(options) => return transfer::import(&config, options),
+            Self::Reextract(options) => return transfer::reextract(&config, options),
+            Self::Doctor(options) => return backup::doctor(&config, &options),
             Self::Eval(options) => return evaluate::evaluate(&options, &config),
             Self::Keys(Keys::Create { account, name, env, namespace, .. }) => {
                 Command::CreateKey { account: account.account, key: NewKey { name, env, namespace } }

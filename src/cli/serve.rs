@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::accounts::DEFAULT_ACCOUNT;
+use crate::accounts::credentials::Environment;
 use crate::config::Config;
 use crate::control;
-use crate::gateway::credentials::Environment;
 use crate::memory_limit::MemoryPlan;
 use crate::server::Server;
 use crate::service::Service;
-use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey};
+use crate::service::accounts::NewKey;
 
 /// Serves until SIGINT or SIGTERM.
 pub(super) fn serve(mut config: Config) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@
 //! command line too. The command line wins over the environment, that over the file. Resolved once, here; nothing reads
 //! the environment later. [`settings`] lists them, [`values`] reads what they say.
 
+pub mod endpoint;
 pub mod settings;
 mod values;
 
@@ -14,8 +15,8 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::billing::notifications::WebhookSecret;
-use crate::model::hosted::EndpointSettings;
+use crate::config::endpoint::EndpointSettings;
+use crate::webhook::WebhookSecret;
 pub use settings::{SETTINGS, environment_name};
 use values::{
     address, address_or_off, bad, boolean, domain, figures, figures_with_default, letters, log_filter, name,

@@ -11,16 +11,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use self::socket::{ask_running, listen, run};
+use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::api::{keys, namespaces, queue};
+use crate::error::{Failure, Outcome};
 use crate::gateway::Gateway;
-use crate::ingest::worker::Workers;
+use crate::jobs::Workers;
 use crate::maintenance::export::Format;
 use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
-use crate::service::accounts::{DEFAULT_ACCOUNT, NewKey, check_account};
-use crate::service::namespaces::{DEFAULT, Namespaces};
-use crate::service::{Failure, Outcome, Service};
+use crate::namespace::names::{DEFAULT, check_name};
+use crate::service::Service;
+use crate::service::accounts::NewKey;
 
+pub use self::socket::{ask_running, listen, run};
 /// Namespaces told by one listing.
 const LISTED_MAX: usize = 100_000;
 /// Namespaces that an error names.
@@ -289,7 +291,7 @@ pub fn execute(
 /// Refuses a namespace that does not exist: a key to it would open nothing. `default` exists for every account.
 fn check_namespace(service: &Service, account: &str, name: &str) -> Outcome<()> {
     check_account(account)?;
-    Namespaces::check_name(name)?;
+    check_name(name)?;
     if name == DEFAULT || service.store.namespace(account, name)?.is_some() {
         return Ok(());
     }

@@ -12,11 +12,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::locomo::Sample;
-use crate::api::memories::conversation;
 use crate::dates::question::{Named, named};
-use crate::ingest::steps::Steps;
-use crate::ingest::{extract, files, naming::slug};
+use crate::ingest::extract;
+use crate::memory::file_names::slug;
+use crate::memory::files;
+use crate::memory::request::conversation;
 use crate::model::{Embedder, Patience, index_settings};
+use crate::text::steps::Steps;
 
 /// Word budgets within which recall is reported.
 pub const BUDGETS: [usize; 3] = [1000, 2000, 4000];

@@ -16,7 +16,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 
-use super::sessions::{Identity, LEEWAY_SECONDS};
+use crate::accounts::sessions::{Identity, LEEWAY_SECONDS};
 use crate::config::IdentitySettings;
 
 /// Keys older than this are fetched again.
@@ -81,7 +81,7 @@ impl ExternalIssuer {
         validation.leeway = LEEWAY_SECONDS;
         let claims = jsonwebtoken::decode::<Claims>(token, key, &validation).ok()?.claims;
         let id_token = claims.token_use.is_none_or(|kind| kind == "id");
-        let named = crate::service::accounts::check_account(&claims.tenant).is_ok();
+        let named = crate::accounts::check_account(&claims.tenant).is_ok();
         (id_token && named).then_some(Identity { account: claims.tenant, email: claims.email })
     }
 

@@ -1,12 +1,10 @@
 //! What stands before any handler: who is calling, and whether they may.
 //!
-//! [`credentials`] knows API keys, [`sessions`] dashboard sessions of the local issuer, [`external`] those of another
+//! [`crate::accounts`] knows API keys and dashboard sessions of the local issuer, [`external`] those of another
 //! one; [`Gateway`] resolves any of them to a [`Principal`] and remembers the answer for 30 seconds. Failures here have a
 //! body of their own and say nothing about their reason.
 
-pub mod credentials;
 pub mod external;
-pub mod sessions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +14,9 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use moka::sync::Cache;
 
-use self::credentials::{Environment, KeyText};
 use self::external::ExternalIssuer;
-use self::sessions::Identity;
+use crate::accounts::credentials::{Environment, KeyText};
+use crate::accounts::sessions::Identity;
 use crate::billing::rate_limit::RateLimit;
 use crate::service::Service;
 

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use cuebase_storage::git::{CommitId, Repository, Shallow};
 
 use super::lines::{self, Data, Line, Lines};
-use super::{BRANCH, Malformed, id};
-use crate::service::{Failure, Outcome};
+use super::{BRANCH, FetchError, Malformed, id};
 
 /// Wants of one request. There is one branch; more are the same again.
 const WANTS_MAX: usize = 64;
@@ -172,11 +171,11 @@ impl Wanted {
 }
 
 /// Writes the answer to a request.
-pub fn answer(repository: &Repository, request: &Request, out: &mut impl Write) -> Outcome<()> {
+pub fn answer(repository: &Repository, request: &Request, out: &mut impl Write) -> Result<(), FetchError> {
     let head = repository.head()?;
     match request {
         Request::References { prefixes, symbolic, unborn } => {
-            list_references(head, prefixes, *symbolic, *unborn, out).map_err(Failure::from)
+            list_references(head, prefixes, *symbolic, *unborn, out).map_err(FetchError::from)
         }
         Request::Pack(wanted) => wanted.answer(repository, head, out),
         Request::Nothing => Ok(()),
@@ -208,7 +207,7 @@ fn list_references(
 }
 
 impl Wanted {
-    fn answer(&self, repository: &Repository, head: Option<CommitId>, out: &mut impl Write) -> Outcome<()> {
+    fn answer(&self, repository: &Repository, head: Option<CommitId>, out: &mut impl Write) -> Result<(), FetchError> {
         for want in &self.wants {
             if !is_on_branch(repository, head, *want)? {
                 return Ok(lines::error(out, &format!("upload-pack: not our ref {want}"))?);
@@ -291,7 +290,7 @@ impl Wanted {
     }
 
     /// What the client lacks.
-    fn missing(&self, repository: &Repository, common: &[CommitId]) -> Outcome<Shallow> {
+    fn missing(&self, repository: &Repository, common: &[CommitId]) -> Result<Shallow, FetchError> {
         let ends = repository.commits_among(&self.ends)?;
         if ends.is_empty() && self.depth.is_none() {
             let missing = repository.missing(&self.wants, common)?;
@@ -300,12 +299,12 @@ impl Wanted {
         Ok(repository.missing_shallow(&self.wants, common, &ends, self.depth)?)
     }
 
-    fn break_off(&self, out: &mut impl Write) -> Outcome<()> {
+    fn break_off(&self, out: &mut impl Write) -> Result<(), FetchError> {
         if self.on_band {
             lines::broken(out, "the server could not read what was asked for; its log says why\n")?;
         }
         // Without a band a cut answer is all that can be said.
-        Err(Failure::internal("a fetch was broken off"))
+        Err(FetchError::Incomplete)
     }
 }
 
@@ -321,7 +320,7 @@ fn tell_ends(found: &Shallow, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Whether a commit is the head or in its line of history: the head may have moved since the client was told it.
-fn is_on_branch(repository: &Repository, head: Option<CommitId>, commit: CommitId) -> Outcome<bool> {
+fn is_on_branch(repository: &Repository, head: Option<CommitId>, commit: CommitId) -> Result<bool, FetchError> {
     match head {
         Some(head) => Ok(head == commit || repository.is_ancestor(commit, head)?),
         None => Ok(false),

@@ -13,8 +13,6 @@ pub mod push;
 
 use cuebase_storage::git::CommitId;
 
-use crate::service::Failure;
-
 /// The one branch that a namespace has.
 pub const BRANCH: &str = "refs/heads/main";
 /// What stands for no commit.
@@ -57,10 +55,18 @@ impl Malformed {
     }
 }
 
-impl From<Malformed> for Failure {
-    fn from(error: Malformed) -> Self {
-        Self::invalid("invalid_body", error.to_string())
-    }
+/// Why the response to a fetch did not reach its end.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The repository could not be read.
+    #[error(transparent)]
+    Storage(#[from] cuebase_storage::Error),
+    /// The response could not be written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The pack ended early; the client has received an incomplete response.
+    #[error("the fetch ended before its pack was complete")]
+    Incomplete,
 }
 
 /// A commit's id as a client writes it.

@@ -3,10 +3,10 @@
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredSource};
 use jiff::Timestamp;
 
-use super::conversation::Moment;
-use super::files;
-use crate::service::Outcome;
-use crate::service::namespace::plan::{Content, Desk, Plan};
+use crate::error::Outcome;
+use crate::memory::conversation::Moment;
+use crate::memory::files;
+use crate::namespace::plan::{Content, Desk, Plan};
 
 /// A memory as the caller wrote it, checked.
 #[derive(Clone, Debug)]

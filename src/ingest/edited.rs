@@ -3,8 +3,8 @@
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile, Tier};
 
-use crate::service::namespace::plan::Content;
-use crate::tags;
+use crate::memory::tags;
+use crate::namespace::plan::Content;
 
 /// A file larger than this is no memory's; the API takes none larger either.
 pub const FILE_BYTES_MAX: u64 = 8 << 20;

@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use super::manifest::{self, Entry, FORMAT, MANIFEST, Manifest};
+use crate::error::{Failure, Outcome};
 use crate::file_errors::explained;
-use crate::service::{Failure, Outcome, Service};
+use crate::namespace::damage::LAST_BACKUP;
+use crate::service::Service;
 
-/// A file of the data directory that names the newest backup.
-const LAST_BACKUP: &str = "last-backup";
 /// Before the name of a backup that is being made.
 const UNFINISHED: &str = ".unfinished-";
 
@@ -48,24 +48,6 @@ pub struct Report {
 /// Makes a backup in a folder of backups. Of the ones in it the newest `keep` stay.
 pub fn backup(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> Outcome<Report> {
     make(service, folder, keep, tell).map_err(|error| Failure::internal(format!("{error:#}")))
-}
-
-/// The newest backup that was made of a data directory, as far as it is known.
-pub fn last_backup(data: &Path) -> Option<String> {
-    let text = fs::read_to_string(data.join(LAST_BACKUP)).ok()?;
-    Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
-}
-
-/// What to do where records or repositories of a data directory are damaged.
-pub fn restoring(data: &Path) -> String {
-    match last_backup(data) {
-        Some(backup) => format!(
-            "move {} away and put the backup in its place: cuebase restore {backup} --data {}",
-            data.display(),
-            data.display()
-        ),
-        None => "what is damaged can only come from a backup (`cuebase restore`), and none is known here".to_owned(),
-    }
 }
 
 fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> anyhow::Result<Report> {

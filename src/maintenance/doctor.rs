@@ -12,8 +12,9 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
-use crate::service::namespaces::NamespaceKey;
-use crate::service::{Outcome, Service};
+use crate::error::Outcome;
+use crate::namespace::key::NamespaceKey;
+use crate::service::Service;
 
 /// What is told of one namespace's differences at most.
 const DIFFERENCES_MAX: usize = 5;
@@ -214,7 +215,7 @@ fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progre
 pub fn advice(service_data: &std::path::Path, findings: &[Finding]) -> Option<String> {
     let any = |health| findings.iter().any(|finding| finding.health == health);
     if any(Health::Damaged) {
-        return Some(super::backup::restoring(service_data));
+        return Some(crate::namespace::damage::restore_advice(service_data));
     }
     any(Health::Repairable).then(|| "`cuebase doctor --repair` makes anew what is derived".to_owned())
 }

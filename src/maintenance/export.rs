@@ -14,9 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::Progress;
 use super::backup::{create, create_folder};
+use crate::error::{Failure, Outcome};
 use crate::file_errors::explained;
+use crate::service::Service;
 use crate::service::sources::KeptSource;
-use crate::service::{Failure, Outcome, Service};
 
 /// Conversations read at a time.
 const CONVERSATIONS_AT_ONCE: usize = 200;

@@ -19,7 +19,8 @@ use cuebase_storage::records::NamespaceId;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use crate::service::{Outcome, Service};
+use crate::error::Outcome;
+use crate::service::Service;
 
 /// How often it is looked whether writes are ingested.
 const POLL: Duration = Duration::from_millis(50);

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::{Progress, wait_until_ingested};
-use crate::service::{Failure, Outcome, Service};
+use crate::error::{Failure, Outcome};
+use crate::service::Service;
 
 /// Sources read at a time.
 const SOURCES_AT_ONCE: usize = 200;

@@ -2,16 +2,41 @@
 
 use std::fs;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::service::{Outcome, Service};
-
 type Level = Gauge<f64, AtomicU64>;
 
-/// The gauges, set anew whenever they are read.
+/// The state of the service that the gauges show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ServiceState {
+    /// Accepted writes that are not ingested.
+    pub queue_messages: usize,
+    /// Age of the oldest of them, milliseconds of running time; 0 without one.
+    pub queue_oldest_ms: u64,
+    /// Workers that ingest a write.
+    pub workers_busy: usize,
+    /// Writes in the dead-letter queue.
+    pub dead_letters: u64,
+    /// Duration of the chat model's outage; zero while it responds.
+    pub model_unavailable: Duration,
+    /// Namespaces whose conversations wait for the chat model.
+    pub namespaces_held: usize,
+    /// Namespaces whose index is in memory.
+    pub namespaces_open: usize,
+    /// Namespaces with memories that wait for vectors.
+    pub namespaces_behind: usize,
+    /// Size of the records on disk.
+    pub records_bytes: u64,
+    /// Records in memory that are not in a file yet.
+    pub records_memory_bytes: u64,
+    /// Compactions that the records wait for.
+    pub records_compactions_pending: u64,
+}
+
+/// The gauges, set when they are read.
 pub(super) struct Levels {
     began: Instant,
     uptime: Level,
@@ -59,30 +84,33 @@ impl Levels {
         }
     }
 
-    pub(super) fn read(&self, service: &Service) -> Outcome<()> {
-        let queue = service.queue.levels();
+    pub(super) fn set(&self, state: &ServiceState) {
         self.uptime.set(self.began.elapsed().as_secs_f64());
-        self.queue.set(queue.waiting as f64);
-        self.working.set(queue.busy as f64);
-        let oldest = service.oldest_queued()?;
-        self.oldest.set(oldest.map_or(0.0, |entry| service.waited_ms(&entry) as f64 / 1000.0));
-        self.dead.set(service.store.dead_letter_count()? as f64);
-        let outage = service.queue.outage();
-        self.model_unavailable.set(outage.map_or(0.0, |outage| outage.lasted.as_secs_f64()));
-        self.held.set(outage.map_or(0.0, |outage| outage.namespaces as f64));
-        self.warm.set(service.namespaces.open_count() as f64);
-        self.behind.set(service.backlog.list().len() as f64);
+        self.queue.set(state.queue_messages as f64);
+        self.working.set(state.workers_busy as f64);
+        self.oldest.set(state.queue_oldest_ms as f64 / 1000.0);
+        self.dead.set(state.dead_letters as f64);
+        self.model_unavailable.set(state.model_unavailable.as_secs_f64());
+        self.held.set(state.namespaces_held as f64);
+        self.warm.set(state.namespaces_open as f64);
+        self.behind.set(state.namespaces_behind as f64);
         self.resident.set(resident_bytes());
-        self.files.set(fs::read_dir("/proc/self/fd").map_or(0, Iterator::count) as f64);
-        let records = service.store.levels();
-        self.records.set(records.disk_bytes as f64);
-        self.memtables.set(records.memory_bytes as f64);
-        self.compactions.set(records.compactions_pending as f64);
-        Ok(())
+        self.files.set(open_files() as f64);
+        self.records.set(state.records_bytes as f64);
+        self.memtables.set(state.records_memory_bytes as f64);
+        self.compactions.set(state.records_compactions_pending as f64);
     }
 }
 
-/// Zero where the system does not tell.
+/// Files and connections that the process has open; zero where the system does not say.
+fn open_files() -> usize {
+    match fs::read_dir("/proc/self/fd") {
+        Ok(entries) => entries.count(),
+        Err(_) => 0,
+    }
+}
+
+/// Zero where the system does not say.
 fn resident_bytes() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

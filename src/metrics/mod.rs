@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use self::levels::Levels;
-use crate::service::{Outcome, Service};
+pub use self::levels::ServiceState;
 
 /// The first bucket of a histogram of times ends here, seconds; each further one at twice that.
 const SHORTEST_SECONDS: f64 = 0.000_25;
@@ -145,11 +145,10 @@ impl Metrics {
     }
 
     /// Everything in the text format that Prometheus reads (OpenMetrics 1.0).
-    pub fn text(&self, service: &Service) -> Outcome<String> {
-        self.levels.read(service)?;
+    pub fn text(&self, state: &ServiceState) -> Result<String, std::fmt::Error> {
+        self.levels.set(state);
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry)
-            .map_err(crate::service::Failure::internal)?;
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
         Ok(text)
     }
 }

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use cuebase_retrieval::IndexSettings;
 
+use crate::text::steps::Interrupted;
+
 pub use configured::Models;
 pub use static_table::{StaticTable, TableError};
 pub use vectors::Vectors;
@@ -184,4 +186,13 @@ pub(crate) fn normalise(vector: &mut [f32]) -> bool {
         vector.iter_mut().for_each(|value| *value = (f64::from(*value) / norm) as f32);
     }
     true
+}
+
+impl From<Interrupted> for ModelError {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::TimedOut => Self::OutOfTime(interrupted.to_string()),
+            Interrupted::Stopped => Self::unavailable(interrupted.to_string()),
+        }
+    }
 }

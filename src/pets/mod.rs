@@ -9,9 +9,9 @@ use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::accounts::credentials::Environment;
 use crate::api::Reply;
 use crate::api::query::QueryString;
-use crate::gateway::credentials::Environment;
 use crate::service::Service;
 
 /// The states of an animal.

@@ -15,10 +15,9 @@ use hyper::header::CONNECTION;
 use super::shares::{Share, Shares};
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
-use crate::api::{
-    BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply, invalid_body,
-};
-use crate::service::Failure;
+use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply};
+use crate::error::Failure;
+use crate::memory::request::invalid_body;
 
 /// The budget is given out in pieces of 64 KiB.
 pub(super) const PIECE_BYTES: usize = 64 << 10;

@@ -21,12 +21,14 @@ use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::git;
 use super::requests::{Answered, Api, Running, admitted};
+use crate::api::Reply;
 use crate::api::error::{self, Shape};
 use crate::api::routes::Body;
-use crate::api::{Reply, invalid_body, text};
 use crate::dashboard::sign_in::Returned;
 use crate::dashboard::{markdown, pages};
-use crate::service::{Failure, Outcome, Service};
+use crate::error::{Failure, Outcome};
+use crate::memory::request::{invalid_body, text};
+use crate::service::Service;
 
 /// Nothing from elsewhere, nothing inline, framed by nobody.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -24,16 +24,17 @@ use super::answers::ResponseBody;
 use super::connections::{Activity, Working};
 use super::requests::{Api, REQUEST_ID, authorize, request_id, respond};
 use super::shares::Share;
+use crate::accounts::credentials::KeyText;
+use crate::accounts::scope::select_namespace;
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Content, Reply};
+use crate::error::{Failure, Outcome};
 use crate::gateway::Principal;
-use crate::gateway::credentials::KeyText;
 use crate::git_protocol::push::{Push, Update};
 use crate::git_protocol::{Action, advertisement, fetch};
-use crate::service::namespaces::Namespaces;
-use crate::service::{Failure, Outcome, Service};
+use crate::service::Service;
 
 /// What all its addresses begin with.
 const PREFIX: &str = "/v1/git/";
@@ -177,7 +178,7 @@ enum Done {
 
 /// Whether a caller may do that to a namespace.
 fn permitted(service: &Service, principal: &Principal, name: &str, action: Action) -> Outcome<()> {
-    Namespaces::meant(principal.scope(), Some(name), |own| {
+    select_namespace(principal.scope(), Some(name), |own| {
         Failure::forbidden("forbidden_namespace", format!("this key opens {own:?} alone"))
     })?;
     if action == Action::Push && !service.config.accept_push {
@@ -250,7 +251,7 @@ impl GitRequest {
         }
         let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
         let mut answer = Vec::new();
-        lease.read_git(|repository| fetch::answer(repository, &asked, &mut answer))?;
+        lease.read_git(|repository| Ok(fetch::answer(repository, &asked, &mut answer)?))?;
         Ok(Fetched::Small(reply(FETCHED, answer)))
     }
 

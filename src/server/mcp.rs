@@ -4,28 +4,52 @@
 //! caller's own credential: it may do what that may do, is counted the same, and is refused in the same words.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::answers::ResponseBody;
 use super::connections::Activity;
-use super::requests::{Api, admitted};
+use super::requests::{Api, REQUEST_ID, admitted, request_id, respond};
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::mcp::Tools;
 use crate::mcp::api::{Answered, Asked, Coming};
 
 /// Where it is.
-pub(super) const PATH: &str = "/v1/mcp";
+const PATH: &str = "/v1/mcp";
+
+/// Whether a request is one of the Model Context Protocol.
+pub(super) fn matches(request: &Request<Incoming>) -> bool {
+    request.uri().path() == PATH
+}
+
+/// Responds to one request and counts it.
+pub(super) async fn respond_counted(
+    api: Arc<Api>,
+    request: Request<Incoming>,
+    activity: Arc<Activity>,
+) -> Response<ResponseBody> {
+    let (began, id) = (Instant::now(), request_id(request.headers()));
+    // Other methods are refused, and the client may have made them up.
+    let method = if request.method() == Method::POST { "POST" } else { "" };
+    let mut response = match answer(&api, request, &activity).await {
+        Ok(response) => response,
+        Err(refusal) => respond(refusal),
+    };
+    response.headers_mut().insert(REQUEST_ID, id);
+    api.service.metrics.answered(method, PATH, response.status().as_u16(), began.elapsed());
+    response
+}
 
 /// Answers one request.
-pub(super) async fn answer(
+async fn answer(
     api: &Arc<Api>,
     request: Request<Incoming>,
     activity: &Arc<Activity>,

@@ -11,7 +11,8 @@ use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::respond;
 use crate::api::error::{self, Shape};
-use crate::service::{Failure, Service};
+use crate::error::Failure;
+use crate::service::Service;
 
 /// As OpenMetrics wants it.
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -26,7 +27,7 @@ pub(super) async fn answer(
     if request.method() != Method::GET || request.uri().path() != "/metrics" {
         return respond(error::reply(&error::no_route(), &Shape::Envelope));
     }
-    let read = tokio::task::spawn_blocking(move || service.metrics.text(&service)).await;
+    let read = tokio::task::spawn_blocking(move || service.metrics_text()).await;
     match read.unwrap_or_else(|_| Err(Failure::internal("reading the metrics panicked"))) {
         Ok(text) => {
             let mut response = Response::new(ResponseBody::from(Bytes::from(text)));

@@ -35,7 +35,7 @@ use self::animals::Animals;
 use self::connections::Connections;
 use self::requests::Api;
 use crate::gateway::Gateway;
-use crate::ingest::worker::Workers;
+use crate::jobs::Workers;
 use crate::service::Service;
 
 /// A server that listens, ready to be run.
@@ -142,7 +142,14 @@ impl Server {
                 }
                 let inner = tower::service_fn(move |request| {
                     let (api, activity) = (Arc::clone(&api), Arc::clone(&activity));
-                    async move { Ok::<_, std::convert::Infallible>(api.answer(request, activity).await) }
+                    async move {
+                        let response = if mcp::matches(&request) {
+                            mcp::respond_counted(api, request, activity).await
+                        } else {
+                            api.answer(request, activity).await
+                        };
+                        Ok::<_, std::convert::Infallible>(response)
+                    }
                 });
                 match cors.layer(inner).oneshot(request).await {
                     Ok(response) => response,

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{HeaderMap, Method, Request, Response};
+use hyper::{HeaderMap, Request, Response};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::Instrument;
 use ulid::Ulid;
@@ -16,7 +16,6 @@ use ulid::Ulid;
 use super::answers::{Estimates, FILE_BYTES, ResponseBody, SMALL_BYTES};
 use super::body::{Budget, RequestBody};
 use super::connections::Activity;
-use super::mcp;
 use super::shares::{Share, Shares};
 use crate::api::error::{self, Shape};
 use crate::api::query::QueryString;
@@ -24,8 +23,9 @@ use crate::api::routes::{Access, Answer, Found, Handler, Lane, Metering, Route, 
 use crate::api::unknown::UnknownNames;
 use crate::api::{Call, Content, Incoming, Place, Reply, retrieve};
 use crate::billing::meters::{Meter, Permit};
+use crate::error::{Failure, Outcome};
 use crate::gateway::{Gateway, Principal, Refusal};
-use crate::service::{Failure, Outcome, Service};
+use crate::service::Service;
 use crate::telemetry;
 
 /// The header that names a request, in the answer and, where the client chose the name, in the question.
@@ -144,15 +144,6 @@ impl Api {
         request: Request<IncomingBody>,
         activity: Arc<Activity>,
     ) -> Response<ResponseBody> {
-        if request.uri().path() == mcp::PATH {
-            let (began, id) = (Instant::now(), request_id(request.headers()));
-            // What else is sent there is refused, and its methods are of the client's making.
-            let method = if request.method() == Method::POST { "POST" } else { "" };
-            let mut response = mcp::answer(&self, request, &activity).await.unwrap_or_else(respond);
-            response.headers_mut().insert(REQUEST_ID, id);
-            self.service.metrics.answered(method, mcp::PATH, response.status().as_u16(), began.elapsed());
-            return response;
-        }
         self.answer_route(request, activity).await
     }
 

@@ -11,7 +11,8 @@ use super::connections::Activity;
 use super::requests::respond;
 use crate::api::Reply;
 use crate::billing::sandbox::{Item, Order};
-use crate::service::{Failure, Outcome, Service};
+use crate::error::{Failure, Outcome};
+use crate::service::Service;
 
 /// Answers one request.
 pub(super) async fn answer(

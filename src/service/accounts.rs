@@ -4,14 +4,11 @@ use cuebase_storage::records::{AccountRecord, ApiKeyRecord};
 use jiff::Timestamp;
 
 use super::Service;
-use super::error::{Failure, Outcome};
-use super::namespaces::Namespaces;
-use crate::gateway::credentials::{Environment, MintedKey};
+use crate::accounts::check_account;
+use crate::accounts::credentials::{Environment, MintedKey};
+use crate::error::{Failure, Outcome};
+use crate::namespace::names::check_name;
 
-/// The account of a fresh installation.
-pub const DEFAULT_ACCOUNT: &str = "default";
-/// Longest account id, in bytes.
-const ACCOUNT_BYTES_MAX: usize = 128;
 /// Longest label of a key, in characters.
 const KEY_NAME_CHARS_MAX: usize = 200;
 
@@ -31,7 +28,7 @@ impl Service {
     pub fn create_key(&self, account: &str, wanted: NewKey) -> Outcome<(ApiKeyRecord, String)> {
         check_account(account)?;
         if let Some(namespace) = &wanted.namespace {
-            Namespaces::check_name(namespace)?;
+            check_name(namespace)?;
         }
         if wanted.name.chars().count() > KEY_NAME_CHARS_MAX {
             return Err(Failure::invalid(
@@ -95,13 +92,4 @@ impl Service {
         self.store.put_account(&record)?;
         Ok(record)
     }
-}
-
-/// An account id is 1 to 128 bytes without control characters.
-pub fn check_account(account: &str) -> Outcome<()> {
-    if account.is_empty() || account.len() > ACCOUNT_BYTES_MAX || account.chars().any(char::is_control) {
-        let message = format!("an account id is 1 to {ACCOUNT_BYTES_MAX} bytes without control characters");
-        return Err(Failure::invalid("invalid_account", message));
-    }
-    Ok(())
 }

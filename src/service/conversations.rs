@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::Service;
-use super::error::{Failure, Outcome};
 use crate::billing::meters::Permit;
-use crate::ingest::conversation::Conversation;
+use crate::error::{Failure, Outcome};
+use crate::memory::conversation::Conversation;
 
 /// The first branch.
 const MAIN: &str = "main";

@@ -3,7 +3,8 @@
 use cuebase_storage::records::DeadLetter;
 use ulid::Ulid;
 
-use super::{Failure, Outcome, Service};
+use super::Service;
+use crate::error::{Failure, Outcome};
 
 impl Service {
     /// An account's dead letters, oldest first, at most `limit` after a given one.

@@ -1,6 +1,6 @@
 //! Deleting a namespace, and finishing deletions that something interrupted.
 //!
-//! The namespace is gone with one small batch ([`Namespaces::retire`](super::namespaces::Namespaces)); what it leaves in
+//! The namespace is gone with one small batch ([`Namespaces::retire`](crate::namespace::registry::Namespaces)); what it leaves in
 //! the records and on disk is removed right after, or by a later sweep where the disk refuses.
 
 use std::fs;
@@ -8,7 +8,8 @@ use std::io::ErrorKind;
 
 use cuebase_storage::records::RemovalRecord;
 
-use super::{Outcome, Service};
+use super::Service;
+use crate::error::Outcome;
 
 impl Service {
     /// Removes a namespace for good, with everything in it. False when there is none.

@@ -13,8 +13,9 @@ use jiff::Timestamp;
 use ulid::Ulid;
 
 use super::Service;
-use super::error::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
 use crate::file_errors::explained;
+use crate::secrets::random_secret;
 
 /// An address opens a file for so long: 15 minutes.
 pub const LIFETIME_SECONDS: i64 = 15 * 60;
@@ -32,7 +33,7 @@ pub struct MediaStore {
 impl MediaStore {
     /// Opens the folder with the data directory's key, made the first time.
     pub(super) fn open(folder: &Path, store: &Arc<Store>) -> anyhow::Result<Self> {
-        let secret = store.secret("media", super::random_secret)?;
+        let secret = store.secret("media", random_secret)?;
         anyhow::ensure!(!secret.is_empty(), "no random bytes for the key that signs addresses of media");
         fs::create_dir_all(folder).map_err(explained("create", folder))?;
         Ok(Self { folder: folder.to_path_buf(), key: hmac::Key::new(hmac::HMAC_SHA256, &secret) })
@@ -139,7 +140,7 @@ impl Service {
             Ok(false) => {
                 // Empty, unless the removal is still at it.
                 let _ = fs::remove_dir(self.media.folder(namespace.id));
-                super::namespace::deleted()
+                Failure::namespace_deleted()
             }
             Ok(true) | Err(_) => failure,
         }

@@ -11,13 +11,13 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::Service;
-use super::error::{Failure, Outcome};
-use super::namespaces::NamespaceKey;
 use super::retrieval::{HitView, histories, history_as_of};
 use crate::billing::meters::Meter;
+use crate::error::{Failure, Outcome};
 use crate::ingest::direct::{self, DirectWrite};
-use crate::ingest::files;
-use crate::time::format_ms;
+use crate::memory::files;
+use crate::memory::time::format_ms;
+use crate::namespace::key::NamespaceKey;
 
 /// Which part and which state of a memory.
 #[derive(Clone, Debug, Default)]

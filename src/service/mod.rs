@@ -9,60 +9,56 @@
 
 pub mod accounts;
 pub mod answer;
-pub mod backlog;
 pub mod conversations;
 pub mod dead_letters;
 pub mod deletion;
-pub mod error;
-pub mod ids;
 pub mod media;
 pub mod memories;
-pub mod namespace;
-pub mod namespaces;
-pub mod pending;
 pub mod push;
-pub mod reserve;
 pub mod retrieval;
 pub mod skills;
 pub mod sources;
+pub mod state;
 pub mod vocabulary;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use conversations::ConversationLocks;
+use cuebase_storage::Error as StorageError;
 use cuebase_storage::Error::DamagedRecords;
+use cuebase_storage::Store;
 use cuebase_storage::key_value::EngineMemory;
 use cuebase_storage::records::{
     Dedup, EnqueueOptions, Enqueued, NamespaceRecord, QueueEntry, QueuedWork, Subject, UsageRecord,
 };
-use cuebase_storage::{Error as StorageError, Store};
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
+use media::MediaStore;
 use ulid::Ulid;
 
-pub use error::{Failure, Outcome};
-use namespace::Around;
-use namespaces::Namespaces;
-
+use crate::accounts::sessions::LocalIssuer;
 use crate::billing::meters::{Meter, Permit};
 use crate::billing::{Billing, PriceSource};
 use crate::config::{Config, EmbeddingChoice};
 use crate::dashboard::Dashboard;
+use crate::error::{Failure, Outcome};
 use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
-use crate::gateway::sessions::LocalIssuer;
-use crate::ingest::queue::Queue;
-use crate::maintenance::backup::restoring;
 use crate::memory_limit::MemoryPlan;
 use crate::metrics::Metrics;
 use crate::model::{Models, StaticTable};
-use backlog::Backlog;
-use conversations::ConversationLocks;
-use ids::{HeldIds, Ids};
-use media::MediaStore;
-use pending::PendingPaths;
-use reserve::Reserve;
-use sources::SourceRetention;
+use crate::namespace::backlog::Backlog;
+use crate::namespace::context::Around;
+use crate::namespace::damage::restore_advice;
+use crate::namespace::disk_reserve::Reserve;
+use crate::namespace::ids::{HeldIds, Ids};
+use crate::namespace::names::DEFAULT;
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
+use crate::namespace::retention::SourceRetention;
+use crate::queue::dispatch::Queue;
+use crate::secrets::fingerprint;
 
 /// Identical bodies within this time are one write: 5 minutes.
 const DEDUPLICATION_MS: u64 = 5 * 60 * 1000;
@@ -71,9 +67,6 @@ const DEAD_LETTERS_MS: u64 = 14 * 24 * 60 * 60 * 1000;
 
 /// A notification is remembered for so long; the provider gives up repeating it much earlier.
 const NOTIFICATIONS_MS: i64 = 60 * 24 * 60 * 60 * 1000;
-/// Bytes of a secret that the data directory keeps.
-const SECRET_BYTES: usize = 32;
-
 /// An open data directory with everything that works on it.
 pub struct Service {
     /// The settings it was started with.
@@ -135,7 +128,7 @@ impl Service {
         Self::open_whole(config, prices).map_err(|error| {
             let damaged = matches!(error.downcast_ref(), Some(DamagedRecords(_)))
                 || matches!(error.downcast_ref(), Some(Failure::Damaged(_)));
-            if damaged { anyhow::anyhow!("{error:#}: {}", restoring(&data)) } else { with_refusal(error, &data) }
+            if damaged { anyhow::anyhow!("{error:#}: {}", restore_advice(&data)) } else { with_refusal(error, &data) }
         })
     }
 
@@ -300,8 +293,8 @@ impl Service {
         write: impl Fn(&NamespaceRecord) -> Outcome<T>,
     ) -> Outcome<T> {
         match write(namespace) {
-            Err(Failure::NotFound { code: "namespace_not_found", .. }) if namespace.name == namespaces::DEFAULT => {
-                write(&self.namespaces.existing(&namespace.account, namespaces::DEFAULT)?)
+            Err(Failure::NotFound { code: "namespace_not_found", .. }) if namespace.name == DEFAULT => {
+                write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
             }
             written => written,
         }
@@ -386,17 +379,6 @@ impl Service {
         Ok(records.iter().map(|record| record.memories).sum())
     }
 
-    /// Debits what was used and tells the payment provider's ledger, for every account.
-    pub fn mirror_all(&self) {
-        for account in self.accounts().unwrap_or_default() {
-            let account = account.account;
-            let told = self.billing.settle(&account).and_then(|_| self.billing.mirror(&account));
-            if let Err(error) = told {
-                tracing::warn!(account, failure = error.code(), "the payment provider's ledger is behind");
-            }
-        }
-    }
-
     /// Forgets dead letters, fingerprints and notifications that are past their time.
     pub fn purge(&self) -> Outcome<usize> {
         let running_ms = self.running_ms();
@@ -432,27 +414,6 @@ enum KnownBy<'a> {
         /// When it was accepted where it comes from, milliseconds since the epoch.
         accepted_at_ms: Option<i64>,
     },
-}
-
-/// Random bytes for a secret; none where the system has no randomness.
-pub(crate) fn random_secret() -> Vec<u8> {
-    let mut bytes = vec![0; SECRET_BYTES];
-    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
-        bytes.clear();
-    }
-    bytes
-}
-
-/// SHA-256 over parts, each with its length before it.
-pub(crate) fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
-    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
-    for part in parts {
-        context.update(&part.len().to_le_bytes());
-        context.update(part);
-    }
-    let mut hash = [0; 32];
-    hash.copy_from_slice(context.finish().as_ref());
-    hash
 }
 
 /// Adds which file refused, whose it is and what to do to an error of opening a data directory.

@@ -7,14 +7,17 @@ use cuebase_storage::git::{CommitId, IntakeLimits, Repository, check_pack};
 use cuebase_storage::records::NamespaceRecord;
 use ulid::Ulid;
 
-use super::namespace::MESSAGE_TRAILER;
-use super::namespace::plan::Content;
-use super::namespaces::{Lease, NamespaceKey};
-use super::{Outcome, Service};
+use super::Service;
 use crate::billing::meters::Meter;
+use crate::error::Outcome;
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
-use crate::ingest::{edited, files};
+use crate::ingest::edited;
+use crate::memory::files;
+use crate::namespace::key::NamespaceKey;
+use crate::namespace::plan::Content;
+use crate::namespace::registry::Lease;
+use crate::namespace::sync::MESSAGE_TRAILER;
 
 /// Memories and terms that one push may change.
 const FILES_MAX: usize = 10_000;

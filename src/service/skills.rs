@@ -8,13 +8,13 @@ use cuebase_storage::records::{NamespaceRecord, QueuedWork, Subject};
 use serde::Serialize;
 use ulid::Ulid;
 
-use super::error::{Failure, Outcome};
-use super::namespaces::NamespaceKey;
 use super::retrieval::{Found, Retrieve};
 use super::{KnownBy, Service};
-use crate::ingest::files::Details;
-use crate::ingest::naming::{free_name, slug};
-use crate::ingest::skills::SkillDraft;
+use crate::error::{Failure, Outcome};
+use crate::memory::file_names::{free_name, slug};
+use crate::memory::files::Details;
+use crate::memory::skill::SkillDraft;
+use crate::namespace::key::NamespaceKey;
 
 /// The topic of a skill that names none.
 const TOPIC: &str = "general";

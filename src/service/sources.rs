@@ -5,57 +5,22 @@
 //! `maintenance/export.rs` writes sources out, `ingest/reextract` extracts memories from them again.
 
 use cuebase_storage::git::CommitId;
-use cuebase_storage::memory_file::{MemoryFile, OccurredPrecision};
+use cuebase_storage::memory_file::MemoryFile;
 use cuebase_storage::records::{NamespaceId, NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
-use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use ulid::Ulid;
 
-use super::namespaces::NamespaceKey;
-use super::{Failure, Outcome, Service};
-use crate::ingest::conversation::{Conversation, Message, Moment};
-use crate::time::format_ms;
+use super::Service;
+use crate::error::{Failure, Outcome};
+use crate::memory::conversation::{Conversation, Message};
+use crate::memory::time::format_ms;
+use crate::namespace::key::NamespaceKey;
 
 /// Sources read at a time where those of one session are looked for.
 const PAGE: usize = 500;
 /// Memories of a source that are listed.
 const MEMORIES_MAX: usize = 200;
-
-/// What becomes of a conversation once it is ingested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceRetention {
-    /// It is kept until it is deleted.
-    Keep,
-    /// It is dropped.
-    Drop,
-}
-
-impl SourceRetention {
-    /// What the setting `ingestion.keep_sources` says.
-    pub fn of_setting(keep_sources: bool) -> Self {
-        if keep_sources { Self::Keep } else { Self::Drop }
-    }
-
-    /// What a list will show of the conversation that an entry carries; none where it carries none, or is not kept.
-    pub fn record_of(self, entry: &QueueEntry) -> Option<SourceRecord> {
-        let QueuedWork::Conversation { request } = &entry.work else { return None };
-        if self == Self::Drop {
-            return None;
-        }
-        // Read field by field: the messages of a long conversation are only counted.
-        let messages = request.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
-        let session_id = request.get("session_id").and_then(Value::as_str).map(str::to_owned);
-        let moment = request.get("occurred_at").and_then(|value| Moment::deserialize(value).ok());
-        Some(SourceRecord {
-            id: entry.id,
-            session_id,
-            messages: messages as u64,
-            occurred_at: moment.map(written),
-            accepted_at_ms: entry.accepted_at_ms,
-        })
-    }
-}
 
 /// Which sources a list shows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,7 +63,7 @@ impl KeptSource {
             body.insert("tags".into(), json!(tags));
         }
         if let Some(moment) = occurred_at {
-            body.insert("occurred_at".into(), json!(written(*moment)));
+            body.insert("occurred_at".into(), json!(moment.text()));
         }
         if let Some(timezone) = timezone {
             body.insert("timezone".into(), json!(timezone));
@@ -128,17 +93,9 @@ fn message_body(message: &Message) -> Value {
     };
     body.insert("content".into(), content);
     if let Some(moment) = occurred_at {
-        body.insert("occurred_at".into(), json!(written(*moment)));
+        body.insert("occurred_at".into(), json!(moment.text()));
     }
     Value::Object(body)
-}
-
-/// A time in a form that reads back as the same: a calendar date, or RFC 3339.
-fn written(moment: Moment) -> String {
-    match moment.precision {
-        OccurredPrecision::Day => moment.at.to_zoned(TimeZone::UTC).date().to_string(),
-        OccurredPrecision::Instant => moment.at.to_string(),
-    }
 }
 
 impl Service {
@@ -243,7 +200,7 @@ fn no_source() -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::memories::conversation;
+    use crate::memory::request::conversation;
 
     #[test]
     fn what_is_shown_of_a_source_reads_back_as_the_same_conversation() {

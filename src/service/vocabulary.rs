@@ -4,8 +4,8 @@ use cuebase_retrieval::surface_key;
 use cuebase_storage::records::TermRecord;
 
 use super::Service;
-use super::error::Outcome;
-use crate::ingest::vocabulary::meant;
+use crate::error::Outcome;
+use crate::memory::terms::meant;
 
 impl Service {
     /// The terms of a namespace by their canonical form, those that contain `like` (case aside), at most `limit`.

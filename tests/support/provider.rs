@@ -6,10 +6,11 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cuebase::api::memories::conversation;
-use cuebase::ingest::extract::{Draft, extract};
-use cuebase::ingest::steps::Steps;
+use cuebase::ingest::extract::extract;
+use cuebase::memory::draft::Draft;
+use cuebase::memory::request::conversation;
 use cuebase::model::StaticTable;
+use cuebase::text::steps::Steps;
 use cuebase_retrieval::content_terms;
 use cuebase_storage::memory_file::OccurredSource;
 use parking_lot::Mutex;

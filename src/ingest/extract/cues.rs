@@ -1,7 +1,8 @@
 //! The cues of a statement: what should bring it to mind.
 
-use super::statements::{Statement, cut, last_question, telling_words, words};
-use crate::ingest::steps::{Interrupted, Steps};
+use super::statements::Statement;
+use crate::text::steps::{Interrupted, Steps};
+use crate::text::words::{cut, flat, telling_words, words};
 
 /// A statement of more words is cued by its passages.
 const SHORT_WORDS_MAX: usize = 110;
@@ -60,26 +61,6 @@ fn passages(sentences: &[&str], steps: &Steps<'_>) -> Result<Vec<String>, Interr
         }
     }
     Ok(passages)
-}
-
-/// The cues of a text that nobody wrote cues for: its title and its sections' names with their first sentence. Linear in
-/// the text's length.
-pub fn of_markdown(body: &str) -> Vec<String> {
-    let mut cues = vec![flat(body.trim_start_matches(['#', ' ']))];
-    for section in cuebase_storage::memory_file::markdown::sections(body) {
-        cues.push(section.name);
-    }
-    if let Ok(Some(question)) = last_question(body, &Steps::unlimited()) {
-        cues.push(flat(&question));
-    }
-    cues.retain(|cue| !cue.is_empty());
-    cues.dedup();
-    cues
-}
-
-/// A text on one line.
-pub(super) fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn is_name(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::steps::Steps;
+    use crate::text::steps::Steps;
 
     fn find(text: &str, speaker: &str) -> Vec<String> {
         let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");

@@ -1,6 +1,6 @@
 //! The built-in extractor: memories from the text itself, with no model.
 //!
-//! A turn becomes one statement, a long one several ([`statements`]); small talk is left out ([`small_talk`]); a turn
+//! A turn becomes one statement, a long one several ([`statements`]); small talk is left out ([`crate::text::small_talk`]); a turn
 //! that only asks is quoted by the memory that answers it; relative dates are resolved against when it was said
 //! ([`crate::dates`]); the words decide the tier ([`tiers`], [`procedure`]); names are picked out ([`entities`]); cues are
 //! written, among them the question that a statement answers ([`cues`]). Wording and speaker are kept: nothing is
@@ -11,72 +11,27 @@
 
 pub mod cues;
 pub mod entities;
-pub mod filler;
 pub mod procedure;
-pub mod sentences;
-pub mod small_talk;
 pub mod statements;
 pub mod tiers;
 
 use std::collections::{BTreeMap, HashMap};
 
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, Tier};
+use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use self::cues::QUESTION_BYTES_MAX;
-use self::small_talk::{Participants, Position, is_small_talk};
 use self::statements::Statement;
-use super::conversation::{Conversation, Message, Moment, Role};
-use super::steps::{Interrupted, Steps};
 use crate::dates::statement as dates;
 use crate::dates::statement::Found;
-
-/// A memory on its way: everything but its path.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
-    /// Where it belongs.
-    pub tier: Tier,
-    /// Whom or what it is about; empty where that is not known.
-    pub topic: String,
-    /// Whose words; empty where that does not matter.
-    pub speaker: String,
-    /// Markdown: `# Speaker: lead`, then the rest.
-    pub body: String,
-    /// A few words for the file's name.
-    pub name: String,
-    /// What should bring it to mind.
-    pub cues: Vec<String>,
-    /// Names in it.
-    pub entities: Vec<String>,
-    /// When it happened.
-    pub occurred: Moment,
-    /// How that is known.
-    pub occurred_source: OccurredSource,
-    /// The indexes of the messages it came from.
-    pub messages: Vec<usize>,
-    /// The drafts that it is linked to.
-    pub links: Vec<Link>,
-    /// The memories that it is linked to.
-    pub relations: Vec<Relation>,
-    /// Tags for its subject, lowercase and sorted.
-    pub inferred_tags: Vec<String>,
-    /// How sure it is, from 0 to 1.
-    pub confidence: Option<f64>,
-    /// From when on an incident is no longer retrieved.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A link to an earlier draft of the same conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Which draft.
-    pub draft: usize,
-    /// `follows` or `shares`.
-    pub kind: &'static str,
-    /// What shows it.
-    pub snippet: String,
-}
+use crate::memory::conversation::{Conversation, Message, Moment, Role};
+use crate::memory::draft::{Draft, Link};
+use crate::text::filler::is_filler;
+use crate::text::questions::{last_question, only_asks};
+use crate::text::small_talk::{Participants, Position, is_small_talk};
+use crate::text::steps::{Interrupted, Steps};
+use crate::text::words::{flat, words};
 
 /// Links by shared names from one statement, at most.
 const SHARED_LINKS_MAX: usize = 3;
@@ -134,7 +89,7 @@ pub fn extract(
         let mut statements = statements::split(&message.text, steps)?;
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
         statements.retain(|statement| !is_small_talk(statement, position, &participants));
-        if let Some(text) = statements::last_question(&message.text, steps)? {
+        if let Some(text) = last_question(&message.text, steps)? {
             asked = Some(Question { asker: speaker.clone(), text, message: index, day });
         }
         let mut turn = Turn { message: index, speaker, said, source, day, question, quoted: None, statements };
@@ -194,7 +149,7 @@ struct Turn {
 impl Turn {
     fn only_asks(&self, steps: &Steps<'_>) -> Result<bool, Interrupted> {
         match self.statements.as_slice() {
-            [statement] => statements::only_asks(statement, steps),
+            [statement] => only_asks(statement, steps),
             _ => Ok(false),
         }
     }
@@ -230,7 +185,7 @@ impl Turn {
     fn question_of_short_answer(&self) -> Option<&Question> {
         let question = self.question.as_ref().filter(|_| self.quoted.is_none())?;
         let [answer] = self.statements.as_slice() else { return None };
-        let is_short = statements::words(answer) <= SHORT_ANSWER_WORDS_MAX;
+        let is_short = words(answer) <= SHORT_ANSWER_WORDS_MAX;
         (is_short && question.text.len() <= QUESTION_BYTES_MAX).then_some(question)
     }
 
@@ -283,7 +238,7 @@ impl Draft {
     fn quote(&mut self, asker: &str, question: &str, day: Date, steps: &Steps<'_>) -> Result<(), Interrupted> {
         steps.take(DRAFT_PASSES * question.len())?;
         let question = dates::annotate(question, &dates::find(question, day));
-        let said = format!("{asker}: {}", cues::flat(&question));
+        let said = format!("{asker}: {}", flat(&question));
         self.body.push_str(&format!("\n> {said}\n"));
         self.cues.push(said);
         Ok(())
@@ -344,19 +299,21 @@ fn lead(body: &str) -> String {
 fn name(statement: &str) -> String {
     let words = cuebase_retrieval::fold(statement);
     let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 2);
-    let telling = words.filter(|word| !filler::is_filler(word));
+    let telling = words.filter(|word| !is_filler(word));
     telling.take(NAME_WORDS).collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::memory_file::Tier;
+
     use super::*;
 
     fn bodies(turns: &[(&str, &str)]) -> Vec<String> {
         let message = |(name, text): &(&str, &str)| serde_json::json!({"role": "user", "name": name, "content": text});
         let messages: Vec<_> = turns.iter().map(message).collect();
         let body = serde_json::json!({ "messages": messages });
-        let conversation = crate::api::memories::conversation(body.as_object().expect("an object")).expect("valid");
+        let conversation = crate::memory::request::conversation(body.as_object().expect("an object")).expect("valid");
         let drafts = extract(&conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("nothing interrupts");
         drafts.into_iter().map(|draft| draft.body).collect()
     }
@@ -431,7 +388,7 @@ mod tests {
     fn a_deadline_in_the_past_interrupts_a_long_text() {
         let message = serde_json::json!({"role": "user", "content": "Mr. ".repeat(1 << 18)});
         let body = serde_json::json!({"messages": [message]});
-        let conversation = crate::api::memories::conversation(body.as_object().expect("an object")).expect("valid");
+        let conversation = crate::memory::request::conversation(body.as_object().expect("an object")).expect("valid");
         let steps = Steps::until(std::time::Instant::now());
         assert_eq!(extract(&conversation, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::TimedOut));
         assert!(steps.taken() < 1 << 24, "{}", steps.taken());

@@ -1,22 +1,13 @@
 //! Turns into statements: one turn is one statement unless it is long.
 
-use cuebase_retrieval::{QUESTION_MARKS, writes_no_spaces};
-use unicode_segmentation::UnicodeSegmentation;
-
-use super::cues::flat;
-use super::filler::is_filler;
-use super::sentences::{bounds, sentences};
-use super::small_talk::{Participants, Position, is_small_talk};
-use crate::ingest::steps::{Interrupted, Steps};
+use crate::text::sentences::{bounds, sentences};
+use crate::text::steps::{Interrupted, Steps};
+use crate::text::words::{WordCount, cut, flat, words};
 
 /// A turn of up to so many words stays whole: a page, whose parts make little sense without one another.
 const WHOLE_WORDS_MAX: usize = 400;
 /// A longer turn is cut into statements of about so many words, at sentence ends.
 const STATEMENT_WORDS: usize = 250;
-/// A turn only asks when it holds at most so many telling words beside its questions.
-const BESIDE_WORDS_MAX: usize = 2;
-/// Where no spaces are written, so many characters count as a word.
-const WORD_CHARS: usize = 2;
 /// A lead sentence of up to so many words becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
@@ -70,66 +61,6 @@ pub fn split(text: &str, steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> 
     Ok(statements)
 }
 
-/// Returns the last question of a text that asks something in particular, rather than "Really?" or "How are you?".
-///
-/// # Errors
-///
-/// [`Interrupted`] when the steps are.
-pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, Interrupted> {
-    steps.take(3 * text.len())?;
-    if !text.contains(QUESTION_MARKS) {
-        return Ok(None);
-    }
-    for sentence in sentences(text, steps)?.into_iter().rev() {
-        if is_question(sentence) && asks_something(sentence) {
-            return Ok(Some(sentence.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a text asks and says next to nothing else.
-///
-/// # Errors
-///
-/// [`Interrupted`] when the steps are.
-pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
-    steps.take(4 * text.len())?;
-    if !text.contains(QUESTION_MARKS) {
-        return Ok(false);
-    }
-    let mut asks = false;
-    let mut telling = 0;
-    for sentence in sentences(text, steps)? {
-        if is_question(sentence) {
-            asks = asks || asks_something(sentence);
-        } else {
-            telling += telling_words(sentence);
-        }
-    }
-    Ok(asks && telling <= BESIDE_WORDS_MAX)
-}
-
-fn is_question(sentence: &str) -> bool {
-    sentence.ends_with(QUESTION_MARKS)
-}
-
-/// Whether a question is more than a courtesy.
-fn asks_something(question: &str) -> bool {
-    !is_small_talk(question, Position::Elsewhere, &Participants::default())
-}
-
-/// The words of a text that carry a subject.
-pub fn telling_words(text: &str) -> usize {
-    let folded = cuebase_retrieval::fold(text);
-    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    let telling = |word: &str| match unspaced(word) {
-        0 => usize::from(word.chars().count() > 2 && !is_filler(word)),
-        characters => characters / WORD_CHARS,
-    };
-    words.map(telling).sum()
-}
-
 /// The body of a memory: the speaker and the lead sentence as its title, the rest below.
 pub fn body(speaker: &str, statement: &Statement<'_>) -> String {
     let text = statement.text;
@@ -141,49 +72,6 @@ pub fn body(speaker: &str, statement: &Statement<'_>) -> String {
         return if rest.is_empty() { title } else { format!("{title}\n{rest}\n") };
     }
     format!("# {speaker}\n\n{}\n", text.trim())
-}
-
-/// The words of a text, as they are counted here.
-pub fn words(text: &str) -> usize {
-    text.split_whitespace().map(|word| weight(unspaced(word))).sum()
-}
-
-/// How many words something without white space is, by its characters of scripts that write no spaces.
-fn weight(unspaced: usize) -> usize {
-    unspaced.div_ceil(WORD_CHARS).max(1)
-}
-
-/// The number of [`words`] of a text that is put together from pieces, each looked at once.
-#[derive(Default)]
-struct WordCount {
-    /// Words that white space follows.
-    closed: usize,
-    /// The unspaced characters of the word at the end, which the next piece may continue.
-    open: Option<usize>,
-}
-
-impl WordCount {
-    /// Appends a piece to the text.
-    fn add(&mut self, piece: &str) {
-        for c in piece.chars() {
-            if c.is_whitespace() {
-                self.closed = self.words();
-                self.open = None;
-            } else {
-                self.open = Some(self.open.unwrap_or(0) + usize::from(writes_no_spaces(c)));
-            }
-        }
-    }
-
-    fn words(&self) -> usize {
-        self.closed + self.open.map_or(0, weight)
-    }
-}
-
-/// How many characters of a text are of scripts that write no spaces.
-pub fn unspaced(text: &str) -> usize {
-    // Most texts have none, which is told by their bytes.
-    if text.is_ascii() { 0 } else { text.chars().filter(|c| writes_no_spaces(*c)).count() }
 }
 
 /// Sentences and whole code blocks, with the white space that follows them.
@@ -204,32 +92,6 @@ fn pieces<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrup
     Ok(pieces)
 }
 
-/// Cuts a sentence of more words than so many (a log, a table) between words, or between characters where no spaces are
-/// written.
-///
-/// # Errors
-///
-/// [`Interrupted`] when the steps are.
-pub fn cut<'a>(sentence: &'a str, words_max: usize, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
-    steps.take(sentence.len())?;
-    if words(sentence) <= words_max {
-        return Ok(vec![sentence]);
-    }
-    let mut pieces = Vec::new();
-    let (mut start, mut characters) = (0, 0);
-    for (at, character) in sentence.grapheme_indices(true) {
-        steps.take(character.len())?;
-        let (space, unspaced) = (character.starts_with(char::is_whitespace), unspaced(character));
-        characters += if space { WORD_CHARS } else { unspaced };
-        if (space || unspaced > 0) && characters >= words_max * WORD_CHARS {
-            pieces.push(&sentence[start..at]);
-            (start, characters) = (at, unspaced);
-        }
-    }
-    pieces.push(&sentence[start..]);
-    Ok(pieces)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,14 +103,6 @@ mod tests {
     fn body(speaker: &str, text: &str) -> String {
         let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");
         super::body(speaker, &statement)
-    }
-
-    fn only_asks(text: &str) -> bool {
-        super::only_asks(text, &Steps::unlimited()).expect("nothing interrupts")
-    }
-
-    fn last_question(text: &str) -> Option<String> {
-        super::last_question(text, &Steps::unlimited()).expect("nothing interrupts")
     }
 
     #[test]
@@ -283,47 +137,5 @@ mod tests {
         assert_eq!(body("Ann", "One\nline?"), "# Ann: One\n\nline?\n");
         let long = "word ".repeat(30);
         assert!(body("Ann", &long).starts_with("# Ann\n\nword"));
-    }
-
-    #[test]
-    fn a_turn_that_only_asks_is_told_from_one_that_tells() {
-        for asks in [
-            "What did you paint last week?",
-            "Wow, great! Where is the harbour fair held?",
-            "真的！你上周画了什么？",
-            "ماذا رسمت الأسبوع الماضي؟",
-        ] {
-            assert!(only_asks(asks), "{asks}");
-        }
-        for tells in [
-            "Really?",
-            "I sold my old boat to Ann. What about yours?",
-            "We paint every week.",
-            "我上周卖了那条船。你的船怎么样了？",
-            "",
-        ] {
-            assert!(!only_asks(tells), "{tells}");
-        }
-    }
-
-    #[test]
-    fn the_last_question_is_found() {
-        assert_eq!(
-            last_question("How are you? What did you paint last week? Bye!").as_deref(),
-            Some("What did you paint last week?")
-        );
-        assert_eq!(last_question("下雨了。你喜欢什么颜色？").as_deref(), Some("你喜欢什么颜色？"));
-        assert_eq!(last_question("Really?"), None);
-    }
-
-    #[test]
-    fn words_of_pieces_are_counted_as_those_of_the_whole() {
-        let mut count = WordCount::default();
-        let mut whole = String::new();
-        for piece in ["We ", "paint", "ed ", "\n\n", "我们去", "了海", "边。", " end", "", "x"] {
-            count.add(piece);
-            whole.push_str(piece);
-            assert_eq!(count.words(), words(&whole), "{whole:?}");
-        }
     }
 }

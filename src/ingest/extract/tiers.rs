@@ -3,7 +3,7 @@
 use cuebase_storage::memory_file::Tier;
 
 use super::procedure::is_procedure;
-use crate::ingest::steps::{Interrupted, Steps};
+use crate::text::steps::{Interrupted, Steps};
 
 /// Phrases of standing instructions and preferences, looked for in folded text between spaces.
 const RULES: [&str; 17] = [

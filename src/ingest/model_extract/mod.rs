@@ -20,13 +20,12 @@ use serde_json::{Value, json};
 use self::operations::Bounds;
 pub use self::operations::Operation;
 use self::parts::{Part, Piece};
-use super::conversation::{Conversation, Message};
-use super::extract::{Draft, Link};
-use super::steps::Steps;
+use crate::memory::conversation::{Conversation, Message};
+use crate::memory::draft::{Draft, Link};
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{Question, Said, Turn, elements_of_cut, object_with};
 use crate::model::{ModelError, Patience};
-
+use crate::text::steps::Steps;
 const PROMPT: &str = include_str!("prompt.md");
 /// Tokens that an answer may have.
 const TOKENS_MAX: u32 = 4096;

@@ -11,9 +11,9 @@ use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::ingest::conversation::{Conversation, Moment};
-use crate::ingest::extract::Draft;
-use crate::{tags, time};
+use crate::memory::conversation::{Conversation, Moment};
+use crate::memory::draft::Draft;
+use crate::memory::{tags, time};
 
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 300;
@@ -301,7 +301,7 @@ mod tests {
             "occurred_at": "2026-05-01",
             "timezone": "Asia/Tokyo",
         });
-        crate::api::memories::conversation(body.as_object().expect("an object")).expect("valid")
+        crate::memory::request::conversation(body.as_object().expect("an object")).expect("valid")
     }
 
     fn checked(value: &Value) -> Result<Operation, String> {

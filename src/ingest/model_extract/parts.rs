@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ingest::conversation::{Conversation, Role};
+use crate::memory::conversation::{Conversation, Role};
 
 /// Characters of messages in one part: with prompt and answer they fit into the smallest usual context, 8,192 tokens.
 const PART_CHARS_MAX: usize = 8000;
@@ -110,7 +110,7 @@ fn pieces(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::conversation::Message;
+    use crate::memory::conversation::Message;
     use proptest::prelude::*;
 
     fn conversation(texts: &[String]) -> Conversation {

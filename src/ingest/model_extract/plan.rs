@@ -6,10 +6,10 @@ use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
 use jiff::Timestamp;
 
 use super::{Extraction, Operation};
-use crate::ingest::extract::Draft;
-use crate::ingest::files::Origin;
-use crate::service::namespace::plan::{Content, Desk, Plan};
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
+use crate::memory::draft::Draft;
+use crate::memory::files::Origin;
+use crate::namespace::plan::{Content, Desk, Plan};
 
 /// The trailer that names the model and the version of the prompt.
 pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";

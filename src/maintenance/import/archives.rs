@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::conversations::Archived;
-use crate::ingest::conversation::{Conversation, Message, Moment, Role};
+use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
 /// Steps from one node to its parent before they must go round in a circle.
 const STEPS_MAX: usize = 100_000;

@@ -7,8 +7,8 @@ use cuebase_storage::git::{IntakeLimits, Repository};
 use ulid::Ulid;
 
 use super::{Import, Report};
-use crate::service::namespaces::NamespaceKey;
-use crate::service::{Failure, Outcome};
+use crate::error::{Failure, Outcome};
+use crate::namespace::key::NamespaceKey;
 
 pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
     // Taken apart where nothing else is, on the same file system, and looked at before anything of it is believed.

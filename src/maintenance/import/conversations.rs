@@ -12,11 +12,12 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::{Import, Report, format};
-use crate::api::memories::conversation;
-use crate::ingest::conversation::{Conversation, Message};
+use crate::error::{Failure, Outcome};
 use crate::maintenance::wait_until_ingested;
-use crate::service::{Failure, Outcome, fingerprint};
-use crate::time;
+use crate::memory::conversation::{Conversation, Message};
+use crate::memory::request::conversation;
+use crate::memory::time;
+use crate::secrets::fingerprint;
 
 /// A long conversation is handed over in parts of so many messages.
 const PART_MESSAGES: usize = 200;

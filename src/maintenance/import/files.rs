@@ -6,11 +6,11 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{Import, Report};
+use crate::error::Outcome;
 use crate::ingest::edited;
-use crate::ingest::files::cue_texts;
-use crate::service::Outcome;
-use crate::service::namespace::plan::{Content, Plan};
-use crate::service::namespaces::NamespaceKey;
+use crate::memory::files::cue_texts;
+use crate::namespace::key::NamespaceKey;
+use crate::namespace::plan::{Content, Plan};
 
 /// Files of one commit.
 const FILES_A_COMMIT: usize = 500;

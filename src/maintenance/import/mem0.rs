@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Import, Report, files};
+use crate::error::Outcome;
 use crate::ingest::edited;
-use crate::ingest::naming::slug;
-use crate::service::{Outcome, fingerprint};
+use crate::memory::file_names::slug;
+use crate::secrets::fingerprint;
 
 /// Characters of the mark that stands for an id which is no plain name.
 const MARK_CHARS: usize = 16;

@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use self::format::Format;
 use super::Progress;
-use crate::service::namespaces::Namespaces;
-use crate::service::{Failure, Outcome, Service};
+use crate::error::{Failure, Outcome};
+use crate::namespace::names::check_name;
+use crate::service::Service;
 
 /// So many problems are told.
 const PROBLEMS_MAX: usize = 20;
@@ -83,7 +84,7 @@ pub fn import(
     options: Options,
     tell: &dyn Fn(Progress),
 ) -> Outcome<Report> {
-    Namespaces::check_name(name)?;
+    check_name(name)?;
     let format = match options.format {
         Some(format) => format,
         None => format::of(from).map_err(|reason| wrong(from, &reason))?,

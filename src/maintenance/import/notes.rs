@@ -3,14 +3,17 @@
 //! A file keeps its place below `facts/`, in letters that a path may have. Its front matter may be anything that is YAML:
 //! tags, a description and aliases are understood, the rest is kept as it is.
 
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, path::SEGMENTS_MAX};
+use cuebase_storage::memory_file::path::SEGMENTS_MAX;
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath};
 use serde_json::{Map, Value};
 
 use super::{Import, Report, files};
+use crate::error::Outcome;
 use crate::ingest::edited;
-use crate::ingest::naming::slug;
-use crate::service::namespace::plan::Content;
-use crate::service::{Outcome, fingerprint};
+use crate::memory::cues::of_markdown;
+use crate::memory::file_names::slug;
+use crate::namespace::plan::Content;
+use crate::secrets::fingerprint;
 
 /// Characters of the mark behind a name that had to be changed.
 const MARK_CHARS: usize = 6;
@@ -85,7 +88,7 @@ fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
     let body = if titled { body } else { format!("# {stem}\n\n{body}") };
     if !cues.is_empty() {
         // Named cues stand in for those that the text itself would give.
-        cues.extend(crate::ingest::extract::cues::of_markdown(&body));
+        cues.extend(of_markdown(&body));
     }
     // Of another maker, even where it is called as one of ours.
     let other: Map<String, Value> = fields

@@ -11,11 +11,10 @@ pub mod embeddings;
 mod slots;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Deserialize;
 use serde_json::Value;
-use zeroize::Zeroizing;
 
 pub use chat::Chat;
 pub use embeddings::HostedEmbedder;
@@ -23,25 +22,11 @@ pub use embeddings::HostedEmbedder;
 use self::breaker::Breaker;
 use self::slots::Slots;
 use super::{ModelError, Patience};
+use crate::config::endpoint::EndpointSettings;
 use crate::outgoing::{CallError, Caller};
 
 /// An answer longer than this is not read: 128 vectors of 4,096 numbers in text, and more.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
-
-/// Where a model is, and how it is to be treated.
-#[derive(Clone)]
-pub struct EndpointSettings {
-    /// The part of the URL before `/embeddings` and `/chat/completions`, such as `https://api.openai.com/v1`.
-    pub base_url: String,
-    /// Empty where none is needed.
-    pub api_key: Zeroizing<String>,
-    /// Tries of one call.
-    pub attempts: u32,
-    /// How long one try may take.
-    pub timeout: Duration,
-    /// Calls under way at once.
-    pub concurrency: usize,
-}
 
 /// A service that holds a model.
 pub struct Endpoint {

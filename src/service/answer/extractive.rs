@@ -11,9 +11,9 @@ use super::passage::{self, Passage};
 use super::question::{Held, Question};
 use super::table::{self, Table};
 use super::{Citation, section_at};
-use crate::ingest::extract::sentences::sentences;
-use crate::ingest::steps::Steps;
 use crate::service::retrieval::Found;
+use crate::text::sentences::sentences;
+use crate::text::steps::Steps;
 
 /// A hit that is less likely than this to answer the question is not quoted.
 const SCORE_MIN: f32 = 0.02;

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::passage::{self, Passage};
 use super::{Citation, section_at};
+use crate::memory::time::format_ms;
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{Question, Turn, object_with};
 use crate::model::{ModelError, Patience};
 use crate::service::retrieval::Found;
-use crate::time::format_ms;
 
 const PROMPT: &str = include_str!("prompt.md");
 /// Hits that a model is shown.

@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use self::extractive::Extract;
 use super::Service;
-use super::error::{Failure, Outcome};
 use super::retrieval::{Found, HitView, Retrieve};
+use crate::error::{Failure, Outcome};
 use crate::model::Patience;
 
 /// Answers that wait for the chat model at once; beyond that they are extractive, so that waiting ones do not take every

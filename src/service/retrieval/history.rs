@@ -3,10 +3,10 @@
 use cuebase_storage::git::{CommitId, CommitInfo, HistoryBudget, Repository};
 use serde::Serialize;
 
-use crate::service::error::Outcome;
-use crate::service::namespace::RecordedRevisions;
-use crate::service::namespaces::Lease;
-use crate::time::format_ms;
+use crate::error::Outcome;
+use crate::memory::time::format_ms;
+use crate::namespace::open::RecordedRevisions;
+use crate::namespace::registry::Lease;
 
 /// Revisions of a memory that `detail=full` returns, at most.
 const REVISIONS_MAX: usize = 50;

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::history::{History, RevisionView, histories};
 use super::{Findings, Found};
-use crate::ingest::files::Details;
-use crate::service::error::Outcome;
-use crate::time::format_ms;
+use crate::error::Outcome;
+use crate::memory::files::Details;
+use crate::memory::time::format_ms;
 
 /// A memory as the API shows it.
 #[derive(Debug, Serialize)]

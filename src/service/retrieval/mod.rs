@@ -17,13 +17,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::Service;
+use crate::dates;
+use crate::error::Outcome;
+use crate::namespace::registry::Lease;
+
 pub(super) use self::history::{histories, history_as_of};
 pub use self::hit::HitView;
-use super::Service;
-use super::error::Outcome;
-use super::namespaces::Lease;
-use crate::dates;
-
 /// What to retrieve, already checked.
 #[derive(Clone, Debug, Default)]
 pub struct Retrieve {

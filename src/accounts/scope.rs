@@ -1,0 +1,23 @@
+//! The namespace that a credential selects.
+
+use crate::error::{Failure, Outcome};
+use crate::namespace::names::{DEFAULT, check_name};
+
+/// Returns the namespace of a request: the one that it names, else the one that the credential is confined to, else
+/// `default`.
+///
+/// # Errors
+///
+/// `refuse` makes the error from the credential's namespace when the request names a different one.
+pub fn select_namespace(
+    scope: Option<&str>,
+    wanted: Option<&str>,
+    refuse: impl FnOnce(&str) -> Failure,
+) -> Outcome<String> {
+    let name = wanted.or(scope).unwrap_or(DEFAULT);
+    check_name(name)?;
+    match scope {
+        Some(scope) if scope != name => Err(refuse(scope)),
+        _ => Ok(name.to_owned()),
+    }
+}

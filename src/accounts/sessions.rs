@@ -1,0 +1,125 @@
+//! Dashboard sessions: ID tokens of the built-in local issuer.
+//!
+//! The issuer signs with ES256 and a key kept in the data directory. The account is in the `custom:tenant_id` claim, set
+//! when the token is minted.
+
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use cuebase_storage::Store;
+use jiff::Timestamp;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+
+/// The local issuer's name.
+const ISSUER: &str = "cuebase-local";
+/// Whom its tokens are for.
+const AUDIENCE: &str = "cuebase-dashboard";
+/// A session lasts 12 hours.
+const LIFETIME_SECONDS: i64 = 12 * 60 * 60;
+/// Clocks may differ by so much.
+pub const LEEWAY_SECONDS: u64 = 60;
+
+/// Whom a session stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The account.
+    pub account: String,
+    /// The person's address, where the issuer tells it.
+    pub email: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    aud: String,
+    sub: String,
+    iat: i64,
+    exp: i64,
+    token_use: String,
+    #[serde(rename = "custom:tenant_id")]
+    tenant: String,
+}
+
+/// The built-in issuer of dashboard sessions.
+pub struct LocalIssuer {
+    signing: EncodingKey,
+    verifying: DecodingKey,
+}
+
+impl LocalIssuer {
+    /// Opens the issuer with the data directory's key, made the first time.
+    pub fn open(store: &Store) -> anyhow::Result<Self> {
+        let mut failed = None;
+        let key = store.secret("issuer", || match EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING) {
+            Ok(pair) => pair.to_pkcs8v1().map(|document| document.as_ref().to_vec()).unwrap_or_default(),
+            Err(error) => {
+                failed = Some(error);
+                Vec::new()
+            }
+        })?;
+        anyhow::ensure!(failed.is_none(), "the local issuer's key cannot be made: no random bytes");
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key)
+            .map_err(|error| anyhow::anyhow!("the local issuer's key in the data directory cannot be read: {error}"))?;
+        let verifying = DecodingKey::from_ec_der(pair.public_key().as_ref());
+        Ok(Self { signing: EncodingKey::from_ec_der(&key), verifying })
+    }
+
+    /// A session of an account.
+    pub fn mint(&self, account: &str, now: Timestamp) -> Result<String, jsonwebtoken::errors::Error> {
+        let claims = Claims {
+            iss: ISSUER.into(),
+            aud: AUDIENCE.into(),
+            sub: account.into(),
+            iat: now.as_second(),
+            exp: now.as_second() + LIFETIME_SECONDS,
+            token_use: "id".into(),
+            tenant: account.into(),
+        };
+        jsonwebtoken::encode(&Header::new(Algorithm::ES256), &claims, &self.signing)
+    }
+
+    /// The account of a session, or nothing: bad form, bad signature, expired, not an ID token, no tenant.
+    pub fn verify(&self, token: &str) -> Option<Identity> {
+        let mut validation = Validation::new(Algorithm::ES256);
+        validation.set_issuer(&[ISSUER]);
+        validation.set_audience(&[AUDIENCE]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+        validation.leeway = LEEWAY_SECONDS;
+        let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
+        (claims.token_use == "id" && crate::accounts::check_account(&claims.tenant).is_ok())
+            .then_some(Identity { account: claims.tenant, email: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issuer() -> (tempfile::TempDir, LocalIssuer) {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let store = Store::open(folder.path()).expect("opens");
+        (folder, LocalIssuer::open(&store).expect("opens"))
+    }
+
+    #[test]
+    fn a_session_is_its_accounts_until_it_expires() {
+        let (_folder, issuer) = issuer();
+        let now = Timestamp::now();
+        let token = issuer.mint("acme", now).expect("mints");
+        assert_eq!(issuer.verify(&token).map(|identity| identity.account).as_deref(), Some("acme"));
+        let old = Timestamp::from_second(now.as_second() - LIFETIME_SECONDS - 120).expect("a time");
+        assert_eq!(issuer.verify(&issuer.mint("acme", old).expect("mints")), None);
+    }
+
+    #[test]
+    fn another_issuers_or_an_altered_token_is_refused() {
+        let (_folder, issuer) = issuer();
+        let (_other_folder, other) = self::issuer();
+        let token = other.mint("acme", Timestamp::now()).expect("mints");
+        assert_eq!(issuer.verify(&token), None);
+        let good = issuer.mint("acme", Timestamp::now()).expect("mints");
+        let unsigned = format!("{}.", good.rsplit_once('.').expect("three parts").0);
+        for bad in [unsigned.as_str(), "", "a.b.c", &good[1..]] {
+            assert_eq!(issuer.verify(bad), None);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Times as callers write them.
+//!
+//! RFC 3339 with an offset, a calendar date, a datetime without offset (read in the caller's time zone), or epoch
+//! seconds. A calendar date is held as noon UTC.
+
+use cuebase_storage::memory_file::OccurredPrecision;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use crate::memory::conversation::Moment;
+
+/// A time as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A calendar date.
+    Date(Date),
+    /// A point in time.
+    Instant(Timestamp),
+}
+
+/// The years that RFC 3339 can write, less the year 0: from here on.
+const FIRST_SECOND: i64 = -62_135_596_800;
+
+/// Reads a time; none when it is of no known form or not within the years 1 to 9999.
+pub fn parse(text: &str, zone: &TimeZone) -> Option<Written> {
+    read(text.trim(), zone).filter(|written| written.moment().is_some_and(|m| m.at.as_second() >= FIRST_SECOND))
+}
+
+fn read(text: &str, zone: &TimeZone) -> Option<Written> {
+    if text.len() == 10
+        && let Ok(date) = text.parse::<Date>()
+    {
+        return Some(Written::Date(date));
+    }
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Some(Written::Instant(instant));
+    }
+    if let Ok(seconds) = text.parse::<f64>() {
+        return epoch_seconds(seconds).map(Written::Instant);
+    }
+    let civil = text.parse::<DateTime>().ok()?;
+    Some(Written::Instant(civil.to_zoned(zone.clone()).ok()?.timestamp()))
+}
+
+/// A JSON value as a time: a string, or a number of epoch seconds.
+pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<Written> {
+    match value {
+        serde_json::Value::String(text) => parse(text, zone),
+        serde_json::Value::Number(number) => parse(&number.to_string(), zone),
+        _ => None,
+    }
+}
+
+fn epoch_seconds(seconds: f64) -> Option<Timestamp> {
+    let milliseconds = seconds * 1000.0;
+    // Casting saturates; jiff then checks its own range.
+    milliseconds.is_finite().then(|| Timestamp::from_millisecond(milliseconds as i64).ok()).flatten()
+}
+
+impl Written {
+    /// The time that a memory keeps.
+    pub fn moment(self) -> Option<Moment> {
+        match self {
+            Self::Instant(at) => Some(Moment { at, precision: OccurredPrecision::Instant }),
+            Self::Date(date) => {
+                let at = date.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?.timestamp();
+                Some(Moment { at, precision: OccurredPrecision::Day })
+            }
+        }
+    }
+
+    /// The first millisecond that `since` lets through.
+    pub fn since_ms(self, zone: &TimeZone) -> Option<i64> {
+        match self {
+            Self::Instant(at) => Some(at.as_millisecond()),
+            Self::Date(date) => start_of(date, zone),
+        }
+    }
+
+    /// The first millisecond that `until` no longer lets through: a date includes its whole day, an instant itself.
+    pub fn until_ms(self, zone: &TimeZone) -> Option<i64> {
+        match self {
+            Self::Instant(at) => at.as_millisecond().checked_add(1),
+            Self::Date(date) => start_of(date.checked_add(1.day()).ok()?, zone),
+        }
+    }
+}
+
+fn start_of(date: Date, zone: &TimeZone) -> Option<i64> {
+    Some(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond())
+}
+
+/// A time as the API writes it: RFC 3339 UTC.
+pub fn format_ms(milliseconds: i64) -> Option<String> {
+    Timestamp::from_millisecond(milliseconds).ok().map(|at| at.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn zone(name: &str) -> TimeZone {
+        TimeZone::get(name).expect("a known zone")
+    }
+
+    #[test]
+    fn every_form_is_read() {
+        let tokyo = zone("Asia/Tokyo");
+        let instant = |text: &str| match parse(text, &tokyo) {
+            Some(Written::Instant(at)) => at.to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(instant("2026-05-01T12:00:00Z"), "2026-05-01T12:00:00Z");
+        assert_eq!(instant("2026-05-01T12:00:00+02:00"), "2026-05-01T10:00:00Z");
+        assert_eq!(instant("2026-05-01T12:00:00"), "2026-05-01T03:00:00Z");
+        assert_eq!(instant("1777636800"), "2026-05-01T12:00:00Z");
+        let date = parse("2026-05-01", &tokyo).expect("a date");
+        assert_eq!(date.moment().expect("in range").at.to_string(), "2026-05-01T12:00:00Z");
+        assert_eq!(format_ms(date.since_ms(&tokyo).expect("in range")).as_deref(), Some("2026-04-30T15:00:00Z"));
+        assert_eq!(date.until_ms(&tokyo).expect("in range") - date.since_ms(&tokyo).expect("in range"), 86_400_000);
+        for bad in ["", "yesterday", "2026-13-01", "2026-02-30", "nan", "inf", "1e300", "-001639-12-24", "-99999999999"]
+        {
+            assert_eq!(parse(bad, &tokyo), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,40}", number in any::<f64>()) {
+            for written in [parse(&text, &TimeZone::UTC), parse(&number.to_string(), &TimeZone::UTC)].into_iter().flatten() {
+                let _ = (written.moment(), written.since_ms(&zone("Europe/Paris")), written.until_ms(&TimeZone::UTC));
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What all open namespaces share.
+
+use std::sync::Arc;
+
+use cuebase_storage::Store;
+
+use super::backlog::Backlog;
+use super::ids::Ids;
+use super::pending::PendingPaths;
+use crate::metrics::Metrics;
+use crate::model::Models;
+use crate::namespace::retention::SourceRetention;
+
+/// What all namespaces share.
+#[derive(Clone)]
+pub struct Around {
+    /// The records.
+    pub(crate) store: Arc<Store>,
+    /// Who makes vectors.
+    pub(crate) models: Arc<Models>,
+    /// Which namespaces wait for vectors.
+    pub(crate) backlog: Arc<Backlog>,
+    /// Metrics sink.
+    pub(crate) metrics: Arc<Metrics>,
+    /// Source of ids.
+    pub(crate) ids: Arc<Ids>,
+    /// The paths that queued writes are about.
+    pub(crate) pending: Arc<PendingPaths>,
+    /// Whether ingested conversations are kept.
+    pub(crate) sources: SourceRetention,
+}

@@ -1,0 +1,25 @@
+//! Random secrets, and hashes over several parts.
+
+/// Bytes of a secret that the data directory keeps.
+const SECRET_BYTES: usize = 32;
+
+/// Random bytes for a secret; none where the system has no randomness.
+pub fn random_secret() -> Vec<u8> {
+    let mut bytes = vec![0; SECRET_BYTES];
+    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+        bytes.clear();
+    }
+    bytes
+}
+
+/// SHA-256 over parts, each with its length before it.
+pub fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
+    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    for part in parts {
+        context.update(&part.len().to_le_bytes());
+        context.update(part);
+    }
+    let mut hash = [0; 32];
+    hash.copy_from_slice(context.finish().as_ref());
+    hash
+}

@@ -1,0 +1,36 @@
+//! The state of the service that its metrics show.
+
+use super::Service;
+use crate::error::{Failure, Outcome};
+use crate::metrics::ServiceState;
+
+impl Service {
+    /// Returns the metrics in the text format that Prometheus reads (OpenMetrics 1.0).
+    pub fn metrics_text(&self) -> Outcome<String> {
+        self.metrics.text(&self.state()?).map_err(Failure::internal)
+    }
+
+    fn state(&self) -> Outcome<ServiceState> {
+        let queue = self.queue.levels();
+        let records = self.store.levels();
+        let mut state = ServiceState {
+            queue_messages: queue.waiting,
+            workers_busy: queue.busy,
+            dead_letters: self.store.dead_letter_count()?,
+            namespaces_open: self.namespaces.open_count(),
+            namespaces_behind: self.backlog.list().len(),
+            records_bytes: records.disk_bytes,
+            records_memory_bytes: records.memory_bytes,
+            records_compactions_pending: records.compactions_pending,
+            ..ServiceState::default()
+        };
+        if let Some(oldest) = self.oldest_queued()? {
+            state.queue_oldest_ms = self.waited_ms(&oldest);
+        }
+        if let Some(outage) = self.queue.outage() {
+            state.model_unavailable = outage.lasted;
+            state.namespaces_held = outage.namespaces;
+        }
+        Ok(state)
+    }
+}
