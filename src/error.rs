@@ -10,12 +10,12 @@ use crate::model::ModelError;
 use crate::text::steps::Interrupted;
 
 /// The result of a call to the service.
-pub type Outcome<T> = Result<T, Failure>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum Error {
     /// The caller's input breaks a rule; `code` is the specification's.
     #[error("{message}")]
     Invalid {
@@ -101,7 +101,7 @@ pub enum Failure {
     Internal(String),
 }
 
-impl Failure {
+impl Error {
     /// Bad input.
     pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid { code, message: message.into() }
@@ -160,7 +160,7 @@ impl Failure {
     }
 }
 
-impl From<ModelError> for Failure {
+impl From<ModelError> for Error {
     fn from(error: ModelError) -> Self {
         let message = error.to_string();
         match error {
@@ -173,13 +173,13 @@ impl From<ModelError> for Failure {
     }
 }
 
-impl From<Malformed> for Failure {
+impl From<Malformed> for Error {
     fn from(error: Malformed) -> Self {
         Self::invalid("invalid_body", error.to_string())
     }
 }
 
-impl From<FetchError> for Failure {
+impl From<FetchError> for Error {
     fn from(error: FetchError) -> Self {
         match error {
             FetchError::Storage(error) => error.into(),
@@ -189,13 +189,13 @@ impl From<FetchError> for Failure {
     }
 }
 
-impl From<Interrupted> for Failure {
+impl From<Interrupted> for Error {
     fn from(interrupted: Interrupted) -> Self {
         Self::internal(interrupted)
     }
 }
 
-impl From<cuebase_storage::Error> for Failure {
+impl From<cuebase_storage::Error> for Error {
     fn from(error: cuebase_storage::Error) -> Self {
         match (&error, error.disk_trouble()) {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
@@ -208,7 +208,7 @@ impl From<cuebase_storage::Error> for Failure {
     }
 }
 
-impl From<cuebase_retrieval::Error> for Failure {
+impl From<cuebase_retrieval::Error> for Error {
     fn from(error: cuebase_retrieval::Error) -> Self {
         match &error {
             cuebase_retrieval::Error::Io { source, .. } => Self::system(source, &error),
@@ -217,7 +217,7 @@ impl From<cuebase_retrieval::Error> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::system(&error, &error)
     }

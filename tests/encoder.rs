@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cuebase::model::encoder::LocalEncoder;
-use cuebase::model::{Embedder, Patience};
+use cuebase::model::{Deadline, Embedder};
 use serde_json::Value;
 
 /// How far a number may be from the reference's.
@@ -14,8 +14,8 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/encoders").join(name)
 }
 
-fn patience() -> Patience {
-    Patience::of_work(Duration::from_secs(60))
+fn patience() -> Deadline {
+    Deadline::of_work(Duration::from_secs(60))
 }
 
 fn agrees(folder: &Path, expected: &Path) {

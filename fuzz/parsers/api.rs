@@ -12,9 +12,9 @@ use cuebase::accounts::credentials::Environment;
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
-use cuebase::api::{Call, Content, Incoming, JSON_DEPTH_MAX, Place, error};
+use cuebase::api::{AuthenticatedRequest, Content, JSON_DEPTH_MAX, RetrievalSlot, RouteRequest, error};
 use cuebase::config::Config;
-use cuebase::error::Failure;
+use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
 use cuebase::service::Service;
 use cuebase::service::accounts::NewKey;
@@ -99,30 +99,29 @@ impl Inside {
         let (principal, headers) = principal.map_or((None, HeaderMap::new()), |(who, headers)| (Some(who), headers));
         let query = QueryString::parse(uri.query().unwrap_or_default());
         let Ok(unknown) = UnknownNames::in_query(route, &query) else { return };
-        let request = Incoming {
+        let request = RouteRequest {
             service: Arc::clone(&self.service),
             parameters,
             query,
             unknown,
             headers,
             body: body.to_vec().into(),
-            place: Arc::new(Place::default()),
+            place: Arc::new(RetrievalSlot::default()),
         };
         let outcome = match (&route.handler, principal) {
             (Handler::Open(handler), _) => handler(&request),
-            (Handler::Guarded(handler), Some(principal)) => route
-                .access
-                .check(&principal)
-                .and_then(|()| handler(&Call { request, gateway: Arc::clone(&self.gateway), principal })),
+            (Handler::Guarded(handler), Some(principal)) => route.access.check(&principal).and_then(|()| {
+                handler(&AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal })
+            }),
             (Handler::Guarded(_), None) => return,
         };
         match outcome {
             Ok(reply) => assert!(!reply.status.is_server_error(), "{}", reply.status),
-            Err(failure @ (Failure::Internal(_) | Failure::Damaged(_) | Failure::DamagedNamespace(_))) => {
+            Err(failure @ (Error::Internal(_) | Error::Damaged(_) | Error::DamagedNamespace(_))) => {
                 panic!("{} {}: {failure}", route.method, route.path)
             }
             Err(failure) => {
-                let reply = error::reply(&failure, &error::Shape::Envelope);
+                let reply = error::reply(&failure, &error::ErrorFormat::Envelope);
                 let says_why = matches!(&reply.body, Content::Bytes(bytes) if !bytes.is_empty());
                 assert!(says_why && (reply.status.is_client_error() || reply.status == 503), "{failure}");
             }

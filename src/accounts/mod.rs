@@ -7,7 +7,7 @@ pub mod credentials;
 pub mod scope;
 pub mod sessions;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 
 /// The account of a fresh installation.
 pub const DEFAULT_ACCOUNT: &str = "default";
@@ -16,10 +16,10 @@ pub const DEFAULT_ACCOUNT: &str = "default";
 const ACCOUNT_BYTES_MAX: usize = 128;
 
 /// An account id is 1 to 128 bytes without control characters.
-pub fn check_account(account: &str) -> Outcome<()> {
+pub fn check_account(account: &str) -> Result<()> {
     if account.is_empty() || account.len() > ACCOUNT_BYTES_MAX || account.chars().any(char::is_control) {
         let message = format!("an account id is 1 to {ACCOUNT_BYTES_MAX} bytes without control characters");
-        return Err(Failure::invalid("invalid_account", message));
+        return Err(Error::invalid("invalid_account", message));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The namespace that a credential selects.
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::namespace::names::{DEFAULT, check_name};
 
 /// Returns the namespace of a request: the one that it names, else the one that the credential is confined to, else
@@ -12,8 +12,8 @@ use crate::namespace::names::{DEFAULT, check_name};
 pub fn select_namespace(
     scope: Option<&str>,
     wanted: Option<&str>,
-    refuse: impl FnOnce(&str) -> Failure,
-) -> Outcome<String> {
+    refuse: impl FnOnce(&str) -> Error,
+) -> Result<String> {
     let name = wanted.or(scope).unwrap_or(DEFAULT);
     check_name(name)?;
     match scope {

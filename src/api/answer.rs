@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::query::QueryString;
 use super::retrieve;
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::request::{invalid_body, text};
 
 /// The fields that the body shares with retrieve's query.
@@ -25,11 +25,11 @@ const FIELDS: [&str; 12] = [
 ];
 
 /// `POST /v1/answer`.
-pub fn answer(call: &Call) -> Outcome<Reply> {
+pub fn answer(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = call.json()?;
     let namespace = call.readable(text(&body, "namespace")?)?;
     if text(&body, "q")?.is_none_or(|q| q.trim().is_empty()) {
-        return Err(Failure::invalid("missing_query", "q is missing: what is to be answered?"));
+        return Err(Error::invalid("missing_query", "q is missing: what is to be answered?"));
     }
     // As a parameter it may be any text; as a field it must be text.
     text(&body, "detail")?;
@@ -38,7 +38,7 @@ pub fn answer(call: &Call) -> Outcome<Reply> {
 }
 
 /// The body's fields as retrieve's query would say them, so that one place checks them.
-fn as_query(body: &Map<String, Value>) -> Outcome<QueryString> {
+fn as_query(body: &Map<String, Value>) -> Result<QueryString> {
     let mut pairs = Vec::new();
     for (name, value) in body.iter().filter(|(name, _)| FIELDS.contains(&name.as_str())) {
         let values = match value {

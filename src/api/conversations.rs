@@ -5,8 +5,8 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use ulid::Ulid;
 
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::request::{self, conversation, invalid_body, text};
 use crate::memory::time::format_ms;
 use crate::service::conversations::NewMessage;
@@ -17,7 +17,7 @@ const TITLE_CHARS_MAX: usize = 500;
 const LISTED: (usize, usize) = (50, 200);
 
 /// `POST /v1/conversations`.
-pub fn create(call: &Call) -> Outcome<Reply> {
+pub fn create(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = call.json()?;
     let title = title(&body)?.unwrap_or_default();
     let namespace = call.writable(text(&body, "namespace")?)?;
@@ -26,12 +26,11 @@ pub fn create(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/conversations`.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let limit = call.query.capped("limit", LISTED)?;
     let before = call.query.value("before").map(|id| {
-        id.parse::<Ulid>()
-            .map_err(|_| Failure::invalid("invalid_id", format!("before: {id:?} is no conversation's id")))
+        id.parse::<Ulid>().map_err(|_| Error::invalid("invalid_id", format!("before: {id:?} is no conversation's id")))
     });
     let records = call.service.conversations(call.account(), &namespace, before.transpose()?, limit)?;
     let listed: Vec<Value> = records.iter().map(shown).collect();
@@ -39,7 +38,7 @@ pub fn list(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/conversations/{id}`.
-pub fn get(call: &Call) -> Outcome<Reply> {
+pub fn get(call: &AuthenticatedRequest) -> Result<Reply> {
     let record = readable(call)?;
     let branch = call.query.get("branch").unwrap_or(&record.branch);
     let messages = call.service.branch_messages(&record, branch)?;
@@ -50,7 +49,7 @@ pub fn get(call: &Call) -> Outcome<Reply> {
 }
 
 /// `PATCH /v1/conversations/{id}`.
-pub fn update(call: &Call) -> Outcome<Reply> {
+pub fn update(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = changeable(call)?;
     let body: Map<String, Value> = call.json()?;
     let branch = text(&body, "branch")?;
@@ -59,7 +58,7 @@ pub fn update(call: &Call) -> Outcome<Reply> {
 }
 
 /// `DELETE /v1/conversations/{id}`.
-pub fn delete(call: &Call) -> Outcome<Reply> {
+pub fn delete(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = changeable(call)?;
     let id = record.id.to_string();
     call.service.delete_conversation(call.account(), &id)?;
@@ -67,7 +66,7 @@ pub fn delete(call: &Call) -> Outcome<Reply> {
 }
 
 /// `POST /v1/conversations/{id}/messages`.
-pub fn append(call: &Call) -> Outcome<Reply> {
+pub fn append(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, namespace) = changeable(call)?;
     let mut body: Map<String, Value> = call.json()?;
     // What memories are made from them is known by the conversation.
@@ -86,7 +85,7 @@ pub fn append(call: &Call) -> Outcome<Reply> {
 }
 
 /// `POST /v1/conversations/{id}/rewind`.
-pub fn rewind(call: &Call) -> Outcome<Reply> {
+pub fn rewind(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = changeable(call)?;
     let body: Map<String, Value> = call.json()?;
     let to =
@@ -96,7 +95,7 @@ pub fn rewind(call: &Call) -> Outcome<Reply> {
 }
 
 /// `PATCH /v1/conversations/{id}/messages/{mid}`.
-pub fn edit_in_place(call: &Call) -> Outcome<Reply> {
+pub fn edit_in_place(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = changeable(call)?;
     let content = content(call)?;
     let edited = call.service.edit_in_place(call.account(), record.id, call.parameter(1), content)?;
@@ -104,7 +103,7 @@ pub fn edit_in_place(call: &Call) -> Outcome<Reply> {
 }
 
 /// `POST /v1/conversations/{id}/messages/{mid}/edit`.
-pub fn edit(call: &Call) -> Outcome<Reply> {
+pub fn edit(call: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = changeable(call)?;
     let content = content(call)?;
     let branch = call.service.edit_as_branch(call.account(), record.id, call.parameter(1), content)?;
@@ -113,7 +112,7 @@ pub fn edit(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/conversations/{id}/branches`.
-pub fn branches(call: &Call) -> Outcome<Reply> {
+pub fn branches(call: &AuthenticatedRequest) -> Result<Reply> {
     let record = readable(call)?;
     let branch = |branch: &BranchRecord| {
         json!({
@@ -129,7 +128,7 @@ pub fn branches(call: &Call) -> Outcome<Reply> {
 }
 
 /// The conversation of the path, if the caller may read it.
-fn readable(call: &Call) -> Outcome<ConversationRecord> {
+fn readable(call: &AuthenticatedRequest) -> Result<ConversationRecord> {
     call.read_namespace()?;
     let record = call.service.conversation(call.account(), call.parameter(0))?;
     call.readable(Some(&record.namespace))?;
@@ -137,7 +136,7 @@ fn readable(call: &Call) -> Outcome<ConversationRecord> {
 }
 
 /// The conversation of the path with its namespace, if the caller may write to it.
-fn changeable(call: &Call) -> Outcome<(ConversationRecord, NamespaceRecord)> {
+fn changeable(call: &AuthenticatedRequest) -> Result<(ConversationRecord, NamespaceRecord)> {
     if call.query.value("namespace").is_some() {
         call.write_namespace()?;
     }
@@ -146,7 +145,7 @@ fn changeable(call: &Call) -> Outcome<(ConversationRecord, NamespaceRecord)> {
     Ok((record, namespace))
 }
 
-fn title(body: &Map<String, Value>) -> Outcome<Option<String>> {
+fn title(body: &Map<String, Value>) -> Result<Option<String>> {
     let Some(title) = text(body, "title")? else { return Ok(None) };
     if title.chars().count() > TITLE_CHARS_MAX || title.chars().any(char::is_control) {
         return Err(invalid_body(format!("title must be at most {TITLE_CHARS_MAX} characters on one line")));
@@ -155,7 +154,7 @@ fn title(body: &Map<String, Value>) -> Outcome<Option<String>> {
 }
 
 /// The content of an edit, checked like a message's.
-fn content(call: &Call) -> Outcome<Value> {
+fn content(call: &AuthenticatedRequest) -> Result<Value> {
     let mut body: Map<String, Value> = call.json()?;
     let content = body.remove("content").unwrap_or_default();
     request::content(Some(&content)).map_err(invalid_body)?;

@@ -4,12 +4,12 @@ use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
 use serde_json::json;
 
-use super::{Call, Content, Incoming, Reply, document};
-use crate::error::Outcome;
+use super::{AuthenticatedRequest, Content, Reply, RouteRequest, document};
+use crate::error::Result;
 use crate::gateway::Credential;
 
 /// `GET /health`: the server is running. How many namespaces were found damaged stands there, but not which.
-pub fn health(request: &Incoming) -> Outcome<Reply> {
+pub fn health(request: &RouteRequest) -> Result<Reply> {
     let mut body = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
     let damaged = request.service.namespaces.damaged().len();
     if damaged > 0 {
@@ -19,7 +19,7 @@ pub fn health(request: &Incoming) -> Outcome<Reply> {
 }
 
 /// `GET /v1/whoami`: what the credential resolved to.
-pub fn whoami(call: &Call) -> Outcome<Reply> {
+pub fn whoami(call: &AuthenticatedRequest) -> Result<Reply> {
     let (auth, env) = match &call.principal.credential {
         Credential::Key { env, .. } => ("api_key", env.name()),
         Credential::Session { .. } => ("jwt", ""),
@@ -28,7 +28,7 @@ pub fn whoami(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/openapi.json`.
-pub fn document(_: &Call) -> Outcome<Reply> {
+pub fn document(_: &AuthenticatedRequest) -> Result<Reply> {
     let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: Content::Bytes(document::text()?) };
     // A reply that sets its content type gets no warnings: they are no part of an OpenAPI document.
     Ok(reply.with(CONTENT_TYPE, "application/json"))

@@ -5,9 +5,9 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Reply};
+use super::{AuthenticatedRequest, Reply};
 use crate::accounts::credentials::Environment;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::Credential;
 use crate::memory::time::format_ms;
 use crate::service::accounts::NewKey;
@@ -26,19 +26,19 @@ struct Body {
 }
 
 /// `POST /v1/keys`.
-pub fn create(call: &Call) -> Outcome<Reply> {
+pub fn create(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Body = call.json()?;
     let env = match body.env {
         None | Some(Value::Null) => Environment::Live,
         Some(value) => value
             .as_str()
             .and_then(Environment::parse)
-            .ok_or_else(|| Failure::invalid("invalid_env", "env must be \"live\" or \"test\""))?,
+            .ok_or_else(|| Error::invalid("invalid_env", "env must be \"live\" or \"test\""))?,
     };
     let namespace = body.namespace.filter(|namespace| !namespace.is_empty());
     if namespace.is_none() && matches!(call.principal.credential, Credential::Key { .. }) {
         let message = "an account-wide key is created from the dashboard; a key may only create keys with a namespace";
-        return Err(Failure::forbidden("dashboard_only", message));
+        return Err(Error::forbidden("dashboard_only", message));
     }
     let wanted = NewKey { name: body.name.unwrap_or_default(), env, namespace };
     let (record, full) = call.service.create_key(&call.principal.account, wanted)?;
@@ -58,7 +58,7 @@ pub fn created(record: &ApiKeyRecord, full: &str) -> Value {
 }
 
 /// `GET /v1/keys`.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let keys: Vec<Value> = call.service.keys(&call.principal.account)?.iter().map(listed).collect();
     Reply::ok(&json!({"keys": keys}))
 }
@@ -79,7 +79,7 @@ pub fn listed(record: &ApiKeyRecord) -> Value {
 }
 
 /// `DELETE /v1/keys/{key_id}`.
-pub fn revoke(call: &Call) -> Outcome<Reply> {
+pub fn revoke(call: &AuthenticatedRequest) -> Result<Reply> {
     let id = call.parameter(0);
     call.service.revoke_key(&call.principal.account, id)?;
     call.gateway.forget();

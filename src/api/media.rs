@@ -11,8 +11,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::error;
-use super::{Call, Content, Incoming, Reply, StoredFile};
-use crate::error::Outcome;
+use super::{AuthenticatedRequest, Content, Reply, RouteRequest, StoredFile};
+use crate::error::Result;
 use crate::gateway::Refusal;
 use crate::memory::request::invalid_body;
 use crate::memory::time::format_ms;
@@ -36,7 +36,7 @@ const SHOWN: [&str; 10] = [
 const BYTES: &str = "application/octet-stream";
 
 /// `POST /v1/media`.
-pub fn upload(call: &Call) -> Outcome<Reply> {
+pub fn upload(call: &AuthenticatedRequest) -> Result<Reply> {
     if call.body.is_empty() {
         return Err(invalid_body("the body is empty: send the file's bytes"));
     }
@@ -61,7 +61,7 @@ pub fn upload(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/media/{id}`: an address that opens the file for 15 minutes.
-pub fn address(call: &Call) -> Outcome<Reply> {
+pub fn address(call: &AuthenticatedRequest) -> Result<Reply> {
     call.read_namespace()?;
     let record = call.service.media_record(call.account(), call.parameter(0))?;
     call.readable(Some(&record.namespace))?;
@@ -84,7 +84,7 @@ pub fn address(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/media/{id}/content`: the bytes, sent from disk so that no browser runs them.
-pub fn content(request: &Incoming) -> Outcome<Reply> {
+pub fn content(request: &RouteRequest) -> Result<Reply> {
     let expires = request.query.get("expires").unwrap_or_default();
     let signature = request.query.get("signature").unwrap_or_default();
     let Some((record, file)) = request.service.open_media(request.parameter(0), expires, signature)? else {

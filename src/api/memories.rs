@@ -5,8 +5,8 @@ use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::ingest::direct::DirectWrite;
 use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
 use crate::memory::tags;
@@ -25,7 +25,7 @@ const DEPTH_MAX: usize = 3;
 const NODES: (usize, usize) = (500, 10_000);
 
 /// `GET /v1/memories/{path}`.
-pub fn get(call: &Call) -> Outcome<Reply> {
+pub fn get(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     // `file.md#Heading` is the section of that name.
     let (path, heading) = match call.parameter(0).split_once('#') {
@@ -41,7 +41,7 @@ pub fn get(call: &Call) -> Outcome<Reply> {
 }
 
 /// `POST /v1/memories/{path}`.
-pub fn write(call: &Call) -> Outcome<Reply> {
+pub fn write(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = call.json()?;
     let parameter = call.query.value("namespace");
     if let Some(name) = parameter {
@@ -60,12 +60,12 @@ pub fn write(call: &Call) -> Outcome<Reply> {
 }
 
 /// Checks a direct write's body.
-fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Outcome<DirectWrite> {
+fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Result<DirectWrite> {
     let content = text(body, "content")?.filter(|content| !content.trim().is_empty());
     let content = content.ok_or_else(|| invalid_body("content is missing: the memory's text, markdown"))?;
     if content.len() > CONTENT_BYTES_MAX {
         let message = format!("content has {} bytes, at most {CONTENT_BYTES_MAX} make a memory", content.len());
-        return Err(Failure::TooLarge { code: "payload_too_large", message });
+        return Err(Error::TooLarge { code: "payload_too_large", message });
     }
     let zone = text(body, "timezone")?.map_or(Ok(TimeZone::UTC), zone)?;
     Ok(DirectWrite {
@@ -79,7 +79,7 @@ fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Outcome<DirectWr
 }
 
 /// An array of short texts, each on one line; blank ones are left out.
-pub(super) fn lines(body: &Map<String, Value>, name: &str, most: usize, chars: usize) -> Outcome<Vec<String>> {
+pub(super) fn lines(body: &Map<String, Value>, name: &str, most: usize, chars: usize) -> Result<Vec<String>> {
     let values = match body.get(name) {
         None | Some(Value::Null) => &Vec::new(),
         Some(Value::Array(values)) => values,
@@ -95,12 +95,12 @@ pub(super) fn lines(body: &Map<String, Value>, name: &str, most: usize, chars: u
         }
         Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    let lines = values.iter().enumerate().map(line).collect::<Outcome<Vec<String>>>()?;
+    let lines = values.iter().enumerate().map(line).collect::<Result<Vec<String>>>()?;
     Ok(lines.into_iter().filter(|line| !line.is_empty()).collect())
 }
 
 /// `DELETE /v1/memories/{path}`.
-pub fn forget(call: &Call) -> Outcome<Reply> {
+pub fn forget(call: &AuthenticatedRequest) -> Result<Reply> {
     let path = memory_path(call.parameter(0))?;
     let namespace = call.write_namespace()?;
     let id = call.service.forget_memory(&namespace, &path)?;
@@ -108,25 +108,25 @@ pub fn forget(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/tree`.
-pub fn tree(call: &Call) -> Outcome<Reply> {
+pub fn tree(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let folder = call.query.get("path").map(|path| path.trim_end_matches('/')).unwrap_or_default();
     if !folder.is_empty() {
-        path::directory(folder).map_err(|error| Failure::invalid("invalid_path", format!("path: {error}")))?;
+        path::directory(folder).map_err(|error| Error::invalid("invalid_path", format!("path: {error}")))?;
     }
     let entries = call.service.tree(call.account(), &namespace, folder)?;
     Reply::ok(&json!({"namespace": namespace, "path": folder, "entries": entries}))
 }
 
 /// `GET /v1/topics`.
-pub fn topics(call: &Call) -> Outcome<Reply> {
+pub fn topics(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let topics = call.service.topics(call.account(), &namespace)?;
     Reply::ok(&json!({"namespace": namespace, "topics": topics}))
 }
 
 /// `GET /v1/graph`.
-pub fn graph(call: &Call) -> Outcome<Reply> {
+pub fn graph(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let path = call.query.get("path").map(memory_path).transpose()?;
     let depth = call.query.number("depth", 1..=DEPTH_MAX, "invalid_depth")?.unwrap_or(1);
@@ -136,6 +136,6 @@ pub fn graph(call: &Call) -> Outcome<Reply> {
 }
 
 /// A memory's path, checked.
-pub(super) fn memory_path(text: &str) -> Outcome<MemoryPath> {
-    text.parse().map_err(|error| Failure::invalid("invalid_path", format!("{text:?}: {error}")))
+pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
+    text.parse().map_err(|error| Error::invalid("invalid_path", format!("{text:?}: {error}")))
 }

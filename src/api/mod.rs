@@ -1,6 +1,6 @@
 //! The HTTP surface: one file a resource, the routes in one table.
 //!
-//! A handler gets a [`Call`] (who calls, path parameters, query, body) and returns a [`Reply`] or a failure; it is plain
+//! A handler gets a [`AuthenticatedRequest`] (who calls, path parameters, query, body) and returns a [`Reply`] or a failure; it is plain
 //! blocking code, run off the async threads by `server`. [`error`] is the one place where failures become HTTP;
 //! [`unknown`] is the one place where names that a route does not know become warnings; [`document`] is the OpenAPI
 //! description of all of it.
@@ -43,7 +43,7 @@ use ulid::Ulid;
 use unknown::UnknownNames;
 
 use crate::accounts::scope::select_namespace;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal};
 use crate::service::Service;
 
@@ -60,9 +60,9 @@ pub const JSON_DEPTH_MAX: usize = 64;
 
 /// A request's place under the retrieval ceiling; none for most.
 #[derive(Default)]
-pub struct Place(Mutex<Option<Box<dyn Any + Send>>>);
+pub struct RetrievalSlot(Mutex<Option<Box<dyn Any + Send>>>);
 
-impl Place {
+impl RetrievalSlot {
     /// Takes the place: whatever gives it back when it is dropped.
     pub fn take(&self, permit: impl Any + Send) {
         *self.0.lock() = Some(Box::new(permit));
@@ -75,7 +75,7 @@ impl Place {
 }
 
 /// A request, whoever sent it.
-pub struct Incoming {
+pub struct RouteRequest {
     /// The service.
     pub service: Arc<Service>,
     /// The path's parameters, decoded, in order.
@@ -89,28 +89,28 @@ pub struct Incoming {
     /// The body; empty where the route takes none.
     pub body: Bytes,
     /// Its place under the retrieval ceiling.
-    pub place: Arc<Place>,
+    pub place: Arc<RetrievalSlot>,
 }
 
 /// A request with who sent it.
-pub struct Call {
+pub struct AuthenticatedRequest {
     /// The request.
-    pub request: Incoming,
+    pub request: RouteRequest,
     /// The gate, for what changes credentials.
     pub gateway: Arc<Gateway>,
     /// Who calls.
     pub principal: Principal,
 }
 
-impl std::ops::Deref for Call {
-    type Target = Incoming;
+impl std::ops::Deref for AuthenticatedRequest {
+    type Target = RouteRequest;
 
-    fn deref(&self) -> &Incoming {
+    fn deref(&self) -> &RouteRequest {
         &self.request
     }
 }
 
-impl Incoming {
+impl RouteRequest {
     /// A path parameter by its place.
     pub fn parameter(&self, place: usize) -> &str {
         self.parameters.get(place).map(String::as_str).unwrap_or_default()
@@ -122,53 +122,53 @@ impl Incoming {
     }
 
     /// The body as a JSON object of a shape. Its names are checked against those that the route knows.
-    pub fn json<T: DeserializeOwned>(&self) -> Outcome<T> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
         if self.body.is_empty() {
-            return Err(Failure::invalid("invalid_body", "the body is empty: send a JSON object"));
+            return Err(Error::invalid("invalid_body", "the body is empty: send a JSON object"));
         }
-        let invalid = |error| Failure::invalid("invalid_body", format!("body: {error}"));
+        let invalid = |error| Error::invalid("invalid_body", format!("body: {error}"));
         let value: Value = serde_json::from_slice(&self.body).map_err(invalid)?;
         // Serde would read a struct from an array as well.
         let Some(object) = value.as_object() else {
-            return Err(Failure::invalid("invalid_body", "the body must be a JSON object"));
+            return Err(Error::invalid("invalid_body", "the body must be a JSON object"));
         };
         self.unknown.check_body(object)?;
         serde_json::from_value(value).map_err(invalid)
     }
 }
 
-impl Call {
+impl AuthenticatedRequest {
     /// The account.
     pub fn account(&self) -> &str {
         &self.principal.account
     }
 
     /// The namespace that a read means: as the query names it, or the caller's own.
-    pub fn read_namespace(&self) -> Outcome<String> {
+    pub fn read_namespace(&self) -> Result<String> {
         self.readable(self.query.value("namespace"))
     }
 
     /// The namespace of that name, if the caller may read it.
-    pub fn readable(&self, wanted: Option<&str>) -> Outcome<String> {
+    pub fn readable(&self, wanted: Option<&str>) -> Result<String> {
         select_namespace(self.principal.scope(), wanted, |own| {
-            Failure::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
+            Error::forbidden("forbidden_namespace", format!("this key reads {own:?} alone"))
         })
     }
 
     /// The namespace of that name, if the caller may write to it.
-    pub fn write_name(&self, wanted: Option<&str>) -> Outcome<String> {
+    pub fn write_name(&self, wanted: Option<&str>) -> Result<String> {
         select_namespace(self.principal.scope(), wanted, |own| {
-            Failure::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
+            Error::invalid("invalid_namespace", format!("this key writes to {own:?} alone"))
         })
     }
 
     /// The same, if it exists.
-    pub fn writable(&self, wanted: Option<&str>) -> Outcome<NamespaceRecord> {
+    pub fn writable(&self, wanted: Option<&str>) -> Result<NamespaceRecord> {
         self.service.namespaces.existing(self.account(), &self.write_name(wanted)?)
     }
 
     /// The namespace that a write's query names, or the caller's own.
-    pub fn write_namespace(&self) -> Outcome<NamespaceRecord> {
+    pub fn write_namespace(&self) -> Result<NamespaceRecord> {
         self.writable(self.query.value("namespace"))
     }
 }
@@ -228,20 +228,20 @@ impl From<String> for Content {
 
 impl Reply {
     /// A JSON body with a status.
-    pub fn json(status: StatusCode, body: &impl Serialize) -> Outcome<Self> {
-        let mut body = serde_json::to_vec(body).map_err(Failure::internal)?;
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self> {
+        let mut body = serde_json::to_vec(body).map_err(Error::internal)?;
         // It grew by doubling, and may be held until a slow client has taken it.
         body.shrink_to_fit();
         Ok(Self { status, headers: Vec::new(), body: body.into() })
     }
 
     /// `202` for a write that is in the queue.
-    pub fn accepted(id: &str, namespace: &str) -> Outcome<Self> {
+    pub fn accepted(id: &str, namespace: &str) -> Result<Self> {
         Self::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": namespace, "status": "accepted"}))
     }
 
     /// 200.
-    pub fn ok(body: &impl Serialize) -> Outcome<Self> {
+    pub fn ok(body: &impl Serialize) -> Result<Self> {
         Self::json(StatusCode::OK, body)
     }
 

@@ -5,8 +5,8 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 
 /// Namespaces in one listing.
@@ -19,7 +19,7 @@ struct Body {
 }
 
 /// `POST /v1/namespaces`.
-pub fn create(call: &Call) -> Outcome<Reply> {
+pub fn create(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Body = call.json()?;
     let name = body.name.as_ref().and_then(Value::as_str).unwrap_or_default();
     let (record, new) = call.service.namespaces.create(&call.principal.account, name)?;
@@ -28,7 +28,7 @@ pub fn create(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/namespaces`. A scoped key sees its own alone.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespaces = &call.service.namespaces;
     let account = &call.principal.account;
     let records = match call.principal.scope() {
@@ -51,10 +51,10 @@ pub fn listed(record: &NamespaceRecord) -> Value {
 }
 
 /// `DELETE /v1/namespaces/{name}`.
-pub fn delete(call: &Call) -> Outcome<Reply> {
+pub fn delete(call: &AuthenticatedRequest) -> Result<Reply> {
     let name = call.parameter(0);
     if !call.service.delete_namespace(call.account(), name)? {
-        return Err(Failure::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
+        return Err(Error::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))
 }

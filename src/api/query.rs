@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::request::zone;
 
 /// Parameters in the order they were sent.
@@ -33,17 +33,17 @@ impl QueryString {
         name: &str,
         range: std::ops::RangeInclusive<usize>,
         code: &'static str,
-    ) -> Outcome<Option<usize>> {
+    ) -> Result<Option<usize>> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
             let (first, last) = range.into_inner();
-            Failure::invalid(code, format!("{name}: {text:?} is no whole number from {first} to {last}"))
+            Error::invalid(code, format!("{name}: {text:?} is no whole number from {first} to {last}"))
         })
     }
 
     /// A limit with its default and the most that is given: more than that is cut, not refused.
-    pub fn capped(&self, name: &str, (default, most): (usize, usize)) -> Outcome<usize> {
+    pub fn capped(&self, name: &str, (default, most): (usize, usize)) -> Result<usize> {
         // However many digits: more than is given is cut.
         if self.get(name).is_some_and(|text| text.len() > 18 && text.bytes().all(|byte| byte.is_ascii_digit())) {
             return Ok(most);
@@ -70,7 +70,7 @@ impl QueryString {
     }
 
     /// A time zone by its IANA name, UTC when none is named.
-    pub fn zone(&self) -> Outcome<TimeZone> {
+    pub fn zone(&self) -> Result<TimeZone> {
         self.get("timezone").map_or(Ok(TimeZone::UTC), zone)
     }
 }

@@ -3,8 +3,8 @@
 use cuebase_storage::records::{DeadLetter, Unreadable};
 use serde_json::{Value, json};
 
-use super::{Call, Reply};
-use crate::error::Outcome;
+use super::{AuthenticatedRequest, Reply};
+use crate::error::Result;
 use crate::memory::time::format_ms;
 use crate::service::dead_letters::message_id;
 
@@ -12,7 +12,7 @@ use crate::service::dead_letters::message_id;
 const LETTERS: (usize, usize) = (200, 1000);
 
 /// `GET /v1/queue`: the account's own, dead letters in pages.
-pub fn show(call: &Call) -> Outcome<Reply> {
+pub fn show(call: &AuthenticatedRequest) -> Result<Reply> {
     let limit = call.query.number("limit", 1..=LETTERS.1, "invalid_limit")?.unwrap_or(LETTERS.0);
     let after = call.query.value("after").map(message_id).transpose()?;
     let waiting = call.service.queue.of_account(call.account());
@@ -35,14 +35,14 @@ pub fn show(call: &Call) -> Outcome<Reply> {
 }
 
 /// `POST /v1/dead-letters/{id}/retry`.
-pub fn retry(call: &Call) -> Outcome<Reply> {
+pub fn retry(call: &AuthenticatedRequest) -> Result<Reply> {
     let id = call.parameter(0);
     call.service.retry_dead_letter(Some(call.account()), id)?;
     Reply::ok(&json!({"id": id, "retried": true}))
 }
 
 /// `DELETE /v1/dead-letters/{id}`.
-pub fn drop_letter(call: &Call) -> Outcome<Reply> {
+pub fn drop_letter(call: &AuthenticatedRequest) -> Result<Reply> {
     let id = call.parameter(0);
     call.service.drop_dead_letter(Some(call.account()), id)?;
     Reply::ok(&json!({"id": id, "dropped": true}))

@@ -4,8 +4,8 @@ use cuebase_retrieval::{Filter, TimeField};
 use cuebase_storage::memory_file::{Tier, path};
 
 use super::query::QueryString;
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::gateway::Principal;
 use crate::memory::{tags, time};
 use crate::namespace::names::DEFAULT;
@@ -35,7 +35,7 @@ const LIMIT_MAX: usize = 200;
 const QUERY_CHARS_MAX: usize = 8192;
 
 /// `GET /v1/retrieve`.
-pub fn retrieve(call: &Call) -> Outcome<Reply> {
+pub fn retrieve(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let request = request(&call.query)?;
     Reply::ok(&call.service.retrieve(&call.principal.account, &namespace, &request)?)
@@ -47,29 +47,27 @@ pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> St
 }
 
 /// Checks the query string.
-pub fn request(query: &QueryString) -> Outcome<Retrieve> {
+pub fn request(query: &QueryString) -> Result<Retrieve> {
     let zone = query.zone()?;
-    let bound = |name: &str| -> Outcome<Option<time::Written>> {
+    let bound = |name: &str| -> Result<Option<time::TimeInput>> {
         let Some(text) = query.get(name) else { return Ok(None) };
         let written = time::parse(text, &zone);
         let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
-        written
-            .map(Some)
-            .ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
+        written.map(Some).ok_or_else(|| Error::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
     };
-    let out_of_range = || Failure::invalid("invalid_time", "since or until is out of range");
+    let out_of_range = || Error::invalid("invalid_time", "since or until is out of range");
     let since = bound("since")?.map(|at| at.since_ms(&zone).ok_or_else(out_of_range)).transpose()?;
     let until = bound("until")?.map(|at| at.until_ms(&zone).ok_or_else(out_of_range)).transpose()?;
     let mut tiers = query.list("tiers");
     for tier in &mut tiers {
         let known = tier.parse::<Tier>();
         *tier =
-            known.map_err(|error| Failure::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
+            known.map_err(|error| Error::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
     }
     let mut folders = query.list("paths");
     for folder in &mut folders {
         let checked = path::directory(folder).map(str::to_owned);
-        *folder = checked.map_err(|error| Failure::invalid("invalid_path", format!("paths: {error}")))?;
+        *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
     }
     let time_field = match query.get("time_field") {
         None | Some("updated") => TimeField::Updated,
@@ -77,7 +75,7 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
         Some("created") => TimeField::Created,
         Some(other) => {
             let message = format!("time_field: {other:?} is none of occurred, created, updated");
-            return Err(Failure::invalid("invalid_time_field", message));
+            return Err(Error::invalid("invalid_time_field", message));
         }
     };
     let filter = Filter {
@@ -92,7 +90,7 @@ pub fn request(query: &QueryString) -> Outcome<Retrieve> {
     let text = query.get("q").map(str::trim).filter(|text| !text.is_empty());
     if text.is_none() && filter.is_empty() {
         let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
-        return Err(Failure::invalid("missing_query", message));
+        return Err(Error::invalid("missing_query", message));
     }
     Ok(Retrieve {
         query: text.map(cut),
@@ -109,10 +107,10 @@ pub(super) fn cut(text: &str) -> String {
     text.chars().take(QUERY_CHARS_MAX).collect()
 }
 
-fn min_score(text: Option<&str>) -> Outcome<f32> {
+fn min_score(text: Option<&str>) -> Result<f32> {
     let Some(text) = text else { return Ok(0.0) };
     let score = text.parse().ok().filter(|score| (0.0..=1.0).contains(score));
-    score.ok_or_else(|| Failure::invalid("invalid_score", format!("min_score: {text:?} is no number from 0 to 1")))
+    score.ok_or_else(|| Error::invalid("invalid_score", format!("min_score: {text:?} is no number from 0 to 1")))
 }
 
 #[cfg(test)]
@@ -123,7 +121,7 @@ mod tests {
     fn code(query: &str) -> String {
         match request(&QueryString::parse(query)) {
             Ok(_) => "ok".into(),
-            Err(Failure::Invalid { code, .. }) => code.into(),
+            Err(Error::Invalid { code, .. }) => code.into(),
             Err(other) => other.to_string(),
         }
     }

@@ -8,18 +8,18 @@ use hyper::Method;
 
 use super::fields::Field;
 use super::{
-    Call, Incoming, Reply, answer, billing, conversations, fields, identity, intake, keys, media, memories, namespaces,
-    queue, retrieve, skills, sources, vocabulary,
+    AuthenticatedRequest, Reply, RouteRequest, answer, billing, conversations, fields, identity, intake, keys, media,
+    memories, namespaces, queue, retrieve, skills, sources, vocabulary,
 };
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::{Credential, Principal};
 
 /// What does the work, blocking.
 pub enum Handler {
     /// For whoever the gateway let in.
-    Guarded(fn(&Call) -> Outcome<Reply>),
+    Guarded(fn(&AuthenticatedRequest) -> Result<Reply>),
     /// For anybody: the handler itself finds out whether the request is genuine.
-    Open(fn(&Incoming) -> Outcome<Reply>),
+    Open(fn(&RouteRequest) -> Result<Reply>),
 }
 
 /// Who may call.
@@ -78,7 +78,7 @@ pub enum Answer {
 
 /// How a route's work is run, and how its failures look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum Executor {
     /// At once: it reads nothing and waits for nothing.
     Inline,
     /// On the blocking pool.
@@ -106,7 +106,7 @@ pub struct Route {
     /// The fields of its JSON body.
     pub fields: &'static [Field],
     /// How it is run.
-    pub lane: Lane,
+    pub lane: Executor,
     /// How large its answer can become.
     pub answer: Answer,
     /// What it does.
@@ -127,30 +127,30 @@ impl Route {
 
 impl Access {
     /// Refuses a caller that is let in but not here.
-    pub fn check(self, principal: &Principal) -> Outcome<()> {
+    pub fn check(self, principal: &Principal) -> Result<()> {
         let scoped = principal.scope().is_some();
         let key = matches!(principal.credential, Credential::Key { .. });
         match self {
             Self::Wide | Self::WideSession if scoped => {
-                Err(Failure::forbidden("scoped_key", "a key that is confined to a namespace cannot do this"))
+                Err(Error::forbidden("scoped_key", "a key that is confined to a namespace cannot do this"))
             }
             Self::Session | Self::WideSession if key => {
-                Err(Failure::forbidden("dashboard_only", "this takes a dashboard session, not an API key"))
+                Err(Error::forbidden("dashboard_only", "this takes a dashboard session, not an API key"))
             }
             _ => Ok(()),
         }
     }
 }
 
-type Guarded = fn(&Call) -> Outcome<Reply>;
-type Unguarded = fn(&Incoming) -> Outcome<Reply>;
+type Guarded = fn(&AuthenticatedRequest) -> Result<Reply>;
+type Unguarded = fn(&RouteRequest) -> Result<Reply>;
 
 const fn route(method: Method, path: &'static str, access: Access, metering: Metering, handler: Guarded) -> Route {
     let body = match method {
         Method::POST | Method::PATCH => Body::Json,
         _ => Body::Nothing,
     };
-    let (lane, answer, handler) = (Lane::Ordinary, Answer::Small, Handler::Guarded(handler));
+    let (lane, answer, handler) = (Executor::Ordinary, Answer::Small, Handler::Guarded(handler));
     Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
 }
 
@@ -161,7 +161,7 @@ const fn listing(path: &'static str, access: Access, handler: Guarded) -> Route 
     listing
 }
 
-const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Lane, handler: Guarded) -> Route {
+const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Executor, handler: Guarded) -> Route {
     let mut retrieval = route(method, path, Access::Any, metering, handler);
     retrieval.lane = lane;
     retrieval
@@ -173,7 +173,7 @@ const fn upload(path: &'static str, handler: Guarded) -> Route {
     upload
 }
 
-const fn open(method: Method, path: &'static str, body: Body, lane: Lane, handler: Unguarded) -> Route {
+const fn open(method: Method, path: &'static str, body: Body, lane: Executor, handler: Unguarded) -> Route {
     let (access, metering, answer, handler) = (Access::Open, Metering::Free, Answer::Small, Handler::Open(handler));
     Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
 }
@@ -181,7 +181,7 @@ const fn open(method: Method, path: &'static str, body: Body, lane: Lane, handle
 /// What needs no store and no thread of its own.
 const fn inline(path: &'static str, handler: Guarded) -> Route {
     let mut inline = route(Method::GET, path, Access::Any, Metering::Free, handler);
-    inline.lane = Lane::Inline;
+    inline.lane = Executor::Inline;
     inline
 }
 
@@ -201,7 +201,7 @@ pub static ROUTES: [Route; 47] = {
     const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     [
-        open(GET, "/health", Body::Nothing, Lane::Inline, identity::health),
+        open(GET, "/health", Body::Nothing, Executor::Inline, identity::health),
         inline("/v1/whoami", identity::whoami),
         route(POST, "/v1/keys", Wide, Free, keys::create).with_body(fields::KEY),
         listing("/v1/keys", Session, keys::list),
@@ -218,13 +218,13 @@ pub static ROUTES: [Route; 47] = {
         listing("/v1/tree", Any, memories::tree).with_query(&["namespace", "path"]),
         listing("/v1/topics", Any, memories::topics).with_query(NAMESPACE),
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
-        retrieval(GET, "/v1/retrieve", Read, Lane::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
-        retrieval(POST, "/v1/answer", Chat, Lane::Retrieval, answer::answer).with_body(fields::ANSWER),
+        retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
+        retrieval(POST, "/v1/answer", Chat, Executor::Retrieval, answer::answer).with_body(fields::ANSWER),
         route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_body(fields::VOCABULARY),
         listing("/v1/vocab", Any, vocabulary::list).with_query(&["namespace", "word", "like", "limit"]),
         route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget).with_query(&["namespace", "term"]),
         route(POST, "/v1/skills", Any, Write, skills::store).with_body(fields::SKILLS),
-        retrieval(GET, "/v1/skills", Search, Lane::Retrieval, skills::list).with_query(SKILLS),
+        retrieval(GET, "/v1/skills", Search, Executor::Retrieval, skills::list).with_query(SKILLS),
         route(POST, "/v1/conversations", Any, Free, conversations::create).with_body(fields::CONVERSATION),
         listing("/v1/conversations", Any, conversations::list).with_query(&["namespace", "limit", "before"]),
         listing("/v1/conversations/{id}", Any, conversations::get).with_query(&["namespace", "branch"]),
@@ -250,7 +250,7 @@ pub static ROUTES: [Route; 47] = {
         route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
         upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
-        open(GET, "/v1/media/{id}/content", Body::Nothing, Lane::Ordinary, media::content)
+        open(GET, "/v1/media/{id}/content", Body::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),
         listing("/v1/queue", Wide, queue::show).with_query(&["limit", "after"]),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
@@ -259,7 +259,7 @@ pub static ROUTES: [Route; 47] = {
         route(GET, "/v1/billing", Any, Free, billing::statement),
         route(POST, "/v1/billing/recharge", Session, Free, billing::recharge).with_body(fields::RECHARGE),
         route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe).with_body(fields::SUBSCRIPTION),
-        open(POST, "/v1/billing/notifications", Body::Signed, Lane::Ordinary, billing::notification),
+        open(POST, "/v1/billing/notifications", Body::Signed, Executor::Ordinary, billing::notification),
         route(GET, "/v1/openapi.json", Any, Free, identity::document),
     ]
 };

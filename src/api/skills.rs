@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 
 use super::memories::{lines, memory_path};
 use super::vocabulary::millis;
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::file_names::slug;
 use crate::memory::request::{entries, invalid_body, occurred, text};
 use crate::memory::skill::SkillDraft;
 use crate::memory::tags;
 use crate::service::retrieval::Retrieve;
-use crate::service::skills::Place;
+use crate::service::skills::SkillLocation;
 
 /// Skills of one request.
 const SKILLS_MAX: usize = 100;
@@ -35,11 +35,11 @@ const TRIGGER_CHARS_MAX: usize = 1000;
 const LISTED: (usize, usize) = (20, 200);
 
 /// `POST /v1/skills`.
-pub fn store(call: &Call) -> Outcome<Reply> {
+pub fn store(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = call.json()?;
     let skills = entries(&body, "skills", "no_skills", (SKILLS_MAX, "too_many_skills"))?;
     let drafts = skills.iter().enumerate().map(|(index, value)| draft(value).map_err(|error| at(index, error)));
-    let drafts = drafts.collect::<Outcome<Vec<_>>>()?;
+    let drafts = drafts.collect::<Result<Vec<_>>>()?;
     let namespace = call.writable(text(&body, "namespace")?)?;
     let (id, paths) = call.service.accept_skills(&namespace, drafts, &call.body)?;
     let (id, name) = (id.to_string(), &namespace.name);
@@ -47,17 +47,17 @@ pub fn store(call: &Call) -> Outcome<Reply> {
 }
 
 /// Says in which skill the fault is; faults of a body's shape are faults of the skill.
-fn at(index: usize, error: Failure) -> Failure {
+fn at(index: usize, error: Error) -> Error {
     match error {
-        Failure::Invalid { code: "invalid_body" | "invalid_time", message } => {
-            Failure::invalid("invalid_skill", format!("skills[{index}]: {message}"))
+        Error::Invalid { code: "invalid_body" | "invalid_time", message } => {
+            Error::invalid("invalid_skill", format!("skills[{index}]: {message}"))
         }
-        Failure::Invalid { code, message } => Failure::invalid(code, format!("skills[{index}]: {message}")),
+        Error::Invalid { code, message } => Error::invalid(code, format!("skills[{index}]: {message}")),
         other => other,
     }
 }
 
-fn draft(value: &Value) -> Outcome<(Place, SkillDraft)> {
+fn draft(value: &Value) -> Result<(SkillLocation, SkillDraft)> {
     let fields = value.as_object().ok_or_else(|| invalid_body("must be an object"))?;
     let name = line(fields, "name", NAME_CHARS_MAX)?.ok_or_else(|| invalid_body("name is missing"))?;
     let description = line(fields, "description", DESCRIPTION_CHARS_MAX)?;
@@ -84,11 +84,11 @@ fn draft(value: &Value) -> Outcome<(Place, SkillDraft)> {
         Some(path) => {
             let path = memory_path(path)?;
             if path.tier() != Tier::Skills {
-                return Err(Failure::invalid("invalid_path", format!("path: {path} is not under skills/")));
+                return Err(Error::invalid("invalid_path", format!("path: {path} is not under skills/")));
             }
-            Place::Path(path.to_string())
+            SkillLocation::Path(path.to_string())
         }
-        None => Place::Topic(topic),
+        None => SkillLocation::Topic(topic),
     };
     let tags = tags::check("tags", fields.get("tags"))?;
     let occurred = occurred(fields, &TimeZone::UTC)?;
@@ -98,7 +98,7 @@ fn draft(value: &Value) -> Outcome<(Place, SkillDraft)> {
 }
 
 /// A topic as a directory below `skills/`: what is no plain name is made one.
-fn topic(text: &str) -> Outcome<Option<String>> {
+fn topic(text: &str) -> Result<Option<String>> {
     let text = text.trim().trim_matches('/');
     if text.is_empty() {
         return Ok(None);
@@ -108,16 +108,16 @@ fn topic(text: &str) -> Outcome<Option<String>> {
     }
     let plain = |segment: &str| !segment.is_empty() && !segment.starts_with('.') && !segment.contains('\\');
     if !text.split('/').all(plain) {
-        return Err(Failure::invalid("invalid_path", format!("topic: {text:?} names no directory under skills/")));
+        return Err(Error::invalid("invalid_path", format!("topic: {text:?} names no directory under skills/")));
     }
     let made = text.split('/').map(|segment| slug(segment, "topic")).collect::<Vec<_>>().join("/");
     path::directory(&format!("skills/{made}"))
-        .map_err(|error| Failure::invalid("invalid_path", format!("topic: {text:?}: {error}")))?;
+        .map_err(|error| Error::invalid("invalid_path", format!("topic: {text:?}: {error}")))?;
     Ok(Some(made))
 }
 
 /// A text on one line; blank is as if it were not there.
-fn line(fields: &Map<String, Value>, name: &str, chars: usize) -> Outcome<Option<String>> {
+fn line(fields: &Map<String, Value>, name: &str, chars: usize) -> Result<Option<String>> {
     let Some(text) = text(fields, name)? else { return Ok(None) };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > chars {
@@ -130,7 +130,7 @@ fn line(fields: &Map<String, Value>, name: &str, chars: usize) -> Outcome<Option
 }
 
 /// `GET /v1/skills`.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let began = Instant::now();
     let namespace = call.read_namespace()?;
     let mut folders = call.query.list("paths");
@@ -138,7 +138,7 @@ pub fn list(call: &Call) -> Outcome<Reply> {
         let inner = folder.strip_prefix("skills/").unwrap_or(folder);
         let full = format!("skills/{inner}");
         let checked = path::directory(&full).map(str::to_owned);
-        *folder = checked.map_err(|error| Failure::invalid("invalid_path", format!("paths: {error}")))?;
+        *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
     }
     let filter = Filter {
         tiers: vec![Tier::Skills.name().into()],

@@ -4,8 +4,8 @@ use cuebase_storage::records::SourceRecord;
 use serde_json::{Value, json};
 use ulid::Ulid;
 
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 use crate::service::sources::SourceFilter;
 
@@ -13,7 +13,7 @@ use crate::service::sources::SourceFilter;
 const LISTED: (usize, usize) = (50, 200);
 
 /// `GET /v1/sources`.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let limit = call.query.capped("limit", LISTED)?;
     let filter = SourceFilter { session_id: call.query.get("session_id"), before: before(call)? };
@@ -23,7 +23,7 @@ pub fn list(call: &Call) -> Outcome<Reply> {
 }
 
 /// `GET /v1/sources/{id}`.
-pub fn get(call: &Call) -> Outcome<Reply> {
+pub fn get(call: &AuthenticatedRequest) -> Result<Reply> {
     let name = call.read_namespace()?;
     let namespace = call.service.namespaces.existing(call.account(), &name)?;
     let source = call.service.source(&namespace, call.parameter(0))?;
@@ -35,18 +35,18 @@ pub fn get(call: &Call) -> Outcome<Reply> {
 }
 
 /// `DELETE /v1/sources/{id}`.
-pub fn delete(call: &Call) -> Outcome<Reply> {
+pub fn delete(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.write_namespace()?;
     let id = call.service.delete_source(&namespace, call.parameter(0))?;
     Reply::ok(&json!({"id": id.to_string(), "deleted": true}))
 }
 
 /// The id that ended the page before.
-fn before(call: &Call) -> Outcome<Option<Ulid>> {
+fn before(call: &AuthenticatedRequest) -> Result<Option<Ulid>> {
     let Some(text) = call.query.value("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
-        Err(_) => Err(Failure::invalid("invalid_id", format!("before: {text:?} is not the id of a source"))),
+        Err(_) => Err(Error::invalid("invalid_id", format!("before: {text:?} is not the id of a source"))),
     }
 }
 

@@ -5,7 +5,7 @@
 //! into one namespace.
 //!
 //! Each route declares its names in the route table. The server checks the query before the handler runs,
-//! [`super::Incoming::json`] checks the body, and the server adds the warnings to the response.
+//! [`super::RouteRequest::json`] checks the body, and the server adds the warnings to the response.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::fields::{Contents, Field, part_fields};
 use super::query::QueryString;
 use super::routes::{Body, Route};
 use super::{Content, Reply};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::request::invalid_body;
 
 /// Names by which other products separate users.
@@ -54,17 +54,17 @@ impl UnknownNames {
     ///
     /// A name by which other products separate users: `invalid_body` where the route takes a JSON body, else
     /// `invalid_parameter`.
-    pub fn in_query(route: &Route, query: &QueryString) -> Outcome<Self> {
+    pub fn in_query(route: &Route, query: &QueryString) -> Result<Self> {
         let mut warnings = Warnings::default();
         for name in query.names() {
             if route.query.contains(&name) {
                 continue;
             }
             if separates_users(name) {
-                let message = separation_message(&at("parameter", name, Place::Body));
+                let message = separation_message(&at("parameter", name, NameLocation::Body));
                 return match route.body {
                     Body::Json => Err(invalid_body(message)),
-                    _ => Err(Failure::invalid("invalid_parameter", message)),
+                    _ => Err(Error::invalid("invalid_parameter", message)),
                 };
             }
             if warnings.reserve_line() {
@@ -82,9 +82,9 @@ impl UnknownNames {
     /// # Errors
     ///
     /// `invalid_body` for a name by which other products separate users.
-    pub fn check_body(&self, body: &Map<String, Value>) -> Outcome<()> {
+    pub fn check_body(&self, body: &Map<String, Value>) -> Result<()> {
         let mut found = Warnings::default();
-        check_object(body, self.fields, Place::Body, &mut found)?;
+        check_object(body, self.fields, NameLocation::Body, &mut found)?;
         if let Some(warnings) = &self.warnings {
             warnings.lock().append(found);
         }
@@ -159,14 +159,14 @@ fn append(body: Bytes, lines: &[String]) -> Bytes {
 
 /// Where in a body an object is.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum NameLocation<'a> {
     /// The body itself.
     Body,
     /// An entry of an array in an object.
-    Entry { object: &'a Place<'a>, field: &'static str, index: usize },
+    Entry { object: &'a NameLocation<'a>, field: &'static str, index: usize },
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for NameLocation<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body => Ok(()),
@@ -180,9 +180,9 @@ impl fmt::Display for Place<'_> {
 fn check_object(
     object: &Map<String, Value>,
     fields: &'static [Field],
-    place: Place<'_>,
+    place: NameLocation<'_>,
     found: &mut Warnings,
-) -> Outcome<()> {
+) -> Result<()> {
     for name in object.keys() {
         if fields.iter().any(|field| field.name == name) {
             continue;
@@ -204,7 +204,7 @@ fn check_object(
                 Contents::Parts => entry.get("type").and_then(Value::as_str).and_then(part_fields),
             };
             if let Some(fields) = entry_fields {
-                check_object(entry, fields, Place::Entry { object: &place, field: field.name, index }, found)?;
+                check_object(entry, fields, NameLocation::Entry { object: &place, field: field.name, index }, found)?;
             }
         }
     }
@@ -212,22 +212,22 @@ fn check_object(
 }
 
 /// A quoted name with the place of its object.
-fn at(kind: &str, name: &str, place: Place<'_>) -> String {
+fn at(kind: &str, name: &str, place: NameLocation<'_>) -> String {
     let name = shown(name);
     match place {
-        Place::Body => format!("{kind} \"{name}\""),
-        Place::Entry { .. } => format!("{kind} \"{name}\" in {place}"),
+        NameLocation::Body => format!("{kind} \"{name}\""),
+        NameLocation::Entry { .. } => format!("{kind} \"{name}\" in {place}"),
     }
 }
 
-fn field_warning(name: &str, fields: &[Field], place: Place<'_>) -> String {
+fn field_warning(name: &str, fields: &[Field], place: NameLocation<'_>) -> String {
     let warning = format!("unknown {} ignored", at("field", name, place));
     let names = fields.iter().map(|field| field.name);
     with_suggestion(warning, nearest(name, names))
 }
 
 fn parameter_warning(route: &Route, name: &str) -> String {
-    let warning = format!("unknown {} ignored", at("parameter", name, Place::Body));
+    let warning = format!("unknown {} ignored", at("parameter", name, NameLocation::Body));
     // A namespace in the query of a write, for example: the write goes elsewhere.
     if route.fields.iter().any(|field| field.name == name) {
         return format!("{warning}; send \"{name}\" in the body");

@@ -5,8 +5,8 @@ use std::time::Instant;
 use cuebase_storage::records::{QueuedWork, Subject, TermRecord};
 use serde_json::{Map, Value, json};
 
-use super::{Call, Reply};
-use crate::error::{Failure, Outcome};
+use super::{AuthenticatedRequest, Reply};
+use crate::error::{Error, Result};
 use crate::memory::request::{entries, text};
 use crate::memory::terms::{TermDraft, identity};
 
@@ -22,16 +22,16 @@ const DEFINITION_CHARS_MAX: usize = 2000;
 const LISTED: (usize, usize) = (200, 1000);
 
 /// `POST /v1/vocab`.
-pub fn teach(call: &Call) -> Outcome<Reply> {
+pub fn teach(call: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = call.json()?;
     let terms = entries(&body, "terms", "no_terms", (TERMS_MAX, "too_many_terms"))?;
     let drafts = terms.iter().enumerate().map(|(index, value)| {
-        draft(value).map_err(|reason| Failure::invalid("invalid_term", format!("terms[{index}]: {reason}")))
+        draft(value).map_err(|reason| Error::invalid("invalid_term", format!("terms[{index}]: {reason}")))
     });
-    let drafts = drafts.collect::<Outcome<Vec<TermDraft>>>()?;
+    let drafts = drafts.collect::<Result<Vec<TermDraft>>>()?;
     let namespace = call.writable(text(&body, "namespace")?)?;
     let subjects: Vec<Subject> = drafts.iter().map(|draft| Subject::term(&identity(&draft.term))).collect();
-    let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Failure::internal)? };
+    let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Error::internal)? };
     let id = call.service.accept(&namespace, work, Some(&call.body), &subjects)?;
     Reply::accepted(&id.to_string(), &namespace.name)
 }
@@ -80,7 +80,7 @@ fn surface(value: Option<&Value>) -> Result<String, String> {
 }
 
 /// `GET /v1/vocab`.
-pub fn list(call: &Call) -> Outcome<Reply> {
+pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     let began = Instant::now();
     let namespace = call.read_namespace()?;
     if let Some(word) = call.query.get("word") {
@@ -112,14 +112,14 @@ pub(super) fn millis(began: Instant) -> u64 {
 }
 
 /// `DELETE /v1/vocab`.
-pub fn forget(call: &Call) -> Outcome<Reply> {
+pub fn forget(call: &AuthenticatedRequest) -> Result<Reply> {
     let terms = call.query.list("term");
     if terms.is_empty() {
-        return Err(Failure::invalid("missing_term", "term is empty: name the terms to forget, comma-separated"));
+        return Err(Error::invalid("missing_term", "term is empty: name the terms to forget, comma-separated"));
     }
     if terms.len() > TERMS_MAX {
         let message = format!("{} terms, at most {TERMS_MAX} are taken at once", terms.len());
-        return Err(Failure::TooLarge { code: "too_many_terms", message });
+        return Err(Error::TooLarge { code: "too_many_terms", message });
     }
     let namespace = call.write_namespace()?;
     let subjects: Vec<Subject> = terms.iter().map(|term| Subject::term(&identity(term))).collect();

@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::period;
-use crate::error::Outcome;
+use crate::error::Result;
 
 /// Records written in one batch.
 const BATCH_RECORDS_MAX: usize = 1000;
@@ -140,7 +140,7 @@ impl Meters {
     }
 
     /// Reserves units of a meter. None when the limit does not leave room for them in addition to what is used and reserved.
-    pub(super) fn reserve(&self, account: &str, meter: Meter, units: u64, limit: u64) -> Outcome<Option<Permit<'_>>> {
+    pub(super) fn reserve(&self, account: &str, meter: Meter, units: u64, limit: u64) -> Result<Option<Permit<'_>>> {
         let counter = self.counters.counter(account, meter)?;
         let mut state = counter.state.lock();
         let wanted = state.used(meter).saturating_add(state.reserved).saturating_add(units);
@@ -154,27 +154,27 @@ impl Meters {
     }
 
     /// Returns a permit that lowers the level of stored media.
-    pub(super) fn release_media(&self, account: &str, bytes: u64) -> Outcome<Permit<'_>> {
+    pub(super) fn release_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
         let counter = self.counters.counter(account, Meter::MediaBytes)?;
         Ok(Permit { counters: &self.counters, counter, change: Change::Release(bytes), reserved: 0 })
     }
 
     /// Returns the units used in the current month; of a level, the level.
-    pub(super) fn used(&self, account: &str, meter: Meter) -> Outcome<u64> {
+    pub(super) fn used(&self, account: &str, meter: Meter) -> Result<u64> {
         let counter = self.counters.counter(account, meter)?;
         let used = counter.state.lock().used(meter);
         Ok(used)
     }
 
     /// Returns the units ever used.
-    pub(super) fn total(&self, account: &str, meter: Meter) -> Outcome<u64> {
+    pub(super) fn total(&self, account: &str, meter: Meter) -> Result<u64> {
         let counter = self.counters.counter(account, meter)?;
         let total = counter.state.lock().record.total;
         Ok(total)
     }
 
     /// Writes every record that is behind, without a sync. Must not be called by a thread that holds a [`Charge`].
-    pub(super) fn flush(&self) -> Outcome<()> {
+    pub(super) fn flush(&self) -> Result<()> {
         self.counters.flush()
     }
 }
@@ -218,7 +218,7 @@ fn write_changes(counters: &Counters) {
 }
 
 impl Counters {
-    fn counter(&self, account: &str, meter: Meter) -> Outcome<Arc<Counter>> {
+    fn counter(&self, account: &str, meter: Meter) -> Result<Arc<Counter>> {
         let key = (account.to_owned(), meter);
         if let Some(counter) = self.by_meter.lock().get(&key) {
             return Ok(Arc::clone(counter));
@@ -230,7 +230,7 @@ impl Counters {
         Ok(Arc::clone(counter))
     }
 
-    fn read(&self, account: &str, meter: Meter) -> Outcome<UsageRecord> {
+    fn read(&self, account: &str, meter: Meter) -> Result<UsageRecord> {
         let empty = UsageRecord { account: account.into(), meter: meter.name().into(), ..UsageRecord::default() };
         // A level is what the records of the files say, so no crash can make it wrong.
         if meter == Meter::MediaBytes {
@@ -267,7 +267,7 @@ impl Counters {
     }
 
     /// Writes the record of every changed counter. What cannot be written stays noted as changed.
-    fn flush(&self) -> Outcome<()> {
+    fn flush(&self) -> Result<()> {
         let counters = std::mem::take(&mut self.changed.lock().counters);
         let mut outcome = Ok(());
         for part in counters.chunks(BATCH_RECORDS_MAX) {
@@ -276,7 +276,7 @@ impl Counters {
         outcome
     }
 
-    fn write(&self, counters: &[Arc<Counter>]) -> Outcome<()> {
+    fn write(&self, counters: &[Arc<Counter>]) -> Result<()> {
         let (mut orders, mut free, mut charged) = (Vec::new(), Vec::new(), Vec::new());
         for counter in counters {
             // Waiting for one while others are held could wait in a circle.
@@ -298,7 +298,7 @@ impl Counters {
     }
 
     /// Writes counters whose `order` the caller holds.
-    fn write_ordered(&self, counters: &[&Arc<Counter>]) -> Outcome<()> {
+    fn write_ordered(&self, counters: &[&Arc<Counter>]) -> Result<()> {
         let mut records = Vec::with_capacity(counters.len());
         for counter in counters {
             let mut state = counter.state.lock();
@@ -372,7 +372,7 @@ impl Permit<'_> {
     /// # Errors
     ///
     /// Returns the error of `write`.
-    pub fn charge_with<T>(mut self, write: impl FnOnce(&UsageRecord) -> Outcome<(T, bool)>) -> Outcome<T> {
+    pub fn charge_with<T>(mut self, write: impl FnOnce(&UsageRecord) -> Result<(T, bool)>) -> Result<T> {
         let charge = self.charge_guard();
         let (value, counted) = write(charge.record())?;
         if counted {
@@ -405,7 +405,7 @@ impl Charge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failure;
+    use crate::error::Error;
 
     fn open(folder: &std::path::Path) -> Meters {
         Meters::new(Arc::new(Store::open(folder).expect("opens"))).expect("starts")
@@ -469,7 +469,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let meters = open(folder.path());
         let reserve = || meters.reserve("a", Meter::Writes, 3, 3).expect("reads").expect("a permit");
-        let failed = reserve().charge_with(|_| Err::<((), bool), _>(Failure::internal("the disk is full")));
+        let failed = reserve().charge_with(|_| Err::<((), bool), _>(Error::internal("the disk is full")));
         assert!(failed.is_err());
         let mut permit = reserve();
         drop(permit.charge_guard());

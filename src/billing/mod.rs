@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::config::{BillingSettings, Config, ProviderChoice};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::webhook::WebhookSecret;
 use dodo::Dodo;
 use meters::{Meter, Meters, Permit};
@@ -104,7 +104,7 @@ impl Billing {
     }
 
     /// Charges what the last server charged; the configured prices where none has recorded any.
-    fn use_recorded_prices(&mut self) -> Outcome<()> {
+    fn use_recorded_prices(&mut self) -> Result<()> {
         if let Some(recorded) = self.store.prices()? {
             self.settings.default_plan = recorded.default_plan;
             self.charged = recorded.rates;
@@ -113,7 +113,7 @@ impl Billing {
     }
 
     /// Settles what was used at the prices of the former start, where this one has other prices or another provider.
-    fn adopt_prices(&mut self, provider: &ProviderChoice) -> Outcome<()> {
+    fn adopt_prices(&mut self, provider: &ProviderChoice) -> Result<()> {
         let prices = PricesRecord {
             default_plan: self.settings.default_plan.clone(),
             rates: self.charged.clone(),
@@ -144,14 +144,14 @@ impl Billing {
     }
 
     /// Settles every account at former prices.
-    fn settle_at(&mut self, former: &PricesRecord) -> Outcome<()> {
+    fn settle_at(&mut self, former: &PricesRecord) -> Result<()> {
         let (configured, charged) = (self.settings.clone(), self.charged.clone());
         self.settings.default_plan.clone_from(&former.default_plan);
         self.charged.clone_from(&former.rates);
         for account in self.store.accounts()? {
             match self.settle_buffered(&account.account) {
                 Ok(_) => {}
-                Err(failure @ Failure::Disk { .. }) => return Err(failure),
+                Err(failure @ Error::Disk { .. }) => return Err(failure),
                 // A wallet that cannot be read must not keep the other accounts from being served.
                 Err(failure) => {
                     let account = account.account;
@@ -166,11 +166,11 @@ impl Billing {
 
     /// Credits the debts that earlier versions made while no provider was configured, so that they are not due once one
     /// is.
-    fn waive_debts(&self) -> Outcome<()> {
+    fn waive_debts(&self) -> Result<()> {
         for account in self.store.accounts()? {
             match self.waive_debt(&account.account) {
                 Ok(()) => {}
-                Err(failure @ Failure::Disk { .. }) => return Err(failure),
+                Err(failure @ Error::Disk { .. }) => return Err(failure),
                 Err(failure) => {
                     let account = account.account;
                     tracing::error!(account, failure = failure.code(), "a debt could not be credited");
@@ -197,7 +197,7 @@ impl Billing {
     /// # Errors
     ///
     /// `quota_exceeded` when the plan leaves no room for it.
-    pub fn reserve(&self, account: &str, meter: Meter, memories: impl FnOnce() -> Outcome<u64>) -> Outcome<Permit<'_>> {
+    pub fn reserve(&self, account: &str, meter: Meter, memories: impl FnOnce() -> Result<u64>) -> Result<Permit<'_>> {
         self.reserve_units(account, meter, 1, memories)
     }
 
@@ -211,8 +211,8 @@ impl Billing {
         account: &str,
         meter: Meter,
         units: u64,
-        memories: impl FnOnce() -> Outcome<u64>,
-    ) -> Outcome<Permit<'_>> {
+        memories: impl FnOnce() -> Result<u64>,
+    ) -> Result<Permit<'_>> {
         let limits = self.plan(account)?.limits;
         if meter == Meter::Writes && limits.memories < plans::UNLIMITED && memories()? >= limits.memories {
             return Err(quota("memories", limits.memories));
@@ -227,7 +227,7 @@ impl Billing {
     /// # Errors
     ///
     /// `quota_exceeded` when the plan's limit of stored bytes leaves no room for it.
-    pub fn reserve_media(&self, account: &str, bytes: u64) -> Outcome<Permit<'_>> {
+    pub fn reserve_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
         let limit = self.plan(account)?.limits.media_bytes;
         let permit = self.meters.reserve(account, Meter::MediaBytes, bytes, limit)?;
         permit.ok_or_else(|| quota(Meter::MediaBytes.name(), limit))
@@ -235,39 +235,39 @@ impl Billing {
 
     /// Returns a permit that gives back the room of files. The record of its charge belongs into the batch that removes
     /// the records of the files.
-    pub fn release_media(&self, account: &str, bytes: u64) -> Outcome<Permit<'_>> {
+    pub fn release_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
         self.meters.release_media(account, bytes)
     }
 
     /// Writes the counts that are known in memory only, without a sync. To be called before the last sync of a stop, by
     /// a thread that holds no charge; while the service runs, a thread of the meters does it.
-    pub fn flush_meters(&self) -> Outcome<()> {
+    pub fn flush_meters(&self) -> Result<()> {
         self.meters.flush()
     }
 
     /// Refuses a write of an account on payg whose wallet is empty, where that is switched on.
-    pub fn require_balance(&self, account: &str) -> Outcome<()> {
+    pub fn require_balance(&self, account: &str) -> Result<()> {
         if self.settings.enforce_balance && self.plan(account)?.priced && self.balance(account)? <= 0 {
             let message = "the wallet is empty: recharge it with POST /v1/billing/recharge; reading goes on meanwhile";
-            return Err(Failure::PaymentRequired(message.into()));
+            return Err(Error::PaymentRequired(message.into()));
         }
         Ok(())
     }
 
     /// The plan in effect.
-    pub fn plan(&self, account: &str) -> Outcome<Plan> {
+    pub fn plan(&self, account: &str) -> Result<Plan> {
         let named = self.store.wallet(account)?.and_then(|wallet| wallet.plan);
         Ok(Plan::of(&self.settings, named.as_deref()))
     }
 
     /// Returns the units used in the current month; of stored media, the bytes stored now.
-    pub fn used(&self, account: &str, meter: Meter) -> Outcome<u64> {
+    pub fn used(&self, account: &str, meter: Meter) -> Result<u64> {
         self.meters.used(account, meter)
     }
 }
 
-fn quota(what: &str, limit: u64) -> Failure {
-    Failure::LimitReached {
+fn quota(what: &str, limit: u64) -> Error {
+    Error::LimitReached {
         code: "quota_exceeded",
         message: format!("the plan's limit of {limit} {what} is reached; a larger plan raises it"),
         retry_after: seconds_until_next_month(Timestamp::now()),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::Billing;
 use super::wallet::transaction;
 use crate::config::PLANS;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::secrets::random_secret;
 use crate::webhook::{Signature, TOLERANCE_SECONDS, WebhookSecret};
 
@@ -70,14 +70,14 @@ impl Data {
 
 impl Billing {
     /// Processes a notification, each id once. False when it was processed before, or is about nothing of ours.
-    pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Outcome<bool> {
+    pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Result<bool> {
         let now = Timestamp::now();
         let genuine = self.webhook.as_ref().is_some_and(|secret| secret.verify(headers, body, now));
         if !genuine {
-            return Err(Failure::Unauthenticated);
+            return Err(Error::Unauthenticated);
         }
         let event: Event = serde_json::from_slice(body)
-            .map_err(|error| Failure::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
+            .map_err(|error| Error::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
         let _held = self.wallets.lock();
         if self.store.notification_seen(headers.id)? {
             return Ok(false);
@@ -96,7 +96,7 @@ impl Billing {
     }
 
     /// A recharge was paid: the wallet gets it, once a payment.
-    fn credit(&self, data: &Data, seen: (&str, i64)) -> Outcome<bool> {
+    fn credit(&self, data: &Data, seen: (&str, i64)) -> Result<bool> {
         let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(false) };
         let known = self.store.payment(id)?;
         // Started here but its reply was lost: the metadata says whose it is.
@@ -131,7 +131,7 @@ impl Billing {
 
     /// A subscription began or went on, unless a later event is known that changed the plan or ended this subscription:
     /// notifications may arrive in any order.
-    fn begin_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Outcome<bool> {
+    fn begin_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Result<bool> {
         let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
         let of_product = || self.provider.as_ref()?.plan_of_product(data.product_id.as_deref()?);
         let plan = of_product().or_else(|| data.metadata(PLAN).map(str::to_owned));
@@ -151,7 +151,7 @@ impl Billing {
 
     /// A subscription ended. That is remembered also where it is not the one in effect: the event of its beginning may
     /// still be on the way.
-    fn end_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Outcome<bool> {
+    fn end_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Result<bool> {
         let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
         let Some(subscription) = &data.subscription_id else { return Ok(false) };
         let mut wallet = self.wallet(account)?;
@@ -171,7 +171,7 @@ impl Billing {
     }
 
     /// Writes a plan, with what was used so far debited under the plan that it was used on.
-    fn put_plan(&self, wallet: &WalletRecord, transactions: &[TransactionRecord], seen: (&str, i64)) -> Outcome<bool> {
+    fn put_plan(&self, wallet: &WalletRecord, transactions: &[TransactionRecord], seen: (&str, i64)) -> Result<bool> {
         let change = BillingChange { wallet: Some(wallet), transactions, payment: None, notification: Some(seen) };
         self.store.change_billing(&wallet.account, &change)?;
         Ok(true)
@@ -191,8 +191,8 @@ fn remember_end(wallet: &mut WalletRecord, subscription: &str, at_ms: i64) {
 
 impl Billing {
     /// Signs and processes a notification of the built-in sandbox, over the same path as one from outside.
-    pub(super) fn notify_as_provider(&self, id: &str, body: &Value) -> Outcome<bool> {
-        let secret = self.webhook.as_ref().ok_or(Failure::Unauthenticated)?;
+    pub(super) fn notify_as_provider(&self, id: &str, body: &Value) -> Result<bool> {
+        let secret = self.webhook.as_ref().ok_or(Error::Unauthenticated)?;
         let body = body.to_string().into_bytes();
         let timestamp = Timestamp::now().as_second().to_string();
         let signature = secret.sign(id, &timestamp, &body);

@@ -14,7 +14,7 @@ use super::Billing;
 use super::notifications::{ACCOUNT, AMOUNT, PLAN};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 
 /// The sandbox. Cheap to clone; its books are in the store.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Sandbox {
     }
 
     /// An order by its id.
-    pub fn order(&self, id: &str) -> Outcome<Option<Order>> {
+    pub fn order(&self, id: &str) -> Result<Option<Order>> {
         Ok(self.store.sandbox(&format!("\0{id}"))?)
     }
 
@@ -86,9 +86,9 @@ impl Sandbox {
 
 impl Billing {
     /// Somebody clicked "pay" on the sandbox's page. Clicking again changes nothing.
-    pub fn pay_in_sandbox(&self, id: &str) -> Outcome<Order> {
-        let sandbox = self.sandbox().ok_or_else(|| Failure::not_found("not_found", "there is no sandbox"))?;
-        let missing = || Failure::not_found("not_found", format!("there is no payment {id:?}"));
+    pub fn pay_in_sandbox(&self, id: &str) -> Result<Order> {
+        let sandbox = self.sandbox().ok_or_else(|| Error::not_found("not_found", "there is no sandbox"))?;
+        let missing = || Error::not_found("not_found", format!("there is no payment {id:?}"));
         let mut order = sandbox.order(id)?.ok_or_else(missing)?;
         let body = match &order.item {
             Item::Recharge(amount) => json!({
@@ -107,7 +107,7 @@ impl Billing {
         };
         self.notify_as_provider(&format!("evt_{}", order.id), &body)?;
         order.paid = true;
-        sandbox.put(&order).map_err(Failure::internal)?;
+        sandbox.put(&order).map_err(Error::internal)?;
         Ok(order)
     }
 }

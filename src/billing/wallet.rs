@@ -13,7 +13,7 @@ use super::meters::Meter;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PLANS;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 
 /// Smallest and largest recharge, paise.
@@ -52,7 +52,7 @@ struct TransactionView {
 
 impl Billing {
     /// What was used this month, and what may be.
-    pub fn usage(&self, account: &str, memories: u64) -> Outcome<UsageView> {
+    pub fn usage(&self, account: &str, memories: u64) -> Result<UsageView> {
         let plan = self.plan(account)?;
         let used = Limits {
             writes: self.used(account, Meter::Writes)?,
@@ -72,7 +72,7 @@ impl Billing {
 
     /// Returns the wallet, after debiting what was used and telling the provider's ledger. While payments are off the
     /// wallet is empty and has no transactions, whatever was recorded before.
-    pub fn statement(&self, account: &str) -> Outcome<BillingView> {
+    pub fn statement(&self, account: &str) -> Result<BillingView> {
         let wallet = self.settle(account)?;
         if let Err(error) = self.mirror(account) {
             // What it has not heard of stays noted and is told next time.
@@ -104,7 +104,7 @@ impl Billing {
     }
 
     /// The balance with what is not debited yet taken off.
-    pub(super) fn balance(&self, account: &str) -> Outcome<i64> {
+    pub(super) fn balance(&self, account: &str) -> Result<i64> {
         let wallet = self.wallet(account)?;
         let mut balance = wallet.balance_paise;
         for owed in self.owed(&wallet)? {
@@ -114,16 +114,16 @@ impl Billing {
     }
 
     /// Debits what was used since the last time, one transaction a meter, in one step.
-    pub fn settle(&self, account: &str) -> Outcome<WalletRecord> {
+    pub fn settle(&self, account: &str) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing)
     }
 
     /// The same, durable with the next synced write.
-    pub(super) fn settle_buffered(&self, account: &str) -> Outcome<WalletRecord> {
+    pub(super) fn settle_buffered(&self, account: &str) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing_buffered)
     }
 
-    fn settle_with(&self, account: &str, write: WriteBilling) -> Outcome<WalletRecord> {
+    fn settle_with(&self, account: &str, write: WriteBilling) -> Result<WalletRecord> {
         let _held = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         let settled = wallet.settled.clone();
@@ -138,7 +138,7 @@ impl Billing {
     }
 
     /// Credits a debt of an account that no payment provider has ever known: nobody could have paid it.
-    pub(super) fn waive_debt(&self, account: &str) -> Outcome<()> {
+    pub(super) fn waive_debt(&self, account: &str) -> Result<()> {
         let _held = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         if wallet.customer.is_some() || wallet.balance_paise >= 0 {
@@ -152,7 +152,7 @@ impl Billing {
     }
 
     /// Moves what is owed from the meters into the wallet; the transactions that say so are to be written with it.
-    pub(super) fn take_owed(&self, wallet: &mut WalletRecord) -> Outcome<Vec<TransactionRecord>> {
+    pub(super) fn take_owed(&self, wallet: &mut WalletRecord) -> Result<Vec<TransactionRecord>> {
         let mut transactions = Vec::new();
         for Owed { meter, total, units, paise } in self.owed(wallet)? {
             wallet.settled.insert(meter.name().to_owned(), total);
@@ -164,7 +164,7 @@ impl Billing {
         Ok(transactions)
     }
 
-    fn owed(&self, wallet: &WalletRecord) -> Outcome<Vec<Owed>> {
+    fn owed(&self, wallet: &WalletRecord) -> Result<Vec<Owed>> {
         let plan = Plan::of(&self.settings, wallet.plan.as_deref());
         let mut owed = Vec::new();
         for meter in Meter::ALL {
@@ -183,7 +183,7 @@ impl Billing {
     /// Tells the provider's ledger of every transaction that it has not heard of, oldest first.
     ///
     /// A transaction is crossed off after the ledger has confirmed it; asked twice, the ledger knows it by its id.
-    pub fn mirror(&self, account: &str) -> Outcome<()> {
+    pub fn mirror(&self, account: &str) -> Result<()> {
         let Some(provider) = &self.provider else { return Ok(()) };
         // Somebody else is at it; what is new meanwhile is told next time.
         if !self.mirroring.lock().insert(account.to_owned()) {
@@ -194,7 +194,7 @@ impl Billing {
         told
     }
 
-    fn tell(&self, provider: &dyn Provider, account: &str) -> Outcome<()> {
+    fn tell(&self, provider: &dyn Provider, account: &str) -> Result<()> {
         let open = self.store.unmirrored(account)?;
         if open.is_empty() {
             return Ok(());
@@ -208,14 +208,14 @@ impl Billing {
     }
 
     /// Starts a recharge.
-    pub fn recharge(&self, account: &str, email: Option<&str>, amount_paise: i64) -> Outcome<Checkout> {
+    pub fn recharge(&self, account: &str, email: Option<&str>, amount_paise: i64) -> Result<Checkout> {
         if amount_paise < *RECHARGE_PAISE.start() {
             let message = format!("amount_paise: {amount_paise} is below {}", RECHARGE_PAISE.start());
-            return Err(Failure::invalid("below_minimum", message));
+            return Err(Error::invalid("below_minimum", message));
         }
         if amount_paise > *RECHARGE_PAISE.end() {
             let message = format!("amount_paise: {amount_paise} is above {}", RECHARGE_PAISE.end());
-            return Err(Failure::invalid("above_maximum", message));
+            return Err(Error::invalid("above_maximum", message));
         }
         let provider = self.live()?;
         let customer = self.customer(provider, account, email)?;
@@ -232,28 +232,28 @@ impl Billing {
     }
 
     /// Starts a subscription.
-    pub fn subscribe(&self, account: &str, email: Option<&str>, plan: &str) -> Outcome<Checkout> {
+    pub fn subscribe(&self, account: &str, email: Option<&str>, plan: &str) -> Result<Checkout> {
         if !PLANS[1..].contains(&plan) {
             let message = format!("plan: {plan:?} is none of {}", PLANS[1..].join(", "));
-            return Err(Failure::invalid("unknown_plan", message));
+            return Err(Error::invalid("unknown_plan", message));
         }
         let provider = self.live()?;
         if !provider.offers(plan) {
-            return Err(Failure::invalid("unknown_plan", format!("plan: {plan:?} is not for sale here")));
+            return Err(Error::invalid("unknown_plan", format!("plan: {plan:?} is not for sale here")));
         }
         let customer = self.customer(provider, account, email)?;
         provider.start_subscription(account, &customer, plan).map_err(unavailable)
     }
 
-    fn live(&self) -> Outcome<&dyn Provider> {
-        self.provider.as_deref().ok_or_else(|| Failure::Unavailable {
+    fn live(&self) -> Result<&dyn Provider> {
+        self.provider.as_deref().ok_or_else(|| Error::Unavailable {
             code: "merchant_not_live",
             message: "payments are not switched on (setting payments.provider)".into(),
         })
     }
 
     /// The provider's id of an account, made when it is first needed.
-    fn customer(&self, provider: &dyn Provider, account: &str, email: Option<&str>) -> Outcome<String> {
+    fn customer(&self, provider: &dyn Provider, account: &str, email: Option<&str>) -> Result<String> {
         if let Some(customer) = self.wallet(account)?.customer {
             return Ok(customer);
         }
@@ -267,7 +267,7 @@ impl Billing {
         Ok(customer)
     }
 
-    pub(super) fn wallet(&self, account: &str) -> Outcome<WalletRecord> {
+    pub(super) fn wallet(&self, account: &str) -> Result<WalletRecord> {
         let fresh = || WalletRecord { account: account.to_owned(), ..WalletRecord::default() };
         Ok(self.store.wallet(account)?.unwrap_or_else(fresh))
     }
@@ -289,9 +289,9 @@ pub(super) fn transaction(amount_paise: i64, note: String) -> TransactionRecord 
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-fn unavailable(error: ProviderError) -> Failure {
+fn unavailable(error: ProviderError) -> Error {
     tracing::warn!(%error, "a call to the payment provider failed");
-    Failure::Unavailable {
+    Error::Unavailable {
         code: "provider_unavailable",
         message: "the payment provider did not do it; try again later".into(),
     }

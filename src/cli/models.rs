@@ -9,9 +9,9 @@ use super::data_directory;
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::model::configured::{chat, embedder};
-use crate::model::hosted::chat::{Question, Turn};
+use crate::model::hosted::chat::{ChatMessage, ChatRequest};
 use crate::model::vectors::BATCH_TEXTS;
-use crate::model::{Embedder, Patience};
+use crate::model::{Deadline, Embedder};
 
 /// A model is given so long for each of the measurements.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,10 +54,10 @@ pub(super) fn models(config: &Config) -> anyhow::Result<()> {
                 "additionalProperties": false,
             });
             let content = "Answer with a JSON object whose field \"answer\" is the word \"ready\".".to_owned();
-            let turns = [Turn { role: "user", content }];
-            let question = Question { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 };
+            let turns = [ChatMessage { role: "user", content }];
+            let question = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 };
             let began = Instant::now();
-            match chat.ask(&question, Patience::urgent(PATIENCE)) {
+            match chat.ask(&question, Deadline::urgent(PATIENCE)) {
                 Ok(said) => writeln!(out, "           {:.2?} for {:?}", began.elapsed(), said.text)?,
                 Err(error) => {
                     answered = false;
@@ -84,7 +84,7 @@ fn time_embedding(embedder: &dyn Embedder) -> anyhow::Result<(Duration, Duration
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let timed = |texts: &[&str]| -> anyhow::Result<Duration> {
         let began = Instant::now();
-        embedder.embed(texts, Patience::urgent(PATIENCE))?;
+        embedder.embed(texts, Deadline::urgent(PATIENCE))?;
         Ok(began.elapsed())
     };
     // The first call pays for connections and caches.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::api::{keys, namespaces, queue};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::jobs::Workers;
 use crate::maintenance::export::Format;
@@ -168,7 +168,7 @@ pub fn execute(
     gateway: Option<&Gateway>,
     command: Command,
     tell: &dyn Fn(Progress),
-) -> Outcome<Value> {
+) -> Result<Value> {
     let forget = || gateway.into_iter().for_each(Gateway::forget);
     match command {
         Command::CreateKey { account, key } => {
@@ -190,7 +190,7 @@ pub fn execute(
         Command::Token { account } => {
             check_account(&account)?;
             service.ensure_account(&account)?;
-            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?;
+            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?;
             Ok(json!(token))
         }
         Command::Link { account } => {
@@ -199,14 +199,14 @@ pub fn execute(
             let link = service.dashboard.link(&account).ok_or_else(|| {
                 let message = "no dashboard runs on this data directory: start `cuebase serve`, without \
                                --dashboard-listen off";
-                Failure::not_found("not_found", message)
+                Error::not_found("not_found", message)
             })?;
             Ok(json!(link))
         }
         Command::Connect { account } => {
             check_account(&account)?;
             service.ensure_account(&account)?;
-            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?;
+            let token = service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?;
             Ok(json!({"url": service.address(), "token": token}))
         }
         Command::CreateNamespace { account, name } => {
@@ -222,7 +222,7 @@ pub fn execute(
         Command::DeleteNamespace { account, name } => {
             if !service.delete_namespace(&account, &name)? {
                 let message = unknown_namespace(service, &account, &name)?;
-                return Err(Failure::not_found("namespace_not_found", message));
+                return Err(Error::not_found("namespace_not_found", message));
             }
             Ok(json!({"name": name, "deleted": true}))
         }
@@ -289,7 +289,7 @@ pub fn execute(
 }
 
 /// Refuses a namespace that does not exist: a key to it would open nothing. `default` exists for every account.
-fn check_namespace(service: &Service, account: &str, name: &str) -> Outcome<()> {
+fn check_namespace(service: &Service, account: &str, name: &str) -> Result<()> {
     check_account(account)?;
     check_name(name)?;
     if name == DEFAULT || service.store.namespace(account, name)?.is_some() {
@@ -300,11 +300,11 @@ fn check_namespace(service: &Service, account: &str, name: &str) -> Outcome<()> 
     if account != DEFAULT_ACCOUNT {
         message.push_str(&format!(" and --account {account:?}"));
     }
-    Err(Failure::not_found("namespace_not_found", message))
+    Err(Error::not_found("namespace_not_found", message))
 }
 
 /// A message that a namespace does not exist, with some that do.
-fn unknown_namespace(service: &Service, account: &str, name: &str) -> Outcome<String> {
+fn unknown_namespace(service: &Service, account: &str, name: &str) -> Result<String> {
     let records = service.store.namespaces(account, None, NAMED_MAX + 1)?;
     let mut names = Vec::new();
     for record in records.iter().take(NAMED_MAX) {
@@ -318,7 +318,7 @@ fn unknown_namespace(service: &Service, account: &str, name: &str) -> Outcome<St
 }
 
 /// Workers for a command that waits for ingestion; none where a server runs, whose workers ingest.
-fn own_workers(service: &Arc<Service>, gateway: Option<&Gateway>) -> Outcome<Option<Workers>> {
+fn own_workers(service: &Arc<Service>, gateway: Option<&Gateway>) -> Result<Option<Workers>> {
     match gateway {
         None => Ok(Some(Workers::start(service)?)),
         Some(_) => Ok(None),

@@ -17,7 +17,7 @@ use crate::ingest::extract;
 use crate::memory::file_names::slug;
 use crate::memory::files;
 use crate::memory::request::conversation;
-use crate::model::{Embedder, Patience, index_settings};
+use crate::model::{Deadline, Embedder, index_settings};
 use crate::text::steps::Steps;
 
 /// Word budgets within which recall is reported.
@@ -164,7 +164,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
             .map(|(n, draft)| format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")))
             .collect();
         let texts: Vec<&str> = drafts.iter().flat_map(|draft| draft.cues.iter().map(String::as_str)).collect();
-        let made = embedder.embed(&texts, Patience::of_work(MODEL_TIME))?;
+        let made = embedder.embed(&texts, Deadline::of_work(MODEL_TIME))?;
         let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(made).collect();
         let mut changes = Vec::with_capacity(drafts.len());
         for (draft, path) in drafts.iter().zip(&paths) {
@@ -179,7 +179,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
 }
 
 fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let made = embedder.embed(&[text], Patience::of_work(MODEL_TIME))?;
+    let made = embedder.embed(&[text], Deadline::of_work(MODEL_TIME))?;
     let vector = made.first().context("the model gave no vector")?;
     let filter = Filter::default();
     let at = Timestamp::now();

@@ -3,10 +3,10 @@
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredSource};
 use jiff::Timestamp;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::conversation::Moment;
 use crate::memory::files;
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 
 /// A memory as the caller wrote it, checked.
 #[derive(Clone, Debug)]
@@ -34,9 +34,9 @@ impl DirectWrite {
 }
 
 /// Writes the memory, in place of the one that was there; its former text stays in the history.
-pub fn write(desk: &mut Desk<'_>, write: &DirectWrite, now: Timestamp) -> Outcome<Plan> {
+pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp) -> Result<Plan> {
     let path = write.path.as_str();
-    let known = desk.memory(path)?;
+    let known = context.memory(path)?;
     let subject = format!("{} {path}", if known.is_some() { "Rewrite" } else { "Write" });
     let known = known.map(|file| file.front).unwrap_or_default();
     let front = FrontMatter {
@@ -58,10 +58,10 @@ pub fn write(desk: &mut Desk<'_>, write: &DirectWrite, now: Timestamp) -> Outcom
 }
 
 /// Takes memories away; one that was never written is skipped.
-pub fn forget(desk: &mut Desk<'_>, paths: &[String]) -> Outcome<Plan> {
+pub fn forget(context: &mut PlanContext<'_>, paths: &[String]) -> Result<Plan> {
     let mut there = Vec::new();
     for path in paths {
-        if desk.contains(path)? {
+        if context.contains(path)? {
             there.push(path.clone());
         }
     }

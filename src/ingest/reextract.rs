@@ -11,11 +11,11 @@ use cuebase_storage::git::CommitInfo;
 use cuebase_storage::memory_file::MemoryFile;
 use jiff::Timestamp;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 use crate::namespace::sync::MESSAGE_TRAILER;
 
 /// The trailer that names the write whose conversation was extracted again.
@@ -52,11 +52,11 @@ type Former = BTreeMap<String, MemoryFile>;
 
 impl Replacement<'_> {
     /// Files that differ from what is there; none where nothing does.
-    pub fn plan(&self, desk: &mut Desk<'_>) -> Outcome<Plan> {
+    pub fn plan(&self, context: &mut PlanContext<'_>) -> Result<Plan> {
         let mut former = Former::new();
         let mut settled = BTreeSet::new();
         for path in self.paths {
-            match self.standing(desk, path)? {
+            match self.standing(context, path)? {
                 Standing::Untouched(file) => drop(former.insert(path.clone(), *file)),
                 Standing::Removed => {}
                 // What it was made from is not known any more: nothing of the conversation may be made again.
@@ -65,7 +65,7 @@ impl Replacement<'_> {
             }
         }
         let drafts = leave_settled(self.drafts, &mut former, settled);
-        let paths = place(desk, &drafts, &former)?;
+        let paths = place(context, &drafts, &former)?;
         let mut files = Vec::new();
         for (path, draft) in paths.iter().zip(&drafts) {
             let mut file = self.origin.file_of(draft, &paths, self.now);
@@ -74,7 +74,7 @@ impl Replacement<'_> {
                 // Where nothing else differs, it was not rewritten.
                 let rewritten_at = file.front.updated_at;
                 file.front.updated_at = former.front.updated_at;
-                if desk.holds(path, &Content::Memory(Box::new(file.clone())))? {
+                if context.holds(path, &Content::Memory(Box::new(file.clone())))? {
                     continue;
                 }
                 file.front.updated_at = rewritten_at;
@@ -98,19 +98,19 @@ impl Replacement<'_> {
         plan
     }
 
-    fn standing(&self, desk: &mut Desk<'_>, path: &str) -> Outcome<Standing> {
+    fn standing(&self, context: &mut PlanContext<'_>, path: &str) -> Result<Standing> {
         let write = self.origin.write.to_string();
-        let is_ours = desk.last_change(path)?.is_some_and(|commit| is_of(&commit, &write));
-        let present = desk.memory(path)?;
+        let is_ours = context.last_change(path)?.is_some_and(|commit| is_of(&commit, &write));
+        let present = context.memory(path)?;
         if is_ours {
             match present {
                 Some(file) if is_of_alone(&file, &write) => return Ok(Standing::Untouched(Box::new(file))),
-                None if !desk.contains(path)? => return Ok(Standing::Removed),
+                None if !context.contains(path)? => return Ok(Standing::Removed),
                 _ => {}
             }
         }
         let mut messages = BTreeSet::new();
-        for version in desk.versions(path, VERSIONS_MAX)? {
+        for version in context.versions(path, VERSIONS_MAX)? {
             messages.extend(messages_of(&version, &write));
         }
         Ok(Standing::Settled(messages))
@@ -233,7 +233,7 @@ impl Said {
 
 /// A path for each draft: that of a former memory which says the same, else of one that was made from the same messages,
 /// else a new one.
-fn place(desk: &mut Desk<'_>, drafts: &[Draft], former: &Former) -> Outcome<Vec<String>> {
+fn place(context: &mut PlanContext<'_>, drafts: &[Draft], former: &Former) -> Result<Vec<String>> {
     let mut by_body: BTreeMap<Said, VecDeque<&str>> = BTreeMap::new();
     for (path, file) in former {
         by_body.entry(Said::by_file(path, file)).or_default().push_back(path);
@@ -256,7 +256,7 @@ fn place(desk: &mut Desk<'_>, drafts: &[Draft], former: &Former) -> Outcome<Vec<
             others.push(draft.clone());
         }
     }
-    let mut named = desk.name(&others)?.into_iter();
+    let mut named = context.name(&others)?.into_iter();
     let mut paths = Vec::with_capacity(drafts.len());
     for placed in placed {
         paths.extend(placed.map(str::to_owned).or_else(|| named.next()));

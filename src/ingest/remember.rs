@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 
 /// Writes the drafts of a conversation, each at a path of its own.
-pub fn remember(desk: &mut Desk<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Outcome<Plan> {
-    let paths = desk.name(drafts)?;
+pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Result<Plan> {
+    let paths = context.name(drafts)?;
     let file = |draft| Some(Content::Memory(Box::new(origin.file_of(draft, &paths, now))));
     let files = paths.iter().cloned().zip(drafts.iter().map(file)).collect();
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::skill::SkillDraft;
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 
 /// Writes skills; the last of several at one path counts.
-pub fn store(desk: &mut Desk<'_>, skills: &[SkillDraft], now: Timestamp) -> Outcome<Plan> {
+pub fn store(context: &mut PlanContext<'_>, skills: &[SkillDraft], now: Timestamp) -> Result<Plan> {
     let mut files = BTreeMap::new();
     for skill in skills {
-        let known = desk.memory(&skill.path)?;
+        let known = context.memory(&skill.path)?;
         files.insert(skill.path.clone(), Some(Content::Memory(Box::new(skill.file(known, now)))));
     }
     let subject = format!("Store {} skill{}", files.len(), if files.len() == 1 { "" } else { "s" });

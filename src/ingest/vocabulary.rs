@@ -7,32 +7,32 @@ use cuebase_storage::memory_file::TermFile;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::records::TermRecord;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::terms::{TermDraft, identity};
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 
 /// Writes terms: one that is known is rewritten where it is, a new one gets a path that is free.
-pub fn teach(desk: &mut Desk<'_>, terms: &[TermDraft]) -> Outcome<Plan> {
+pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan> {
     let mut files: BTreeMap<String, TermFile> = BTreeMap::new();
     for draft in terms {
         let in_batch = files.iter().find(|(_, file)| identity(&file.term) == identity(&draft.term));
         let path = match in_batch.map(|(path, _)| path.clone()) {
             Some(path) => Some(path),
-            None => known(desk, &draft.term)?.map(|record| record.path),
+            None => known(context, &draft.term)?.map(|record| record.path),
         };
         let path = match path {
             Some(path) => path,
             None => {
                 let stem = slug(&draft.term, &format!("term-{:08x}", crc(&draft.term)));
-                let free = |name: &str| -> Outcome<bool> {
+                let free = |name: &str| -> Result<bool> {
                     let path = format!("{VOCABULARY_FOLDER}/{name}");
-                    Ok(!files.contains_key(&path) && !desk.contains(&path)?)
+                    Ok(!files.contains_key(&path) && !context.contains(&path)?)
                 };
                 format!("{VOCABULARY_FOLDER}/{}", free_name(&stem, free)?)
             }
         };
-        let other = desk.term_file(&path)?.map(|file| file.other).unwrap_or_default();
+        let other = context.term_file(&path)?.map(|file| file.other).unwrap_or_default();
         let TermDraft { term, aliases, definition } = draft.clone();
         files.insert(path, TermFile { term, aliases, definition, other });
     }
@@ -42,11 +42,11 @@ pub fn teach(desk: &mut Desk<'_>, terms: &[TermDraft]) -> Outcome<Plan> {
 }
 
 /// Takes terms away by their canonical forms; one that was never learned is skipped.
-pub fn forget(desk: &mut Desk<'_>, terms: &[String]) -> Outcome<Plan> {
+pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
     let mut paths = Vec::new();
     for term in terms {
-        if let Some(record) = known(desk, term)?
-            && desk.contains(&record.path)?
+        if let Some(record) = known(context, term)?
+            && context.contains(&record.path)?
         {
             paths.push(record.path);
         }
@@ -57,8 +57,8 @@ pub fn forget(desk: &mut Desk<'_>, terms: &[String]) -> Outcome<Plan> {
     Ok(Plan::new(subject, paths.into_iter().map(|path| (path, None)).collect()))
 }
 
-fn known(desk: &Desk<'_>, term: &str) -> Outcome<Option<TermRecord>> {
-    let candidates = desk.terms_of_form(&surface_key(term))?;
+fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
+    let candidates = context.terms_of_form(&surface_key(term))?;
     Ok(candidates.into_iter().find(|record| identity(&record.term) == identity(term)))
 }
 

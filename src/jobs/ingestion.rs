@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::outage;
 use super::reextraction::reextract;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::ingest::model_extract::plan::carry_out;
-use crate::ingest::model_extract::{Known, Operation, Reading};
+use crate::ingest::model_extract::{KnownMemory, Operation, Reading};
 use crate::ingest::{direct, extract, model_extract, remember, skills, vocabulary};
 use crate::memory::conversation::Conversation;
 use crate::memory::draft::Draft;
@@ -23,9 +23,9 @@ use crate::memory::files::Origin;
 use crate::memory::skill::SkillDraft;
 use crate::memory::terms::TermDraft;
 use crate::memory::time::format_ms;
-use crate::metrics::Ingested;
+use crate::metrics::IngestionOutcome;
 use crate::namespace::key::NamespaceKey;
-use crate::namespace::plan::Desk;
+use crate::namespace::plan::PlanContext;
 use crate::queue::dispatch::Assignment;
 use crate::service::Service;
 use crate::service::retrieval::{Found, Retrieve};
@@ -80,7 +80,7 @@ fn work(service: &Service, assignment: &Assignment, entry: QueueEntry) {
     let traced = service.config.collector.is_some();
     let _entered = telemetry::ingestion_span(traced, &entry.id.to_string(), entry.work.kind()).entered();
     if service.waited_ms(&entry) > RETENTION_MS {
-        let failure = Failure::internal("it was not ingested within four days of running time");
+        let failure = Error::internal("it was not ingested within four days of running time");
         service.metrics.ingested(bury(service, assignment, &entry, now, &failure), began.elapsed());
         return;
     }
@@ -89,11 +89,11 @@ fn work(service: &Service, assignment: &Assignment, entry: QueueEntry) {
     }
     // A text that makes the extractor panic must not stop the service, nor come back at every start.
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ingest(service, &entry, now)));
-    let outcome = match caught.unwrap_or_else(|_| Err(Failure::internal("ingestion panicked"))) {
+    let outcome = match caught.unwrap_or_else(|_| Err(Error::internal("ingestion panicked"))) {
         Ok(()) => {
             leave(service, assignment);
             tidy(service, assignment);
-            Ingested::Done
+            IngestionOutcome::Done
         }
         Err(_) if service.queue.is_stopping() => {
             // It may have been left half way for that; it is still queued, and begun again at the next start.
@@ -124,13 +124,13 @@ fn fail(
     assignment: &Assignment,
     mut entry: QueueEntry,
     now: Timestamp,
-    failure: &Failure,
-) -> Ingested {
-    if failure.passes() || matches!(failure, Failure::DamagedNamespace(_)) {
+    failure: &Error,
+) -> IngestionOutcome {
+    if failure.passes() || matches!(failure, Error::DamagedNamespace(_)) {
         // Nothing is wrong with the message: it waits, however long that takes.
         tracing::error!(message = %entry.id, failure = failure.code(), "ingestion waits for the disk");
         service.queue.retry(assignment, DISK_BACKOFF);
-        return Ingested::Waiting;
+        return IngestionOutcome::Waiting;
     }
     entry.failures += 1;
     tracing::warn!(message = %entry.id, failures = entry.failures, failure = failure.code(), "ingestion failed");
@@ -149,7 +149,7 @@ fn fail(
             service.queue.retry(assignment, UNREADABLE_BACKOFF);
         }
     }
-    Ingested::Failed
+    IngestionOutcome::Failed
 }
 
 fn is_committed(service: &Service, assignment: &Assignment) -> bool {
@@ -158,7 +158,13 @@ fn is_committed(service: &Service, assignment: &Assignment) -> bool {
 }
 
 /// Moves a message to the dead letters.
-fn bury(service: &Service, assignment: &Assignment, entry: &QueueEntry, now: Timestamp, failure: &Failure) -> Ingested {
+fn bury(
+    service: &Service,
+    assignment: &Assignment,
+    entry: &QueueEntry,
+    now: Timestamp,
+    failure: &Error,
+) -> IngestionOutcome {
     let letter = DeadLetter::of(entry, now.as_millisecond(), service.running_ms(), failure.to_string());
     match service.store.bury(&letter, entry) {
         // Where it is gone its namespace was deleted.
@@ -166,16 +172,16 @@ fn bury(service: &Service, assignment: &Assignment, entry: &QueueEntry, now: Tim
         Err(error) => {
             tracing::error!(message = %entry.id, %error, "a failed write could not be noted; it is tried again");
             service.queue.retry(assignment, UNREADABLE_BACKOFF);
-            return Ingested::Waiting;
+            return IngestionOutcome::Waiting;
         }
     }
-    Ingested::Buried
+    IngestionOutcome::Buried
 }
 
-fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> {
+fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
     let namespace = match service.namespaces.lease_key(&NamespaceKey::of_entry(entry)) {
         // Deleted meanwhile.
-        Err(Failure::NotFound { .. }) => return Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
+        Err(Error::NotFound { .. }) => return Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
         leased => leased?,
     };
     let until = Instant::now() + service.config.ingestion_timeout;
@@ -183,10 +189,10 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
         QueuedWork::Conversation { request } => {
             let conversation: Conversation = read(request)?;
             let origin = Origin { write: entry.id, conversation: &conversation };
-            let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Failure::internal)?;
+            let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
             let prepare = |drafts: &mut dyn Iterator<Item = &Draft>| {
                 let texts: Vec<String> = drafts.flat_map(|draft| draft.cues.iter().cloned()).collect();
-                namespace.prepare(&texts, service.models.write_patience().at_most(until));
+                namespace.prepare(&texts, service.models.write_deadline().at_most(until));
             };
             match service.models.chat() {
                 // What is committed needs no extraction, only its index entry.
@@ -208,7 +214,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                     let extraction = extraction?;
                     prepare(&mut extraction.operations.iter().filter_map(Operation::draft));
                     in_time(until)?;
-                    let plan = |desk: &mut Desk<'_>| carry_out(desk, origin, &extraction, now);
+                    let plan = |context: &mut PlanContext<'_>| carry_out(context, origin, &extraction, now);
                     namespace.ingest(entry, now, plan)
                 }
                 _ => {
@@ -217,40 +223,40 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Outcome<()> 
                     let drafts = extract::extract(&conversation, accepted_at, &steps)?;
                     prepare(&mut drafts.iter());
                     in_time(until)?;
-                    namespace.ingest(entry, now, |desk| remember::remember(desk, origin, &drafts, now))
+                    namespace.ingest(entry, now, |context| remember::remember(context, origin, &drafts, now))
                 }
             }
         }
-        QueuedWork::Forget { paths } => namespace.ingest(entry, now, |desk| direct::forget(desk, paths)),
+        QueuedWork::Forget { paths } => namespace.ingest(entry, now, |context| direct::forget(context, paths)),
         QueuedWork::Teach { request } => {
             let terms: Vec<TermDraft> = read(request)?;
-            namespace.ingest(entry, now, |desk| vocabulary::teach(desk, &terms))
+            namespace.ingest(entry, now, |context| vocabulary::teach(context, &terms))
         }
-        QueuedWork::ForgetTerms { terms } => namespace.ingest(entry, now, |desk| vocabulary::forget(desk, terms)),
+        QueuedWork::ForgetTerms { terms } => namespace.ingest(entry, now, |context| vocabulary::forget(context, terms)),
         QueuedWork::Skills { request } => {
             let skills: Vec<SkillDraft> = read(request)?;
             let texts: Vec<String> = skills.iter().flat_map(SkillDraft::cue_texts).collect();
-            namespace.prepare(&texts, service.models.write_patience());
-            namespace.ingest(entry, now, |desk| skills::store(desk, &skills, now))
+            namespace.prepare(&texts, service.models.write_deadline());
+            namespace.ingest(entry, now, |context| skills::store(context, &skills, now))
         }
         QueuedWork::Reextract { source } => reextract(service, &namespace, entry, *source, now, until),
-        _ => Err(Failure::internal("a kind of work that this version does not know")),
+        _ => Err(Error::internal("a kind of work that this version does not know")),
     };
     match outcome {
-        Err(Failure::NotFound { .. }) => Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
+        Err(Error::NotFound { .. }) => Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
         outcome => outcome,
     }
 }
 
 /// The memories that say something like a text.
-fn resembling(service: &Service, entry: &QueueEntry, text: &str) -> Vec<Known> {
+fn resembling(service: &Service, entry: &QueueEntry, text: &str) -> Vec<KnownMemory> {
     let text = text.chars().take(RESEMBLING_CHARS_MAX).collect();
     let request = Retrieve { query: Some(text), limit: RESEMBLING_MAX, ..Retrieve::default() };
     let found = service.find(&entry.account, &entry.namespace, &request);
     let found = found.inspect_err(|error| {
         tracing::warn!(message = %entry.id, failure = error.code(), "looking for memories that resemble failed");
     });
-    let known = |hit: Found| Known {
+    let known = |hit: Found| KnownMemory {
         path: hit.memory.path,
         text: hit.memory.content,
         occurred_at: hit.memory.occurred.and_then(format_ms),
@@ -259,12 +265,12 @@ fn resembling(service: &Service, entry: &QueueEntry, text: &str) -> Vec<Known> {
 }
 
 /// A write that takes too long has failed, as long as nothing of it is there.
-fn in_time(until: Instant) -> Outcome<()> {
-    if Instant::now() < until { Ok(()) } else { Err(Failure::internal("it took longer than a write may take")) }
+fn in_time(until: Instant) -> Result<()> {
+    if Instant::now() < until { Ok(()) } else { Err(Error::internal("it took longer than a write may take")) }
 }
 
 /// A request as it was accepted.
-fn read<T: DeserializeOwned>(request: &Value) -> Outcome<T> {
+fn read<T: DeserializeOwned>(request: &Value) -> Result<T> {
     // What the request holds must not stand in an error.
-    T::deserialize(request).map_err(|_| Failure::internal("an accepted request cannot be read"))
+    T::deserialize(request).map_err(|_| Error::internal("an accepted request cannot be read"))
 }

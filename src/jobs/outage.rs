@@ -7,9 +7,9 @@
 use cuebase_storage::records::{QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::ingest::direct;
-use crate::metrics::Ingested;
+use crate::metrics::IngestionOutcome;
 use crate::model::ModelError;
 use crate::queue::dispatch::Assignment;
 use crate::queue::hold::{Cause, FailedCall, Verdict};
@@ -39,9 +39,9 @@ pub(super) fn wait_for_model(
     service: &Service,
     assignment: &Assignment,
     now: Timestamp,
-    failure: &Failure,
-) -> Option<Ingested> {
-    let Failure::ModelOutage { status, retry_after, .. } = failure else { return None };
+    failure: &Error,
+) -> Option<IngestionOutcome> {
+    let Error::ModelOutage { status, retry_after, .. } = failure else { return None };
     forget_ahead(service, assignment, now);
     let cause = if *status == Some(RATE_LIMITED) { Cause::RateLimit } else { Cause::Other };
     let call = FailedCall { cause, retry_after: *retry_after };
@@ -61,7 +61,7 @@ pub(super) fn wait_for_model(
             );
         }
     }
-    Some(Ingested::Waiting)
+    Some(IngestionOutcome::Waiting)
 }
 
 /// Ends the outage where the model answered a write, be it with something that cannot be used.
@@ -109,9 +109,9 @@ fn forget_ahead(service: &Service, assignment: &Assignment, now: Timestamp) {
     }
 }
 
-fn forget(service: &Service, assignment: &Assignment, entry: &QueueEntry, now: Timestamp) -> Outcome<()> {
+fn forget(service: &Service, assignment: &Assignment, entry: &QueueEntry, now: Timestamp) -> Result<()> {
     let QueuedWork::Forget { paths } = &entry.work else { return Ok(()) };
     let namespace = service.namespaces.lease_key(&assignment.key)?;
     namespace.close_paths(entry.id, paths)?;
-    namespace.ingest(entry, now, |desk| direct::forget(desk, paths))
+    namespace.ingest(entry, now, |context| direct::forget(context, paths))
 }

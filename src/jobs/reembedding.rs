@@ -3,7 +3,7 @@
 
 use cuebase_retrieval::Index;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::model::StaticTable;
 use crate::namespace::key::NamespaceKey;
 use crate::service::Service;
@@ -16,7 +16,7 @@ pub(super) fn run(service: &Service) {
     while let Some((key, failures)) = service.backlog.next() {
         // A panic must not end the thread for all.
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reembed(service, &key)));
-        match caught.unwrap_or_else(|_| Err(Failure::internal("making vectors panicked"))) {
+        match caught.unwrap_or_else(|_| Err(Error::internal("making vectors panicked"))) {
             Ok(true) => service.backlog.done(),
             // Stopped half way.
             Ok(false) => {
@@ -39,17 +39,17 @@ pub(super) fn run(service: &Service) {
 }
 
 /// Brings one namespace up to date. False when there is more to do.
-fn reembed(service: &Service, key: &NamespaceKey) -> Outcome<bool> {
+fn reembed(service: &Service, key: &NamespaceKey) -> Result<bool> {
     let lease = match service.namespaces.lease_key(key) {
-        Err(Failure::NotFound { .. }) => return Ok(true),
+        Err(Error::NotFound { .. }) => return Ok(true),
         leased => leased?,
     };
     lease.renew()
 }
 
 /// Puts into the backlog what an earlier run left behind, or made with another model.
-fn find_backlog(service: &Service) -> Outcome<()> {
-    let table = StaticTable::built_in().map_err(Failure::internal)?;
+fn find_backlog(service: &Service) -> Result<()> {
+    let table = StaticTable::built_in().map_err(Error::internal)?;
     let current = service.models.current().model().identity();
     for account in service.accounts()? {
         for record in service.store.namespaces(&account.account, None, usize::MAX)? {
@@ -64,7 +64,7 @@ fn find_backlog(service: &Service) -> Outcome<()> {
 }
 
 /// Drops the remembered vectors of models that no index is of any more.
-pub(super) fn drop_unused_vectors(service: &Service) -> Outcome<()> {
+pub(super) fn drop_unused_vectors(service: &Service) -> Result<()> {
     if service.backlog.list().is_empty() {
         let gone = service.store.drop_vectors_but(&[service.models.current().key()])?;
         tracing::debug!(gone, "vectors of former models were dropped");

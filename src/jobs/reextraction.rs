@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use ulid::Ulid;
 
 use super::outage;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::ingest::model_extract::{Operation, Reading};
 use crate::ingest::reextract::Replacement;
 use crate::ingest::{extract, model_extract};
@@ -39,7 +39,7 @@ pub(super) fn reextract(
     source: Ulid,
     now: Timestamp,
     until: Instant,
-) -> Outcome<()> {
+) -> Result<()> {
     let kept = service.store.source(entry.namespace_id, source)?;
     let paths = service.store.source_paths(entry.namespace_id, source)?;
     let (Some(kept), Some(paths)) = (kept, paths) else {
@@ -55,9 +55,9 @@ pub(super) fn reextract(
     for draft in &extracted.drafts {
         texts.extend_from_slice(&draft.cues);
     }
-    namespace.prepare(&texts, service.models.write_patience().at_most(until));
+    namespace.prepare(&texts, service.models.write_deadline().at_most(until));
     if Instant::now() >= until {
-        return Err(Failure::internal("it took longer than a write may take"));
+        return Err(Error::internal("it took longer than a write may take"));
     }
     let replacement = Replacement {
         origin: Origin { write: source, conversation: &kept.conversation },
@@ -66,15 +66,15 @@ pub(super) fn reextract(
         extractor: extracted.by.as_deref(),
         now,
     };
-    namespace.ingest(entry, now, |desk| replacement.plan(desk))
+    namespace.ingest(entry, now, |context| replacement.plan(context))
 }
 
 fn nothing() -> Plan {
     Plan::new(String::new(), Vec::new())
 }
 
-fn extract_drafts(service: &Service, namespace: &Namespace, kept: &KeptSource, until: Instant) -> Outcome<Extracted> {
-    let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Failure::internal)?;
+fn extract_drafts(service: &Service, namespace: &Namespace, kept: &KeptSource, until: Instant) -> Result<Extracted> {
+    let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
     let stopping = || service.queue.is_stopping();
     let Some(chat) = service.models.chat() else {
         let steps = Steps::until(until).or_when(&stopping);

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use super::manifest::{self, Entry, FORMAT, MANIFEST, Manifest};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::namespace::damage::LAST_BACKUP;
 use crate::service::Service;
@@ -46,8 +46,8 @@ pub struct Report {
 }
 
 /// Makes a backup in a folder of backups. Of the ones in it the newest `keep` stay.
-pub fn backup(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> Outcome<Report> {
-    make(service, folder, keep, tell).map_err(|error| Failure::internal(format!("{error:#}")))
+pub fn backup(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> Result<Report> {
+    make(service, folder, keep, tell).map_err(|error| Error::internal(format!("{error:#}")))
 }
 
 fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> anyhow::Result<Report> {

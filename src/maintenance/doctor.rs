@@ -12,7 +12,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::namespace::key::NamespaceKey;
 use crate::service::Service;
 
@@ -51,7 +51,7 @@ impl Finding {
 }
 
 /// Looks at everything, and mends what is derived when asked to.
-pub fn examine(service: &Service, repair: bool, tell: &dyn Fn(Progress)) -> Outcome<Vec<Finding>> {
+pub fn examine(service: &Service, repair: bool, tell: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
     // In this order: records that the second one sets aside are counted by the third.
     let mut findings = vec![records(service), sources(service)?, queue(service)?];
     let mut namespaces = Vec::new();
@@ -78,7 +78,7 @@ fn records(service: &Service) -> Finding {
     Finding::new("records", health, says)
 }
 
-fn sources(service: &Service) -> Outcome<Finding> {
+fn sources(service: &Service) -> Result<Finding> {
     let check = match service.store.check_sources() {
         Ok(check) => check,
         Err(error @ (StorageError::DamagedRecords(_) | StorageError::Corrupt { .. })) => {
@@ -94,7 +94,7 @@ fn sources(service: &Service) -> Outcome<Finding> {
     Ok(Finding::new("sources", Health::Damaged, says))
 }
 
-fn queue(service: &Service) -> Outcome<Finding> {
+fn queue(service: &Service) -> Result<Finding> {
     let (mut waiting, mut retried) = (0u64, 0u64);
     service.store.each_queue_entry(|entry| {
         waiting += 1;
@@ -113,7 +113,7 @@ fn queue(service: &Service) -> Outcome<Finding> {
     Ok(Finding::new("queue", Health::Sound, says))
 }
 
-fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &dyn Fn(u64)) -> Outcome<Finding> {
+fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &dyn Fn(u64)) -> Result<Finding> {
     let subject = format!("namespace {}/{}", record.account, record.name);
     let damaged = |says: String| Ok(Finding::new(subject.clone(), Health::Damaged, says));
     let mended = repair && mend_repository(service, record)?;
@@ -170,7 +170,7 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
 }
 
 /// Makes a namespace's branch again where it is gone and the recorded commit is whole. True where that was done.
-fn mend_repository(service: &Service, record: &NamespaceRecord) -> Outcome<bool> {
+fn mend_repository(service: &Service, record: &NamespaceRecord) -> Result<bool> {
     let Some(recorded) = record.head.as_deref().map(str::parse::<CommitId>).transpose()? else { return Ok(false) };
     let Some(repository) = Repository::open_existing(&service.namespaces.repository_path(record))? else {
         return Ok(false);
@@ -187,7 +187,7 @@ fn told(differences: &[String]) -> String {
     told
 }
 
-fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progress)) -> Outcome<Finding> {
+fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progress)) -> Result<Finding> {
     let (mut files, mut wrong) = (0u64, Vec::new());
     for record in namespaces {
         for known in service.store.media_of(record.id)? {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::Progress;
 use super::backup::{create, create_folder};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::service::Service;
 use crate::service::sources::KeptSource;
@@ -50,9 +50,9 @@ pub fn export(
     format: Format,
     to: &Path,
     tell: &dyn Fn(Progress),
-) -> Outcome<Report> {
+) -> Result<Report> {
     service.namespaces.existing(account, name)?;
-    let wrong = |error: anyhow::Error| Failure::invalid("invalid_export", format!("{error:#}"));
+    let wrong = |error: anyhow::Error| Error::invalid("invalid_export", format!("{error:#}"));
     ensure_new(to).map_err(wrong)?;
     let items = match format {
         Format::Bundle => bundle(service, account, name, to, tell),

@@ -19,7 +19,7 @@ use cuebase_storage::records::NamespaceId;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::service::Service;
 
 /// How often it is looked whether writes are ingested.
@@ -50,7 +50,7 @@ fn wait_until_ingested(
     namespace: NamespaceId,
     mut waiting: BTreeSet<Ulid>,
     tell: &dyn Fn(Progress),
-) -> Outcome<()> {
+) -> Result<()> {
     let all = waiting.len() as u64;
     while let Some(next) = waiting.first().copied() {
         if !service.store.is_queued(namespace, next)? {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::{Progress, wait_until_ingested};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::service::Service;
 
 /// Sources read at a time.
@@ -30,9 +30,9 @@ pub fn reextract(
     (account, name): (&str, &str),
     session_id: Option<&str>,
     tell: &dyn Fn(Progress),
-) -> Outcome<Report> {
+) -> Result<Report> {
     let Some(namespace) = service.store.namespace(account, name)? else {
-        return Err(Failure::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
+        return Err(Error::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
     };
     let mut queued = BTreeSet::new();
     for source in sources(service, namespace.id, session_id)? {
@@ -51,7 +51,7 @@ pub fn reextract(
 }
 
 /// The sources to extract from, oldest first: those that are kept now.
-fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Outcome<Vec<Ulid>> {
+fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<Ulid>> {
     let mut found = Vec::new();
     let mut after = None;
     loop {

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A request of the API.
-pub struct Asked {
+pub struct ApiRequest {
     /// The method.
     pub method: Method,
     /// Path and query, encoded.
@@ -24,7 +24,7 @@ pub struct Asked {
 }
 
 /// What the API answered.
-pub struct Answered {
+pub struct ApiResponse {
     /// The status.
     pub status: u16,
     /// The body; null where it is no JSON.
@@ -32,12 +32,12 @@ pub struct Answered {
 }
 
 /// An answer that is still to come.
-pub type Coming<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Answered>> + Send + 'a>>;
+pub type ApiFuture<'a> = Pin<Box<dyn Future<Output = anyhow::Result<ApiResponse>> + Send + 'a>>;
 
 /// The API, wherever it is.
 pub trait Api: Send + Sync + 'static {
     /// Does one request with the credential that this was made with.
-    fn ask(&self, asked: Asked) -> Coming<'_>;
+    fn ask(&self, asked: ApiRequest) -> ApiFuture<'_>;
 }
 
 /// A server, by its address.
@@ -57,7 +57,7 @@ impl Remote {
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), fresh: Box::new(fresh), credential })
     }
 
-    async fn send(&self, asked: &Asked) -> anyhow::Result<Answered> {
+    async fn send(&self, asked: &ApiRequest) -> anyhow::Result<ApiResponse> {
         let address = format!("{}{}", self.url, asked.target);
         let credential = self.credential.lock().clone();
         let mut request = self.client.request(asked.method.clone(), &address).bearer_auth(credential.as_str());
@@ -67,12 +67,12 @@ impl Remote {
         let response = request.send().await.with_context(|| format!("{} cannot be reached", self.url))?;
         let status = response.status().as_u16();
         let bytes = response.bytes().await.with_context(|| format!("{} broke off its answer", self.url))?;
-        Ok(Answered { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
+        Ok(ApiResponse { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
     }
 }
 
 impl Api for Remote {
-    fn ask(&self, asked: Asked) -> Coming<'_> {
+    fn ask(&self, asked: ApiRequest) -> ApiFuture<'_> {
         Box::pin(async move {
             let answered = self.send(&asked).await?;
             // The gateway's refusal has no error of its own.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::api::Answered;
+use super::api::ApiResponse;
 use super::budget::{CHARACTERS_DEFAULT, Fitted, Passage, cut, excerpt, grouped, lines, passages};
 
 /// Characters kept for the last line, which says what is left out.
@@ -336,8 +336,8 @@ pub(super) fn add_warning(out: &mut String, warning: &str) {
 }
 
 /// Renders a refusal: the API's code and message, and what an agent can do.
-pub(super) fn refusal(answered: &Answered) -> Refusal {
-    let Answered { status, body } = answered;
+pub(super) fn refusal(answered: &ApiResponse) -> Refusal {
+    let ApiResponse { status, body } = answered;
     let envelope = if body["error"].is_object() { &body["error"] } else { body };
     let code = envelope["code"].as_str().or(body["error"].as_str()).unwrap_or("unauthorized");
     let message = cut(text(envelope, "message"), MESSAGE_CHARS);
@@ -506,7 +506,7 @@ mod tests {
 
     #[test]
     fn every_shape_of_refusal_has_a_code_and_advice() {
-        let refused = |status, body| refusal(&Answered { status, body }).text;
+        let refused = |status, body| refusal(&ApiResponse { status, body }).text;
         assert!(refused(403, json!({"message": "Forbidden"})).starts_with("unauthorized: Forbidden. The key"));
         let envelope = json!({"error": {"code": "invalid_path", "message": "no"}});
         assert!(refused(400, envelope).starts_with("invalid_path: no. A path is"));

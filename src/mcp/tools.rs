@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router};
 use serde_json::{Value, json};
 
-use super::api::{Api, Asked};
+use super::api::{Api, ApiRequest};
 use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitsView, Page, Refusal, add_warning, with_warnings};
@@ -112,7 +112,7 @@ impl Tools {
     ///
     /// A refusal by the API, or a server that cannot be reached; an agent can act on either.
     async fn send(&self, method: Method, target: String, body: Option<Value>) -> Result<Value, Refusal> {
-        match self.api.ask(Asked { method, target, body }).await {
+        match self.api.ask(ApiRequest { method, target, body }).await {
             Ok(answered) if answered.status < 300 => Ok(answered.body),
             Ok(answered) => Err(render::refusal(&answered)),
             Err(error) => Err(Refusal {

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::{tags, time};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
 /// Longest session id and speaker's name, in characters.
@@ -15,7 +15,7 @@ const NAME_CHARS_MAX: usize = 256;
 const TIME_FORMS: &str = "is no time: use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
 
 /// Checks a request's conversation.
-pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
+pub fn conversation(body: &Map<String, Value>) -> Result<Conversation> {
     // How many is bounded by the body's size alone.
     let messages = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
     let timezone = text(body, "timezone")?;
@@ -23,7 +23,7 @@ pub fn conversation(body: &Map<String, Value>) -> Outcome<Conversation> {
     let read = |(index, value): (usize, &Value)| {
         message(value, &zone).map_err(|reason| invalid_body(format!("messages[{index}]: {reason}")))
     };
-    let messages = messages.iter().enumerate().map(read).collect::<Outcome<Vec<Message>>>()?;
+    let messages = messages.iter().enumerate().map(read).collect::<Result<Vec<Message>>>()?;
     let occurred_at = occurred(body, &zone)?;
     Ok(Conversation {
         messages,
@@ -88,19 +88,19 @@ fn moment(value: &Value, zone: &TimeZone) -> Option<Moment> {
 }
 
 /// `occurred_at`, or `date` as it was called once; both are checked.
-pub fn occurred(body: &Map<String, Value>, zone: &TimeZone) -> Outcome<Option<Moment>> {
+pub fn occurred(body: &Map<String, Value>, zone: &TimeZone) -> Result<Option<Moment>> {
     let date = moment_field(body, "date", zone)?;
     Ok(moment_field(body, "occurred_at", zone)?.or(date))
 }
 
 /// A field that holds a time, in any of the forms that callers write.
-pub fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> Outcome<Option<Moment>> {
+pub fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> Result<Option<Moment>> {
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
     let moment = moment(value, zone);
-    moment.map(Some).ok_or_else(|| Failure::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
+    moment.map(Some).ok_or_else(|| Error::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
 }
 
-fn bounded(name: &str, text: &str) -> Outcome<String> {
+fn bounded(name: &str, text: &str) -> Result<String> {
     if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
         return Err(invalid_body(format!("{name} must be at most {NAME_CHARS_MAX} characters on one line")));
     }
@@ -108,12 +108,12 @@ fn bounded(name: &str, text: &str) -> Outcome<String> {
 }
 
 /// A text field of a body; null is as if it were not there.
-pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Outcome<Option<&'a str>> {
+pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         // A namespace that is no text is no namespace's name.
-        Some(_) if name == "namespace" => Err(Failure::invalid("invalid_namespace", "namespace must be text")),
+        Some(_) if name == "namespace" => Err(Error::invalid("invalid_namespace", "namespace must be text")),
         Some(_) => Err(invalid_body(format!("{name} must be text"))),
     }
 }
@@ -124,30 +124,30 @@ pub fn entries<'a>(
     name: &str,
     empty: &'static str,
     (most, too_many): (usize, &'static str),
-) -> Outcome<&'a [Value]> {
+) -> Result<&'a [Value]> {
     let entries = match body.get(name) {
         None | Some(Value::Null) => &[],
         Some(Value::Array(entries)) => entries.as_slice(),
         Some(_) => return Err(invalid_body(format!("{name} must be an array"))),
     };
     if entries.is_empty() {
-        return Err(Failure::invalid(empty, format!("{name} is empty: send at least one")));
+        return Err(Error::invalid(empty, format!("{name} is empty: send at least one")));
     }
     if entries.len() > most {
         let message = format!("{} {name}, at most {most} are taken at once", entries.len());
-        return Err(Failure::TooLarge { code: too_many, message });
+        return Err(Error::TooLarge { code: too_many, message });
     }
     Ok(entries)
 }
 
 /// A body that breaks a rule.
-pub fn invalid_body(message: impl Into<String>) -> Failure {
-    Failure::invalid("invalid_body", message)
+pub fn invalid_body(message: impl Into<String>) -> Error {
+    Error::invalid("invalid_body", message)
 }
 
 /// A time zone by its IANA name.
-pub fn zone(name: &str) -> Outcome<TimeZone> {
+pub fn zone(name: &str) -> Result<TimeZone> {
     TimeZone::get(name).map_err(|_| {
-        Failure::invalid("invalid_timezone", format!("timezone: {name:?} is no IANA time zone, such as Europe/Paris"))
+        Error::invalid("invalid_timezone", format!("timezone: {name:?} is no IANA time zone, such as Europe/Paris"))
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 
 /// Tags of one request.
 const TAGS_MAX: usize = 32;
@@ -10,7 +10,7 @@ const TAGS_MAX: usize = 32;
 const TAG_CHARS_MAX: usize = 64;
 
 /// The tags of a JSON field: an array of texts, or nothing. Lowercase, sorted, without repeats.
-pub fn check(field: &str, value: Option<&Value>) -> Outcome<Vec<String>> {
+pub fn check(field: &str, value: Option<&Value>) -> Result<Vec<String>> {
     let texts = match value {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(values)) => {
@@ -23,7 +23,7 @@ pub fn check(field: &str, value: Option<&Value>) -> Outcome<Vec<String>> {
 }
 
 /// The same for tags that were already taken apart.
-pub fn check_all(field: &str, texts: Vec<String>) -> Outcome<Vec<String>> {
+pub fn check_all(field: &str, texts: Vec<String>) -> Result<Vec<String>> {
     if texts.len() > TAGS_MAX {
         return Err(invalid(field, &format!("{} tags, at most {TAGS_MAX} are taken", texts.len())));
     }
@@ -42,8 +42,8 @@ pub fn check_all(field: &str, texts: Vec<String>) -> Outcome<Vec<String>> {
     Ok(tags)
 }
 
-fn invalid(field: &str, reason: &str) -> Failure {
-    Failure::invalid("invalid_tag", format!("{field}: {reason}"))
+fn invalid(field: &str, reason: &str) -> Error {
+    Error::invalid("invalid_tag", format!("{field}: {reason}"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::memory::conversation::Moment;
 
 /// A time as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum TimeInput {
     /// A calendar date.
     Date(Date),
     /// A point in time.
@@ -23,28 +23,28 @@ pub enum Written {
 const FIRST_SECOND: i64 = -62_135_596_800;
 
 /// Reads a time; none when it is of no known form or not within the years 1 to 9999.
-pub fn parse(text: &str, zone: &TimeZone) -> Option<Written> {
+pub fn parse(text: &str, zone: &TimeZone) -> Option<TimeInput> {
     read(text.trim(), zone).filter(|written| written.moment().is_some_and(|m| m.at.as_second() >= FIRST_SECOND))
 }
 
-fn read(text: &str, zone: &TimeZone) -> Option<Written> {
+fn read(text: &str, zone: &TimeZone) -> Option<TimeInput> {
     if text.len() == 10
         && let Ok(date) = text.parse::<Date>()
     {
-        return Some(Written::Date(date));
+        return Some(TimeInput::Date(date));
     }
     if let Ok(instant) = text.parse::<Timestamp>() {
-        return Some(Written::Instant(instant));
+        return Some(TimeInput::Instant(instant));
     }
     if let Ok(seconds) = text.parse::<f64>() {
-        return epoch_seconds(seconds).map(Written::Instant);
+        return epoch_seconds(seconds).map(TimeInput::Instant);
     }
     let civil = text.parse::<DateTime>().ok()?;
-    Some(Written::Instant(civil.to_zoned(zone.clone()).ok()?.timestamp()))
+    Some(TimeInput::Instant(civil.to_zoned(zone.clone()).ok()?.timestamp()))
 }
 
 /// A JSON value as a time: a string, or a number of epoch seconds.
-pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<Written> {
+pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<TimeInput> {
     match value {
         serde_json::Value::String(text) => parse(text, zone),
         serde_json::Value::Number(number) => parse(&number.to_string(), zone),
@@ -58,7 +58,7 @@ fn epoch_seconds(seconds: f64) -> Option<Timestamp> {
     milliseconds.is_finite().then(|| Timestamp::from_millisecond(milliseconds as i64).ok()).flatten()
 }
 
-impl Written {
+impl TimeInput {
     /// The time that a memory keeps.
     pub fn moment(self) -> Option<Moment> {
         match self {
@@ -109,7 +109,7 @@ mod tests {
     fn every_form_is_read() {
         let tokyo = zone("Asia/Tokyo");
         let instant = |text: &str| match parse(text, &tokyo) {
-            Some(Written::Instant(at)) => at.to_string(),
+            Some(TimeInput::Instant(at)) => at.to_string(),
             other => format!("{other:?}"),
         };
         assert_eq!(instant("2026-05-01T12:00:00Z"), "2026-05-01T12:00:00Z");

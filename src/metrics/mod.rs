@@ -68,7 +68,7 @@ pub enum Step {
 
 /// What became of a try to ingest a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ingested {
+pub enum IngestionOutcome {
     /// It is there.
     Done,
     /// It failed and is tried again.
@@ -133,12 +133,12 @@ impl Metrics {
     }
 
     /// A write was tried.
-    pub fn ingested(&self, outcome: Ingested, took: Duration) {
+    pub fn ingested(&self, outcome: IngestionOutcome, took: Duration) {
         let outcome = match outcome {
-            Ingested::Done => "done",
-            Ingested::Failed => "failed",
-            Ingested::Waiting => "waiting",
-            Ingested::Buried => "buried",
+            IngestionOutcome::Done => "done",
+            IngestionOutcome::Failed => "failed",
+            IngestionOutcome::Waiting => "waiting",
+            IngestionOutcome::Buried => "buried",
         };
         self.ingestion.observe(took.as_secs_f64());
         self.writes.get_or_create(&WriteLabels { outcome }).inc();

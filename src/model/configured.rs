@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::encoder::LocalEncoder;
 use super::hosted::{Chat, Endpoint, HostedEmbedder};
-use super::{Embedder, ModelError, Patience, StaticTable, Vectors};
+use super::{Deadline, Embedder, ModelError, StaticTable, Vectors};
 use crate::config::{EmbeddingChoice, ModelSettings};
 
 /// How long the first look at a hosted model may take.
@@ -85,7 +85,7 @@ impl Models {
     /// is told of in the log and may answer later.
     pub fn probe(&self) -> anyhow::Result<()> {
         let Some(hosted) = &self.hosted else { return Ok(()) };
-        match hosted.embed(&["a first look"], Patience::urgent(PROBE_TIME)) {
+        match hosted.embed(&["a first look"], Deadline::urgent(PROBE_TIME)) {
             Err(ModelError::TooLong { found }) => {
                 bail!("setting model.embedding: {}", ModelError::TooLong { found })
             }
@@ -114,18 +114,18 @@ impl Models {
     }
 
     /// How long a query may wait for its vector.
-    pub fn query_patience(&self) -> Patience {
-        Patience::urgent(self.settings.embedding_deadline)
+    pub fn query_patience(&self) -> Deadline {
+        Deadline::urgent(self.settings.embedding_deadline)
     }
 
     /// How long a write waits for its vectors before it goes on without them, so that it can be found by its words.
-    pub fn write_patience(&self) -> Patience {
-        Patience::of_work(self.settings.call_time.min(WRITE_TIME))
+    pub fn write_deadline(&self) -> Deadline {
+        Deadline::of_work(self.settings.call_time.min(WRITE_TIME))
     }
 
     /// How long work that nobody waits for may wait for a batch of vectors.
-    pub fn work_patience(&self) -> Patience {
-        Patience::of_work(self.settings.call_time)
+    pub fn work_patience(&self) -> Deadline {
+        Deadline::of_work(self.settings.call_time)
     }
 
     /// How long a chat may take.

@@ -44,19 +44,19 @@ pub trait Embedder: Send + Sync {
 
     /// The filled dimensions of each text's vector, in order, of unit length; all zero for a text that holds nothing
     /// it knows.
-    fn embed(&self, texts: &[&str], patience: Patience) -> Result<Vec<Vec<f32>>, ModelError>;
+    fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError>;
 }
 
 /// How long somebody is willing to wait for a model, and who that is.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Deadline {
     /// Given up then.
     pub until: Instant,
     /// Whether a person waits: such calls do not queue behind the others.
     pub urgent: bool,
 }
 
-impl Patience {
+impl Deadline {
     /// Of somebody who waits for an answer.
     pub fn urgent(time: Duration) -> Self {
         Self { until: Instant::now() + time, urgent: true }
@@ -170,8 +170,8 @@ impl<T: Embedder + ?Sized> Embedder for &T {
         (**self).is_remote()
     }
 
-    fn embed(&self, texts: &[&str], patience: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
-        (**self).embed(texts, patience)
+    fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
+        (**self).embed(texts, deadline)
     }
 }
 

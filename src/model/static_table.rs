@@ -20,7 +20,7 @@ use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::bert::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 
-use super::{Embedder, ModelError, Patience};
+use super::{Deadline, Embedder, ModelError};
 
 /// The compiled-in table. A page of it is read from the binary when a token on it is first met.
 static TABLE: &[u8] = include_bytes!("../../model/static-table/table.bin");
@@ -166,7 +166,7 @@ impl Embedder for StaticTable {
         true
     }
 
-    fn embed(&self, texts: &[&str], _: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn embed(&self, texts: &[&str], _: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
         Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 }

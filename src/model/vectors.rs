@@ -12,7 +12,7 @@ use cuebase_storage::records::{NamespaceId, VectorKey};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::{Embedder, ModelError, Patience};
+use super::{Deadline, Embedder, ModelError};
 
 /// Queries whose vectors are remembered; at 1,024 dimensions 16 MiB.
 const QUERIES_REMEMBERED: u64 = 4096;
@@ -48,7 +48,7 @@ impl Vectors {
     /// A cue's vector, where it can be had without asking the model anew; all zero where the model knows nothing in it.
     pub fn at_hand(&self, namespace: NamespaceId, text: &str) -> Option<Vec<f32>> {
         if self.model.is_immediate() {
-            let made = self.model.embed(&[text], Patience::of_work(Duration::ZERO));
+            let made = self.model.embed(&[text], Deadline::of_work(Duration::ZERO));
             return made.ok().and_then(|mut vectors| vectors.pop());
         }
         self.remembered(namespace, &self.key_of(text))
@@ -61,7 +61,7 @@ impl Vectors {
         &self,
         namespace: NamespaceId,
         texts: impl IntoIterator<Item = &'a str>,
-        patience: Patience,
+        deadline: Deadline,
     ) -> Result<usize, ModelError> {
         let Some(store) = self.store.as_ref().filter(|_| !self.model.is_immediate()) else { return Ok(0) };
         let mut missing: Vec<(&str, VectorKey)> = texts.into_iter().map(|text| (text, self.key_of(text))).collect();
@@ -70,7 +70,7 @@ impl Vectors {
         missing.retain(|(_, key)| !matches!(store.vector(namespace, key), Ok(Some(_))));
         for batch in missing.chunks(BATCH_TEXTS) {
             let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
-            let made = self.model.embed(&texts, patience)?;
+            let made = self.model.embed(&texts, deadline)?;
             let kept = batch.iter().zip(&made).map(|((_, key), vector)| (*key, to_bytes(vector))).collect();
             store.put_vectors(namespace, kept).map_err(|error| ModelError::unavailable(error.to_string()))?;
         }
@@ -78,21 +78,21 @@ impl Vectors {
     }
 
     /// A query's vector.
-    pub fn of_query(&self, text: &str, patience: Patience) -> Result<Arc<Vec<f32>>, ModelError> {
+    pub fn of_query(&self, text: &str, deadline: Deadline) -> Result<Arc<Vec<f32>>, ModelError> {
         if self.model.is_immediate() {
-            return Ok(Arc::new(self.one(text, patience)?));
+            return Ok(Arc::new(self.one(text, deadline)?));
         }
         let key = hash(text);
         if let Some(known) = self.queries.get(&key) {
             return Ok(known);
         }
-        let made = Arc::new(self.one(text, patience)?);
+        let made = Arc::new(self.one(text, deadline)?);
         self.queries.insert(key, Arc::clone(&made));
         Ok(made)
     }
 
-    fn one(&self, text: &str, patience: Patience) -> Result<Vec<f32>, ModelError> {
-        let made = self.model.embed(&[text], patience)?.pop();
+    fn one(&self, text: &str, deadline: Deadline) -> Result<Vec<f32>, ModelError> {
+        let made = self.model.embed(&[text], deadline)?.pop();
         made.ok_or_else(|| ModelError::Unusable("no vector for one text".into()))
     }
 
@@ -158,7 +158,7 @@ mod tests {
             2
         }
 
-        fn embed(&self, texts: &[&str], _: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
+        fn embed(&self, texts: &[&str], _: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
             self.texts.fetch_add(texts.len(), Ordering::SeqCst);
             self.calls.fetch_add(1, Ordering::SeqCst);
             Ok(texts.iter().map(|text| vec![if text.is_empty() { 0.0 } else { 1.0 }, 0.0]).collect())
@@ -172,16 +172,16 @@ mod tests {
         let model = Arc::new(Counting::default());
         let vectors = Vectors::new(model.clone(), Some(store));
         let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
-        let patience = || Patience::of_work(Duration::from_secs(1));
+        let deadline = || Deadline::of_work(Duration::from_secs(1));
         assert_eq!(vectors.at_hand(a, "one"), None);
-        assert_eq!(vectors.prepare(a, ["one", "two", "one", ""], patience()), Ok(3));
-        assert_eq!(vectors.prepare(a, ["two", "three"], patience()), Ok(1));
+        assert_eq!(vectors.prepare(a, ["one", "two", "one", ""], deadline()), Ok(3));
+        assert_eq!(vectors.prepare(a, ["two", "three"], deadline()), Ok(1));
         assert_eq!((model.texts.load(Ordering::SeqCst), model.calls.load(Ordering::SeqCst)), (4, 2));
         assert_eq!(vectors.at_hand(a, "one"), Some(vec![1.0, 0.0]));
         assert_eq!(vectors.at_hand(a, ""), Some(vec![0.0, 0.0]));
         assert_eq!(vectors.at_hand(b, "one"), None, "another namespace's");
         for _ in 0..3 {
-            vectors.of_query("who?", patience()).expect("a vector");
+            vectors.of_query("who?", deadline()).expect("a vector");
         }
         assert_eq!(model.texts.load(Ordering::SeqCst), 5);
     }

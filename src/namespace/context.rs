@@ -13,7 +13,7 @@ use crate::namespace::retention::SourceRetention;
 
 /// What all namespaces share.
 #[derive(Clone)]
-pub struct Around {
+pub struct NamespaceContext {
     /// The records.
     pub(crate) store: Arc<Store>,
     /// Who makes vectors.

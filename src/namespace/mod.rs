@@ -18,8 +18,10 @@ pub mod pending;
 pub mod plan;
 pub mod registry;
 pub mod retention;
+pub mod write;
 
 mod compare;
+mod recover;
 mod reembed;
 pub mod sync;
 mod threads;

@@ -1,6 +1,6 @@
 //! Names of namespaces.
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 
 /// The namespace that every account has.
 pub const DEFAULT: &str = "default";
@@ -8,12 +8,12 @@ pub const DEFAULT: &str = "default";
 const NAME_CHARS_MAX: usize = 64;
 
 /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
-pub fn check_name(name: &str) -> Outcome<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if plain && (1..=NAME_CHARS_MAX).contains(&name.len()) {
         return Ok(());
     }
-    Err(Failure::invalid("invalid_namespace", "a namespace's name is 1 to 64 characters of a-z, 0-9 and -"))
+    Err(Error::invalid("invalid_namespace", "a namespace's name is 1 to 64 characters of a-z, 0-9 and -"))
 }
 
 #[cfg(test)]

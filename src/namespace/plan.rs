@@ -5,7 +5,7 @@ use cuebase_storage::git::{CommitInfo, Repository, Writer};
 use cuebase_storage::memory_file::{MemoryFile, TermFile};
 use cuebase_storage::records::{NamespaceId, TermRecord};
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
 
@@ -47,7 +47,7 @@ impl Content {
 }
 
 /// What a plan may look at, as it stands.
-pub struct Desk<'a> {
+pub struct PlanContext<'a> {
     pub(super) namespace: NamespaceId,
     pub(super) git: &'a mut Writer,
     pub(super) namer: &'a mut Namer,
@@ -55,31 +55,31 @@ pub struct Desk<'a> {
     pub(super) store: &'a Store,
 }
 
-impl Desk<'_> {
+impl PlanContext<'_> {
     /// Whether there is a file at a path.
-    pub fn contains(&mut self, path: &str) -> Outcome<bool> {
+    pub fn contains(&mut self, path: &str) -> Result<bool> {
         Ok(self.git.contains(path)?)
     }
 
     /// Whether the file at a path has that content already.
-    pub fn holds(&mut self, path: &str, content: &Content) -> Outcome<bool> {
+    pub fn holds(&mut self, path: &str, content: &Content) -> Result<bool> {
         let rendered = content.render()?;
         Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered.as_bytes()))
     }
 
     /// The memory at a path, if there is one that can be read.
-    pub fn memory(&mut self, path: &str) -> Outcome<Option<MemoryFile>> {
+    pub fn memory(&mut self, path: &str) -> Result<Option<MemoryFile>> {
         Ok(self.read(path)?.and_then(|bytes| MemoryFile::parse(&bytes).ok()))
     }
 
     /// The term file at a path, if there is one that can be read.
-    pub fn term_file(&mut self, path: &str) -> Outcome<Option<TermFile>> {
+    pub fn term_file(&mut self, path: &str) -> Result<Option<TermFile>> {
         Ok(self.read(path)?.and_then(|bytes| TermFile::parse(&bytes).ok()))
     }
 
     /// The newest commit that changed a path, as it is recorded. None where none is, and where the file is not what that
     /// commit left: a push brought another one that is recorded with this write.
-    pub fn last_change(&mut self, path: &str) -> Outcome<Option<CommitInfo>> {
+    pub fn last_change(&mut self, path: &str) -> Result<Option<CommitInfo>> {
         let Some(newest) = self.store.revisions(self.namespace, path, 1)?.pop() else { return Ok(None) };
         let present = self.read(path)?;
         if self.repository.read(newest.id, path)? != present {
@@ -89,7 +89,7 @@ impl Desk<'_> {
     }
 
     /// The newest recorded versions of a memory that can be read, newest first, out of at most `limit` changes.
-    pub fn versions(&self, path: &str, limit: usize) -> Outcome<Vec<MemoryFile>> {
+    pub fn versions(&self, path: &str, limit: usize) -> Result<Vec<MemoryFile>> {
         let mut versions = Vec::new();
         for revision in self.store.revisions(self.namespace, path, limit)? {
             let Some(bytes) = self.repository.read(revision.id, path)? else { continue };
@@ -99,16 +99,16 @@ impl Desk<'_> {
     }
 
     /// A new path for each draft.
-    pub fn name(&mut self, drafts: &[Draft]) -> Outcome<Vec<String>> {
-        self.namer.name(drafts, self.git).map_err(Failure::from)
+    pub fn name(&mut self, drafts: &[Draft]) -> Result<Vec<String>> {
+        self.namer.name(drafts, self.git).map_err(Error::from)
     }
 
     /// The terms that have a surface form, given as it is looked up.
-    pub fn terms_of_form(&self, form: &str) -> Outcome<Vec<TermRecord>> {
+    pub fn terms_of_form(&self, form: &str) -> Result<Vec<TermRecord>> {
         Ok(self.store.terms_of_form(self.namespace, form)?)
     }
 
-    fn read(&mut self, path: &str) -> Outcome<Option<Vec<u8>>> {
+    fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>> {
         // The writer knows its directories; most new files are told without opening the repository.
         if !self.git.contains(path)? {
             return Ok(None);

@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use cuebase_retrieval::{Change, Cue, Index, Memory};
 use cuebase_storage::records::NamespaceId;
 
-use super::open::{Inner, Namespace};
-use super::sync as follow;
-use crate::error::{Failure, Outcome};
+use super::open::{Namespace, WriterState};
+use super::sync;
+use crate::error::{Error, Result};
 use crate::model::{Vectors, index_settings};
 use crate::namespace::backlog::Progress;
 
@@ -24,8 +24,8 @@ const BATCHES_PER_WORD: usize = 16;
 
 impl Namespace {
     /// Makes the vectors that are missing, or all of them where they are another model's. False when it was interrupted.
-    pub fn renew(&self) -> Outcome<bool> {
-        let vectors = Arc::clone(self.around.models.current());
+    pub fn renew(&self) -> Result<bool> {
+        let vectors = Arc::clone(self.context.models.current());
         if self.snapshot().model() == vectors.model().identity() {
             self.fill(&vectors)
         } else {
@@ -33,11 +33,11 @@ impl Namespace {
         }
     }
 
-    fn fill(&self, vectors: &Vectors) -> Outcome<bool> {
+    fn fill(&self, vectors: &Vectors) -> Result<bool> {
         let all = self.inner.lock().index.waiting();
         let mut done = 0;
         loop {
-            if self.around.backlog.is_stopping() {
+            if self.context.backlog.is_stopping() {
                 return Ok(false);
             }
             let waiting = self.waiting()?;
@@ -45,23 +45,23 @@ impl Namespace {
                 return Ok(true);
             }
             let texts = waiting.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-            vectors.prepare(self.id, texts, self.around.models.work_patience()).map_err(Failure::from)?;
+            vectors.prepare(self.id, texts, self.context.models.work_patience()).map_err(Error::from)?;
             let filled = self.take_in_vectors(vectors)?;
             if filled == 0 && !self.retired.load(Ordering::SeqCst) {
-                return Err(Failure::internal("vectors that were made are not at hand"));
+                return Err(Error::internal("vectors that were made are not at hand"));
             }
             done += filled;
-            self.around.backlog.note(Progress { done, all: all.max(done) });
+            self.context.backlog.note(Progress { done, all: all.max(done) });
             tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were made");
         }
     }
 
-    fn waiting(&self) -> Outcome<Vec<Memory>> {
+    fn waiting(&self) -> Result<Vec<Memory>> {
         self.read(|snapshot| snapshot.waiting(MEMORIES_AT_ONCE).collect())
     }
 
     /// Puts those waiting memories again whose vectors are at hand. Returns how many.
-    fn take_in_vectors(&self, vectors: &Vectors) -> Outcome<usize> {
+    fn take_in_vectors(&self, vectors: &Vectors) -> Result<usize> {
         let mut inner = self.inner.lock();
         if self.retired.load(Ordering::SeqCst) {
             return Ok(0);
@@ -80,19 +80,19 @@ impl Namespace {
         }
         let filled = changes.len();
         if filled > 0 {
-            inner.doubtful = true;
+            inner.needs_reload = true;
             inner.index.apply(changes, &head)?;
-            inner.doubtful = false;
+            inner.needs_reload = false;
             self.note_waiting(&mut inner)?;
         }
         Ok(filled)
     }
 
     /// Makes an index with a model's vectors beside the one that is served, then puts it in that one's place.
-    fn embed_anew(&self, vectors: &Vectors) -> Outcome<bool> {
+    fn embed_anew(&self, vectors: &Vectors) -> Result<bool> {
         let model = vectors.model();
-        let folder = follow::next_folder(&self.index_folder);
-        let settings = index_settings(model).map_err(Failure::internal)?;
+        let folder = sync::next_folder(&self.index_folder);
+        let settings = index_settings(model).map_err(Error::internal)?;
         let mut next = match Index::open(&folder, settings.clone()) {
             Ok(next) => next,
             // Of yet another model, or damaged.
@@ -101,30 +101,30 @@ impl Namespace {
                 Index::open(&folder, settings)?
             }
         };
-        let lookup = follow::Lookup { namespace: self.id, vectors: Some(vectors) };
+        let lookup = sync::Lookup { namespace: self.id, vectors: Some(vectors) };
         tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors are made anew");
         // What is written while this goes on is looked at again, until nothing was.
         while let Some(head) = self.repository.head()?.filter(|head| Some(head.to_string().as_str()) != next.head()) {
             let from = next.head().map(str::parse).transpose()?;
             let mut memories: Vec<Memory> = Vec::new();
             for change in self.repository.changes(from, head)? {
-                memories.extend(follow::read_change(change, &follow::Lookup::nothing()).ok());
+                memories.extend(sync::read_change(change, &sync::Lookup::nothing()).ok());
             }
             let all = memories.len();
             for (number, part) in memories.chunks(MEMORIES_AT_ONCE).enumerate() {
-                if self.around.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
+                if self.context.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
                     return Ok(false);
                 }
                 let texts = part.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-                vectors.prepare(self.id, texts, self.around.models.work_patience()).map_err(Failure::from)?;
+                vectors.prepare(self.id, texts, self.context.models.work_patience()).map_err(Error::from)?;
                 let done = number * MEMORIES_AT_ONCE + part.len();
-                self.around.backlog.note(Progress { done, all });
+                self.context.backlog.note(Progress { done, all });
                 if number % BATCHES_PER_WORD == 0 {
                     tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
                 }
             }
             drop(memories);
-            follow::catch_up(&mut next, &self.repository, head, &lookup)?;
+            sync::catch_up(&mut next, &self.repository, head, &lookup)?;
         }
         let mut inner = self.inner.lock();
         if self.retired.load(Ordering::SeqCst) {
@@ -132,7 +132,7 @@ impl Namespace {
         }
         self.mend(&mut inner)?;
         if let Some(head) = inner.git.head() {
-            follow::catch_up(&mut next, &self.repository, head, &lookup)?;
+            sync::catch_up(&mut next, &self.repository, head, &lookup)?;
         }
         self.replace_index(&mut inner, next)?;
         tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors were made anew");
@@ -140,15 +140,15 @@ impl Namespace {
     }
 
     /// Serves from another index from now on, and keeps it where the former one was.
-    fn replace_index(&self, inner: &mut Inner, mut next: Index) -> Outcome<()> {
-        inner.doubtful = true;
+    fn replace_index(&self, inner: &mut WriterState, mut next: Index) -> Result<()> {
+        inner.needs_reload = true;
         // A crash between the two steps leaves the next one alone; it is then taken when the namespace is opened.
-        let aside = follow::former_folder(&self.index_folder);
+        let aside = sync::former_folder(&self.index_folder);
         std::fs::rename(&self.index_folder, &aside)?;
         next.move_to(&self.index_folder)?;
         next.publish_to(Arc::clone(&self.snapshot));
         inner.index = next;
-        inner.doubtful = false;
+        inner.needs_reload = false;
         if let Err(error) = std::fs::remove_dir_all(&aside) {
             tracing::warn!(%error, "the former index could not be removed");
         }
@@ -156,14 +156,14 @@ impl Namespace {
     }
 
     /// Keeps with the record how many memories wait for vectors, where that changed.
-    pub(super) fn note_waiting(&self, inner: &mut Inner) -> Outcome<()> {
+    pub(super) fn note_waiting(&self, inner: &mut WriterState) -> Result<()> {
         let waiting = inner.index.waiting() as u64;
         if inner.record.waiting != waiting {
             inner.record.waiting = waiting;
-            self.around.store.put_namespace(&inner.record)?;
+            self.context.store.put_namespace(&inner.record)?;
         }
         if waiting > 0 {
-            self.around.backlog.add(&self.key());
+            self.context.backlog.add(&self.key());
         }
         Ok(())
     }

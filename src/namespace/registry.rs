@@ -17,12 +17,12 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
-use super::context::Around;
+use super::context::NamespaceContext;
 use super::disk_reserve::Reserve;
 use super::names::DEFAULT;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::namespace::damage::restore_advice;
 use crate::namespace::key::NamespaceKey;
 use crate::namespace::names::check_name;
@@ -30,7 +30,7 @@ use crate::namespace::threads::on_own_thread;
 
 /// All namespaces.
 pub struct Namespaces {
-    around: Around,
+    context: NamespaceContext,
     data: PathBuf,
     warm_max: usize,
     reserve: Arc<Reserve>,
@@ -65,9 +65,9 @@ impl std::ops::Deref for Lease {
 }
 
 impl Namespaces {
-    pub(crate) fn new(config: &Config, around: Around, reserve: Arc<Reserve>) -> Self {
+    pub(crate) fn new(config: &Config, context: NamespaceContext, reserve: Arc<Reserve>) -> Self {
         Self {
-            around,
+            context,
             data: config.data.clone(),
             warm_max: config.warm_namespaces.max(1),
             reserve,
@@ -78,42 +78,42 @@ impl Namespaces {
     }
 
     /// The record of a namespace. `default` comes into being here, the first time an account asks for it.
-    pub fn record(&self, account: &str, name: &str) -> Outcome<Option<NamespaceRecord>> {
-        match self.around.store.namespace(account, name)? {
+    pub fn record(&self, account: &str, name: &str) -> Result<Option<NamespaceRecord>> {
+        match self.context.store.namespace(account, name)? {
             None if name == DEFAULT => self.create(account, name).map(|(record, _)| Some(record)),
             found => Ok(found),
         }
     }
 
     /// The record, or `namespace_not_found`.
-    pub fn existing(&self, account: &str, name: &str) -> Outcome<NamespaceRecord> {
+    pub fn existing(&self, account: &str, name: &str) -> Result<NamespaceRecord> {
         self.record(account, name)?.ok_or_else(|| {
             let message = format!("there is no namespace {name:?}: create it with POST /v1/namespaces");
-            Failure::not_found("namespace_not_found", message)
+            Error::not_found("namespace_not_found", message)
         })
     }
 
     /// Makes a namespace; true when it is new.
-    pub fn create(&self, account: &str, name: &str) -> Outcome<(NamespaceRecord, bool)> {
+    pub fn create(&self, account: &str, name: &str) -> Result<(NamespaceRecord, bool)> {
         check_name(name)?;
         let now_ms = Timestamp::now().as_millisecond();
         let wanted = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
-        let (record, creation) = self.around.store.create_namespace(&wanted)?;
+        let (record, creation) = self.context.store.create_namespace(&wanted)?;
         Ok((record, creation == Creation::Made))
     }
 
     /// Up to `limit` namespaces of an account, by name.
-    pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Outcome<Vec<NamespaceRecord>> {
+    pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
         self.record(account, DEFAULT)?;
-        Ok(self.around.store.namespaces(account, after, limit)?)
+        Ok(self.context.store.namespaces(account, after, limit)?)
     }
 
     /// Opens the namespace of a name, or hands out the open one.
-    pub fn lease(&self, account: &str, name: &str) -> Outcome<Lease> {
+    pub fn lease(&self, account: &str, name: &str) -> Result<Lease> {
         let record = self.existing(account, name)?;
         match self.lease_key(&NamespaceKey::of(&record)) {
             // `default` exists again as soon as it was deleted.
-            Err(Failure::NotFound { .. }) if name == DEFAULT => {
+            Err(Error::NotFound { .. }) if name == DEFAULT => {
                 let record = self.existing(account, name)?;
                 self.lease_key(&NamespaceKey::of(&record))
             }
@@ -123,7 +123,7 @@ impl Namespaces {
 
     /// Opens a namespace, or hands out the open one; `namespace_not_found` where it was deleted, also when there is another
     /// of its name.
-    pub fn lease_key(&self, key: &NamespaceKey) -> Outcome<Lease> {
+    pub fn lease_key(&self, key: &NamespaceKey) -> Result<Lease> {
         // What is closed is dropped after the lock is free: closing an index waits for its threads.
         let (slot, _closed) = {
             let mut open = self.open.lock();
@@ -142,16 +142,16 @@ impl Namespaces {
             return Ok(Lease { namespace, cold: false, _slot: slot });
         }
         // Under the slot's lock: a deletion waits for it, or is seen here.
-        let record = self.around.store.namespace(&key.account, &key.name)?.filter(|record| record.id == key.id);
+        let record = self.context.store.namespace(&key.account, &key.name)?.filter(|record| record.id == key.id);
         let Some(record) = record else {
             self.open.lock().retain(|(held, _)| held.id != key.id);
-            return Err(Failure::namespace_deleted());
+            return Err(Error::namespace_deleted());
         };
         let repository = self.repository_path(&record);
         let index = self.index_path(&record);
-        let opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.around.clone()));
+        let opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.context.clone()));
         match &opened {
-            Err(Failure::DamagedNamespace(reason)) => self.note_damaged(key, reason),
+            Err(Error::DamagedNamespace(reason)) => self.note_damaged(key, reason),
             Err(_) => {}
             Ok(_) => drop(self.damaged.lock().remove(key)),
         }
@@ -173,7 +173,7 @@ impl Namespaces {
     }
 
     /// Refuses a write to a namespace whose repository is known to be damaged, or is not where it was.
-    pub fn require_whole(&self, record: &NamespaceRecord) -> Outcome<()> {
+    pub fn require_whole(&self, record: &NamespaceRecord) -> Result<()> {
         let Some(head) = &record.head else { return Ok(()) };
         let key = NamespaceKey::of(record);
         let path = self.repository_path(record);
@@ -192,7 +192,7 @@ impl Namespaces {
         }
         let reason = format!("its repository {} does not hold the recorded commit {head}", path.display());
         self.note_damaged(&key, &reason);
-        Err(Failure::DamagedNamespace(reason))
+        Err(Error::DamagedNamespace(reason))
     }
 
     /// Lets every open namespace remove what it keeps for a while only; where one cannot, the others do.
@@ -243,17 +243,17 @@ impl Namespaces {
 
     /// Deletes a namespace for good. Returns what is left to be removed; none where there is no namespace of that name.
     /// From then on nothing of it can be read or written, whatever becomes of its files.
-    pub(crate) fn retire(&self, account: &str, name: &str) -> Outcome<Option<RemovalRecord>> {
+    pub(crate) fn retire(&self, account: &str, name: &str) -> Result<Option<RemovalRecord>> {
         check_name(name)?;
-        let busy = || Failure::Unavailable {
+        let busy = || Error::Unavailable {
             code: "backup_in_progress",
             message: "a backup is being made: delete the namespace when it has ended".into(),
         };
         let _deleting = self.deletions.try_read().ok_or_else(busy)?;
-        let Some(record) = self.around.store.namespace(account, name)? else { return Ok(None) };
-        let retired = match self.around.store.retire_namespace(&record).map_err(Failure::from) {
+        let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
+        let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {
             // What is deleted makes room; what little the deletion itself takes was kept back for it.
-            Err(Failure::Disk { .. }) if self.reserve.release() => self.around.store.retire_namespace(&record)?,
+            Err(Error::Disk { .. }) if self.reserve.release() => self.context.store.retire_namespace(&record)?,
             retired => retired?,
         };
         if !retired {
@@ -279,7 +279,7 @@ impl Namespaces {
     }
 
     /// Removes what a deleted namespace has on disk. Can be repeated.
-    pub(crate) fn remove_files(&self, removal: &RemovalRecord) -> Outcome<()> {
+    pub(crate) fn remove_files(&self, removal: &RemovalRecord) -> Result<()> {
         let _deleting = self.deletions.read();
         let repository = self.repository_folder(&removal.account, &removal.name, removal.id);
         let index = self.index_folder(&removal.account, &removal.name, removal.id);
@@ -290,7 +290,7 @@ impl Namespaces {
     }
 
     /// Removes what a former process was in the middle of.
-    pub(crate) fn empty_trash(&self) -> Outcome<()> {
+    pub(crate) fn empty_trash(&self) -> Result<()> {
         remove(&self.data.join("trash"))
     }
 
@@ -313,7 +313,7 @@ impl Namespaces {
     }
 
     /// Gives folders of format 1, which were named by a namespace's name alone, the names of this format. Can be repeated.
-    pub(crate) fn rename_former_folders(&self, records: &[NamespaceRecord]) -> Outcome<()> {
+    pub(crate) fn rename_former_folders(&self, records: &[NamespaceRecord]) -> Result<()> {
         for record in records {
             let account = file_name(&record.account);
             let repositories = self.data.join("repositories").join(&account);
@@ -327,7 +327,7 @@ impl Namespaces {
     }
 
     /// Removes the folders of format 1 of a namespace whose deletion was interrupted.
-    pub(crate) fn remove_former_folders(&self, removal: &RemovalRecord) -> Outcome<()> {
+    pub(crate) fn remove_former_folders(&self, removal: &RemovalRecord) -> Result<()> {
         let account = file_name(&removal.account);
         remove(&self.data.join("repositories").join(&account).join(format!("{}.git", removal.name)))?;
         remove(&self.data.join("indexes").join(&account).join(&removal.name))
@@ -349,7 +349,7 @@ impl Namespaces {
 }
 
 /// Removes a folder; one that is not there is no error.
-fn remove(folder: &Path) -> Outcome<()> {
+fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
@@ -357,7 +357,7 @@ fn remove(folder: &Path) -> Outcome<()> {
 }
 
 /// Renames a folder; one that is not there was renamed before.
-fn rename_if_there(from: &Path, to: &Path) -> Outcome<()> {
+fn rename_if_there(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),

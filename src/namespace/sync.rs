@@ -14,7 +14,7 @@ use cuebase_storage::records::{NamespaceId, NamespaceRecord, RecordedCommit, Ter
 use rayon::prelude::*;
 use ulid::Ulid;
 
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::files;
 use crate::memory::terms::term_record;
 use crate::model::{Models, StaticTable, Vectors, index_settings};
@@ -60,7 +60,7 @@ impl Unacknowledged {
 }
 
 /// Opens a namespace's repository, making it where nothing was ever recorded of it.
-pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Outcome<Repository> {
+pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Result<Repository> {
     if record.head.is_none() {
         return Ok(Repository::open_or_create(path)?);
     }
@@ -70,8 +70,8 @@ pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Outcome<
     Ok(repository)
 }
 
-/// Fails with [`Failure::DamagedNamespace`] where a repository does not hold the recorded head in its history.
-pub(super) fn require_recorded(repository: &Repository, record: &NamespaceRecord) -> Outcome<()> {
+/// Fails with [`Error::DamagedNamespace`] where a repository does not hold the recorded head in its history.
+pub(super) fn require_recorded(repository: &Repository, record: &NamespaceRecord) -> Result<()> {
     let Some(recorded) = record.head.as_deref().map(str::parse::<CommitId>).transpose()? else { return Ok(()) };
     let path = repository.path();
     let head = repository.head().map_err(|error| damaged_by(error, path))?;
@@ -83,12 +83,12 @@ pub(super) fn require_recorded(repository: &Repository, record: &NamespaceRecord
     Err(damaged(path, &format!("is at {head}, whose history does not hold the recorded commit {recorded}")))
 }
 
-fn damaged(path: &Path, how: &str) -> Failure {
-    Failure::DamagedNamespace(format!("its repository {} {how}", path.display()))
+fn damaged(path: &Path, how: &str) -> Error {
+    Error::DamagedNamespace(format!("its repository {} {how}", path.display()))
 }
 
 /// An error of reading a repository that holds what was recorded: damage, unless the disk refuses.
-fn damaged_by(error: StorageError, path: &Path) -> Failure {
+fn damaged_by(error: StorageError, path: &Path) -> Error {
     match error.disk_trouble() {
         Some(_) => error.into(),
         None => damaged(path, &format!("cannot be read: {error}")),
@@ -100,7 +100,7 @@ pub(super) fn unacknowledged(
     repository: &Repository,
     head: Option<CommitId>,
     record: &NamespaceRecord,
-) -> Outcome<Unacknowledged> {
+) -> Result<Unacknowledged> {
     let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
     let mut found = Unacknowledged::default();
     let Some(head) = head.filter(|head| Some(*head) != recorded) else { return Ok(found) };
@@ -162,7 +162,7 @@ pub(super) fn open_index(
     head: Option<CommitId>,
     namespace: NamespaceId,
     models: &Models,
-) -> Outcome<Index> {
+) -> Result<Index> {
     // Left behind by a process that ended before it was removed.
     let former = former_folder(folder);
     if former.exists() {
@@ -174,17 +174,17 @@ pub(super) fn open_index(
         std::fs::rename(&next, folder)?;
     }
     let current = models.current().model();
-    let table = StaticTable::built_in().map_err(Failure::internal)?;
+    let table = StaticTable::built_in().map_err(Error::internal)?;
     let settings = match Index::settings_of(folder, table) {
         Some(settings) => settings,
-        None => index_settings(current).map_err(Failure::internal)?,
+        None => index_settings(current).map_err(Error::internal)?,
     };
     if settings.model == current.identity() && next.exists() {
         std::fs::remove_dir_all(&next)?;
     }
     let vectors = models.of(&settings.model);
     let lookup = Lookup { namespace, vectors: vectors.as_deref() };
-    let opened = Index::open(folder, settings).map_err(Failure::from).and_then(|mut index| {
+    let opened = Index::open(folder, settings).map_err(Error::from).and_then(|mut index| {
         if let Some(head) = head {
             catch_up(&mut index, repository, head, &lookup)?;
         }
@@ -207,12 +207,12 @@ fn rebuilt_index(
     head: Option<CommitId>,
     namespace: NamespaceId,
     models: &Models,
-) -> Outcome<Index> {
+) -> Result<Index> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
     }
     let vectors = models.current();
-    let mut index = Index::open(folder, index_settings(vectors.model()).map_err(Failure::internal)?)?;
+    let mut index = Index::open(folder, index_settings(vectors.model()).map_err(Error::internal)?)?;
     if let Some(head) = head {
         catch_up(&mut index, repository, head, &Lookup { namespace, vectors: Some(vectors) })?;
     }
@@ -220,7 +220,7 @@ fn rebuilt_index(
 }
 
 /// Applies what changed between the index's head and a commit.
-pub(super) fn catch_up(index: &mut Index, repository: &Repository, to: CommitId, lookup: &Lookup<'_>) -> Outcome<()> {
+pub(super) fn catch_up(index: &mut Index, repository: &Repository, to: CommitId, lookup: &Lookup<'_>) -> Result<()> {
     if index.head() != Some(to.to_string().as_str()) {
         let changes = changes(index.head(), repository, to, lookup)?;
         index.apply(changes, &to.to_string())?;
@@ -234,7 +234,7 @@ pub(super) fn changes(
     repository: &Repository,
     to: CommitId,
     lookup: &Lookup<'_>,
-) -> Outcome<Vec<Change>> {
+) -> Result<Vec<Change>> {
     let changes = repository.changes(from.map(str::parse).transpose()?, to)?;
     let change = |change: GitChange| match read_change(change, lookup) {
         Ok(memory) => Some(Change::Put(Box::new(memory))),
@@ -252,7 +252,7 @@ pub(super) fn read_change(change: GitChange, lookup: &Lookup<'_>) -> Result<Memo
 }
 
 /// Every memory at a commit, without vectors.
-pub(super) fn memories_at(repository: &Repository, commit: CommitId) -> Outcome<Vec<Memory>> {
+pub(super) fn memories_at(repository: &Repository, commit: CommitId) -> Result<Vec<Memory>> {
     let files = repository.changes(None, commit)?;
     Ok(files.into_par_iter().filter_map(|file| read_change(file, &Lookup::nothing()).ok()).collect())
 }
@@ -264,7 +264,7 @@ pub(super) fn replace(
     head: Option<CommitId>,
     namespace: NamespaceId,
     models: &Models,
-) -> Outcome<()> {
+) -> Result<()> {
     let published = index.published();
     *index = rebuilt_index(index.folder(), repository, head, namespace, models)?;
     index.publish_to(published);
@@ -288,7 +288,7 @@ pub(super) fn term_changes(
     repository: &Repository,
     from: Option<CommitId>,
     to: Option<CommitId>,
-) -> Outcome<Vec<TermChange>> {
+) -> Result<Vec<TermChange>> {
     let Some(to) = to else { return Ok(Vec::new()) };
     let changes = repository.changes_below(VOCABULARY_FOLDER, from, to)?.into_iter();
     let change = |change: GitChange| {
@@ -306,7 +306,7 @@ pub(super) fn term_changes(
 }
 
 /// The vocabulary as the lookup has it.
-pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Outcome<Vocabulary> {
+pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Result<Vocabulary> {
     let terms = store.terms(namespace)?.into_iter();
     let term = |record: cuebase_storage::records::TermRecord| Term {
         term: record.term,

@@ -16,17 +16,17 @@ use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict}
 use crate::namespace::key::NamespaceKey;
 
 /// A namespace's waiting messages.
-struct Lane {
+struct NamespaceQueue {
     key: NamespaceKey,
     waiting: BTreeSet<Ulid>,
-    state: LaneState,
+    state: NamespaceQueueState,
     /// Calls of the model that failed for the oldest message.
     model_failures: MessageFailures,
 }
 
 /// Whether a namespace's oldest message can be worked on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum LaneState {
+enum NamespaceQueueState {
     /// It is in its account's line.
     Ready,
     /// A worker has it.
@@ -47,7 +47,7 @@ struct Line {
 
 #[derive(Default)]
 struct State {
-    lanes: HashMap<NamespaceId, Lane>,
+    lanes: HashMap<NamespaceId, NamespaceQueue>,
     lines: HashMap<String, Line>,
     /// The accounts with a namespace that is ready, each once; the one whose turn it is first.
     turns: VecDeque<String>,
@@ -62,7 +62,7 @@ impl State {
     /// Puts a namespace at the end of its account's line.
     fn make_ready(&mut self, id: NamespaceId) {
         let Some(lane) = self.lanes.get_mut(&id) else { return };
-        lane.state = LaneState::Ready;
+        lane.state = NamespaceQueueState::Ready;
         let account = lane.key.account.clone();
         let line = self.lines.entry(account.clone()).or_default();
         line.ready.push_back(id);
@@ -138,7 +138,7 @@ impl State {
         }
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         let now = Instant::now();
-        lane.state = LaneState::Held(now);
+        lane.state = NamespaceQueueState::Held(now);
         self.model.hold(id, now);
     }
 }
@@ -194,7 +194,7 @@ impl Queue {
             Some(lane) => {
                 lane.waiting.insert(entry.id);
                 // A request to forget does not wait for the model: a worker carries it out ahead of what is held.
-                if let LaneState::Held(since) = lane.state
+                if let NamespaceQueueState::Held(since) = lane.state
                     && matches!(entry.work, QueuedWork::Forget { .. })
                 {
                     state.model.take_out(entry.namespace_id, since);
@@ -202,10 +202,10 @@ impl Queue {
                 }
             }
             None => {
-                let lane = Lane {
+                let lane = NamespaceQueue {
                     key: NamespaceKey::of_entry(entry),
                     waiting: BTreeSet::from([entry.id]),
-                    state: LaneState::Ready,
+                    state: NamespaceQueueState::Ready,
                     model_failures: MessageFailures::default(),
                 };
                 state.lanes.insert(entry.namespace_id, lane);
@@ -228,7 +228,7 @@ impl Queue {
             state.end_hold(now);
             if let Some(id) = state.take_ready(self.busy_max) {
                 let assignment = state.lanes.get_mut(&id).and_then(|lane| {
-                    lane.state = LaneState::Busy;
+                    lane.state = NamespaceQueueState::Busy;
                     Some(Assignment { key: lane.key.clone(), id: *lane.waiting.first()? })
                 });
                 match assignment {
@@ -269,7 +269,7 @@ impl Queue {
         state.release(&assignment.key);
         if let Some(lane) = state.lanes.get_mut(&id) {
             let at = Instant::now() + after;
-            lane.state = LaneState::Later(at);
+            lane.state = NamespaceQueueState::Later(at);
             state.later.insert((at, id));
         }
         drop(state);
@@ -348,16 +348,16 @@ impl Queue {
         let Some(lane) = state.lanes.get_mut(&id) else { return };
         match lane.state {
             // Its only message is the worker's, who finishes it.
-            LaneState::Busy => lane.waiting = lane.waiting.first().copied().into_iter().collect(),
-            LaneState::Later(at) => {
+            NamespaceQueueState::Busy => lane.waiting = lane.waiting.first().copied().into_iter().collect(),
+            NamespaceQueueState::Later(at) => {
                 state.later.remove(&(at, id));
                 state.lanes.remove(&id);
             }
-            LaneState::Held(since) => {
+            NamespaceQueueState::Held(since) => {
                 state.model.take_out(id, since);
                 state.lanes.remove(&id);
             }
-            LaneState::Ready => {
+            NamespaceQueueState::Ready => {
                 state.model.release(id);
                 let Some(lane) = state.lanes.get(&id) else { return };
                 let account = lane.key.account.clone();
@@ -378,7 +378,7 @@ impl Queue {
         let mut levels = Levels { waiting: 0, busy: 0, oldest: None };
         for lane in state.lanes.values() {
             levels.waiting += lane.waiting.len();
-            levels.busy += usize::from(lane.state == LaneState::Busy);
+            levels.busy += usize::from(lane.state == NamespaceQueueState::Busy);
             levels.oldest = older(levels.oldest, lane.waiting.first().copied());
         }
         levels

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::answers::ResponseBody;
 use super::connections::Activity;
-use super::requests::{Api, authorize, respond};
+use super::requests::{RequestHandler, authorize, respond};
 use crate::api::Reply;
 use crate::api::query::QueryString;
 use crate::api::routes::Body;
@@ -18,12 +18,12 @@ use crate::pets::{PetError, PetRequest, Pets};
 
 /// What answers the animals API's requests.
 pub(super) struct Animals {
-    api: Arc<Api>,
+    api: Arc<RequestHandler>,
     pets: Pets,
 }
 
 impl Animals {
-    pub(super) fn new(api: Arc<Api>) -> Arc<Self> {
+    pub(super) fn new(api: Arc<RequestHandler>) -> Arc<Self> {
         Arc::new(Self { api, pets: Pets::default() })
     }
 

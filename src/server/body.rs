@@ -13,10 +13,10 @@ use hyper::body::Body as HttpBody;
 use hyper::header::CONNECTION;
 
 use super::shares::{Share, Shares};
-use crate::api::error::{self, Shape};
+use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply};
-use crate::error::Failure;
+use crate::error::Error;
 use crate::memory::request::invalid_body;
 
 /// The budget is given out in pieces of 64 KiB.
@@ -174,8 +174,8 @@ impl Budget {
 }
 
 /// The refusal of a body that was not read to its end.
-fn refuse(failure: &Failure) -> Reply {
-    error::reply(failure, &Shape::Envelope).with(CONNECTION, "close")
+fn refuse(failure: &Error) -> Reply {
+    error::reply(failure, &ErrorFormat::Envelope).with(CONNECTION, "close")
 }
 
 /// An element of an array or an entry of an object: twice a value's 32 bytes, since arrays grow by doubling.

@@ -20,13 +20,13 @@ use serde_json::{Map, Value, json};
 use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::git;
-use super::requests::{Answered, Api, Running, admitted};
+use super::requests::{HeldReply, RequestHandler, Running, admitted};
 use crate::api::Reply;
-use crate::api::error::{self, Shape};
+use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::Body;
 use crate::dashboard::sign_in::Returned;
 use crate::dashboard::{markdown, pages};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::request::{invalid_body, text};
 use crate::service::Service;
 
@@ -43,7 +43,7 @@ const API: [&str; 2] = ["/v1", "/health"];
 
 /// Answers one request.
 pub(super) async fn answer(
-    api: Arc<Api>,
+    api: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
@@ -55,7 +55,7 @@ pub(super) async fn answer(
         return api.answer(request, activity).await;
     }
     let answered = own(&api, request, &activity).await;
-    let mut response = answered.unwrap_or_else(Answered::from).respond();
+    let mut response = answered.unwrap_or_else(HeldReply::from).respond();
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -65,20 +65,24 @@ pub(super) async fn answer(
 }
 
 /// The listener's own routes. Their senders have no credential yet, but for those of `/markdown`.
-async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity>) -> Result<Answered, Reply> {
+async fn own(
+    api: &Arc<RequestHandler>,
+    request: Request<Incoming>,
+    activity: &Arc<Activity>,
+) -> Result<HeldReply, Reply> {
     let (head, body) = request.into_parts();
     let service = Arc::clone(&api.service);
     match (&head.method, head.uri.path()) {
         (&Method::GET, SESSION) => {
             let running = api.open_turn(SESSION).await?;
-            blocking(running, move || ways_in(&service)).await.map(Answered::from)
+            blocking(running, move || ways_in(&service)).await.map(HeldReply::from)
         }
         (&Method::POST, SESSION) => {
             let timeout = service.config.server.body_timeout;
             let body = api.open_bodies.read(body, SESSION, Body::Json, timeout).await?;
             let _working = activity.work();
             let running = api.open_turn(SESSION).await?;
-            blocking(running, move || sign_in(&service, &body.bytes)).await.map(Answered::from)
+            blocking(running, move || sign_in(&service, &body.bytes)).await.map(HeldReply::from)
         }
         (&Method::POST, "/markdown") => {
             let (_, principal) = admitted(&api.gateway, head.headers).await?;
@@ -91,26 +95,26 @@ async fn own(api: &Arc<Api>, request: Request<Incoming>, activity: &Arc<Activity
             api.keep_for(account, reply)
         }
         (&Method::GET, FEATURES) => {
-            let reply = features(&service).map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
-            Ok(Answered::from(reply))
+            let reply = features(&service).map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))?;
+            Ok(HeldReply::from(reply))
         }
-        (&Method::GET, path) => page(path, &head.headers).map(Answered::from).ok_or_else(missing),
+        (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(missing),
         _ => Err(missing()),
     }
 }
 
 fn missing() -> Reply {
-    error::reply(&error::no_route(), &Shape::Envelope)
+    error::reply(&error::no_route(), &ErrorFormat::Envelope)
 }
 
-async fn blocking(running: Running, work: impl FnOnce() -> Outcome<Reply> + Send + 'static) -> Result<Reply, Reply> {
+async fn blocking(running: Running, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply, Reply> {
     let outcome = tokio::task::spawn_blocking(move || {
         let _running = running;
         work()
     });
     let outcome = outcome.await;
-    let outcome = outcome.unwrap_or_else(|_| Err(Failure::internal("a request of the dashboard panicked")));
-    outcome.map_err(|failure| error::reply(&failure, &Shape::Envelope))
+    let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("a request of the dashboard panicked")));
+    outcome.map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))
 }
 
 /// A file of the page; where the browser has it, only that it is still the same.
@@ -126,7 +130,7 @@ fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
 }
 
 /// `GET /session`: which ways in there are.
-fn ways_in(service: &Service) -> Outcome<Reply> {
+fn ways_in(service: &Service) -> Result<Reply> {
     let external = service.dashboard.external.as_ref().map(|external| match external.invitation() {
         Ok(invitation) => json!(invitation),
         Err(error) => {
@@ -139,7 +143,7 @@ fn ways_in(service: &Service) -> Outcome<Reply> {
 
 /// `GET /features`: what this service is configured to offer. `billing` is false while no payment provider is
 /// configured; the page then shows nothing about money.
-fn features(service: &Service) -> Outcome<Reply> {
+fn features(service: &Service) -> Result<Reply> {
     Ok(Reply::ok(&json!({"billing": service.billing.is_live()}))?.with(CACHE_CONTROL, "no-cache"))
 }
 
@@ -152,24 +156,24 @@ enum Proof {
 }
 
 /// `POST /session`: a proof becomes a session.
-fn sign_in(service: &Service, body: &[u8]) -> Outcome<Reply> {
+fn sign_in(service: &Service, body: &[u8]) -> Result<Reply> {
     let proof = serde_json::from_slice(body).map_err(|_| {
         invalid_body("send code, or authorization_code with code_verifier and redirect_uri, as a JSON object")
     })?;
     let token = match proof {
         Proof::Code { code } => {
             let account = service.dashboard.links.redeem(&code).ok_or_else(|| {
-                Failure::forbidden("code_refused", "this code is used up, too old or unknown: take a new link")
+                Error::forbidden("code_refused", "this code is used up, too old or unknown: take a new link")
             })?;
             service.ensure_account(&account)?;
-            service.issuer.mint(&account, Timestamp::now()).map_err(Failure::internal)?
+            service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?
         }
         Proof::Returned(returned) => {
-            let missing = || Failure::not_found("not_found", "no other issuer is configured");
+            let missing = || Error::not_found("not_found", "no other issuer is configured");
             let external = service.dashboard.external.as_ref().ok_or_else(missing)?;
             external.exchange(&returned).map_err(|error| {
                 tracing::warn!(error = format!("{error:#}"), "the issuer gave no session for a code");
-                Failure::forbidden("code_refused", "the issuer gave no session for this code: sign in again")
+                Error::forbidden("code_refused", "the issuer gave no session for this code: sign in again")
             })?
         }
     };
@@ -177,7 +181,7 @@ fn sign_in(service: &Service, body: &[u8]) -> Outcome<Reply> {
 }
 
 /// `POST /markdown`: `content` as harmless HTML.
-fn render(body: &[u8]) -> Outcome<Reply> {
+fn render(body: &[u8]) -> Result<Reply> {
     let body: Map<String, Value> =
         serde_json::from_slice(body).map_err(|error| invalid_body(format!("body: {error}")))?;
     let html = markdown::to_html(text(&body, "content")?.unwrap_or_default());

@@ -22,15 +22,15 @@ use tokio::runtime::Handle;
 
 use super::answers::ResponseBody;
 use super::connections::{Activity, Working};
-use super::requests::{Api, REQUEST_ID, authorize, request_id, respond};
+use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id, respond};
 use super::shares::Share;
 use crate::accounts::credentials::KeyText;
 use crate::accounts::scope::select_namespace;
-use crate::api::error::{self, Shape};
+use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Content, Reply};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::Principal;
 use crate::git_protocol::push::{Push, Update};
 use crate::git_protocol::{Action, advertisement, fetch};
@@ -47,12 +47,12 @@ const PIECES_AHEAD: usize = 4;
 
 /// One of the addresses below a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum GitEndpoint {
     References(Action),
     Work(Action),
 }
 
-impl Place {
+impl GitEndpoint {
     /// As metrics name it.
     fn route(self) -> &'static str {
         match self {
@@ -70,14 +70,14 @@ impl Place {
 }
 
 /// What a request asks for, and of which namespace. `.git` behind the name is taken as well.
-fn find(method: &Method, path: &str, query: Option<&str>) -> Option<(String, Place)> {
+fn find(method: &Method, path: &str, query: Option<&str>) -> Option<(String, GitEndpoint)> {
     let (name, rest) = path.strip_prefix(PREFIX)?.split_once('/')?;
     let name = name.strip_suffix(".git").unwrap_or(name).to_owned();
     let place = match (method, rest) {
         (&Method::GET, "info/refs") => {
-            Place::References(Action::of(QueryString::parse(query.unwrap_or_default()).value("service")?)?)
+            GitEndpoint::References(Action::of(QueryString::parse(query.unwrap_or_default()).value("service")?)?)
         }
-        (&Method::POST, service) => Place::Work(Action::of(service)?),
+        (&Method::POST, service) => GitEndpoint::Work(Action::of(service)?),
         _ => return None,
     };
     Some((name, place))
@@ -90,7 +90,7 @@ pub(super) fn is_asked(request: &Request<Incoming>) -> bool {
 
 /// Answers one request.
 pub(super) async fn answer(
-    api: Arc<Api>,
+    api: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
@@ -121,9 +121,9 @@ fn in_words(refused: Reply) -> Reply {
 }
 
 async fn attend(
-    api: &Arc<Api>,
+    api: &Arc<RequestHandler>,
     request: Request<Incoming>,
-    found: Option<(String, Place)>,
+    found: Option<(String, GitEndpoint)>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
@@ -133,12 +133,12 @@ async fn attend(
         _ => refused,
     })?;
     activity.belongs_to(&principal.account);
-    let refuse = |failure: Failure| error::reply(&failure, &Shape::Envelope);
+    let refuse = |failure: Error| error::reply(&failure, &ErrorFormat::Envelope);
     api.gateway.admit(&principal).map_err(|seconds| refuse(error::rate_limited(seconds)))?;
     let (name, place) = found.ok_or_else(|| refuse(error::no_route()))?;
     let action = place.action();
     permitted(&api.service, &principal, &name, action).map_err(refuse)?;
-    let kind = if place == Place::Work(Action::Push) { Body::Pack } else { Body::Nothing };
+    let kind = if place == GitEndpoint::Work(Action::Push) { Body::Pack } else { Body::Nothing };
     let body = api.bodies.read(body, &principal.account, kind, api.service.config.server.body_timeout).await?;
     let permit = api.transfer_place(&principal.account)?;
     let working = activity.work();
@@ -151,9 +151,9 @@ async fn attend(
     };
     let done = tokio::task::spawn_blocking(move || {
         let answer = match place {
-            Place::References(_) => request.references(action),
-            Place::Work(Action::Push) => request.push(&body.bytes),
-            Place::Work(Action::Fetch) => match request.small_fetch(&body.bytes) {
+            GitEndpoint::References(_) => request.references(action),
+            GitEndpoint::Work(Action::Push) => request.push(&body.bytes),
+            GitEndpoint::Work(Action::Fetch) => match request.small_fetch(&body.bytes) {
                 Ok(Fetched::Small(reply)) => Ok(reply),
                 Ok(Fetched::Large(asked)) => return Ok(Done::Fetch { request, asked, held: (permit, working) }),
                 Err(failure) => Err(failure),
@@ -161,7 +161,7 @@ async fn attend(
         };
         answer.map(Done::Reply)
     });
-    let done = done.await.unwrap_or_else(|_| Err(Failure::internal("a request of git's panicked")));
+    let done = done.await.unwrap_or_else(|_| Err(Error::internal("a request of git's panicked")));
     match done.map_err(refuse)? {
         Done::Reply(reply) => Ok(respond(reply)),
         Done::Fetch { request, asked, held } => Ok(request.stream(asked, held)),
@@ -177,13 +177,13 @@ enum Done {
 }
 
 /// Whether a caller may do that to a namespace.
-fn permitted(service: &Service, principal: &Principal, name: &str, action: Action) -> Outcome<()> {
+fn permitted(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<()> {
     select_namespace(principal.scope(), Some(name), |own| {
-        Failure::forbidden("forbidden_namespace", format!("this key opens {own:?} alone"))
+        Error::forbidden("forbidden_namespace", format!("this key opens {own:?} alone"))
     })?;
     if action == Action::Push && !service.config.accept_push {
         let message = "nothing is pushed to this server: git.accept_push = true in its settings allows it";
-        return Err(Failure::forbidden("push_not_accepted", message));
+        return Err(Error::forbidden("push_not_accepted", message));
     }
     Ok(())
 }
@@ -233,7 +233,7 @@ enum Fetched {
 }
 
 impl GitRequest {
-    fn references(&self, action: Action) -> Outcome<Reply> {
+    fn references(&self, action: Action) -> Result<Reply> {
         self.service.namespaces.existing(&self.account, &self.namespace)?;
         let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
         let head = lease.read_git(|repository| Ok(repository.head()?))?;
@@ -242,7 +242,7 @@ impl GitRequest {
         Ok(reply(&format!("application/x-{}-advertisement", action.service()), body))
     }
 
-    fn small_fetch(&self, body: &[u8]) -> Outcome<Fetched> {
+    fn small_fetch(&self, body: &[u8]) -> Result<Fetched> {
         self.service.namespaces.existing(&self.account, &self.namespace)?;
         let plain = self.plain(body)?;
         let asked = fetch::Request::parse(self.version_2, plain.as_deref().unwrap_or(body))?;
@@ -256,13 +256,13 @@ impl GitRequest {
     }
 
     /// A body that was sent compressed, as git does with a long list of commits.
-    fn plain(&self, body: &[u8]) -> Outcome<Option<Vec<u8>>> {
+    fn plain(&self, body: &[u8]) -> Result<Option<Vec<u8>>> {
         if !self.zipped {
             return Ok(None);
         }
         let mut plain = Vec::new();
         let read = GzDecoder::new(body).take(BODY_BYTES_MAX as u64 + 1).read_to_end(&mut plain);
-        read.map_err(|error| Failure::invalid("invalid_body", format!("body: it is no gzip: {error}")))?;
+        read.map_err(|error| Error::invalid("invalid_body", format!("body: it is no gzip: {error}")))?;
         if plain.len() > BODY_BYTES_MAX {
             return Err(error::too_large(BODY_BYTES_MAX));
         }
@@ -291,7 +291,7 @@ impl GitRequest {
         response
     }
 
-    fn push(&self, body: &[u8]) -> Outcome<Reply> {
+    fn push(&self, body: &[u8]) -> Result<Reply> {
         let namespace = self.service.namespaces.existing(&self.account, &self.namespace)?;
         let plain = self.plain(body)?;
         let push = Push::parse(plain.as_deref().unwrap_or(body))?;
@@ -312,7 +312,7 @@ impl GitRequest {
         update: &Update,
         push: &Push<'_>,
         words: &mut String,
-    ) -> Outcome<Option<String>> {
+    ) -> Result<Option<String>> {
         match self.service.push(namespace, update, push.pack) {
             Ok(Ok(())) => Ok(None),
             Ok(Err(refused)) => {
@@ -320,9 +320,9 @@ impl GitRequest {
                 Ok(Some(refused.reason))
             }
             // What the account may not do is said where git shows it.
-            Err(
-                failure @ (Failure::PaymentRequired(_) | Failure::LimitReached { .. } | Failure::Unavailable { .. }),
-            ) => Ok(Some(failure.to_string())),
+            Err(failure @ (Error::PaymentRequired(_) | Error::LimitReached { .. } | Error::Unavailable { .. })) => {
+                Ok(Some(failure.to_string()))
+            }
             Err(failure) => Err(failure),
         }
     }
@@ -369,14 +369,14 @@ mod tests {
     #[test]
     fn addresses_are_those_that_git_asks_for() {
         let get = |path, query| find(&Method::GET, path, query);
-        let fetch = Some(("a-b".to_owned(), Place::References(Action::Fetch)));
+        let fetch = Some(("a-b".to_owned(), GitEndpoint::References(Action::Fetch)));
         assert_eq!(get("/v1/git/a-b/info/refs", Some("service=git-upload-pack")), fetch);
         assert_eq!(get("/v1/git/a-b.git/info/refs", Some("service=git-upload-pack")), fetch);
         assert_eq!(get("/v1/git/a-b/info/refs", None), None, "the dumb protocol");
         assert_eq!(get("/v1/git/a-b/HEAD", None), None);
         assert_eq!(get("/v1/git/a-b/../c/info/refs", Some("service=git-upload-pack")), None);
         let push = find(&Method::POST, "/v1/git/a/git-receive-pack", None);
-        assert_eq!(push, Some(("a".to_owned(), Place::Work(Action::Push))));
+        assert_eq!(push, Some(("a".to_owned(), GitEndpoint::Work(Action::Push))));
     }
 
     #[test]

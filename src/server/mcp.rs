@@ -16,11 +16,11 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use super::answers::ResponseBody;
 use super::connections::Activity;
-use super::requests::{Api, REQUEST_ID, admitted, request_id, respond};
+use super::requests::{REQUEST_ID, RequestHandler, admitted, request_id, respond};
 use crate::api::routes::Body;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::mcp::Tools;
-use crate::mcp::api::{Answered, Asked, Coming};
+use crate::mcp::api::{ApiFuture, ApiRequest, ApiResponse};
 
 /// Where it is.
 const PATH: &str = "/v1/mcp";
@@ -32,7 +32,7 @@ pub(super) fn matches(request: &Request<Incoming>) -> bool {
 
 /// Responds to one request and counts it.
 pub(super) async fn respond_counted(
-    api: Arc<Api>,
+    api: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
@@ -50,7 +50,7 @@ pub(super) async fn respond_counted(
 
 /// Answers one request.
 async fn answer(
-    api: &Arc<Api>,
+    api: &Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
@@ -62,7 +62,7 @@ async fn answer(
     let account = principal.account.as_str();
     let held = api.bodies.read(body, account, Body::Json, api.service.config.server.body_timeout).await?;
     let _running = api.tool_turn(account).await?;
-    let within = Arc::new(Within { api: Arc::clone(api), authorization, activity: Arc::clone(activity) });
+    let within = Arc::new(InProcessApi { api: Arc::clone(api), authorization, activity: Arc::clone(activity) });
     // The gateway has let the caller in, so it does not matter which name the host was called by.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -80,14 +80,14 @@ async fn answer(
 }
 
 /// The API in this process, as one caller.
-struct Within {
-    api: Arc<Api>,
+struct InProcessApi {
+    api: Arc<RequestHandler>,
     authorization: Option<HeaderValue>,
     activity: Arc<Activity>,
 }
 
-impl crate::mcp::api::Api for Within {
-    fn ask(&self, asked: Asked) -> Coming<'_> {
+impl crate::mcp::api::Api for InProcessApi {
+    fn ask(&self, asked: ApiRequest) -> ApiFuture<'_> {
         Box::pin(async move {
             let body = asked.body.map(|body| serde_json::to_vec(&body)).transpose()?.unwrap_or_default();
             let mut request =
@@ -99,7 +99,7 @@ impl crate::mcp::api::Api for Within {
             let response = Arc::clone(&self.api).answer_route(request, Arc::clone(&self.activity)).await;
             let (head, body) = response.into_parts();
             let bytes = body.collect().await?.to_bytes();
-            Ok(Answered { status: head.status.as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() })
+            Ok(ApiResponse { status: head.status.as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() })
         })
     }
 }

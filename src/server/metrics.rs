@@ -10,8 +10,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::respond;
-use crate::api::error::{self, Shape};
-use crate::error::Failure;
+use crate::api::error::{self, ErrorFormat};
+use crate::error::Error;
 use crate::service::Service;
 
 /// As OpenMetrics wants it.
@@ -25,16 +25,16 @@ pub(super) async fn answer(
 ) -> Response<ResponseBody> {
     let _working = activity.work();
     if request.method() != Method::GET || request.uri().path() != "/metrics" {
-        return respond(error::reply(&error::no_route(), &Shape::Envelope));
+        return respond(error::reply(&error::no_route(), &ErrorFormat::Envelope));
     }
     let read = tokio::task::spawn_blocking(move || service.metrics_text()).await;
-    match read.unwrap_or_else(|_| Err(Failure::internal("reading the metrics panicked"))) {
+    match read.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked"))) {
         Ok(text) => {
             let mut response = Response::new(ResponseBody::from(Bytes::from(text)));
             *response.status_mut() = StatusCode::OK;
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
             response
         }
-        Err(failure) => respond(error::reply(&failure, &Shape::Envelope)),
+        Err(failure) => respond(error::reply(&failure, &ErrorFormat::Envelope)),
     }
 }

@@ -33,7 +33,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::animals::Animals;
 use self::connections::Connections;
-use self::requests::Api;
+use self::requests::RequestHandler;
 use crate::gateway::Gateway;
 use crate::jobs::Workers;
 use crate::service::Service;
@@ -45,7 +45,7 @@ pub struct Server {
     sandbox: Option<TcpListener>,
     metrics: Option<TcpListener>,
     dashboard: Option<TcpListener>,
-    api: Arc<Api>,
+    api: Arc<RequestHandler>,
     workers: Workers,
 }
 
@@ -72,7 +72,7 @@ impl Server {
         };
         service.listens_at(format!("http://{}", listener.local_addr()?));
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
-        let api = Arc::new(Api::new(Arc::clone(&service), gateway)?);
+        let api = Arc::new(RequestHandler::new(Arc::clone(&service), gateway)?);
         Ok(Self { listener, pets, sandbox, metrics, dashboard, api, workers: Workers::start(&service)? })
     }
 

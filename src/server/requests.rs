@@ -17,13 +17,13 @@ use super::answers::{Estimates, FILE_BYTES, ResponseBody, SMALL_BYTES};
 use super::body::{Budget, RequestBody};
 use super::connections::Activity;
 use super::shares::{Share, Shares};
-use crate::api::error::{self, Shape};
+use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
-use crate::api::routes::{Access, Answer, Found, Handler, Lane, Metering, Route, Router};
+use crate::api::routes::{Access, Answer, Executor, Found, Handler, Metering, Route, Router};
 use crate::api::unknown::UnknownNames;
-use crate::api::{Call, Content, Incoming, Place, Reply, retrieve};
+use crate::api::{AuthenticatedRequest, Content, Reply, RetrievalSlot, RouteRequest, retrieve};
 use crate::billing::meters::{Meter, Permit};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::Service;
 use crate::telemetry;
@@ -55,7 +55,7 @@ const HITS_MANY: usize = 50;
 const UNKNOWN_BYTES: usize = 1 << 20;
 
 /// What answers the API's requests.
-pub(super) struct Api {
+pub(super) struct RequestHandler {
     pub(super) service: Arc<Service>,
     pub(super) gateway: Arc<Gateway>,
     router: Router,
@@ -80,7 +80,7 @@ pub(super) struct Api {
 }
 
 /// A reply, and what it holds until it is written.
-pub(super) struct Answered {
+pub(super) struct HeldReply {
     pub(super) reply: Reply,
     /// Its part of the budget, where it is large.
     memory: Option<Share>,
@@ -88,7 +88,7 @@ pub(super) struct Answered {
     file: Option<Share>,
 }
 
-impl From<Reply> for Answered {
+impl From<Reply> for HeldReply {
     fn from(reply: Reply) -> Self {
         Self { reply, memory: None, file: None }
     }
@@ -108,11 +108,11 @@ struct Job {
     account: Option<String>,
     /// Whether memory is taken before the answer is made.
     answer: Answer,
-    place: Arc<Place>,
+    place: Arc<RetrievalSlot>,
     unknown: UnknownNames,
 }
 
-impl Api {
+impl RequestHandler {
     pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<Self> {
         let settings = &service.config.server;
         let retrievals = service.config.retrieval_concurrency;
@@ -161,7 +161,7 @@ impl Api {
         let traced = service.config.collector.is_some();
         let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
         let replied = self.reply(request, found, &activity).instrument(span.clone()).await;
-        let mut response = replied.unwrap_or_else(Answered::from).respond();
+        let mut response = replied.unwrap_or_else(HeldReply::from).respond();
         response.headers_mut().insert(REQUEST_ID, id);
         let took = began.elapsed();
         let status = response.status().as_u16();
@@ -178,7 +178,7 @@ impl Api {
         request: Request<B>,
         found: Option<Found>,
         activity: &Arc<Activity>,
-    ) -> Result<Answered, Reply> {
+    ) -> Result<HeldReply, Reply> {
         let (head, body) = request.into_parts();
         let open = found.as_ref().is_some_and(|(route, _)| route.access == Access::Open);
         // The gateway stands before the router: without a credential nobody learns which routes there are.
@@ -191,7 +191,7 @@ impl Api {
             }
         };
         let Some((route, parameters)) = found else {
-            return Err(error::reply(&error::no_route(), &Shape::Envelope));
+            return Err(error::reply(&error::no_route(), &ErrorFormat::Envelope));
         };
         let query = QueryString::parse(head.uri.query().unwrap_or_default());
         let shape = shape(route, &query, principal.as_ref());
@@ -206,7 +206,7 @@ impl Api {
         };
         let body = budget.read(body, sender, route.body, self.service.config.server.body_timeout).await?;
         let _working = activity.work();
-        let place = Arc::new(Place::default());
+        let place = Arc::new(RetrievalSlot::default());
         let job = Job {
             route,
             account: principal.as_ref().map(|principal| principal.account.clone()),
@@ -214,7 +214,7 @@ impl Api {
             place: Arc::clone(&place),
             unknown: unknown.clone(),
         };
-        let request = Incoming {
+        let request = RouteRequest {
             service: Arc::clone(&self.service),
             parameters,
             query,
@@ -225,7 +225,7 @@ impl Api {
         };
         let answered = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
-                let call = Call { request, gateway: Arc::clone(&self.gateway), principal };
+                let call = AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal };
                 let handler = *handler;
                 self.run(job, &shape, move || metered(route, &call, handler)).await
             }
@@ -234,7 +234,7 @@ impl Api {
                 self.run(job, &shape, move || handler(&request)).await
             }
             (Handler::Guarded(_), None) => {
-                Err(error::reply(&Failure::internal("a guarded route without a caller"), &shape))
+                Err(error::reply(&Error::internal("a guarded route without a caller"), &shape))
             }
         };
         drop(body);
@@ -247,21 +247,21 @@ impl Api {
     async fn run(
         &self,
         job: Job,
-        shape: &Shape,
-        work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
-    ) -> Result<Answered, Reply> {
+        shape: &ErrorFormat,
+        work: impl FnOnce() -> Result<Reply> + Send + 'static,
+    ) -> Result<HeldReply, Reply> {
         let Job { route, account, answer, place, unknown } = job;
-        let refuse = |failure: Failure| unknown.add_to(error::reply(&failure, shape));
+        let refuse = |failure: Error| unknown.add_to(error::reply(&failure, shape));
         let names = unknown.clone();
         // Added where the reply is made, before its size is known to the budget.
         let work = move || work().map(|reply| names.add_to(reply));
-        if route.lane == Lane::Inline {
-            return work().map(Answered::from).map_err(refuse);
+        if route.lane == Executor::Inline {
+            return work().map(HeldReply::from).map_err(refuse);
         }
         let sender = account.as_deref().unwrap_or(route.path);
         let running = match (&account, route.lane) {
             (None, _) => run_turn(&self.open, sender, 1).await?,
-            (Some(_), Lane::Retrieval | Lane::Retrieve) => {
+            (Some(_), Executor::Retrieval | Executor::Retrieve) => {
                 let turns = match answer {
                     Answer::Small => 1,
                     Answer::Large => self.retrievals.turns().div_ceil(LARGE_AT_ONCE),
@@ -274,11 +274,11 @@ impl Api {
         // Known better after the wait for the turn: answers of the same kind were made meanwhile.
         let memory = self.memory_for(route, sender, answer)?;
         let outcome = match route.lane {
-            Lane::Retrieval | Lane::Retrieve => {
+            Executor::Retrieval | Executor::Retrieve => {
                 place.take(running);
                 self.search(route, place, work).await
             }
-            Lane::Ordinary | Lane::Inline => blocking(route, running, work).await,
+            Executor::Ordinary | Executor::Inline => blocking(route, running, work).await,
         };
         match outcome {
             Ok(reply) => self.keep(route, sender, reply, memory),
@@ -304,9 +304,9 @@ impl Api {
     async fn search(
         &self,
         route: &'static Route,
-        place: Arc<Place>,
-        work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
-    ) -> Outcome<Reply> {
+        place: Arc<RetrievalSlot>,
+        work: impl FnOnce() -> Result<Reply> + Send + 'static,
+    ) -> Result<Reply> {
         let span = tracing::Span::current();
         let (send, receive) = oneshot::channel();
         let work = move || {
@@ -332,13 +332,13 @@ impl Api {
         sender: &str,
         reply: Reply,
         mut memory: Option<Share>,
-    ) -> Result<Answered, Reply> {
+    ) -> Result<HeldReply, Reply> {
         let bytes = match &reply.body {
             Content::Bytes(bytes) => bytes.len(),
             Content::File(file) => {
                 let place = self.files.take(&file.account, 1).ok_or_else(error::unavailable)?;
                 let memory = self.bodies.hold(&file.account, FILE_BYTES).ok_or_else(error::unavailable)?;
-                return Ok(Answered { reply, memory: Some(memory), file: Some(place) });
+                return Ok(HeldReply { reply, memory: Some(memory), file: Some(place) });
             }
         };
         self.estimates.learn(route.path, sender, bytes);
@@ -355,7 +355,7 @@ impl Api {
         if !held {
             return Err(error::unavailable());
         }
-        Ok(Answered { reply, memory, file: None })
+        Ok(HeldReply { reply, memory, file: None })
     }
 
     /// The memory that an answer of `bytes` bytes holds until it is written; none for a small one.
@@ -367,13 +367,13 @@ impl Api {
     }
 
     /// A reply that no table of routes made, with the memory that it holds.
-    pub(super) fn keep_for(&self, account: &str, reply: Reply) -> Result<Answered, Reply> {
+    pub(super) fn keep_for(&self, account: &str, reply: Reply) -> Result<HeldReply, Reply> {
         let bytes = match &reply.body {
             Content::Bytes(bytes) => bytes.len(),
             Content::File(_) => 0,
         };
         let memory = self.answer_memory(account, bytes)?;
-        Ok(Answered { reply, memory, file: None })
+        Ok(HeldReply { reply, memory, file: None })
     }
 
     /// A place among the requests of an account, and one of its few turns to make a large answer.
@@ -404,7 +404,7 @@ impl Api {
     }
 }
 
-impl Answered {
+impl HeldReply {
     /// As hyper sends it.
     pub(super) fn respond(self) -> Response<ResponseBody> {
         let Reply { status, headers, body } = self.reply;
@@ -427,7 +427,7 @@ fn answer_of(route: &Route, query: &QueryString) -> Answer {
     if query.get("detail") == Some("full") {
         return Answer::Large;
     }
-    if !matches!(route.lane, Lane::Retrieval | Lane::Retrieve) {
+    if !matches!(route.lane, Executor::Retrieval | Executor::Retrieve) {
         return route.answer;
     }
     let hits: usize = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(0);
@@ -446,8 +446,8 @@ async fn run_turn(places: &Arc<Shares>, account: &str, turns: usize) -> Result<R
 async fn blocking(
     route: &'static Route,
     running: Running,
-    work: impl FnOnce() -> Outcome<Reply> + Send + 'static,
-) -> Outcome<Reply> {
+    work: impl FnOnce() -> Result<Reply> + Send + 'static,
+) -> Result<Reply> {
     let span = tracing::Span::current();
     let outcome = tokio::task::spawn_blocking(move || {
         // Given back by the work itself: a client that left does not make room for one more.
@@ -457,8 +457,8 @@ async fn blocking(
     outcome.await.unwrap_or_else(|_| Err(panicked(route)))
 }
 
-fn panicked(route: &Route) -> Failure {
-    Failure::internal(format!("the handler of {} {} panicked", route.method, route.path))
+fn panicked(route: &Route) -> Error {
+    Error::internal(format!("the handler of {} {} panicked", route.method, route.path))
 }
 
 /// Who calls, with the headers handed back. What the gateway remembers is answered here; the rest reads the store, or
@@ -481,12 +481,16 @@ pub(super) async fn authorize(gateway: &Arc<Gateway>, headers: HeaderMap) -> Res
 pub(super) async fn admitted(gateway: &Arc<Gateway>, headers: HeaderMap) -> Result<(HeaderMap, Principal), Reply> {
     let (headers, principal) = authorize(gateway, headers).await?;
     let counted = gateway.admit(&principal).map_err(error::rate_limited);
-    counted.map_err(|failure| error::reply(&failure, &Shape::Envelope))?;
+    counted.map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))?;
     Ok((headers, principal))
 }
 
 /// Reserves the unit that a call counts as, runs it, and counts it when it was answered.
-fn metered(route: &Route, call: &Call, handler: fn(&Call) -> Outcome<Reply>) -> Outcome<Reply> {
+fn metered(
+    route: &Route,
+    call: &AuthenticatedRequest,
+    handler: fn(&AuthenticatedRequest) -> Result<Reply>,
+) -> Result<Reply> {
     let meter = match route.metering {
         // Writes are counted with the write itself.
         Metering::Free | Metering::Write => None,
@@ -512,14 +516,14 @@ pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
 }
 
 /// How this request's failures look.
-fn shape(route: &Route, query: &QueryString, principal: Option<&Principal>) -> Shape {
+fn shape(route: &Route, query: &QueryString, principal: Option<&Principal>) -> ErrorFormat {
     match route.lane {
-        Lane::Retrieve => Shape::Retrieve { namespace: retrieve::named_namespace(query, principal) },
-        Lane::Inline | Lane::Ordinary | Lane::Retrieval => Shape::Envelope,
+        Executor::Retrieve => ErrorFormat::Retrieve { namespace: retrieve::named_namespace(query, principal) },
+        Executor::Inline | Executor::Ordinary | Executor::Retrieval => ErrorFormat::Envelope,
     }
 }
 
 /// A small reply as hyper sends it.
 pub(super) fn respond(reply: Reply) -> Response<ResponseBody> {
-    Answered::from(reply).respond()
+    HeldReply::from(reply).respond()
 }

@@ -11,7 +11,7 @@ use super::connections::Activity;
 use super::requests::respond;
 use crate::api::Reply;
 use crate::billing::sandbox::{Item, Order};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::service::Service;
 
 /// Answers one request.
@@ -22,18 +22,18 @@ pub(super) async fn answer(
 ) -> Response<ResponseBody> {
     let _working = activity.work();
     let page = tokio::task::spawn_blocking(move || page(&service, request.method(), request.uri().path()));
-    let outcome = page.await.unwrap_or_else(|_| Err(Failure::internal("the sandbox's page panicked")));
+    let outcome = page.await.unwrap_or_else(|_| Err(Error::internal("the sandbox's page panicked")));
     respond(outcome.unwrap_or_else(|failure| {
         let status = match failure {
-            Failure::NotFound { .. } => StatusCode::NOT_FOUND,
+            Error::NotFound { .. } => StatusCode::NOT_FOUND,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         html(status, "Nothing here", "<p>There is no such payment.</p>")
     }))
 }
 
-fn page(service: &Service, method: &Method, path: &str) -> Outcome<Reply> {
-    let missing = || Failure::not_found("not_found", "no such page");
+fn page(service: &Service, method: &Method, path: &str) -> Result<Reply> {
+    let missing = || Error::not_found("not_found", "no such page");
     let id = path.strip_prefix("/pay/").ok_or_else(missing)?;
     let order = match *method {
         Method::GET => {

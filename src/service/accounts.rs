@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::Service;
 use crate::accounts::check_account;
 use crate::accounts::credentials::{Environment, MintedKey};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::namespace::names::check_name;
 
 /// Longest label of a key, in characters.
@@ -25,19 +25,16 @@ pub struct NewKey {
 
 impl Service {
     /// Makes a key. The full key is in the answer and nowhere else.
-    pub fn create_key(&self, account: &str, wanted: NewKey) -> Outcome<(ApiKeyRecord, String)> {
+    pub fn create_key(&self, account: &str, wanted: NewKey) -> Result<(ApiKeyRecord, String)> {
         check_account(account)?;
         if let Some(namespace) = &wanted.namespace {
             check_name(namespace)?;
         }
         if wanted.name.chars().count() > KEY_NAME_CHARS_MAX {
-            return Err(Failure::invalid(
-                "invalid_body",
-                format!("name is longer than {KEY_NAME_CHARS_MAX} characters"),
-            ));
+            return Err(Error::invalid("invalid_body", format!("name is longer than {KEY_NAME_CHARS_MAX} characters")));
         }
         self.ensure_account(account)?;
-        let minted = MintedKey::new(wanted.env).map_err(Failure::internal)?;
+        let minted = MintedKey::new(wanted.env).map_err(Error::internal)?;
         let record = ApiKeyRecord {
             id: minted.id,
             account: account.to_owned(),
@@ -53,22 +50,22 @@ impl Service {
     }
 
     /// An account's keys, oldest first.
-    pub fn keys(&self, account: &str) -> Outcome<Vec<ApiKeyRecord>> {
+    pub fn keys(&self, account: &str) -> Result<Vec<ApiKeyRecord>> {
         Ok(self.store.api_keys(account)?)
     }
 
     /// Revokes a key for good.
-    pub fn revoke_key(&self, account: &str, id: &str) -> Outcome<()> {
+    pub fn revoke_key(&self, account: &str, id: &str) -> Result<()> {
         let found = self.store.api_key(id)?.filter(|key| key.account == account);
         let Some(mut key) = found else {
-            return Err(Failure::not_found("not_found", "there is no key with that id"));
+            return Err(Error::not_found("not_found", "there is no key with that id"));
         };
         key.revoked = true;
         Ok(self.store.put_api_key(&key)?)
     }
 
     /// Makes the account's record when it is first seen.
-    pub fn ensure_account(&self, account: &str) -> Outcome<AccountRecord> {
+    pub fn ensure_account(&self, account: &str) -> Result<AccountRecord> {
         if let Some(record) = self.store.account(account)? {
             return Ok(record);
         }
@@ -79,15 +76,15 @@ impl Service {
     }
 
     /// Every account, by id.
-    pub fn accounts(&self) -> Outcome<Vec<AccountRecord>> {
+    pub fn accounts(&self) -> Result<Vec<AccountRecord>> {
         Ok(self.store.accounts()?)
     }
 
     /// Refuses, or accepts again, an account's credentials.
-    pub fn suspend(&self, account: &str, suspended: bool) -> Outcome<AccountRecord> {
+    pub fn suspend(&self, account: &str, suspended: bool) -> Result<AccountRecord> {
         let found = self.store.account(account)?;
         let mut record =
-            found.ok_or_else(|| Failure::not_found("not_found", format!("there is no account {account:?}")))?;
+            found.ok_or_else(|| Error::not_found("not_found", format!("there is no account {account:?}")))?;
         record.suspended = suspended;
         self.store.put_account(&record)?;
         Ok(record)

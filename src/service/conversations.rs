@@ -14,7 +14,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::billing::meters::Permit;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::conversation::Conversation;
 
 /// The first branch.
@@ -43,7 +43,7 @@ pub struct NewMessage {
 
 impl Service {
     /// Makes an empty conversation.
-    pub fn create_conversation(&self, namespace: &NamespaceRecord, title: String) -> Outcome<ConversationRecord> {
+    pub fn create_conversation(&self, namespace: &NamespaceRecord, title: String) -> Result<ConversationRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let main = BranchRecord { name: MAIN.into(), head: None, messages: 0, forked_from: None };
         let opening = self.store.opening();
@@ -64,9 +64,9 @@ impl Service {
     }
 
     /// A conversation of an account.
-    pub fn conversation(&self, account: &str, id: &str) -> Outcome<ConversationRecord> {
+    pub fn conversation(&self, account: &str, id: &str) -> Result<ConversationRecord> {
         let found = id.parse().ok().map(|id| self.store.conversation(account, id)).transpose()?.flatten();
-        found.ok_or_else(|| Failure::not_found("not_found", "there is no conversation with that id"))
+        found.ok_or_else(|| Error::not_found("not_found", "there is no conversation with that id"))
     }
 
     /// A namespace's conversations, newest first.
@@ -76,13 +76,13 @@ impl Service {
         namespace: &str,
         before: Option<Ulid>,
         limit: usize,
-    ) -> Outcome<Vec<ConversationRecord>> {
+    ) -> Result<Vec<ConversationRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         Ok(self.store.conversations(&namespace, before, limit)?)
     }
 
     /// The messages of a branch, the first one first.
-    pub fn branch_messages(&self, record: &ConversationRecord, branch: &str) -> Outcome<Vec<MessageRecord>> {
+    pub fn branch_messages(&self, record: &ConversationRecord, branch: &str) -> Result<Vec<MessageRecord>> {
         let branch = find_branch(record, branch)?;
         let mut messages: HashMap<Ulid, MessageRecord> =
             self.store.messages(record.id)?.into_iter().map(|message| (message.id, message)).collect();
@@ -103,7 +103,7 @@ impl Service {
         id: Ulid,
         title: Option<String>,
         branch: Option<&str>,
-    ) -> Outcome<ConversationRecord> {
+    ) -> Result<ConversationRecord> {
         self.change(account, id, |record| {
             if let Some(branch) = branch {
                 record.branch = find_branch(record, branch)?.name.clone();
@@ -117,7 +117,7 @@ impl Service {
     }
 
     /// Removes a conversation, and what was kept of its ingested messages; the memories made from it stay.
-    pub fn delete_conversation(&self, account: &str, id: &str) -> Outcome<()> {
+    pub fn delete_conversation(&self, account: &str, id: &str) -> Result<()> {
         let record = self.conversation(account, id)?;
         let lock = self.conversations.of(record.id);
         let _held = lock.lock();
@@ -134,8 +134,8 @@ impl Service {
         branch: Option<&str>,
         messages: Vec<NewMessage>,
         ingested: &Conversation,
-    ) -> Outcome<Vec<MessageRecord>> {
-        let request = serde_json::to_value(ingested).map_err(Failure::internal)?;
+    ) -> Result<Vec<MessageRecord>> {
+        let request = serde_json::to_value(ingested).map_err(Error::internal)?;
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
         self.namespaces.require_whole(namespace)?;
@@ -159,7 +159,7 @@ impl Service {
         messages: Vec<NewMessage>,
         work: QueuedWork,
         permit: Option<Permit<'_>>,
-    ) -> Outcome<Vec<MessageRecord>> {
+    ) -> Result<Vec<MessageRecord>> {
         let mut record = self.conversation(&namespace.account, &id.to_string())?;
         let name = branch.unwrap_or(&record.branch).to_owned();
         let now_ms = Timestamp::now().as_millisecond();
@@ -195,7 +195,7 @@ impl Service {
     }
 
     /// Ends the active branch at a message; what came after stays, on a branch of its own.
-    pub fn rewind(&self, account: &str, id: Ulid, to: &str) -> Outcome<ConversationRecord> {
+    pub fn rewind(&self, account: &str, id: Ulid, to: &str) -> Result<ConversationRecord> {
         self.change(account, id, |record| {
             let line = self.branch_messages(record, &record.branch)?;
             let place = line.iter().position(|message| message.id.to_string() == to);
@@ -216,18 +216,18 @@ impl Service {
     }
 
     /// Puts other content in place of a message's; every branch that leads through it sees it.
-    pub fn edit_in_place(&self, account: &str, id: Ulid, message: &str, content: Value) -> Outcome<MessageRecord> {
+    pub fn edit_in_place(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<MessageRecord> {
         let (_, mut changed) = self.change(account, id, |record| {
             let mut message = self.message_of(record, message)?;
             message.body.insert("content".into(), content);
             message.edited_at_ms = Some(Timestamp::now().as_millisecond());
             Ok(vec![message])
         })?;
-        changed.pop().ok_or_else(|| Failure::internal("an edit changed nothing"))
+        changed.pop().ok_or_else(|| Error::internal("an edit changed nothing"))
     }
 
     /// Says a message otherwise: a new branch that forks before it, active from now on. Returns its name.
-    pub fn edit_as_branch(&self, account: &str, id: Ulid, message: &str, content: Value) -> Outcome<BranchRecord> {
+    pub fn edit_as_branch(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<BranchRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let (mut record, _) = self.change(account, id, |record| {
             let old = self.message_of(record, message)?;
@@ -248,7 +248,7 @@ impl Service {
             record.branch = name;
             Ok(vec![new])
         })?;
-        record.branches.pop().ok_or_else(|| Failure::internal("an edit made no branch"))
+        record.branches.pop().ok_or_else(|| Error::internal("an edit made no branch"))
     }
 
     /// Changes a conversation's record and some of its messages, one change at a time.
@@ -256,8 +256,8 @@ impl Service {
         &self,
         account: &str,
         id: Ulid,
-        act: impl FnOnce(&mut ConversationRecord) -> Outcome<Vec<MessageRecord>>,
-    ) -> Outcome<(ConversationRecord, Vec<MessageRecord>)> {
+        act: impl FnOnce(&mut ConversationRecord) -> Result<Vec<MessageRecord>>,
+    ) -> Result<(ConversationRecord, Vec<MessageRecord>)> {
         let opening = self.store.opening();
         let changed = {
             let lock = self.conversations.of(id);
@@ -273,13 +273,13 @@ impl Service {
         Ok(changed)
     }
 
-    fn message_of(&self, record: &ConversationRecord, id: &str) -> Outcome<MessageRecord> {
+    fn message_of(&self, record: &ConversationRecord, id: &str) -> Result<MessageRecord> {
         let found = id.parse().ok().map(|id| self.store.message(record.id, id)).transpose()?.flatten();
         found.ok_or_else(|| no_message("the conversation holds no message with that id"))
     }
 
     /// How many messages lead to one.
-    fn depth(&self, record: &ConversationRecord, mut at: Option<Ulid>) -> Outcome<u64> {
+    fn depth(&self, record: &ConversationRecord, mut at: Option<Ulid>) -> Result<u64> {
         let mut depth = 0;
         while let Some(id) = at {
             depth += 1;
@@ -289,19 +289,19 @@ impl Service {
     }
 }
 
-fn no_message(text: &str) -> Failure {
-    Failure::not_found("not_found", text)
+fn no_message(text: &str) -> Error {
+    Error::not_found("not_found", text)
 }
 
-fn no_branch(name: &str) -> Failure {
-    Failure::not_found("not_found", format!("there is no branch {name:?}"))
+fn no_branch(name: &str) -> Error {
+    Error::not_found("not_found", format!("there is no branch {name:?}"))
 }
 
-fn find_branch<'a>(record: &'a ConversationRecord, name: &str) -> Outcome<&'a BranchRecord> {
+fn find_branch<'a>(record: &'a ConversationRecord, name: &str) -> Result<&'a BranchRecord> {
     record.branches.iter().find(|branch| branch.name == name).ok_or_else(|| no_branch(name))
 }
 
-fn find_branch_mut<'a>(record: &'a mut ConversationRecord, name: &str) -> Outcome<&'a mut BranchRecord> {
+fn find_branch_mut<'a>(record: &'a mut ConversationRecord, name: &str) -> Result<&'a mut BranchRecord> {
     record.branches.iter_mut().find(|branch| branch.name == name).ok_or_else(|| no_branch(name))
 }
 

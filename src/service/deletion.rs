@@ -9,11 +9,11 @@ use std::io::ErrorKind;
 use cuebase_storage::records::RemovalRecord;
 
 use super::Service;
-use crate::error::Outcome;
+use crate::error::Result;
 
 impl Service {
     /// Removes a namespace for good, with everything in it. False when there is none.
-    pub fn delete_namespace(&self, account: &str, name: &str) -> Outcome<bool> {
+    pub fn delete_namespace(&self, account: &str, name: &str) -> Result<bool> {
         let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
         self.queue.forget(removal.id);
         self.pending.forget(removal.id);
@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    fn remove(&self, removal: &RemovalRecord) -> Outcome<()> {
+    fn remove(&self, removal: &RemovalRecord) -> Result<()> {
         let mut media_bytes = 0;
         for record in self.store.media_of(removal.id)? {
             media_bytes += record.bytes;
@@ -56,7 +56,7 @@ impl Service {
     }
 
     /// Gives the folders of format 1 their names of today, after the records were brought to this format.
-    pub(super) fn rename_former_folders(&self) -> Outcome<()> {
+    pub(super) fn rename_former_folders(&self) -> Result<()> {
         self.namespaces.empty_trash().unwrap_or_else(|error| {
             tracing::warn!(%error, "what a former process left could not be removed");
         });

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use ulid::Ulid;
 
 use super::Service;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::secrets::random_secret;
 
@@ -79,7 +79,7 @@ impl MediaStore {
     }
 
     /// Moves files of format 1, which lay in one folder, to where this format has them. Can be repeated.
-    pub(super) fn move_former_files(&self, records: &[MediaRecord]) -> Outcome<()> {
+    pub(super) fn move_former_files(&self, records: &[MediaRecord]) -> Result<()> {
         for record in records {
             let former = self.folder.join(record.id.to_string());
             fs::create_dir_all(self.folder(record.namespace_id))?;
@@ -110,7 +110,7 @@ impl Service {
         content_type: String,
         filename: Option<String>,
         bytes: &[u8],
-    ) -> Outcome<MediaRecord> {
+    ) -> Result<MediaRecord> {
         let permit = self.billing.reserve_media(&namespace.account, bytes.len() as u64)?;
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
         let record = MediaRecord {
@@ -123,7 +123,7 @@ impl Service {
             bytes: bytes.len() as u64,
             sha256: HEXLOWER.encode(digest.as_ref()),
         };
-        let kept = self.media.write(namespace.id, record.id, bytes).map_err(Failure::from);
+        let kept = self.media.write(namespace.id, record.id, bytes).map_err(Error::from);
         let kept = kept.and_then(|()| Ok(self.store.put_media(namespace, &record)?));
         if let Err(failure) = kept {
             return Err(self.withdraw_file(namespace, record.id, failure));
@@ -134,27 +134,27 @@ impl Service {
 
     /// Removes the bytes of an upload that failed, and says why it did: a namespace that is deleted meanwhile takes its
     /// folder away from under an upload.
-    fn withdraw_file(&self, namespace: &NamespaceRecord, id: Ulid, failure: Failure) -> Failure {
+    fn withdraw_file(&self, namespace: &NamespaceRecord, id: Ulid, failure: Error) -> Error {
         let _ = fs::remove_file(self.media.path(namespace.id, id));
         match self.store.is_live(&namespace.account, &namespace.name, namespace.id) {
             Ok(false) => {
                 // Empty, unless the removal is still at it.
                 let _ = fs::remove_dir(self.media.folder(namespace.id));
-                Failure::namespace_deleted()
+                Error::namespace_deleted()
             }
             Ok(true) | Err(_) => failure,
         }
     }
 
     /// A file's record.
-    pub fn media_record(&self, account: &str, id: &str) -> Outcome<MediaRecord> {
+    pub fn media_record(&self, account: &str, id: &str) -> Result<MediaRecord> {
         let found = id.parse().ok().map(|id| self.store.media(id)).transpose()?.flatten();
         let own = found.filter(|record| record.account == account);
-        own.ok_or_else(|| Failure::not_found("not_found", "there is no media with that id"))
+        own.ok_or_else(|| Error::not_found("not_found", "there is no media with that id"))
     }
 
     /// The file that a signed address opens; none when it is expired or altered, or the file is gone.
-    pub fn open_media(&self, id: &str, expires: &str, signature: &str) -> Outcome<Option<(MediaRecord, File)>> {
+    pub fn open_media(&self, id: &str, expires: &str, signature: &str) -> Result<Option<(MediaRecord, File)>> {
         let (Ok(id), Ok(expires)) = (id.parse::<Ulid>(), expires.parse::<i64>()) else { return Ok(None) };
         if !self.media.verify(id, expires, signature, Timestamp::now()) {
             return Ok(None);
@@ -165,7 +165,7 @@ impl Service {
     }
 
     /// Removes the bytes of files that no record knows: left by a crash.
-    pub fn sweep_media(&self) -> Outcome<()> {
+    pub fn sweep_media(&self) -> Result<()> {
         for folder in fs::read_dir(&self.media.folder)?.flatten() {
             let Ok(files) = fs::read_dir(folder.path()) else { continue };
             for entry in files.flatten() {

@@ -13,7 +13,7 @@ use ulid::Ulid;
 use super::Service;
 use super::retrieval::{HitView, histories, history_as_of};
 use crate::billing::meters::Meter;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
@@ -97,24 +97,24 @@ impl Tally {
 
 impl Service {
     /// One memory.
-    pub fn memory(&self, account: &str, namespace: &str, path: &MemoryPath, view: &View<'_>) -> Outcome<HitView> {
+    pub fn memory(&self, account: &str, namespace: &str, path: &MemoryPath, view: &View<'_>) -> Result<HitView> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let missing = || Failure::not_found("not_found", format!("there is no memory at {path}"));
+        let missing = || Error::not_found("not_found", format!("there is no memory at {path}"));
         let head = lease.snapshot().head().map(str::to_owned);
         let at = match view.revision {
             Some(revision) => Some(revision.parse::<CommitId>().map_err(|_| {
-                Failure::not_found("not_found", format!("there is no revision {revision:?}: it is a whole commit id"))
+                Error::not_found("not_found", format!("there is no revision {revision:?}: it is a whole commit id"))
             })?),
             None => head.as_deref().map(str::parse).transpose()?,
         };
         let read = |at| lease.read_git(|repository| Ok(repository.read(at, path.as_str())?));
         let bytes = at.map(read).transpose()?.flatten().ok_or_else(missing)?;
-        let file = MemoryFile::parse(&bytes).map_err(Failure::internal)?;
+        let file = MemoryFile::parse(&bytes).map_err(Error::internal)?;
         let mut memory = files::to_memory(path, file, &|_| None);
         let mut sections: Vec<markdown::Section> = markdown::sections(&memory.content);
         if let Some(name) = view.section {
             sections.retain(|section| section.name == name);
-            let no_section = || Failure::not_found("not_found", format!("{path} has no section {name:?}"));
+            let no_section = || Error::not_found("not_found", format!("{path} has no section {name:?}"));
             let section = sections.first().ok_or_else(no_section)?;
             memory.content = memory.content[section.range.clone()].to_owned();
             sections.truncate(1);
@@ -130,23 +130,23 @@ impl Service {
     }
 
     /// Writes a memory: in git, and visible to the next read, when this returns.
-    pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Outcome<Written> {
+    pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Result<Written> {
         let account = &namespace.account;
         self.billing.require_balance(account)?;
         self.namespaces.require_whole(namespace)?;
         let permit = self.billing.reserve(account, Meter::Writes, || self.memories(account))?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         // Milliseconds are what the API tells; the file says the same.
-        let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Failure::internal)?;
+        let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Error::internal)?;
         let texts = write.cue_texts();
         lease.prepare(&texts, self.models.query_patience());
         // The plan may be drawn up again; the last time counts.
         let known = std::cell::Cell::new(false);
-        let commit = lease.write(Some(permit), now, |desk| {
-            known.set(desk.contains(write.path.as_str())?);
-            direct::write(desk, write, now)
+        let commit = lease.write(Some(permit), now, |context| {
+            known.set(context.contains(write.path.as_str())?);
+            direct::write(context, write, now)
         })?;
-        let commit = commit.ok_or_else(|| Failure::internal("a direct write made no commit"))?;
+        let commit = commit.ok_or_else(|| Error::internal("a direct write made no commit"))?;
         if let Err(error) = lease.tidy() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
         }
@@ -154,13 +154,13 @@ impl Service {
     }
 
     /// Accepts the wish to forget a memory.
-    pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Outcome<Ulid> {
+    pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<Ulid> {
         let subjects = [Subject::path(path.as_str())];
         self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
     }
 
     /// What is right below a directory, by path; an empty name is the root.
-    pub fn tree(&self, account: &str, namespace: &str, folder: &str) -> Outcome<Vec<TreeEntry>> {
+    pub fn tree(&self, account: &str, namespace: &str, folder: &str) -> Result<Vec<TreeEntry>> {
         let mut folders: BTreeMap<String, Tally> = BTreeMap::new();
         let mut entries = Vec::new();
         for memory in self.all_memories(account, namespace)? {
@@ -190,7 +190,7 @@ impl Service {
     }
 
     /// Every topic, by tier and name.
-    pub fn topics(&self, account: &str, namespace: &str) -> Outcome<Vec<Topic>> {
+    pub fn topics(&self, account: &str, namespace: &str) -> Result<Vec<Topic>> {
         let mut topics: BTreeMap<(String, String), Tally> = BTreeMap::new();
         for memory in self.all_memories(account, namespace)? {
             let (tier, rest) = memory.path.split_once('/').unwrap_or_default();
@@ -213,13 +213,13 @@ impl Service {
         namespace: &str,
         around: Option<(&MemoryPath, usize)>,
         limit: usize,
-    ) -> Outcome<GraphView> {
+    ) -> Result<GraphView> {
         let memories = match around {
             Some((path, depth)) => {
                 let lease = self.namespaces.lease(account, namespace)?;
                 let near = lease.read(|snapshot| snapshot.neighbourhood(path.as_str(), depth, limit))?;
                 if near.is_empty() {
-                    return Err(Failure::not_found("not_found", format!("there is no memory at {path}")));
+                    return Err(Error::not_found("not_found", format!("there is no memory at {path}")));
                 }
                 near
             }
@@ -249,7 +249,7 @@ impl Service {
         Ok(GraphView { edges: edges.collect(), nodes: memories.iter().map(node).collect() })
     }
 
-    fn all_memories(&self, account: &str, namespace: &str) -> Outcome<Vec<Memory>> {
+    fn all_memories(&self, account: &str, namespace: &str) -> Result<Vec<Memory>> {
         self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
 }

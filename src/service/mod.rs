@@ -43,13 +43,13 @@ use crate::billing::meters::{Meter, Permit};
 use crate::billing::{Billing, PriceSource};
 use crate::config::{Config, EmbeddingChoice};
 use crate::dashboard::Dashboard;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
 use crate::memory_limit::MemoryPlan;
 use crate::metrics::Metrics;
 use crate::model::{Models, StaticTable};
 use crate::namespace::backlog::Backlog;
-use crate::namespace::context::Around;
+use crate::namespace::context::NamespaceContext;
 use crate::namespace::damage::restore_advice;
 use crate::namespace::disk_reserve::Reserve;
 use crate::namespace::ids::{HeldIds, Ids};
@@ -90,7 +90,7 @@ pub struct Service {
     pub metrics: Arc<Metrics>,
     /// One lock for each conversation that is being changed; taken before `ids`.
     conversations: ConversationLocks,
-    /// Held around fingerprint look-up and enqueue; also gives out ids in order.
+    /// Held context fingerprint look-up and enqueue; also gives out ids in order.
     ids: Arc<Ids>,
     pub(crate) reserve: Arc<Reserve>,
     running: RunningTime,
@@ -127,7 +127,7 @@ impl Service {
         let data = config.data.clone();
         Self::open_whole(config, prices).map_err(|error| {
             let damaged = matches!(error.downcast_ref(), Some(DamagedRecords(_)))
-                || matches!(error.downcast_ref(), Some(Failure::Damaged(_)));
+                || matches!(error.downcast_ref(), Some(Error::Damaged(_)));
             if damaged { anyhow::anyhow!("{error:#}: {}", restore_advice(&data)) } else { with_refusal(error, &data) }
         })
     }
@@ -153,7 +153,7 @@ impl Service {
         let metrics = Arc::new(Metrics::default());
         let ids = Arc::new(Ids::after(store.newest_id()?));
         let pending = Arc::new(PendingPaths::default());
-        let around = Around {
+        let context = NamespaceContext {
             store: Arc::clone(&store),
             models: Arc::clone(&models),
             backlog: Arc::clone(&backlog),
@@ -162,7 +162,7 @@ impl Service {
             pending: Arc::clone(&pending),
             sources: SourceRetention::of_setting(config.keep_sources),
         };
-        let namespaces = Namespaces::new(&config, around, Arc::clone(&reserve));
+        let namespaces = Namespaces::new(&config, context, Arc::clone(&reserve));
         let queue = Queue::new(config.ingestion_workers.max(1));
         store.each_queue_entry(|entry| {
             pending.note(&entry);
@@ -201,12 +201,12 @@ impl Service {
     }
 
     /// Notes the running time, so that the next process goes on from it.
-    pub fn note_running(&self) -> Outcome<()> {
+    pub fn note_running(&self) -> Result<()> {
         Ok(self.store.note_running(self.running_ms())?)
     }
 
     /// The entry of the queue that has waited longest.
-    pub fn oldest_queued(&self) -> Outcome<Option<QueueEntry>> {
+    pub fn oldest_queued(&self) -> Result<Option<QueueEntry>> {
         let Some((namespace, id)) = self.queue.oldest() else { return Ok(None) };
         Ok(self.store.queue_entry(namespace, id)?)
     }
@@ -235,11 +235,11 @@ impl Service {
         work: QueuedWork,
         body: Option<&[u8]>,
         subjects: &[Subject],
-    ) -> Outcome<Ulid> {
+    ) -> Result<Ulid> {
         let permit = self.permit_write(&namespace.account, &work)?;
         let known = match body {
-            Some(body) => KnownBy::Body(body),
-            None => KnownBy::Nothing,
+            Some(body) => DedupKey::Body(body),
+            None => DedupKey::Nothing,
         };
         self.accept_permitted(namespace, work, known, subjects, permit)
     }
@@ -252,20 +252,20 @@ impl Service {
         request: serde_json::Value,
         marks: &[[u8; 32]],
         accepted_at: Option<Timestamp>,
-    ) -> Outcome<Ulid> {
+    ) -> Result<Ulid> {
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let known = KnownBy::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
+        let known = DedupKey::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
         self.accept_permitted(namespace, work, known, &[], permit)
     }
 
     /// Queues a kept conversation to have memories extracted from it again. It counts as no write.
-    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: Ulid) -> Outcome<Ulid> {
+    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: Ulid) -> Result<Ulid> {
         self.accept(namespace, QueuedWork::Reextract { source }, None, &[])
     }
 
     /// Which messages from elsewhere were brought before, in the same order.
-    pub fn imported(&self, namespace: &NamespaceRecord, marks: &[[u8; 32]]) -> Outcome<Vec<bool>> {
+    pub fn imported(&self, namespace: &NamespaceRecord, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
         Ok(self.store.imported(namespace.id, marks)?)
     }
 
@@ -274,10 +274,10 @@ impl Service {
         &self,
         namespace: &NamespaceRecord,
         work: QueuedWork,
-        known: KnownBy<'_>,
+        known: DedupKey<'_>,
         subjects: &[Subject],
         permit: Option<Permit<'_>>,
-    ) -> Outcome<Ulid> {
+    ) -> Result<Ulid> {
         self.namespaces.require_whole(namespace)?;
         let opening = self.store.opening();
         let id = self.enqueue(&mut self.ids.hold(), namespace, work, known, subjects, permit)?;
@@ -290,10 +290,10 @@ impl Service {
     pub fn with_default_again<T>(
         &self,
         namespace: &NamespaceRecord,
-        write: impl Fn(&NamespaceRecord) -> Outcome<T>,
-    ) -> Outcome<T> {
+        write: impl Fn(&NamespaceRecord) -> Result<T>,
+    ) -> Result<T> {
         match write(namespace) {
-            Err(Failure::NotFound { code: "namespace_not_found", .. }) if namespace.name == DEFAULT => {
+            Err(Error::NotFound { code: "namespace_not_found", .. }) if namespace.name == DEFAULT => {
                 write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
             }
             written => written,
@@ -301,7 +301,7 @@ impl Service {
     }
 
     /// Leave to have a write counted; none for what is free.
-    fn permit_write(&self, account: &str, work: &QueuedWork) -> Outcome<Option<Permit<'_>>> {
+    fn permit_write(&self, account: &str, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
         if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
             return Ok(None);
         }
@@ -317,23 +317,23 @@ impl Service {
         ids: &mut HeldIds<'_>,
         namespace: &NamespaceRecord,
         work: QueuedWork,
-        known: KnownBy<'_>,
+        known: DedupKey<'_>,
         subjects: &[Subject],
         permit: Option<Permit<'_>>,
-    ) -> Outcome<Ulid> {
+    ) -> Result<Ulid> {
         let mut entry = self.entry(ids, namespace, work);
         let dedup = match known {
-            KnownBy::Nothing => Dedup::Nothing,
-            KnownBy::Body(body) => {
+            DedupKey::Nothing => Dedup::Nothing,
+            DedupKey::Body(body) => {
                 entry.fingerprint = Some(HEXLOWER.encode(&fingerprint(&[body])));
                 Dedup::Body { window_ms: DEDUPLICATION_MS }
             }
-            KnownBy::Marks { marks, accepted_at_ms } => {
+            DedupKey::Marks { marks, accepted_at_ms } => {
                 entry.accepted_at_ms = accepted_at_ms.unwrap_or(entry.accepted_at_ms);
                 Dedup::Imports(marks)
             }
         };
-        let write = |usage: Option<&UsageRecord>| -> Outcome<(Ulid, bool)> {
+        let write = |usage: Option<&UsageRecord>| -> Result<(Ulid, bool)> {
             let options = EnqueueOptions { dedup, subjects, usage };
             match self.store.enqueue(namespace, &entry, &options).map_err(refused_entry)? {
                 Enqueued::Accepted(id) => {
@@ -374,13 +374,13 @@ impl Service {
     }
 
     /// How many memories an account has, over all its namespaces.
-    pub fn memories(&self, account: &str) -> Outcome<u64> {
+    pub fn memories(&self, account: &str) -> Result<u64> {
         let records = self.store.namespaces(account, None, usize::MAX)?;
         Ok(records.iter().map(|record| record.memories).sum())
     }
 
     /// Forgets dead letters, fingerprints and notifications that are past their time.
-    pub fn purge(&self) -> Outcome<usize> {
+    pub fn purge(&self) -> Result<usize> {
         let running_ms = self.running_ms();
         let letters = self.store.purge_dead_letters(running_ms.saturating_sub(DEAD_LETTERS_MS))?;
         let fingerprints = self.store.purge_fingerprints(running_ms.saturating_sub(DEDUPLICATION_MS))?;
@@ -391,10 +391,10 @@ impl Service {
 }
 
 /// An error of accepting a write: one that could not be read back from the queue is the client's to mend.
-fn refused_entry(error: StorageError) -> Failure {
+fn refused_entry(error: StorageError) -> Error {
     match error {
         StorageError::Invalid { .. } => {
-            Failure::invalid("invalid_body", "the body cannot be kept as it is: it may be nested too deep")
+            Error::invalid("invalid_body", "the body cannot be kept as it is: it may be nested too deep")
         }
         error => error.into(),
     }
@@ -402,7 +402,7 @@ fn refused_entry(error: StorageError) -> Failure {
 
 /// By what a write is known when it comes again.
 #[derive(Clone, Copy)]
-enum KnownBy<'a> {
+enum DedupKey<'a> {
     /// By nothing: every one is new.
     Nothing,
     /// By its body, for a while.

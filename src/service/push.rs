@@ -9,7 +9,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::billing::meters::Meter;
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
 use crate::ingest::edited;
@@ -26,14 +26,14 @@ const PROBLEMS_MAX: usize = 20;
 
 /// Why a push is not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct PushRefusal {
     /// In one line, as git shows it behind the branch.
     pub reason: String,
     /// What there is to say beside it, a line each.
     pub words: Vec<String>,
 }
 
-impl Refused {
+impl PushRefusal {
     fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), words: Vec::new() }
     }
@@ -61,14 +61,14 @@ struct Checked {
 
 impl Service {
     /// Takes in what was pushed: in git, and visible to the next read, when this returns with nothing to object.
-    pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Outcome<Result<(), Refused>> {
+    pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Result<Result<(), PushRefusal>> {
         let account = &namespace.account;
         let Some(to) = update.to.filter(|_| update.reference == BRANCH) else {
             let reason = match update.to {
                 Some(_) => "a namespace has the branch main alone",
                 None => "nothing can be deleted here: a history is never lost",
             };
-            return Ok(Err(Refused::new(reason)));
+            return Ok(Err(PushRefusal::new(reason)));
         };
         self.billing.require_balance(account)?;
         self.namespaces.require_whole(namespace)?;
@@ -96,7 +96,7 @@ impl Service {
         to: CommitId,
         mut pack: &[u8],
         aside: &Path,
-    ) -> Outcome<Result<(), Refused>> {
+    ) -> Result<Result<(), PushRefusal>> {
         if !pack.is_empty()
             && let Err(error) = check_pack(&mut &*pack, &IntakeLimits::PUSH)
         {
@@ -120,7 +120,7 @@ impl Service {
             0 => None,
             written => Some(self.billing.reserve_units(account, Meter::Writes, written as u64, known)?),
         };
-        lease.prepare(&checked.texts, self.models.write_patience());
+        lease.prepare(&checked.texts, self.models.write_deadline());
         if !lease.take_in(permit, &apart, from, to)? {
             return Ok(Err(moved()));
         }
@@ -131,30 +131,34 @@ impl Service {
     }
 }
 
-fn moved() -> Refused {
-    Refused::new("fetch first: the branch has moved on (git pull --rebase)")
+fn moved() -> PushRefusal {
+    PushRefusal::new("fetch first: the branch has moved on (git pull --rebase)")
 }
 
 /// What could not be read is what was pushed, unless the disk is at fault.
-fn blamed<T>(error: StorageError) -> Outcome<Result<T, Refused>> {
+fn blamed<T>(error: StorageError) -> Result<Result<T, PushRefusal>> {
     match (error.disk_trouble(), &error) {
         (Some(_), _) => Err(error.into()),
-        (None, StorageError::Invalid { .. }) => Ok(Err(Refused::new(error.to_string().replace('\n', " ")))),
-        (None, _) => Ok(Err(Refused::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
+        (None, StorageError::Invalid { .. }) => Ok(Err(PushRefusal::new(error.to_string().replace('\n', " ")))),
+        (None, _) => Ok(Err(PushRefusal::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
     }
 }
 
 /// Looks at everything that a push brings, before anything of it is believed.
-fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Result<Checked, Refused>, StorageError> {
+fn check(
+    apart: &Repository,
+    from: Option<CommitId>,
+    to: CommitId,
+) -> Result<Result<Checked, PushRefusal>, StorageError> {
     if apart.commits_among(&[to])?.is_empty() {
-        return Ok(Err(Refused::new("no commit was sent under that id")));
+        return Ok(Err(PushRefusal::new("no commit was sent under that id")));
     }
     if let Some(from) = from
         && !apart.is_ancestor(from, to)?
     {
         let reason =
             "the branch's first parents must lead to what is here: rebase instead of merging, and do not force";
-        return Ok(Err(Refused::new(reason)));
+        return Ok(Err(PushRefusal::new(reason)));
     }
     let had: Vec<CommitId> = from.into_iter().collect();
     let pushed = apart.missing(&[to], &had)?;
@@ -166,12 +170,12 @@ fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Res
         problems.push(format!("commit {commit}: its line {MESSAGE_TRAILER} is for the service alone"));
     }
     if !problems.is_empty() {
-        return Ok(Err(Refused::by_problems(&problems)));
+        return Ok(Err(PushRefusal::by_problems(&problems)));
     }
     let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_ours(&change.path)).collect();
     if changes.len() > FILES_MAX {
         let reason = format!("{} memories are changed, at most {FILES_MAX} are taken: push in parts", changes.len());
-        return Ok(Err(Refused::new(reason)));
+        return Ok(Err(PushRefusal::new(reason)));
     }
     let reader = apart.file_reader()?;
     let (mut texts, mut added, mut written) = (Vec::new(), 0, 0);
@@ -194,7 +198,7 @@ fn check(apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<Res
         }
     }
     if !problems.is_empty() {
-        return Ok(Err(Refused::by_problems(&problems)));
+        return Ok(Err(PushRefusal::by_problems(&problems)));
     }
     Ok(Ok(Checked { texts, written, added }))
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::retrieval::{Found, Retrieve};
-use super::{KnownBy, Service};
-use crate::error::{Failure, Outcome};
+use super::{DedupKey, Service};
+use crate::error::{Error, Result};
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::files::Details;
 use crate::memory::skill::SkillDraft;
@@ -20,7 +20,7 @@ use crate::namespace::key::NamespaceKey;
 const TOPIC: &str = "general";
 
 /// Where a skill is to be put.
-pub enum Place {
+pub enum SkillLocation {
     /// At this path, whatever is there.
     Path(String),
     /// In this directory below `skills/`, or the one for skills without topic, under a name of its own.
@@ -48,9 +48,9 @@ impl Service {
     pub fn accept_skills(
         &self,
         namespace: &NamespaceRecord,
-        mut skills: Vec<(Place, SkillDraft)>,
+        mut skills: Vec<(SkillLocation, SkillDraft)>,
         body: &[u8],
-    ) -> Outcome<(Ulid, Vec<String>)> {
+    ) -> Result<(Ulid, Vec<String>)> {
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         // Held until the paths are noted, so that no other request gets the same path.
         let _assigning = self.pending.assigning();
@@ -60,13 +60,13 @@ impl Service {
         taken.extend(pending);
         for (place, skill) in &mut skills {
             skill.path = match place {
-                Place::Path(path) => path.clone(),
-                Place::Topic(topic) => {
+                SkillLocation::Path(path) => path.clone(),
+                SkillLocation::Topic(topic) => {
                     let folder = format!("skills/{}", topic.as_deref().unwrap_or(TOPIC));
                     let hash = super::fingerprint(&[skill.name.as_bytes()]);
                     let stem = slug(&skill.name, &format!("skill-{}", data_encoding::HEXLOWER.encode(&hash[..4])));
                     // A path is free for a skill when nothing is there, or a skill of the same name.
-                    let free = |name: &str| -> Outcome<bool> {
+                    let free = |name: &str| -> Result<bool> {
                         Ok(taken.get(&format!("{folder}/{name}")).is_none_or(|held| *held == skill.name))
                     };
                     let name = free_name(&stem, free)?;
@@ -78,14 +78,14 @@ impl Service {
         let skills: Vec<SkillDraft> = skills.into_iter().map(|(_, skill)| skill).collect();
         let paths: Vec<String> = skills.iter().map(|skill| skill.path.clone()).collect();
         let subjects: Vec<Subject> = paths.iter().map(|path| Subject::path(path)).collect();
-        let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Failure::internal)? };
+        let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Error::internal)? };
         let permit = self.permit_write(&namespace.account, &work)?;
-        let id = self.accept_permitted(namespace, work, KnownBy::Body(body), &subjects, permit)?;
+        let id = self.accept_permitted(namespace, work, DedupKey::Body(body), &subjects, permit)?;
         Ok((id, paths))
     }
 
     /// The skills that fit a task, best first; without one, every skill, by path.
-    pub fn skills(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Vec<SkillView>> {
+    pub fn skills(&self, account: &str, namespace: &str, request: &Retrieve) -> Result<Vec<SkillView>> {
         if request.query.is_some() {
             let found = self.find(account, namespace, request)?;
             return Ok(found.hits.iter().map(|hit| skill(&hit.memory, Some(hit))).collect());

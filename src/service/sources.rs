@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use ulid::Ulid;
 
 use super::Service;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
 use crate::namespace::key::NamespaceKey;
@@ -43,8 +43,8 @@ pub struct KeptSource {
 
 impl KeptSource {
     /// From the entry that was queued.
-    pub fn of(entry: &QueueEntry) -> Outcome<Self> {
-        let unreadable = || Failure::internal("a kept conversation is not one that this version can read");
+    pub fn of(entry: &QueueEntry) -> Result<Self> {
+        let unreadable = || Error::internal("a kept conversation is not one that this version can read");
         let QueuedWork::Conversation { request } = &entry.work else { return Err(unreadable()) };
         // What the conversation holds must not stand in an error.
         let conversation = Conversation::deserialize(request).map_err(|_| unreadable())?;
@@ -106,7 +106,7 @@ impl Service {
         namespace: &str,
         filter: SourceFilter<'_>,
         limit: usize,
-    ) -> Outcome<Vec<SourceRecord>> {
+    ) -> Result<Vec<SourceRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let Some(session_id) = filter.session_id else {
             return Ok(self.store.sources(namespace.id, filter.before, limit)?);
@@ -129,13 +129,13 @@ impl Service {
     }
 
     /// A source of a namespace.
-    pub fn source(&self, namespace: &NamespaceRecord, id: &str) -> Outcome<KeptSource> {
+    pub fn source(&self, namespace: &NamespaceRecord, id: &str) -> Result<KeptSource> {
         let entry = self.store.source(namespace.id, source_id(id)?)?.ok_or_else(no_source)?;
         KeptSource::of(&entry)
     }
 
     /// The paths of the memories that were made from a source, as far as they are still there: 200 at most.
-    pub fn source_memories(&self, namespace: &NamespaceRecord, id: Ulid) -> Outcome<Vec<String>> {
+    pub fn source_memories(&self, namespace: &NamespaceRecord, id: Ulid) -> Result<Vec<String>> {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
@@ -157,7 +157,7 @@ impl Service {
     }
 
     /// Deletes a source, durably, and returns its id; the memories made from it stay.
-    pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Outcome<Ulid> {
+    pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Result<Ulid> {
         let id = source_id(id)?;
         let opening = self.store.opening();
         // Under the writer's lock: an ingestion that ends at this moment must not bring a part of it back.
@@ -175,7 +175,7 @@ impl Service {
         namespace: NamespaceId,
         session_id: &str,
         mut after: Ulid,
-    ) -> Outcome<()> {
+    ) -> Result<()> {
         loop {
             let page = self.store.sources_after(namespace, Some(after), PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
@@ -189,12 +189,12 @@ impl Service {
     }
 }
 
-fn source_id(text: &str) -> Outcome<Ulid> {
+fn source_id(text: &str) -> Result<Ulid> {
     text.parse().map_err(|_| no_source())
 }
 
-fn no_source() -> Failure {
-    Failure::not_found("not_found", "there is no kept conversation with that id: it is the id of an ingested write")
+fn no_source() -> Error {
+    Error::not_found("not_found", "there is no kept conversation with that id: it is the id of an ingested write")
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! The state of the service that its metrics show.
 
 use super::Service;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::metrics::ServiceState;
 
 impl Service {
     /// Returns the metrics in the text format that Prometheus reads (OpenMetrics 1.0).
-    pub fn metrics_text(&self) -> Outcome<String> {
-        self.metrics.text(&self.state()?).map_err(Failure::internal)
+    pub fn metrics_text(&self) -> Result<String> {
+        self.metrics.text(&self.state()?).map_err(Error::internal)
     }
 
-    fn state(&self) -> Outcome<ServiceState> {
+    fn state(&self) -> Result<ServiceState> {
         let queue = self.queue.levels();
         let records = self.store.levels();
         let mut state = ServiceState {

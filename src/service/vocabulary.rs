@@ -4,12 +4,12 @@ use cuebase_retrieval::surface_key;
 use cuebase_storage::records::TermRecord;
 
 use super::Service;
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::terms::meant;
 
 impl Service {
     /// The terms of a namespace by their canonical form, those that contain `like` (case aside), at most `limit`.
-    pub fn terms(&self, account: &str, namespace: &str, like: Option<&str>, limit: usize) -> Outcome<Vec<TermRecord>> {
+    pub fn terms(&self, account: &str, namespace: &str, like: Option<&str>, limit: usize) -> Result<Vec<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let like = like.map(str::to_lowercase);
         let mut terms = self.store.terms(namespace.id)?;
@@ -20,7 +20,7 @@ impl Service {
     }
 
     /// The term that a surface form stands for.
-    pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Outcome<Option<TermRecord>> {
+    pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Result<Option<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let candidates = self.store.terms_of_form(namespace.id, &surface_key(word))?;
         Ok(meant(&candidates, word.trim()).cloned())

@@ -23,8 +23,8 @@ use self::parts::{Part, Piece};
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::draft::{Draft, Link};
 use crate::model::hosted::Chat;
-use crate::model::hosted::chat::{Question, Said, Turn, elements_of_cut, object_with};
-use crate::model::{ModelError, Patience};
+use crate::model::hosted::chat::{ChatMessage, ChatReply, ChatRequest, elements_of_cut, object_with};
+use crate::model::{Deadline, ModelError};
 use crate::text::steps::Steps;
 const PROMPT: &str = include_str!("prompt.md");
 /// Tokens that an answer may have.
@@ -43,7 +43,7 @@ const TIME_IS_OVER: &str = "the time for this conversation is over";
 
 /// A memory that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownMemory {
     /// Where it is.
     pub path: String,
     /// What it says.
@@ -76,7 +76,7 @@ pub struct Reading<'a> {
     /// The words of the namespace.
     pub vocabulary: &'a Vocabulary,
     /// Finds memories that resemble a text.
-    pub resembling: &'a dyn Fn(&str) -> Vec<Known>,
+    pub resembling: &'a dyn Fn(&str) -> Vec<KnownMemory>,
     /// How long one call may take.
     pub call_time: Duration,
     /// When all of it must be done.
@@ -132,15 +132,15 @@ impl Extraction {
 }
 
 impl Reading<'_> {
-    fn patience(&self) -> Result<Patience, ModelError> {
+    fn deadline(&self) -> Result<Deadline, ModelError> {
         if (self.stopping)() {
             return Err(ModelError::unavailable("the service is being stopped"));
         }
-        let patience = Patience::of_work(self.call_time).at_most(self.until);
-        if patience.left().is_zero() {
+        let deadline = Deadline::of_work(self.call_time).at_most(self.until);
+        if deadline.left().is_zero() {
             return Err(ModelError::OutOfTime(TIME_IS_OVER.into()));
         }
-        Ok(patience)
+        Ok(deadline)
     }
 
     fn read_part(&self, part: &Part, extraction: &mut Extraction) -> Result<(), ModelError> {
@@ -165,8 +165,8 @@ impl Reading<'_> {
             known: known.iter().map(|memory| memory.path.as_str()).collect(),
         };
         let mut turns = vec![
-            Turn { role: "system", content: prompt().1.to_owned() },
-            Turn { role: "user", content: self.shown(part, &known, extraction).to_string() },
+            ChatMessage { role: "system", content: prompt().1.to_owned() },
+            ChatMessage { role: "user", content: self.shown(part, &known, extraction).to_string() },
         ];
         let said = self.ask(&turns)?;
         if said.cut
@@ -198,8 +198,8 @@ impl Reading<'_> {
                 )
             }
         };
-        turns.push(Turn { role: "assistant", content: said.text });
-        turns.push(Turn { role: "user", content: complaint });
+        turns.push(ChatMessage { role: "assistant", content: said.text });
+        turns.push(ChatMessage { role: "user", content: complaint });
         let again = match self.ask(&turns) {
             Ok(again) => again,
             // What was good is worth keeping; where nothing was, the whole is tried again later.
@@ -252,10 +252,10 @@ impl Reading<'_> {
         Ok(!drafts.is_empty())
     }
 
-    fn ask(&self, turns: &[Turn]) -> Result<Said, ModelError> {
+    fn ask(&self, turns: &[ChatMessage]) -> Result<ChatReply, ModelError> {
         let schema = operations::schema();
-        let question = Question { turns, name: "operations", schema: &schema, tokens_max: TOKENS_MAX };
-        let said = self.chat.ask(&question, self.patience()?);
+        let question = ChatRequest { turns, name: "operations", schema: &schema, tokens_max: TOKENS_MAX };
+        let said = self.chat.ask(&question, self.deadline()?);
         let is_outage = said.as_ref().is_err_and(ModelError::is_outage);
         let is_over = self.until.saturating_duration_since(Instant::now()) < CUT_SHORT;
         if is_outage && is_over && self.answered.get() {
@@ -269,7 +269,7 @@ impl Reading<'_> {
     }
 
     /// What the model is shown, as data.
-    fn shown(&self, part: &Part, known: &[Known], extraction: &Extraction) -> Value {
+    fn shown(&self, part: &Part, known: &[KnownMemory], extraction: &Extraction) -> Value {
         let conversation = self.conversation;
         let at = |message: usize| {
             let own = conversation.messages.get(message).and_then(|message| message.occurred_at);
@@ -286,7 +286,7 @@ impl Reading<'_> {
             })
         };
         let pieces = |pieces: &[Piece]| pieces.iter().map(piece).collect::<Vec<_>>();
-        let memory = |memory: &Known| {
+        let memory = |memory: &KnownMemory| {
             let text: String = memory.text.chars().take(KNOWN_CHARS_MAX).collect();
             json!({"path": memory.path, "occurred_at": memory.occurred_at, "text": text})
         };
@@ -325,7 +325,7 @@ struct Reply {
 }
 
 impl Reply {
-    fn read(said: &Said, bounds: &Bounds<'_>) -> Self {
+    fn read(said: &ChatReply, bounds: &Bounds<'_>) -> Self {
         let found = object_with(&said.text, "operations");
         match found.as_ref().and_then(|object| object["operations"].as_array()) {
             Some(listed) => Self::of(listed, bounds),

@@ -239,7 +239,7 @@ fn relations(value: &Value, bounds: &Bounds<'_>) -> Result<Vec<Relation>, String
 
 fn moment(value: &Value, field: &str, bounds: &Bounds<'_>) -> Result<Option<Moment>, String> {
     let Some(text) = text(value, field)? else { return Ok(None) };
-    let moment = time::parse(&text, &bounds.conversation.zone()).and_then(time::Written::moment);
+    let moment = time::parse(&text, &bounds.conversation.zone()).and_then(time::TimeInput::moment);
     moment.map(Some).ok_or_else(|| format!("{field}: {} is neither YYYY-MM-DD nor RFC 3339", shown(&text)))
 }
 

@@ -6,19 +6,24 @@ use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
 use jiff::Timestamp;
 
 use super::{Extraction, Operation};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Desk, Plan};
+use crate::namespace::plan::{Content, Plan, PlanContext};
 
 /// The trailer that names the model and the version of the prompt.
 pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
 
 /// Carries out an extraction. Fails where a memory that it changes is gone by now: extracted anew, the conversation is
 /// read with what is there.
-pub fn carry_out(desk: &mut Desk<'_>, origin: Origin<'_>, extraction: &Extraction, now: Timestamp) -> Outcome<Plan> {
+pub fn carry_out(
+    context: &mut PlanContext<'_>,
+    origin: Origin<'_>,
+    extraction: &Extraction,
+    now: Timestamp,
+) -> Result<Plan> {
     let drafts: Vec<Draft> = extraction.drafts().cloned().collect();
-    let paths = desk.name(&drafts)?;
+    let paths = context.name(&drafts)?;
     let mut files: BTreeMap<String, MemoryFile> = BTreeMap::new();
     for (path, draft) in paths.iter().zip(&drafts) {
         files.insert(path.clone(), origin.file_of(draft, &paths, now));
@@ -28,13 +33,13 @@ pub fn carry_out(desk: &mut Desk<'_>, origin: Origin<'_>, extraction: &Extractio
         match operation {
             Operation::New(_) => {}
             Operation::Rewrite { path, draft } => {
-                let known = standing(desk, &files, path)?;
+                let known = standing(context, &files, path)?;
                 let fresh = origin.file_of(draft, &paths, now);
                 files.insert(path.clone(), rewrite(known, fresh));
                 rewritten += 1;
             }
             Operation::Expire { path, at } => {
-                let mut known = standing(desk, &files, path)?;
+                let mut known = standing(context, &files, path)?;
                 known.front.expires_at = Some(*at);
                 known.front.updated_at = Some(now);
                 files.insert(path.clone(), known);
@@ -55,10 +60,10 @@ pub fn carry_out(desk: &mut Desk<'_>, origin: Origin<'_>, extraction: &Extractio
 }
 
 /// A memory as it stands, earlier operations counted.
-fn standing(desk: &mut Desk<'_>, files: &BTreeMap<String, MemoryFile>, path: &str) -> Outcome<MemoryFile> {
+fn standing(context: &mut PlanContext<'_>, files: &BTreeMap<String, MemoryFile>, path: &str) -> Result<MemoryFile> {
     match files.get(path) {
         Some(file) => Ok(file.clone()),
-        None => desk.memory(path)?.ok_or_else(|| Failure::internal("a memory to change was removed meanwhile")),
+        None => context.memory(path)?.ok_or_else(|| Error::internal("a memory to change was removed meanwhile")),
     }
 }
 

@@ -7,10 +7,10 @@ use cuebase_storage::git::{IntakeLimits, Repository};
 use ulid::Ulid;
 
 use super::{Import, Report};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::namespace::key::NamespaceKey;
 
-pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn import(import: &Import<'_>) -> Result<Report> {
     // Taken apart where nothing else is, on the same file system, and looked at before anything of it is believed.
     let aside = import.service.config.data.join("trash").join(Ulid::generate().to_string());
     let adopted = take_apart(import, &aside);
@@ -18,7 +18,7 @@ pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
     adopted
 }
 
-fn take_apart(import: &Import<'_>, aside: &Path) -> Outcome<Report> {
+fn take_apart(import: &Import<'_>, aside: &Path) -> Result<Report> {
     // What cannot be read is what is to be imported, unless the disk is at fault.
     let told = |error: cuebase_storage::Error| match error.disk_trouble() {
         Some(_) => error.into(),
@@ -50,7 +50,7 @@ fn take_apart(import: &Import<'_>, aside: &Path) -> Outcome<Report> {
         }
     } else {
         lease.adopt(&history, head).map_err(|failure| match failure {
-            Failure::Invalid { message, .. } => refused(&message),
+            Error::Invalid { message, .. } => refused(&message),
             other => other,
         })?;
     }

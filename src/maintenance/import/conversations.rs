@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::{Import, Report, format};
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::maintenance::wait_until_ingested;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::request::conversation;
@@ -50,7 +50,7 @@ pub(super) struct Exported {
 pub(super) type Read = fn(&[u8]) -> Result<(Vec<Archived>, u64), String>;
 
 /// Conversations as the API takes them, one a line.
-pub(super) fn jsonl(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn jsonl(import: &Import<'_>) -> Result<Report> {
     let (mut read, mut wrong) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(BufReader::new(fs::File::open(import.from)?).lines()) {
         let line = line?;
@@ -87,14 +87,14 @@ fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
     let Some(accepted_at) = body.get("accepted_at") else { return Ok(None) };
     let Some(id) = body.get("id").and_then(Value::as_str) else { return Ok(None) };
     let Ok(write) = id.parse::<Ulid>() else { return Ok(None) };
-    match time::parse_json(accepted_at, &TimeZone::UTC).and_then(time::Written::moment) {
+    match time::parse_json(accepted_at, &TimeZone::UTC).and_then(time::TimeInput::moment) {
         Some(moment) => Ok(Some(Exported { write, accepted_at: moment.at })),
         None => Err(format!("accepted_at: {accepted_at} is not a time: use RFC 3339, such as 2026-05-01T12:00:00Z")),
     }
 }
 
 /// An archive of conversations: one file, or the files of a folder that it was unpacked into.
-pub(super) fn archive(import: &Import<'_>, read: Read) -> Outcome<Report> {
+pub(super) fn archive(import: &Import<'_>, read: Read) -> Result<Report> {
     let files = if import.from.is_dir() {
         format::archive_files(import.from).map_err(|reason| import.wrong(&reason))?
     } else {
@@ -123,7 +123,7 @@ fn named(file: &Path) -> String {
 }
 
 /// Hands over the messages that were not handed over before, so that what has grown since goes on where it ended.
-fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Report> {
+fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Result<Report> {
     let all = conversations.len() as u64;
     let mut report = Report::default();
     let namespace = match import.options.dry_run {
@@ -148,7 +148,7 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Outcome<Repor
         if let Some(namespace) = namespace.as_ref().filter(|_| !import.options.dry_run) {
             for (messages, marks) in parts(marked) {
                 let part = Conversation { messages, ..archived.conversation.clone() };
-                let request = serde_json::to_value(&part).map_err(Failure::internal)?;
+                let request = serde_json::to_value(&part).map_err(Error::internal)?;
                 waiting.insert(import.service.accept_import(namespace, request, &marks, accepted_at)?);
             }
         }
@@ -166,7 +166,7 @@ fn drop_known(
     namespace: &NamespaceRecord,
     exported: Option<Exported>,
     marked: &mut Vec<(Message, Mark)>,
-) -> Outcome<()> {
+) -> Result<()> {
     if let Some(exported) = exported
         && import.service.store.has_source(namespace.id, exported.write)?
     {

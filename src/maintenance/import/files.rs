@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{Import, Report};
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::files::cue_texts;
 use crate::namespace::key::NamespaceKey;
@@ -15,7 +15,7 @@ use crate::namespace::plan::{Content, Plan};
 /// Files of one commit.
 const FILES_A_COMMIT: usize = 500;
 
-pub(super) fn folder(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn folder(import: &Import<'_>) -> Result<Report> {
     let (mut files, mut wrong, mut other) = (Vec::new(), Vec::new(), 0);
     for path in list(import.from)? {
         if !edited::is_ours(&path) {
@@ -33,7 +33,7 @@ pub(super) fn folder(import: &Import<'_>) -> Outcome<Report> {
 }
 
 /// Writes files that are not there as they are, each at its path.
-pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Outcome<Report> {
+pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Result<Report> {
     let (all, mut done) = (files.len() as u64, 0);
     let mut report = Report::default();
     if import.options.dry_run && import.known()?.is_none() {
@@ -50,13 +50,13 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Outco
                 Content::Term(_) => None,
             });
             let texts: Vec<String> = texts.flatten().collect();
-            lease.prepare(&texts, import.service.models.write_patience());
+            lease.prepare(&texts, import.service.models.write_deadline());
         }
         let changed = std::cell::Cell::new(0);
-        lease.write(None, Timestamp::now(), |desk| {
+        lease.write(None, Timestamp::now(), |context| {
             let mut files = Vec::new();
             for (path, content) in &some {
-                if !desk.holds(path, content)? {
+                if !context.holds(path, content)? {
                     files.push((path.clone(), Some(content.clone())));
                 }
             }
@@ -76,13 +76,13 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Outco
 }
 
 /// Every file below a folder, by its path from there; nothing that begins with a dot, and no symbolic link.
-pub(super) fn list(folder: &Path) -> Outcome<Vec<String>> {
+pub(super) fn list(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     list_below(folder, "", &mut found)?;
     Ok(found)
 }
 
-fn list_below(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Outcome<()> {
+fn list_below(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {

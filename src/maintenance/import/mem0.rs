@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Import, Report, files};
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::file_names::slug;
 use crate::secrets::fingerprint;
@@ -46,7 +46,7 @@ struct Fact {
     updated_at: Option<Timestamp>,
 }
 
-pub(super) fn import(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn import(import: &Import<'_>) -> Result<Report> {
     let (read, other) = read(&std::fs::read(import.from)?).map_err(|reason| import.wrong(&reason))?;
     let (mut contents, mut wrong) = (BTreeMap::new(), Vec::new());
     for (path, file) in read {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::format::Format;
 use super::Progress;
-use crate::error::{Failure, Outcome};
+use crate::error::{Error, Result};
 use crate::namespace::names::check_name;
 use crate::service::Service;
 
@@ -83,7 +83,7 @@ pub fn import(
     from: &Path,
     options: Options,
     tell: &dyn Fn(Progress),
-) -> Outcome<Report> {
+) -> Result<Report> {
     check_name(name)?;
     let format = match options.format {
         Some(format) => format,
@@ -105,12 +105,12 @@ pub fn import(
 
 impl Import<'_> {
     /// The namespace, if it is there.
-    fn known(&self) -> Outcome<Option<NamespaceRecord>> {
+    fn known(&self) -> Result<Option<NamespaceRecord>> {
         Ok(self.service.store.namespace(self.account, self.name)?)
     }
 
     /// The namespace, made where it is not there.
-    fn namespace(&self) -> Outcome<NamespaceRecord> {
+    fn namespace(&self) -> Result<NamespaceRecord> {
         self.service.ensure_account(self.account)?;
         Ok(self.service.namespaces.create(self.account, self.name)?.0)
     }
@@ -120,12 +120,12 @@ impl Import<'_> {
     }
 
     /// What is to be imported is not what can be.
-    fn wrong(&self, message: &str) -> Failure {
+    fn wrong(&self, message: &str) -> Error {
         wrong(self.from, message)
     }
 
     /// What is wrong with what was to be imported, all of it at once.
-    fn problems(&self, found: &[String]) -> Outcome<()> {
+    fn problems(&self, found: &[String]) -> Result<()> {
         if found.is_empty() {
             return Ok(());
         }
@@ -134,10 +134,10 @@ impl Import<'_> {
         if found.len() > PROBLEMS_MAX {
             message.push_str(&format!("\n  and {} more", found.len() - PROBLEMS_MAX));
         }
-        Err(Failure::invalid("invalid_import", message))
+        Err(Error::invalid("invalid_import", message))
     }
 }
 
-fn wrong(from: &Path, message: &str) -> Failure {
-    Failure::invalid("invalid_import", format!("{}: {message}", from.display()))
+fn wrong(from: &Path, message: &str) -> Error {
+    Error::invalid("invalid_import", format!("{}: {message}", from.display()))
 }

@@ -8,7 +8,7 @@ use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath};
 use serde_json::{Map, Value};
 
 use super::{Import, Report, files};
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::cues::of_markdown;
 use crate::memory::file_names::slug;
@@ -19,7 +19,7 @@ use crate::secrets::fingerprint;
 const MARK_CHARS: usize = 6;
 
 /// A memory repository of Letta's: what an agent always sees is under `system/`, the rest beside it; skills are skills.
-pub(super) fn letta(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn letta(import: &Import<'_>) -> Result<Report> {
     folder(import, |path| match path.strip_prefix("skills/") {
         Some(below) => place("skills", below),
         None => place("facts", path),
@@ -27,11 +27,11 @@ pub(super) fn letta(import: &Import<'_>) -> Outcome<Report> {
 }
 
 /// Anybody's notes.
-pub(super) fn notes(import: &Import<'_>) -> Outcome<Report> {
+pub(super) fn notes(import: &Import<'_>) -> Result<Report> {
     folder(import, |path| place("facts", path))
 }
 
-fn folder(import: &Import<'_>, place: impl Fn(&str) -> String) -> Outcome<Report> {
+fn folder(import: &Import<'_>, place: impl Fn(&str) -> String) -> Result<Report> {
     let (mut contents, mut wrong, mut other): (Vec<(String, Content)>, _, _) = (Vec::new(), Vec::new(), 0);
     for path in files::list(import.from)? {
         if !path.ends_with(".md") {

@@ -19,7 +19,7 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use self::network::Network;
 use self::settings::Settings;
-use super::{Embedder, ModelError, Patience, normalise};
+use super::{Deadline, Embedder, ModelError, normalise};
 
 /// Tokens that go through the network together: enough to keep the multiplications busy, few enough for the cache.
 const TOKENS_AT_ONCE: usize = 512;
@@ -84,7 +84,7 @@ impl Embedder for LocalEncoder {
         self.settings.hidden_size
     }
 
-    fn embed(&self, texts: &[&str], patience: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
         let tokens = texts.iter().map(|text| self.tokens(text)).collect::<Result<Vec<_>, _>>()?;
         // Texts of one length lie together: they go through attention as one.
         let mut order: Vec<usize> = (0..texts.len()).collect();
@@ -103,7 +103,7 @@ impl Embedder for LocalEncoder {
             held += length;
         }
         let made = batches.par_iter().map(|batch| {
-            if patience.left().is_zero() {
+            if deadline.left().is_zero() {
                 return Err(ModelError::unavailable("no time is left"));
             }
             let tokens: Vec<&[u32]> = batch.iter().map(|place| tokens[*place].as_slice()).collect();

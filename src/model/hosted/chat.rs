@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Endpoint;
-use crate::model::{ModelError, Patience};
+use crate::model::{Deadline, ModelError};
 use crate::outgoing::CallError;
 
 /// A chat model behind an endpoint.
@@ -59,7 +59,7 @@ impl Manner {
 
 /// One side's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ChatMessage {
     /// `system`, `user` or `assistant`.
     pub role: &'static str,
     /// What is said.
@@ -67,9 +67,9 @@ pub struct Turn {
 }
 
 /// What is asked.
-pub struct Question<'a> {
+pub struct ChatRequest<'a> {
     /// The conversation so far.
-    pub turns: &'a [Turn],
+    pub turns: &'a [ChatMessage],
     /// A name for the schema.
     pub name: &'a str,
     /// What the answer must look like.
@@ -80,7 +80,7 @@ pub struct Question<'a> {
 
 /// What a model said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ChatReply {
     /// Its words.
     pub text: String,
     /// Whether it was stopped before its end.
@@ -130,11 +130,11 @@ impl Chat {
     }
 
     /// Asks, and returns what was said.
-    pub fn ask(&self, question: &Question<'_>, patience: Patience) -> Result<Said, ModelError> {
+    pub fn ask(&self, question: &ChatRequest<'_>, deadline: Deadline) -> Result<ChatReply, ModelError> {
         let mut manner = *self.manner.lock();
         let mut refused = None;
         loop {
-            match self.endpoint.ask("/chat/completions", &self.body(question, manner), patience) {
+            match self.endpoint.ask("/chat/completions", &self.body(question, manner), deadline) {
                 Ok(answer) => {
                     // Only now: what was refused may have been something else.
                     *self.manner.lock() = manner;
@@ -151,8 +151,8 @@ impl Chat {
         }
     }
 
-    fn body(&self, question: &Question<'_>, manner: Manner) -> Value {
-        let turn = |turn: &Turn| json!({"role": turn.role, "content": turn.content});
+    fn body(&self, question: &ChatRequest<'_>, manner: Manner) -> Value {
+        let turn = |turn: &ChatMessage| json!({"role": turn.role, "content": turn.content});
         let turns: Vec<Value> = question.turns.iter().map(turn).collect();
         let mut body = json!({"model": self.model, "messages": turns});
         let limit = if manner.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
@@ -172,7 +172,7 @@ impl Chat {
     }
 }
 
-fn read(answer: &Value) -> Result<Said, ModelError> {
+fn read(answer: &Value) -> Result<ChatReply, ModelError> {
     let answer = Answer::deserialize(answer).map_err(|error| ModelError::Unusable(error.to_string()))?;
     let choice = answer.choices.into_iter().next();
     let choice = choice.ok_or_else(|| ModelError::Unusable("it said nothing at all".into()))?;
@@ -181,7 +181,7 @@ fn read(answer: &Value) -> Result<Said, ModelError> {
         return Err(ModelError::Unusable(format!("it would not: {refusal:?}")));
     }
     let cut = choice.finish_reason.as_deref() == Some("length");
-    Ok(Said { text: choice.message.content.unwrap_or_default(), cut })
+    Ok(ChatReply { text: choice.message.content.unwrap_or_default(), cut })
 }
 
 /// The JSON object in what a model said that has a field of this name: the last whole one.
@@ -255,7 +255,7 @@ mod tests {
         assert!(read(&json!({"choices": []})).is_err());
         assert!(read(&json!({"choices": [{"message": {"refusal": "I will not"}}]})).is_err());
         let cut = json!({"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]});
-        assert_eq!(read(&cut), Ok(Said { text: "{".into(), cut: true }));
+        assert_eq!(read(&cut), Ok(ChatReply { text: "{".into(), cut: true }));
     }
 
     proptest! {

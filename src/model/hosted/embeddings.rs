@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Endpoint;
-use crate::model::{DIMENSIONS, Embedder, ModelError, Patience, normalise};
+use crate::model::{DIMENSIONS, Deadline, Embedder, ModelError, normalise};
 use crate::outgoing::CallError;
 
 /// Characters of a text that are sent: beyond that models cut it anyway, or refuse it.
@@ -63,18 +63,18 @@ impl HostedEmbedder {
         &self.model
     }
 
-    fn ask(&self, texts: &[&str], patience: Patience) -> Result<Value, CallError> {
+    fn ask(&self, texts: &[&str], deadline: Deadline) -> Result<Value, CallError> {
         let mut body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
         if !self.takes_dimensions.load(Ordering::Relaxed) {
-            return self.endpoint.ask("/embeddings", &body, patience);
+            return self.endpoint.ask("/embeddings", &body, deadline);
         }
         body["dimensions"] = json!(DIMENSIONS);
-        let asked = self.endpoint.ask("/embeddings", &body, patience);
+        let asked = self.endpoint.ask("/embeddings", &body, deadline);
         let Err(CallError::Refused { status: 400 | 422, .. }) = asked else { return asked };
         if let Some(fields) = body.as_object_mut() {
             fields.remove("dimensions");
         }
-        let plain = self.endpoint.ask("/embeddings", &body, patience);
+        let plain = self.endpoint.ask("/embeddings", &body, deadline);
         if plain.is_ok() {
             self.takes_dimensions.store(false, Ordering::Relaxed);
         }
@@ -95,7 +95,7 @@ impl Embedder for HostedEmbedder {
         true
     }
 
-    fn embed(&self, texts: &[&str], patience: Patience) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
         let cut = |text: &&str| text.char_indices().nth(TEXT_CHARS_MAX).map_or(text.len(), |(at, _)| at);
         // An empty input is refused by most; a text without a word has no vector.
         let asked: Vec<(usize, &str)> = texts.iter().map(|text| &text[..cut(text)]).enumerate().collect();
@@ -105,7 +105,7 @@ impl Embedder for HostedEmbedder {
             return Ok(vectors);
         }
         let inputs: Vec<&str> = asked.iter().map(|(_, text)| *text).collect();
-        let answer = read(&self.ask(&inputs, patience)?, inputs.len())?;
+        let answer = read(&self.ask(&inputs, deadline)?, inputs.len())?;
         for ((place, _), vector) in asked.into_iter().zip(answer) {
             vectors[place] = vector;
         }

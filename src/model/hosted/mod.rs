@@ -21,7 +21,7 @@ pub use embeddings::HostedEmbedder;
 
 use self::breaker::Breaker;
 use self::slots::Slots;
-use super::{ModelError, Patience};
+use super::{Deadline, ModelError};
 use crate::config::endpoint::EndpointSettings;
 use crate::outgoing::{CallError, Caller};
 
@@ -88,13 +88,13 @@ impl Endpoint {
     }
 
     /// Asks, and reads the answer.
-    fn ask(&self, path: &str, body: &Value, patience: Patience) -> Result<Value, CallError> {
+    fn ask(&self, path: &str, body: &Value, deadline: Deadline) -> Result<Value, CallError> {
         if !self.breaker.admits(Instant::now()) {
             return Err(CallError::unreachable("it is left alone for a while, since it failed again and again"));
         }
         let busy = || CallError::unreachable("all calls that may be under way are");
-        let slot = self.slots.take(patience).ok_or_else(busy)?;
-        let answer = self.call(path, body, patience);
+        let slot = self.slots.take(deadline).ok_or_else(busy)?;
+        let answer = self.call(path, body, deadline);
         drop(slot);
         match &answer {
             // What an endpoint answers may repeat what it was sent.
@@ -117,17 +117,17 @@ impl Endpoint {
     }
 
     /// Calls a path, and where a bare host knows no such path, the same below `/v1`, remembering which it was.
-    fn call(&self, path: &str, body: &Value, patience: Patience) -> Result<Value, CallError> {
+    fn call(&self, path: &str, body: &Value, deadline: Deadline) -> Result<Value, CallError> {
         let versioned = format!("{VERSION}{path}");
         if self.lacks_version.load(Ordering::Relaxed) {
-            return self.caller.post(&versioned, body, patience.until);
+            return self.caller.post(&versioned, body, deadline.until);
         }
-        let answer = self.caller.post(path, body, patience.until);
+        let answer = self.caller.post(path, body, deadline.until);
         let bare = self.url().split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
         if !bare || !matches!(answer, Err(CallError::Refused { status: 404 | 405, .. })) {
             return answer;
         }
-        let below = self.caller.post(&versioned, body, patience.until);
+        let below = self.caller.post(&versioned, body, deadline.until);
         if below.is_ok() {
             self.lacks_version.store(true, Ordering::Relaxed);
             return below;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::model::Patience;
+use crate::model::Deadline;
 
 /// A number of slots, one a call. Work that nobody waits for leaves a quarter of them free for calls that somebody
 /// waits for.
@@ -24,13 +24,13 @@ impl Slots {
         Self { all, for_work: (all - all / 4).max(1), taken: Mutex::new(0), freed: Condvar::new() }
     }
 
-    /// Waits for a slot; none when the patience ends first.
-    pub(super) fn take(&self, patience: Patience) -> Option<Slot<'_>> {
-        let limit = if patience.urgent { self.all } else { self.for_work };
+    /// Waits for a slot; none when the deadline ends first.
+    pub(super) fn take(&self, deadline: Deadline) -> Option<Slot<'_>> {
+        let limit = if deadline.urgent { self.all } else { self.for_work };
         let mut taken = self.taken.lock();
         while *taken >= limit {
             // Whoever is woken and may not go on waits again; all are woken, so that none who may is missed.
-            if self.freed.wait_until(&mut taken, patience.until).timed_out() && Instant::now() >= patience.until {
+            if self.freed.wait_until(&mut taken, deadline.until).timed_out() && Instant::now() >= deadline.until {
                 return None;
             }
         }
@@ -54,15 +54,15 @@ mod tests {
     #[test]
     fn work_leaves_room_for_those_who_wait() {
         let slots = Slots::new(4);
-        let work = || slots.take(Patience::of_work(Duration::from_millis(1)));
+        let work = || slots.take(Deadline::of_work(Duration::from_millis(1)));
         let held = [work(), work(), work()];
         assert!(held.iter().all(Option::is_some));
         assert!(work().is_none());
-        let urgent = slots.take(Patience::urgent(Duration::from_millis(1)));
+        let urgent = slots.take(Deadline::urgent(Duration::from_millis(1)));
         assert!(urgent.is_some());
-        assert!(slots.take(Patience::urgent(Duration::from_millis(1))).is_none());
+        assert!(slots.take(Deadline::urgent(Duration::from_millis(1))).is_none());
         drop(held);
         assert!(work().is_some());
-        assert!(Slots::new(1).take(Patience::of_work(Duration::ZERO)).is_some());
+        assert!(Slots::new(1).take(Deadline::of_work(Duration::ZERO)).is_some());
     }
 }

@@ -12,8 +12,8 @@ use super::passage::{self, Passage};
 use super::{Citation, section_at};
 use crate::memory::time::format_ms;
 use crate::model::hosted::Chat;
-use crate::model::hosted::chat::{Question, Turn, object_with};
-use crate::model::{ModelError, Patience};
+use crate::model::hosted::chat::{ChatMessage, ChatRequest, object_with};
+use crate::model::{Deadline, ModelError};
 use crate::service::retrieval::Found;
 
 const PROMPT: &str = include_str!("prompt.md");
@@ -54,7 +54,7 @@ pub(super) fn answer(
     chat: &Chat,
     question: &str,
     hits: &[Found],
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<Option<Grounded>, ModelError> {
     let shown: Vec<&Found> = hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
     if shown.is_empty() {
@@ -67,12 +67,14 @@ pub(super) fn answer(
     let memories: Vec<Value> = (1..).zip(&shown).map(memory).collect();
     let data = json!({"question": question, "now": Timestamp::now().to_string(), "memories": memories});
     let prompt = PROMPT.split_once('\n').map_or(PROMPT, |(_, text)| text).trim();
-    let mut turns =
-        vec![Turn { role: "system", content: prompt.to_owned() }, Turn { role: "user", content: data.to_string() }];
+    let mut turns = vec![
+        ChatMessage { role: "system", content: prompt.to_owned() },
+        ChatMessage { role: "user", content: data.to_string() },
+    ];
     let schema = schema();
     for last in [false, true] {
-        let asked = Question { turns: &turns, name: "answer", schema: &schema, tokens_max: TOKENS_MAX };
-        let said = chat.ask(&asked, patience)?;
+        let asked = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: TOKENS_MAX };
+        let said = chat.ask(&asked, deadline)?;
         let reply = object_with(&said.text, "answer").and_then(|object| Reply::deserialize(object).ok());
         let complaint = match reply {
             Some(Reply { answer, citations }) => {
@@ -98,8 +100,8 @@ pub(super) fn answer(
         if last && object_with(&said.text, "answer").is_none() {
             return Err(ModelError::Unusable("no answer could be read".into()));
         }
-        turns.push(Turn { role: "assistant", content: said.text });
-        turns.push(Turn { role: "user", content: complaint.to_owned() });
+        turns.push(ChatMessage { role: "assistant", content: said.text });
+        turns.push(ChatMessage { role: "user", content: complaint.to_owned() });
     }
     Ok(None)
 }
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn a_long_memory_is_shown_up_to_the_end_of_a_line_and_says_that_it_is_cut() {
         assert_eq!(shown_text(CONTENT), CONTENT);
-        let content = "Turn the valve by half.\n".repeat(200);
+        let content = "ChatMessage the valve by half.\n".repeat(200);
         let shown = shown_text(&content);
         let (text, mark) = shown.rsplit_once('\n').expect("a mark");
         assert!(content.starts_with(text) && text.ends_with("half."), "{text}");

@@ -19,8 +19,8 @@ use serde::Serialize;
 use self::extractive::Extract;
 use super::Service;
 use super::retrieval::{Found, HitView, Retrieve};
-use crate::error::{Failure, Outcome};
-use crate::model::Patience;
+use crate::error::{Error, Result};
+use crate::model::Deadline;
 
 /// Answers that wait for the chat model at once; beyond that they are extractive, so that waiting ones do not take every
 /// thread.
@@ -54,10 +54,10 @@ impl Service {
         namespace: &str,
         request: &Retrieve,
         searched: impl FnOnce(),
-    ) -> Outcome<Answer> {
+    ) -> Result<Answer> {
         let found = self.find(account, namespace, request)?;
         searched();
-        let no_answer = || Failure::not_found("no_answer", "the memories hold no answer to this");
+        let no_answer = || Error::not_found("no_answer", "the memories hold no answer to this");
         let question = request.query.as_deref().unwrap_or_default();
         if let Some((answer, citations, model)) = self.by_model(question, &found.hits) {
             if citations.is_empty() {
@@ -80,7 +80,7 @@ impl Service {
             WAITING.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        let answered = grounded::answer(chat, question, hits, Patience::urgent(self.models.chat_time()));
+        let answered = grounded::answer(chat, question, hits, Deadline::urgent(self.models.chat_time()));
         WAITING.fetch_sub(1, Ordering::Relaxed);
         match answered {
             Ok(Some(grounded)) => Some((grounded.answer, grounded.citations, chat.name().to_owned())),

@@ -3,7 +3,7 @@
 use cuebase_storage::git::{CommitId, CommitInfo, HistoryBudget, Repository};
 use serde::Serialize;
 
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::time::format_ms;
 use crate::namespace::open::RecordedRevisions;
 use crate::namespace::registry::Lease;
@@ -28,7 +28,7 @@ pub(super) struct RevisionView {
 }
 
 /// The history of a path as of a commit that a caller names, with that commit the newest that can be in it.
-pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str) -> Outcome<History> {
+pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str) -> Result<History> {
     let commit: CommitId = commit.parse()?;
     let RecordedRevisions { mut revisions, older_than, .. } = lease.recorded_revisions(&[path], REVISIONS_MAX)?;
     let recorded = revisions.pop().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str)
 }
 
 /// Revisions and last diff of each path, as of now.
-pub(in crate::service) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Outcome<Vec<History>> {
+pub(in crate::service) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Result<Vec<History>> {
     let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
         return Ok(paths.iter().map(|_| History::default()).collect());
     };
@@ -67,7 +67,7 @@ fn histories_at(
     head: CommitId,
     paths: &[&str],
     recorded: RecordedRevisions,
-) -> Outcome<Vec<History>> {
+) -> Result<Vec<History>> {
     let RecordedRevisions { revisions, older_than, recorded_head } = recorded;
     let unrecorded = unrecorded_commits(repository, head, recorded_head)?;
     let older = match older_than {
@@ -109,7 +109,7 @@ fn unrecorded_commits(
     repository: &Repository,
     head: CommitId,
     recorded_head: Option<CommitId>,
-) -> Outcome<Vec<UnrecordedCommit>> {
+) -> Result<Vec<UnrecordedCommit>> {
     if recorded_head == Some(head) {
         return Ok(Vec::new());
     }
@@ -130,7 +130,7 @@ fn unrecorded_commits(
     Ok(commits)
 }
 
-fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Outcome<History> {
+fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Result<History> {
     // Where no commit is known the file is as it was before the history that could be looked through.
     let newest = commits.first().map_or(head, |commit| commit.id);
     let newest = text_at(repository, newest, path)?;
@@ -151,7 +151,7 @@ fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<Com
     Ok(History { revisions, last_diff: diff })
 }
 
-fn text_at(repository: &Repository, commit: CommitId, path: &str) -> Outcome<String> {
+fn text_at(repository: &Repository, commit: CommitId, path: &str) -> Result<String> {
     let bytes = repository.read(commit, path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

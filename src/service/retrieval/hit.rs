@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::history::{History, RevisionView, histories};
 use super::{Findings, Found};
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::memory::files::Details;
 use crate::memory::time::format_ms;
 
@@ -52,7 +52,7 @@ struct RelationView {
 
 impl Findings {
     /// The hits as the API shows them, with their histories where those were asked for.
-    pub fn views(&self, full: bool) -> Outcome<Vec<HitView>> {
+    pub fn views(&self, full: bool) -> Result<Vec<HitView>> {
         let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
         let mut histories = if full {
             histories(&self.lease, self.head.as_deref(), &paths)?.into_iter()

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::Service;
 use crate::dates;
-use crate::error::Outcome;
+use crate::error::Result;
 use crate::namespace::registry::Lease;
 
 pub(super) use self::history::{histories, history_as_of};
@@ -106,7 +106,7 @@ impl Found {
 
 impl Service {
     /// Retrieves from a namespace that the caller may read.
-    pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Retrieved> {
+    pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Result<Retrieved> {
         let found = self.find(account, namespace, request)?;
         if request.query.is_some() {
             self.metrics.retrieved(found.vector, found.lexical, found.graph);
@@ -123,7 +123,7 @@ impl Service {
     }
 
     /// Searches, or lists where there is no query.
-    pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Outcome<Findings> {
+    pub fn find(&self, account: &str, namespace: &str, request: &Retrieve) -> Result<Findings> {
         let lease = self.namespaces.lease(account, namespace)?;
         let at = Timestamp::now();
         let now = at.as_millisecond();
