@@ -148,7 +148,7 @@ impl Error {
 
     /// An error of the system: the disk's or the number of open files, else internal.
     fn system(error: &std::io::Error, reason: impl Display) -> Self {
-        match DiskTrouble::of(error) {
+        match DiskTrouble::from_io_error(error) {
             Some(trouble) => Self::Disk { trouble, reason: reason.to_string() },
             None => Self::internal(reason),
         }

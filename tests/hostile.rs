@@ -1,4 +1,4 @@
-//! Clients that are slow, silent, half gone or greedy, and what the others notice of it.
+//! Slow, silent, half-closed and greedy clients, and their effect on other clients.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use crate::support::{Answer, Server, fresh, wait_for};
 const TIMEOUTS: &str =
     "[server]\nconnections = 8\nheader_timeout_ms = 300\nbody_timeout_ms = 300\nwrite_timeout_ms = 300\n";
 
-fn impatient(data: &Path) -> Server {
+fn server_with_short_timeouts(data: &Path) -> Server {
     Server::start_configured(data, TIMEOUTS)
 }
 
@@ -20,7 +20,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Sends something raw and reads until the server closes.
+/// Sends raw bytes and reads until the server closes the connection.
 fn exchange(server: &Server, bytes: &[u8]) -> String {
     let mut stream = connect(server);
     // The server may refuse before everything is sent.
@@ -34,17 +34,17 @@ fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Another client's request, on a connection of its own.
-fn answer_to_somebody_new(server: &Server) -> u16 {
+/// Returns the status of another client's request, sent on a new connection.
+fn status_for_another_client(server: &Server) -> u16 {
     let client = reqwest::blocking::Client::builder().timeout(Duration::from_secs(30)).build().expect("a client");
     let request = client.get(format!("{}/v1/whoami", server.url)).bearer_auth(&server.key);
     request.send().expect("answers").status().as_u16()
 }
 
 #[test]
-fn clients_that_say_nothing_or_little_do_not_keep_others_out() {
+fn silent_clients_do_not_block_others() {
     let (_folder, data) = fresh();
-    // Patient, so that only making room can help.
+    // The timeouts are long, so only eviction of idle connections lets other clients in.
     let server = Server::start_configured(
         &data,
         "[server]\nconnections = 4\nheader_timeout_ms = 600000\nbody_timeout_ms = 600000\n",
@@ -66,15 +66,15 @@ fn clients_that_say_nothing_or_little_do_not_keep_others_out() {
         held.push(stream);
     }
     for _ in 0..10 {
-        assert_eq!(answer_to_somebody_new(&server), 200);
+        assert_eq!(status_for_another_client(&server), 200);
     }
     drop(held);
 }
 
 #[test]
-fn a_head_or_a_body_that_does_not_arrive_ends_the_connection() {
+fn an_incomplete_head_or_body_ends_the_connection() {
     let (_folder, data) = fresh();
-    let server = impatient(&data);
+    let server = server_with_short_timeouts(&data);
     assert!(!exchange(&server, b"GET /health HTTP/1.1\r\nhost:").contains("200 OK"));
     let head = format!(
         "POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 100\r\n\r\n{{",
@@ -85,22 +85,22 @@ fn a_head_or_a_body_that_does_not_arrive_ends_the_connection() {
         answer.starts_with("HTTP/1.1 400") && answer.contains("invalid_body") && answer.contains("in time"),
         "{answer}"
     );
-    // A byte at a time is no better than none.
+    // One byte at a time does not keep the connection open either.
     let mut stream = connect(&server);
     let mut sent = 0;
     wait_for("the drip to be cut off", || {
         sent += 1;
         stream.write_all(b"x").is_err() || stream.write_all(b"-").is_err() || sent > 100_000
     });
-    assert_eq!(answer_to_somebody_new(&server), 200);
+    assert_eq!(status_for_another_client(&server), 200);
 }
 
 #[test]
-fn heads_that_are_too_large_or_no_http_are_refused() {
+fn oversized_or_invalid_request_heads_are_refused() {
     let (_folder, data) = fresh();
-    let server = impatient(&data);
+    let server = server_with_short_timeouts(&data);
     let long = format!("GET /health HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n", "a".repeat(200 << 10));
-    // What was not read when the server closes may take the 431 with it.
+    // Closing with unread input may discard the 431 response.
     assert!(!exchange(&server, long.as_bytes()).contains("200 OK"), "a long header");
     let many = format!("GET /health HTTP/1.1\r\nhost: x\r\n{}\r\n", "a: b\r\n".repeat(150));
     assert!(exchange(&server, many.as_bytes()).starts_with("HTTP/1.1 431"), "many headers");
@@ -121,13 +121,13 @@ fn heads_that_are_too_large_or_no_http_are_refused() {
     assert!(exchange(&server, lengths.as_bytes()).starts_with("HTTP/1.1 400"));
     let both = "POST /v1/memories HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n";
     assert!(!exchange(&server, both.as_bytes()).contains(" 202 "));
-    assert_eq!(answer_to_somebody_new(&server), 200);
+    assert_eq!(status_for_another_client(&server), 200);
 }
 
 #[test]
 fn a_client_may_pipeline_and_may_close_its_sending_half() {
     let (_folder, data) = fresh();
-    let server = impatient(&data);
+    let server = server_with_short_timeouts(&data);
     let mut stream = connect(&server);
     let request = format!("GET /v1/whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
     stream.write_all(request.repeat(5).as_bytes()).expect("sends");
@@ -136,12 +136,12 @@ fn a_client_may_pipeline_and_may_close_its_sending_half() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_is_given_up() {
+fn a_client_that_reads_nothing_is_disconnected() {
     let (_folder, data) = fresh();
-    let server = impatient(&data);
+    let server = server_with_short_timeouts(&data);
     let body = serde_json::json!({"content": format!("# Walrus\n\n{}", "walrus ".repeat(140_000))});
     assert_eq!(server.post("/v1/memories/facts/walrus.md", &body).status, 201);
-    // Far more than the buffers between hold, asked for and never read; as many as there are places.
+    // As many clients as there are connections request far more than the socket buffers hold, and never read.
     let request =
         format!("GET /v1/memories/facts/walrus.md HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.key);
     let mut held: Vec<TcpStream> = Vec::new();
@@ -150,13 +150,13 @@ fn a_client_that_takes_nothing_is_given_up() {
         stream.write_all(request.repeat(60).as_bytes()).expect("sends");
         held.push(stream);
     }
-    // Places come free because the writes of the others fail in time.
-    assert_eq!(answer_to_somebody_new(&server), 200);
+    // Connections become free because the writes to the other clients time out.
+    assert_eq!(status_for_another_client(&server), 200);
     drop(held);
 }
 
 #[test]
-fn bodies_that_are_being_sent_share_one_budget() {
+fn bodies_in_flight_share_one_memory_budget() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 8\nbody_timeout_ms = 600000\n");
     let upload = |bytes: usize| {
@@ -174,7 +174,7 @@ fn bodies_that_are_being_sent_share_one_budget() {
         String::from_utf8_lossy(&start[..read]).to_ascii_lowercase()
     };
     wait_for("the budget to be spent", || {
-        // All but its last byte, so that it is held; whichever of the two comes too late is refused.
+        // The first body lacks its last byte, so the server holds it; the body that arrives second is refused.
         let mut held = upload(7 << 20);
         held.write_all(&vec![1; (7 << 20) - 1]).expect("sends");
         let mut second = upload(2 << 20);
@@ -182,10 +182,10 @@ fn bodies_that_are_being_sent_share_one_budget() {
         let answer = status(&mut second);
         assert!(answer.starts_with("http/1.1 201") || answer.starts_with("http/1.1 503"), "{answer}");
         assert_eq!(answer.starts_with("http/1.1 503"), answer.contains("retry-after: 1"), "{answer}");
-        assert_eq!(answer_to_somebody_new(&server), 200, "what takes no body is answered");
+        assert_eq!(status_for_another_client(&server), 200, "requests without a body are answered");
         answer.starts_with("http/1.1 503")
     });
-    // The one that was held is gone, and its part of the budget with it.
+    // The held body was dropped, which frees its part of the budget.
     wait_for("the budget to be free again", || {
         let mut third = upload(7 << 20);
         third.write_all(&vec![1; 7 << 20]).expect("sends");
@@ -194,20 +194,20 @@ fn bodies_that_are_being_sent_share_one_budget() {
 }
 
 #[test]
-fn bodies_that_grow_when_they_are_read_are_refused_before_they_are() {
+fn bodies_that_expand_when_parsed_are_refused_before_parsing() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 128\n");
     let objects = |count: usize| format!("{{\"messages\":[{}{{}}]}}", "{\"a\":0},".repeat(count)).into_bytes();
     let send =
         |body: Vec<u8>| server.request("POST", "/v1/memories", Some(&format!("Bearer {}", server.key)), Some(body));
-    // One that would fit is read, and found to be no messages.
+    // A body within the memory budget is parsed, and rejected because it holds no messages.
     let small = send(objects(20_000));
     assert_eq!((small.status, small.code()), (400, "invalid_body"), "{small:?}");
     let before = server.resident_bytes();
-    // Each is within the limit of bytes, and would take 700 MiB.
+    // Each body is within the byte limit and would take 700 MiB once parsed.
     let answers: Vec<Answer> = std::thread::scope(|scope| {
-        let sent: Vec<_> = (0..8).map(|_| scope.spawn(|| send(objects(1_000_000)))).collect();
-        sent.into_iter().map(|sent| sent.join().expect("no panic")).collect()
+        let clients: Vec<_> = (0..8).map(|_| scope.spawn(|| send(objects(1_000_000)))).collect();
+        clients.into_iter().map(|client| client.join().expect("no panic")).collect()
     });
     for answer in answers {
         let refused = (answer.status, answer.code()) == (413, "payload_too_large") || answer.status == 503;
@@ -218,7 +218,7 @@ fn bodies_that_grow_when_they_are_read_are_refused_before_they_are() {
 }
 
 #[test]
-fn large_bodies_are_refused_before_they_are_held() {
+fn oversized_bodies_are_refused() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let body = vec![b' '; (8 << 20) + 1];

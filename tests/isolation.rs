@@ -1,4 +1,4 @@
-//! One namespace's data from another's key, tried from every route.
+//! Isolation of namespaces and accounts: requests with foreign keys on every route.
 
 use cuebase::api::routes::{Access, ROUTES};
 use hyper::Method;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, stdout};
 
-/// Stands in everything that the owner of `theirs` has.
+/// A word that is part of everything in the namespace `theirs`.
 const SECRET: &str = "xylophonegarden";
 
-/// What the owner made.
-struct Theirs {
+/// Ids of what the owner of the namespace `theirs` stored.
+struct OwnerIds {
     conversation: String,
     message: String,
     media: String,
     source: String,
 }
 
-fn fill(server: &Server) -> Theirs {
+fn fill(server: &Server) -> OwnerIds {
     server.namespace("theirs");
     let write = json!({"content": format!("# {SECRET}\n\nThe {SECRET} opens at dawn."), "namespace": "theirs", "tags": [SECRET]});
     assert_eq!(server.post(&format!("/v1/memories/facts/{SECRET}/a.md"), &write).status, 201);
@@ -35,15 +35,16 @@ fn fill(server: &Server) -> Theirs {
     let upload: Value = upload.bearer_auth(&server.key).body(SECRET).send().expect("answers").json().expect("JSON");
     let source = server.remember("theirs", &[&format!("The {SECRET} closes at dawn too")]);
     server.settle("theirs");
-    Theirs { conversation, message, media: upload["id"].as_str().expect("an id").to_owned(), source }
+    OwnerIds { conversation, message, media: upload["id"].as_str().expect("an id").to_owned(), source }
 }
 
-/// A request for each route that would reach the owner's data, naming its namespace where the route takes one.
-fn request(method: &Method, path: &str, theirs: &Theirs) -> (String, Option<Value>) {
+/// Returns path and body of a request that would reach the owner's data. The request names the namespace if the route
+/// takes one.
+fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Value>) {
     let id = match path {
         _ if path.contains("media") => &theirs.media,
         _ if path.contains("sources") => &theirs.source,
-        // Those are of an account, not of a namespace; `tests/dashboard.rs` looks after them.
+        // Dead letters belong to an account, not to a namespace; `tests/dashboard.rs` covers them.
         _ if path.contains("dead-letters") => "01M80ZJJYEMM0YJ4AAANEC71VX",
         _ => theirs.conversation.as_str(),
     };
@@ -78,7 +79,7 @@ fn request(method: &Method, path: &str, theirs: &Theirs) -> (String, Option<Valu
 }
 
 #[test]
-fn a_neighbours_key_reads_and_writes_nothing_on_any_route() {
+fn another_namespaces_key_has_no_access_on_any_route() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let theirs = fill(&server);
@@ -103,9 +104,9 @@ fn a_neighbours_key_reads_and_writes_nothing_on_any_route() {
             );
         }
         let reads = route.method == Method::GET || route.path == "/v1/answer";
-        let reaches =
+        let is_in_path =
             path.contains("namespace=theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
-        let names = body.as_ref().is_some()
+        let is_in_body = body.as_ref().is_some()
             && matches!(
                 route.path,
                 "/v1/memories"
@@ -115,7 +116,7 @@ fn a_neighbours_key_reads_and_writes_nothing_on_any_route() {
                     | "/v1/conversations"
                     | "/v1/memories/{*path}"
             );
-        if reaches || names {
+        if is_in_path || is_in_body {
             tried += 1;
             let code =
                 if route.path == "/v1/retrieve" { answer.body["error"].as_str().unwrap_or("") } else { answer.code() };
@@ -139,7 +140,7 @@ fn another_accounts_key_finds_nothing_on_any_route() {
     let session = stdout(&data, &["token", "--account", "stranger"]);
     let before = server.get("/v1/namespaces").body;
     for route in ROUTES.iter().filter(|route| route.access != Access::Open) {
-        // The stranger may well make a namespace of that name, of its own.
+        // Another account may create its own namespace with the same name.
         if route.path == "/v1/namespaces" && route.method == Method::POST {
             continue;
         }
@@ -148,17 +149,17 @@ fn another_accounts_key_finds_nothing_on_any_route() {
             let answer = server.call_as(credential, route.method.as_str(), &path, body.as_ref());
             let text = answer.body.to_string();
             assert!(!text.contains("dawn") && !text.contains("default/"), "{} {path}: {answer:?}", route.method);
-            let reaches =
+            let is_in_path =
                 path.contains("theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
-            if reaches {
+            if is_in_path {
                 let code = if route.path == "/v1/retrieve" {
                     answer.body["error"].as_str().unwrap_or("")
                 } else {
                     answer.code()
                 };
-                let dashboard = answer.status == 403 && code == "dashboard_only";
+                let is_dashboard_only = answer.status == 403 && code == "dashboard_only";
                 assert!(
-                    dashboard || (answer.status == 404 && ["namespace_not_found", "not_found"].contains(&code)),
+                    is_dashboard_only || (answer.status == 404 && ["namespace_not_found", "not_found"].contains(&code)),
                     "{} {path}: {answer:?}",
                     route.method
                 );

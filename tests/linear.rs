@@ -1,4 +1,4 @@
-//! Extraction takes time in proportion to the text, whatever the text is: counted in steps, not by a clock.
+//! Extraction takes time linear in the length of any text. The tests count steps instead of measuring time.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -11,17 +11,17 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Characters of the shorter of two texts.
+/// Length of the shorter of two compared texts, characters.
 const CHARS: usize = 64 << 10;
-/// Steps for a byte of any text.
+/// Limit for the steps per byte of text.
 const STEPS_PER_BYTE_MAX: u64 = 500;
-/// Steps that do not grow with the text: where it is cut differs by up to a statement.
+/// Allowance for steps that do not grow with the text: two texts may be cut at points that differ by one statement.
 const STEPS_FIXED: u64 = 200_000;
-/// Growth of the steps, in tenths, when the text doubles.
+/// Limit for the growth of the steps when the text doubles, in tenths.
 const DOUBLING_TENTHS_MAX: u64 = 22;
 
-/// What texts are repeated from: abbreviations, ends of sentences, brackets and quotes behind a full stop, lists, code,
-/// questions, dates, names, marks, emoji, and scripts without spaces.
+/// Fragments that the tests repeat to build texts: abbreviations, ends of sentences, brackets and quotes after a full
+/// stop, lists, code, questions, dates, names, combining marks, emoji, and scripts without spaces.
 const FRAGMENTS: [&str; 52] = [
     "Mr. ",
     "Mr.\n",
@@ -89,88 +89,88 @@ fn bytes(conversation: &Conversation) -> u64 {
     conversation.messages.iter().map(|message| message.text.len() as u64).sum()
 }
 
-/// The drafts of a conversation, and the steps that they took.
-fn extracted(conversation: &Conversation) -> (Vec<Draft>, u64) {
+/// Extracts a conversation and returns the drafts and the number of steps.
+fn extract_and_count(conversation: &Conversation) -> (Vec<Draft>, u64) {
     let steps = Steps::unlimited();
     let drafts = extract(conversation, Timestamp::UNIX_EPOCH, &steps).expect("nothing interrupts");
     (drafts, steps.taken())
 }
 
-/// Checks that the steps grow with the length of a text that begins in some way, and no faster.
-fn check(begin: &str, fragment: &str) {
+/// Checks that the steps grow at most linearly with the length of `begin` followed by repetitions of `fragment`.
+fn assert_linear(begin: &str, fragment: &str) {
     let text = |chars: usize| {
         let repeated: String = fragment.chars().cycle().take(chars).collect();
         conversation(vec![message("Ann", format!("{begin}{repeated}"))])
     };
     let (once, twice) = (text(CHARS), text(2 * CHARS));
-    let (_, steps) = extracted(&once);
-    let (_, doubled) = extracted(&twice);
-    assert!(steps >= bytes(&once), "{fragment:?}: {steps} steps are fewer than its bytes");
+    let (_, steps) = extract_and_count(&once);
+    let (_, doubled) = extract_and_count(&twice);
+    assert!(steps >= bytes(&once), "{fragment:?}: {steps} steps are fewer than the bytes of the text");
     assert!(doubled <= steps * DOUBLING_TENTHS_MAX / 10 + STEPS_FIXED, "{fragment:?}: {steps}, then {doubled} steps");
     let bound = STEPS_PER_BYTE_MAX * bytes(&twice) + STEPS_FIXED;
-    assert!(doubled <= bound, "{fragment:?}: {doubled} steps, at most {bound} are due");
+    assert!(doubled <= bound, "{fragment:?}: {doubled} steps, limit {bound}");
 }
 
 #[test]
-fn twice_the_text_takes_at_most_about_twice_the_steps() {
+fn doubling_the_text_at_most_about_doubles_the_steps() {
     for fragment in FRAGMENTS {
-        check("", fragment);
+        assert_linear("", fragment);
     }
 }
 
 #[test]
-fn one_full_stop_before_a_long_run_takes_steps_in_proportion() {
+fn a_full_stop_before_a_long_run_takes_linear_steps() {
     for (run, rest) in [("(", ""), (" ", ""), ("\"", "1"), ("\u{301}", "("), ("\n", "")] {
         let text = |chars: usize| format!("I moved to Lisbon.{}{}", run.repeat(chars), rest.repeat(chars));
         let (once, twice) = (text(CHARS), text(2 * CHARS));
-        let (_, steps) = extracted(&conversation(vec![message("Ann", once)]));
-        let (_, doubled) = extracted(&conversation(vec![message("Ann", twice)]));
+        let (_, steps) = extract_and_count(&conversation(vec![message("Ann", once)]));
+        let (_, doubled) = extract_and_count(&conversation(vec![message("Ann", twice)]));
         assert!(doubled <= steps * DOUBLING_TENTHS_MAX / 10 + STEPS_FIXED, "{run:?}: {steps}, then {doubled} steps");
     }
 }
 
 #[test]
-fn twice_the_messages_take_at_most_about_twice_the_steps() {
+fn doubling_the_messages_at_most_about_doubles_the_steps() {
     for text in ["I met Ada, Bo and Cy in Porto on 3 May.", "Where did you buy the green kayak?", "Mr. ", "I moved."] {
         let messages = |count: usize| {
             let names = ["Ann", "Bo"].into_iter().cycle().take(count);
             conversation(names.map(|name| message(name, text.to_owned())).collect())
         };
-        let (_, steps) = extracted(&messages(2000));
-        let (_, doubled) = extracted(&messages(4000));
+        let (_, steps) = extract_and_count(&messages(2000));
+        let (_, doubled) = extract_and_count(&messages(4000));
         assert!(doubled <= steps * DOUBLING_TENTHS_MAX / 10 + STEPS_FIXED, "{text:?}: {steps}, then {doubled} steps");
     }
 }
 
 #[test]
-fn a_long_question_is_not_repeated_by_every_statement_of_a_long_answer() {
+fn a_long_question_is_not_copied_into_every_statement() {
     let question = format!("{}?", "and then ".repeat(CHARS / 8));
     let answer = "We paddled to the island and slept there. ".repeat(CHARS / 32);
-    let told = conversation(vec![message("Ann", question), message("Bo", answer)]);
-    let (drafts, _) = extracted(&told);
+    let dialogue = conversation(vec![message("Ann", question), message("Bo", answer)]);
+    let (drafts, _) = extract_and_count(&dialogue);
     let cues: usize = drafts.iter().flat_map(|draft| &draft.cues).map(String::len).sum();
     assert!(drafts.len() > 50, "{} drafts", drafts.len());
-    assert!(cues as u64 <= 4 * bytes(&told), "{cues} bytes of cues for {} of text", bytes(&told));
+    assert!(cues as u64 <= 4 * bytes(&dialogue), "{cues} bytes of cues for {} of text", bytes(&dialogue));
 }
 
 #[test]
 fn a_deadline_in_the_past_interrupts_a_text_of_a_mebibyte() {
-    let told = conversation(vec![message("Ann", "Mr. ".repeat(1 << 18))]);
+    let long_text = conversation(vec![message("Ann", "Mr. ".repeat(1 << 18))]);
     let steps = Steps::until(Instant::now());
-    assert_eq!(extract(&told, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::TimedOut));
+    assert_eq!(extract(&long_text, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::TimedOut));
 }
 
 #[test]
-fn a_stop_interrupts_a_text_long_before_its_end() {
-    let told = conversation(vec![message("Ann", "We met Ann. ".repeat(1 << 17))]);
-    let (_, all) = extracted(&told);
+fn a_stop_interrupts_extraction_early() {
+    let long_text = conversation(vec![message("Ann", "We met Ann. ".repeat(1 << 17))]);
+    let (_, all) = extract_and_count(&long_text);
     let checks = Cell::new(0);
     let stopping = || {
         checks.set(checks.get() + 1);
         checks.get() > 10
     };
     let steps = Steps::unlimited().or_when(&stopping);
-    assert_eq!(extract(&told, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::Stopped));
+    assert_eq!(extract(&long_text, Timestamp::UNIX_EPOCH, &steps), Err(Interrupted::Stopped));
     assert!(steps.taken() < all / 2, "{} of {all} steps", steps.taken());
 }
 
@@ -178,13 +178,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_mixture_takes_steps_in_proportion(
+    fn any_mixture_of_fragments_takes_linear_steps(
         fragments in prop::collection::vec(select(FRAGMENTS.to_vec()), 1..6),
         times in 1usize..40,
     ) {
-        // Each fragment alone many times, then the next: runs of one kind meet those of another.
+        // Each fragment is repeated before the next one, so runs of different kinds meet.
         let mixture: String = fragments.iter().map(|fragment| fragment.repeat(times)).collect();
-        // After so many words it is cut into statements, whether or not it holds white space.
-        check(&"barometer ".repeat(500), &mixture);
+        // The first 500 words make the text long enough to be cut into statements, even without white space after them.
+        assert_linear(&"barometer ".repeat(500), &mixture);
     }
 }

@@ -1,4 +1,4 @@
-//! What the machine gives: modes of files, limits of memory, a clock that goes to other months and back.
+//! File modes, memory limits, and a clock that jumps to other months and back.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -16,8 +16,8 @@ fn mode(path: &Path) -> u32 {
     std::fs::symlink_metadata(path).expect("is there").permissions().mode() & 0o777
 }
 
-/// Every file and folder below a folder.
-fn everything_below(folder: &Path) -> Vec<PathBuf> {
+/// Returns every file and folder below a folder.
+fn entries_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -32,7 +32,7 @@ fn everything_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_data_directory_that_others_can_read_is_closed_to_them_at_the_start() {
+fn a_start_removes_access_of_others_to_the_data_directory() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).expect("changes the mode");
@@ -42,21 +42,21 @@ fn a_data_directory_that_others_can_read_is_closed_to_them_at_the_start() {
 }
 
 #[test]
-fn what_the_server_writes_is_readable_by_its_owner_alone() {
+fn files_of_the_server_are_readable_only_by_their_owner() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The lock keeper wakes at four"]);
     server.settle("default");
     assert_eq!(server.post("/v1/media", &json!("a file")).status, 201);
-    for path in everything_below(&data) {
-        // git gives its objects the mode 444 itself; nobody else gets into their folders.
-        let object = path.is_file() && path.components().any(|part| part.as_os_str() == "objects");
+    for path in entries_below(&data) {
+        // git itself gives its objects the mode 444; other users cannot enter the folders.
+        let is_git_object = path.is_file() && path.components().any(|part| part.as_os_str() == "objects");
         let open = mode(&path) & 0o077;
-        assert!(open == 0 || object || path.is_symlink(), "{}: {:o}", path.display(), mode(&path));
+        assert!(open == 0 || is_git_object || path.is_symlink(), "{}: {:o}", path.display(), mode(&path));
     }
 }
 
-/// The server's command under a limit of address space.
+/// Returns the server's command with a limit on its address space.
 fn limited(data: &Path, mib: u64) -> Command {
     let served = cuebase(data, &SERVE);
     let mut command = Command::new("sh");
@@ -66,8 +66,8 @@ fn limited(data: &Path, mib: u64) -> Command {
     command
 }
 
-/// A server that started does its work: a look, a write, a retrieval and a body of 6 MiB.
-fn works(server: &mut Server, mib: u64) {
+/// Checks that a server handles a request, a write, a query and a body of 6 MiB.
+fn assert_works(server: &mut Server, mib: u64) {
     assert_eq!(server.get("/v1/whoami").status, 200, "{mib} MiB");
     server.remember("default", &["The dredger works at low tide"]);
     server.settle("default");
@@ -80,14 +80,14 @@ fn works(server: &mut Server, mib: u64) {
 }
 
 #[test]
-fn under_any_limit_of_address_space_it_works_or_says_in_a_sentence_what_it_needs() {
+fn under_a_memory_limit_it_serves_or_reports_the_minimum() {
     let mut served = Vec::new();
     for mib in [100, 200, 300, 400, 500, 600, 800, 1024] {
         let (_folder, data) = fresh();
         let key = stdout(&data, &["keys", "create", "--init"]);
         if let Some(mut server) = Server::try_start(&data, limited(&data, mib)) {
             server.key = key;
-            works(&mut server, mib);
+            assert_works(&mut server, mib);
             assert!(server.terminate(), "{mib} MiB");
             served.push(mib);
             continue;
@@ -95,14 +95,15 @@ fn under_any_limit_of_address_space_it_works_or_says_in_a_sentence_what_it_needs
         let ended = limited(&data, mib).output().expect("runs");
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!((ended.status.signal(), ended.status.code()), (None, Some(1)), "{mib} MiB: {error}");
-        let named = error.contains("memory limit") && error.contains("ulimit -v") && error.contains("needs at least");
-        assert!(named && error.trim_end().lines().count() == 1, "{mib} MiB: {error}");
+        let is_explained =
+            error.contains("memory limit") && error.contains("ulimit -v") && error.contains("needs at least");
+        assert!(is_explained && error.trim_end().lines().count() == 1, "{mib} MiB: {error}");
     }
     assert!(served.contains(&1024) && served.contains(&800), "served with {served:?} MiB");
 }
 
 #[test]
-fn the_usage_of_a_month_is_known_again_when_the_clock_comes_back_to_it() {
+fn monthly_usage_survives_a_clock_that_leaves_the_month() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
     std::fs::create_dir_all(&root).expect("creates");
@@ -115,7 +116,7 @@ fn the_usage_of_a_month_is_known_again_when_the_clock_comes_back_to_it() {
     let reads = |server: &Server| -> Value { server.get("/v1/usage").body["used"]["reads"].clone() };
     for (jump, count) in [(0, 7), (400 * 86_400, 3), (-100 * 86_400, 2)] {
         disk.obey(&[&format!("clock - - {jump}")]);
-        assert_eq!(reads(&server), 0, "another month begins at zero");
+        assert_eq!(reads(&server), 0, "a new month starts at zero");
         for _ in 0..count {
             assert_eq!(server.retrieve("default", "q=x").status, 200);
         }
@@ -126,5 +127,5 @@ fn the_usage_of_a_month_is_known_again_when_the_clock_comes_back_to_it() {
     }
     assert!(server.terminate());
     let server = Server::start(&data);
-    assert_eq!(reads(&server), 7, "after a restart too");
+    assert_eq!(reads(&server), 7, "after a restart");
 }

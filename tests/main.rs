@@ -73,10 +73,10 @@ mod migration;
 mod model_outage;
 /// Hosted and local models: their habits, their failures, changing them.
 mod models;
-/// Namespaces out to files and in from files.
-mod moving;
 /// Namespaces: making, listing, deleting, isolation.
 mod namespaces;
+/// Metrics, request ids, the log.
+mod observability;
 /// The API's document.
 mod openapi;
 /// Writes and their order, bodies that come again, clocks that go back, and who waits for whom.
@@ -89,8 +89,6 @@ mod pets;
 mod reextraction;
 /// Queries, filters and listings out.
 mod retrieve;
-/// Metrics, request ids, the log.
-mod seeing;
 /// Turns at the queue, listings of one's own, large directories: what one client has does not cost the others.
 mod shares;
 /// Skills.
@@ -103,6 +101,8 @@ mod specification;
 mod statements;
 /// Rules about the repository itself.
 mod tidy;
+/// Namespaces out to files and in from files.
+mod transfer;
 /// Names that no route knows: what is refused, and what is answered with a warning.
 mod unknown_names;
 /// The vocabulary.

@@ -1,11 +1,11 @@
-//! What happens to a posted conversation.
+//! Posting conversations: validation, deduplication, order, and the memories that result.
 
 use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, git, run, stdout, wait_for};
 
 #[test]
-fn a_conversation_goes_in_and_the_right_memory_comes_out() {
+fn a_posted_conversation_becomes_a_retrievable_memory() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let body = json!({
@@ -38,7 +38,7 @@ fn a_conversation_goes_in_and_the_right_memory_comes_out() {
     assert!(hit["cues"].as_array().expect("cues").contains(&json!("Where did you spend the holidays?")));
     assert!(
         hit["content"].as_str().expect("content").ends_with("\n\n> Ann: Where did you spend the holidays?\n"),
-        "a question stands with its answer: {hit}"
+        "the answer does not contain its question: {hit}"
     );
     let source = |message: u64| json!({"session_id": "s1", "message": message, "write": accepted.body["id"]});
     assert_eq!(hit["sources"], json!([source(0), source(1)]));
@@ -55,38 +55,65 @@ fn a_conversation_goes_in_and_the_right_memory_comes_out() {
     assert!(file.starts_with("---\n") && file.contains("speaker: Bo"), "{file}");
 }
 
+/// A body that must be refused, with the expected error.
+struct InvalidBody {
+    body: Value,
+    status: u16,
+    code: &'static str,
+}
+
 #[test]
-fn every_fault_of_a_body_is_told_before_it_is_accepted() {
+fn every_invalid_body_is_refused_with_its_error_code() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let one = json!([{"role": "user", "content": "x"}]);
-    let cases: Vec<(Value, u16, &str)> = vec![
-        (json!({"messages": []}), 400, "no_messages"),
-        (json!({}), 400, "no_messages"),
-        (json!([]), 400, "invalid_body"),
-        (json!("text"), 400, "invalid_body"),
-        (json!({"messages": "x"}), 400, "invalid_body"),
-        (json!({"messages": [1]}), 400, "invalid_body"),
-        (json!({"messages": [{"role": "robot", "content": "x"}]}), 400, "invalid_body"),
-        (json!({"messages": [{"role": "user"}]}), 400, "invalid_body"),
-        (json!({"messages": [{"role": "user", "content": [{"text": "x"}]}]}), 400, "invalid_body"),
-        (json!({"messages": [{"role": "user", "content": "x", "name": 7}]}), 400, "invalid_body"),
-        (json!({"messages": one, "session_id": 7}), 400, "invalid_body"),
-        (json!({"messages": one, "namespace": "No!"}), 400, "invalid_namespace"),
-        (json!({"messages": one, "namespace": ""}), 400, "invalid_namespace"),
-        (json!({"messages": one, "namespace": "../etc"}), 400, "invalid_namespace"),
-        (json!({"messages": one, "namespace": 5}), 400, "invalid_namespace"),
-        (json!({"messages": one, "namespace": "never-made"}), 404, "namespace_not_found"),
-        (json!({"messages": one, "tags": ["ok", "no!"]}), 400, "invalid_tag"),
-        (json!({"messages": one, "tags": vec!["a"; 33]}), 400, "invalid_tag"),
-        (json!({"messages": one, "occurred_at": "soon"}), 400, "invalid_time"),
-        (json!({"messages": one, "timezone": "Mars/Base"}), 400, "invalid_timezone"),
+    let rows = [
+        InvalidBody { body: json!({"messages": []}), status: 400, code: "no_messages" },
+        InvalidBody { body: json!({}), status: 400, code: "no_messages" },
+        InvalidBody { body: json!([]), status: 400, code: "invalid_body" },
+        InvalidBody { body: json!("text"), status: 400, code: "invalid_body" },
+        InvalidBody { body: json!({"messages": "x"}), status: 400, code: "invalid_body" },
+        InvalidBody { body: json!({"messages": [1]}), status: 400, code: "invalid_body" },
+        InvalidBody {
+            body: json!({"messages": [{"role": "robot", "content": "x"}]}),
+            status: 400,
+            code: "invalid_body",
+        },
+        InvalidBody { body: json!({"messages": [{"role": "user"}]}), status: 400, code: "invalid_body" },
+        InvalidBody {
+            body: json!({"messages": [{"role": "user", "content": [{"text": "x"}]}]}),
+            status: 400,
+            code: "invalid_body",
+        },
+        InvalidBody {
+            body: json!({"messages": [{"role": "user", "content": "x", "name": 7}]}),
+            status: 400,
+            code: "invalid_body",
+        },
+        InvalidBody { body: json!({"messages": one, "session_id": 7}), status: 400, code: "invalid_body" },
+        InvalidBody { body: json!({"messages": one, "namespace": "No!"}), status: 400, code: "invalid_namespace" },
+        InvalidBody { body: json!({"messages": one, "namespace": ""}), status: 400, code: "invalid_namespace" },
+        InvalidBody { body: json!({"messages": one, "namespace": "../etc"}), status: 400, code: "invalid_namespace" },
+        InvalidBody { body: json!({"messages": one, "namespace": 5}), status: 400, code: "invalid_namespace" },
+        InvalidBody {
+            body: json!({"messages": one, "namespace": "never-made"}),
+            status: 404,
+            code: "namespace_not_found",
+        },
+        InvalidBody { body: json!({"messages": one, "tags": ["ok", "no!"]}), status: 400, code: "invalid_tag" },
+        InvalidBody { body: json!({"messages": one, "tags": vec!["a"; 33]}), status: 400, code: "invalid_tag" },
+        InvalidBody { body: json!({"messages": one, "occurred_at": "soon"}), status: 400, code: "invalid_time" },
+        InvalidBody { body: json!({"messages": one, "timezone": "Mars/Base"}), status: 400, code: "invalid_timezone" },
     ];
-    for (body, status, code) in cases {
+    let mut failures = Vec::new();
+    for InvalidBody { body, status, code } in rows {
         let answer = server.post("/v1/memories", &body);
-        assert_eq!((answer.status, answer.code()), (status, code), "{body}");
-        assert!(answer.body["error"]["message"].as_str().is_some_and(|m| !m.is_empty()));
+        let has_message = answer.body["error"]["message"].as_str().is_some_and(|message| !message.is_empty());
+        if (answer.status, answer.code()) != (status, code) || !has_message {
+            failures.push(format!("{body}: expected {status} {code}, got {answer:?}"));
+        }
     }
+    assert!(failures.is_empty(), "{failures:#?}");
     let named = server.post("/v1/memories", &json!({"messages": [{"role": "user", "content": "x"}, {"role": "user"}]}));
     assert!(named.body["error"]["message"].as_str().expect("a message").contains("messages[1]"));
 
@@ -97,7 +124,11 @@ fn every_fault_of_a_body_is_told_before_it_is_accepted() {
     }
     let huge = server.request("POST", "/v1/memories", Some(&bearer), Some(vec![b' '; (8 << 20) + 1]));
     assert_eq!((huge.status, huge.code()), (413, "payload_too_large"));
-    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["head"], Value::Null, "a refused write left a trace");
+    assert_eq!(
+        server.get("/v1/namespaces").body["namespaces"][0]["head"],
+        Value::Null,
+        "a refused write changed the repository"
+    );
 }
 
 #[test]
@@ -130,7 +161,7 @@ fn writes_of_a_namespace_keep_their_order() {
 }
 
 #[test]
-fn hostile_text_is_only_text() {
+fn hostile_text_is_stored_as_text() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let before: Vec<_> =
@@ -154,14 +185,14 @@ fn hostile_text_is_only_text() {
     let after: Vec<_> =
         std::fs::read_dir(data.parent().expect("a parent")).expect("lists").flatten().map(|e| e.file_name()).collect();
     assert_eq!(before.len(), after.len(), "{after:?}");
-    assert!(!server.log().contains('\u{1b}'), "a control character of the client stands in the log");
+    assert!(!server.log().contains('\u{1b}'), "the log contains a control character from the client");
 }
 
 #[test]
-fn a_body_at_the_limit_is_taken_in() {
+fn a_body_at_the_size_limit_is_ingested() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    // Many short messages, all naming the same things, and one that never ends a sentence.
+    // Many short messages that name the same person and place, and one long message without sentence ends.
     let mut messages: Vec<Value> = (0..20_000)
         .map(|n| json!({"role": "user", "content": format!("We met Maria Lopez in Porto, visit {n}")}))
         .collect();
@@ -172,23 +203,27 @@ fn a_body_at_the_limit_is_taken_in() {
     assert!(server.retrieve("default", "q=visit+19999").contents()[0].contains("visit 19999"));
     let trees = git(&server.repository("default"), &["ls-tree", "-r", "-t", "HEAD"]);
     let folders = trees.lines().filter(|line| line.contains(" tree ")).count();
-    assert!(folders > 100, "memories of one month stand in {folders} directories");
+    assert!(folders > 100, "memories of one month are in {folders} directories");
 }
 
 #[test]
-fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
+fn a_failing_write_becomes_a_dead_letter_and_can_be_retried() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("broken");
-    // A file where the account's repositories should be: every try fails.
+    // A file in place of the account's repository folder makes every attempt fail.
     let repositories = data.join("repositories/default");
     std::fs::create_dir_all(data.join("repositories")).expect("creates");
-    std::fs::write(&repositories, "in the way").expect("writes");
+    std::fs::write(&repositories, "not a folder").expect("writes");
     let id = server.remember("broken", &["The lighthouse keeper collects barometers"]);
     let letters = || stdout(&data, &["dead-letters", "list"]);
-    wait_for("the write to be given up", || letters().contains(&id));
+    wait_for("the dead letter", || letters().contains(&id));
     let letter: Value = serde_json::from_str(letters().lines().next().expect("a line")).expect("JSON");
-    assert_eq!((&letter["failures"], &letter["namespace"]), (&json!(4), &json!("broken")), "one try and three retries");
+    assert_eq!(
+        (&letter["failures"], &letter["namespace"]),
+        (&json!(4), &json!("broken")),
+        "one attempt and three retries"
+    );
     assert!(letter["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
 
     std::fs::remove_file(&repositories).expect("removes");
@@ -200,7 +235,7 @@ fn a_write_that_cannot_be_done_ends_in_the_dead_letters_and_can_be_retried() {
 }
 
 #[test]
-fn a_pushed_memory_is_found_and_built_upon() {
+fn a_memory_pushed_into_the_repository_is_found() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The greenhouse needs new glass panes"]);

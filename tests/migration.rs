@@ -1,8 +1,8 @@
-//! A data directory of format 1: brought to the present format with everything in it, also where that is interrupted.
+//! Migration of a data directory from format 1 to the current format, also after interruptions.
 //!
-//! `tests/data/format-1.tar.gz` holds a folder `data` that an earlier build made: statements, a rewritten memory, a term, a
-//! skill, a conversation, an uploaded file, a dead letter, a write that waits, and a second namespace. The server's clock
-//! is set to when it was made, so that the month of its usage is the current one.
+//! `tests/data/format-1.tar.gz` contains a folder `data` that an earlier build created: statements, a rewritten memory, a
+//! term, a skill, a conversation, an uploaded file, a dead letter, a queued write, and a second namespace. The server's
+//! clock is set to the creation time, so that the recorded usage belongs to the current month.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,30 +18,30 @@ use crate::support::{
     with_models,
 };
 
-/// The key to the account `default` of the former directory.
+/// An API key of the account `default` in the archive.
 const KEY: &str = "svc_live_8f0a92a3b32b657b_Ag3fFZrtJsktXrQmTUw25AeS-u8SXMAP";
-/// When the directory was made, seconds since the epoch: 2026-11-24, 18:45 UTC.
-const MADE_AT: i64 = 1_795_545_900;
-/// The month of that day.
+/// Creation time of the directory, seconds since the epoch: 2026-11-24, 18:45 UTC.
+const CREATED_AT: i64 = 1_795_545_900;
+/// Month of the creation time.
 const MONTH: &str = "2026-11";
-/// Writes that were counted in it.
+/// Writes counted in that month.
 const WRITES: u64 = 9;
 const CONVERSATION: &str = "01M87DTKN2JH67PPTGYFAKN7X1";
 const MEDIA: &str = "01M87DTM09EFN7AQ78G9KSRFBG";
 const MEDIA_TEXT: &str = "a picture of the lantern";
 const DEAD_LETTER: &str = "01M87DTP085DTW7X2C8MYY0WVK";
-const WAITING: &str = "01M87DTS2SKV42MR6J32HP4H55";
+const QUEUED_WRITE: &str = "01M87DTS2SKV42MR6J32HP4H55";
 const PIER: &str = "/v1/memories/facts/pier.md";
 
-/// An unpacked directory of format 1, on a disk that obeys.
-struct Former {
+/// An unpacked directory of format 1 on a disk with injectable faults.
+struct Format1Data {
     data: PathBuf,
     disk: Disk,
-    /// Where the data directory is in.
+    /// Parent folder of the data directory.
     folder: tempfile::TempDir,
 }
 
-impl Former {
+impl Format1Data {
     fn unpack() -> Self {
         let folder = tempfile::tempdir().expect("temporary directory");
         let root = folder.path().join("box");
@@ -53,10 +53,9 @@ impl Former {
         Self { data: root.join("data"), disk, folder }
     }
 
-    /// Starts a server at the time when the directory was made, with further rules of the disk; none where it ends before
-    /// it serves.
+    /// Starts a server at the creation time with further disk rules. Returns `None` if the server ends before it serves.
     fn try_start(&self, rules: &[&str]) -> Option<Server> {
-        let clock = format!("clock - - {}", MADE_AT - now_seconds());
+        let clock = format!("clock - - {}", CREATED_AT - now_seconds());
         let rules = [&[clock.as_str()], rules].concat();
         self.disk.obey(&rules);
         let mut command = with_models(&self.data, "", &["serve", "--listen", "127.0.0.1:0"]);
@@ -79,21 +78,21 @@ fn now_seconds() -> i64 {
     i64::try_from(passed.as_secs()).expect("a time of this era")
 }
 
-fn is_found(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
+fn finds(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
     let hits = server.retrieve(namespace, &format!("q={query}&limit=10")).contents();
     hits.iter().any(|hit| hit.contains(text))
 }
 
-fn assert_sound(data: &Path) {
+fn assert_doctor_finds_nothing(data: &Path) {
     let examined = run(data, &["doctor"]);
     assert!(examined.status.success(), "{}", String::from_utf8_lossy(&examined.stdout));
 }
 
-/// Checks everything that the former directory held, but for the dead letter.
-fn assert_all_there(server: &Server) {
-    assert!(is_found(server, "default", "lighthouse+keeper", "Agatha"));
-    assert!(is_found(server, "default", "paints+lantern+spring", "every spring"));
-    assert!(is_found(server, "other", "baker+closes", "Tuesdays"));
+/// Checks all contents of the old directory except for the dead letter.
+fn assert_complete(server: &Server) {
+    assert!(finds(server, "default", "lighthouse+keeper", "Agatha"));
+    assert!(finds(server, "default", "paints+lantern+spring", "every spring"));
+    assert!(finds(server, "other", "baker+closes", "Tuesdays"));
     assert_pier(server);
     let term = server.get("/v1/vocab?word=breakwater").body["term"].clone();
     assert_eq!((&term["term"], &term["aliases"]), (&json!("mole"), &json!(["breakwater"])), "{term}");
@@ -103,16 +102,16 @@ fn assert_all_there(server: &Server) {
     assert_eq!(talk.body["messages"][0]["content"], "The fog horn was silent on Sunday.", "{talk:?}");
     let listed = server.get("/v1/conversations").body["conversations"].clone();
     assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
-    assert_eq!(opened(server), MEDIA_TEXT);
-    // Ingested once however often the server was started.
-    wait_for("the write that waited", || is_found(server, "default", "regatta", "regatta"));
+    assert_eq!(downloaded_media(server), MEDIA_TEXT);
+    // The queued write is ingested once, however often the server starts.
+    wait_for("the queued write", || finds(server, "default", "regatta", "regatta"));
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-    assert!(committed_messages(&server.repository("default")).contains(WAITING));
+    assert!(committed_messages(&server.repository("default")).contains(QUEUED_WRITE));
     let usage = server.get("/v1/usage").body;
     assert_eq!((&usage["period"], &usage["used"]["writes"]), (&json!(MONTH), &json!(WRITES)), "{usage}");
 }
 
-/// Checks the memory that was written twice.
+/// Checks the memory that has two revisions.
 fn assert_pier(server: &Server) {
     let pier = server.get(&format!("{PIER}?detail=full")).body;
     let holds = |field: &str, text: &str| pier[field].as_str().is_some_and(|value| value.contains(text));
@@ -121,8 +120,8 @@ fn assert_pier(server: &Server) {
     assert_eq!(pier["revisions"].as_array().map(Vec::len), Some(2), "{pier}");
 }
 
-/// The uploaded file, as its signed address opens it.
-fn opened(server: &Server) -> String {
+/// Downloads the uploaded file through its signed URL.
+fn downloaded_media(server: &Server) -> String {
     let address = server.get(&format!("/v1/media/{MEDIA}"));
     assert_eq!(address.status, 200, "{address:?}");
     let url = address.body["url"].as_str().expect("an address");
@@ -131,7 +130,7 @@ fn opened(server: &Server) -> String {
     response.text().expect("text")
 }
 
-/// Checks that every folder has the name of the present format, and none a former one.
+/// Checks that every folder has a name of the current format and none has a name of format 1.
 fn assert_renamed(data: &Path) {
     for (kind, ending) in [("repositories", ".git"), ("indexes", "")] {
         let folder = data.join(kind).join("default");
@@ -142,47 +141,47 @@ fn assert_renamed(data: &Path) {
     }
     let media = files_below(&data.join("media"));
     assert!(media.len() == 1 && media[0].ends_with(MEDIA), "{media:?}");
-    assert!(!data.join("media").join(MEDIA).exists(), "the file is where format 1 had it");
+    assert!(!data.join("media").join(MEDIA).exists(), "the file is at its path of format 1");
 }
 
 #[test]
-fn everything_of_a_former_directory_is_there_after_a_start_and_after_another() {
-    let former = Former::unpack();
-    let server = former.start();
-    assert_all_there(&server);
+fn format_1_data_is_complete_after_two_starts() {
+    let old = Format1Data::unpack();
+    let server = old.start();
+    assert_complete(&server);
     let memories = ["default", "other"].map(|name| recorded_memories(&server, name));
-    assert_renamed(&former.data);
-    assert_sound(&former.data);
+    assert_renamed(&old.data);
+    assert_doctor_finds_nothing(&old.data);
     assert!(server.terminate());
 
-    let server = former.start();
-    assert_all_there(&server);
+    let server = old.start();
+    assert_complete(&server);
     assert_eq!(["default", "other"].map(|name| recorded_memories(&server, name)), memories);
-    assert_renamed(&former.data);
+    assert_renamed(&old.data);
     assert!(server.terminate());
-    assert_sound(&former.data);
+    assert_doctor_finds_nothing(&old.data);
 }
 
 #[test]
-fn a_former_dead_letter_is_listed_and_ingested_when_it_is_retried() {
-    let former = Former::unpack();
-    let server = former.start();
+fn a_format_1_dead_letter_is_listed_and_can_be_retried() {
+    let old = Format1Data::unpack();
+    let server = old.start();
     let letters = server.get("/v1/queue").body["dead_letters"].clone();
     assert_eq!((letters.as_array().map(Vec::len), &letters[0]["id"]), (Some(1), &json!(DEAD_LETTER)), "{letters}");
-    assert!(stdout(&former.data, &["dead-letters", "list"]).contains(DEAD_LETTER));
-    stdout(&former.data, &["dead-letters", "retry", DEAD_LETTER]);
-    wait_for("the memory", || is_found(&server, "default", "shipwreck", "shipwreck"));
-    assert_eq!(stdout(&former.data, &["dead-letters", "list"]), "");
+    assert!(stdout(&old.data, &["dead-letters", "list"]).contains(DEAD_LETTER));
+    stdout(&old.data, &["dead-letters", "retry", DEAD_LETTER]);
+    wait_for("the memory", || finds(&server, "default", "shipwreck", "shipwreck"));
+    assert_eq!(stdout(&old.data, &["dead-letters", "list"]), "");
     assert!(committed_messages(&server.repository("default")).contains(DEAD_LETTER));
 }
 
 #[test]
-fn a_former_history_is_cloned_and_goes_on() {
-    let former = Former::unpack();
-    let before = git(&former.data.join("repositories/default/default.git"), &["rev-parse", "main"]);
-    let server = former.start();
-    wait_for("the write that waited", || is_found(&server, "default", "regatta", "regatta"));
-    let copy = former.folder.path().join("copy");
+fn a_format_1_history_can_be_cloned_and_extended() {
+    let old = Format1Data::unpack();
+    let before = git(&old.data.join("repositories/default/default.git"), &["rev-parse", "main"]);
+    let server = old.start();
+    wait_for("the queued write", || finds(&server, "default", "regatta", "regatta"));
+    let copy = old.folder.path().join("copy");
     let cloned = WorkingCopy::of(&server, "default", &copy);
     assert!(std::fs::read_to_string(copy.join("facts/pier.md")).expect("a file").contains("1955"));
     git(&copy, &["merge-base", "--is-ancestor", before.trim(), "HEAD"]);
@@ -193,11 +192,11 @@ fn a_former_history_is_cloned_and_goes_on() {
 }
 
 #[test]
-fn a_former_namespace_is_deleted_with_all_that_belongs_to_it() {
-    let former = Former::unpack();
-    let server = former.start();
+fn a_format_1_namespace_is_deleted_completely() {
+    let old = Format1Data::unpack();
+    let server = old.start();
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-    let session = stdout(&former.data, &["token"]);
+    let session = stdout(&old.data, &["token"]);
     let deleted = server.call_as(&session, "DELETE", "/v1/namespaces/default", None);
     assert_eq!(deleted.status, 200, "{deleted:?}");
     server.namespace("default");
@@ -207,71 +206,71 @@ fn a_former_namespace_is_deleted_with_all_that_belongs_to_it() {
     assert_eq!(server.get("/v1/vocab").body["terms"], json!([]));
     wait_for("its dead letter to be removed", || server.get("/v1/queue").body["dead_letters"] == json!([]));
     assert!(server.retrieve("default", "q=lighthouse").hits().is_empty());
-    assert!(is_found(&server, "other", "baker+closes", "Tuesdays"));
-    wait_for("its files to be removed", || files_below(&former.data.join("media")).is_empty());
-    assert_sound(&former.data);
+    assert!(finds(&server, "other", "baker+closes", "Tuesdays"));
+    wait_for("its files to be removed", || files_below(&old.data.join("media")).is_empty());
+    assert_doctor_finds_nothing(&old.data);
 }
 
-/// Interrupts the first start of a former directory by a rule, then starts again and checks everything.
-fn assert_whole_after(rule: &str) {
-    let former = Former::unpack();
-    if let Some(server) = former.try_start(&[rule]) {
-        // The server came to serve before the moment.
+/// Interrupts the first start with a disk rule, then starts again and checks everything.
+fn assert_complete_after(rule: &str) {
+    let old = Format1Data::unpack();
+    if let Some(server) = old.try_start(&[rule]) {
+        // The server started before the rule applied.
         server.kill();
     }
-    let server = former.start();
-    assert_all_there(&server);
-    assert_renamed(&former.data);
-    assert_sound(&former.data);
+    let server = old.start();
+    assert_complete(&server);
+    assert_renamed(&old.data);
+    assert_doctor_finds_nothing(&old.data);
     let letters: Value = server.get("/v1/queue").body["dead_letters"].clone();
     assert_eq!((letters.as_array().map(Vec::len), &letters[0]["id"]), (Some(1), &json!(DEAD_LETTER)), "{rule}");
 }
 
 #[test]
-fn a_migration_that_is_killed_while_it_opens_the_records_is_done_by_the_next_start() {
+fn migration_resumes_after_a_kill_while_opening_records() {
     for rule in ["kill write records/ 2", "kill write records/ 8", "kill rename records/ 1"] {
-        assert_whole_after(rule);
+        assert_complete_after(rule);
     }
 }
 
 #[test]
-fn a_migration_that_is_killed_while_it_copies_records_is_done_by_the_next_start() {
-    // The files whose names are numbers are the engine's log and its tables.
+fn migration_resumes_after_a_kill_while_copying_records() {
+    // Files with numbers as names are the log and the tables of the storage engine.
     for rule in
         ["kill write records/0 1", "tear write records/0 2", "kill write records/0 6", "killafter sync records/0 1"]
     {
-        assert_whole_after(rule);
+        assert_complete_after(rule);
     }
 }
 
 #[test]
-fn a_migration_that_is_killed_while_it_drops_former_records_is_done_by_the_next_start() {
+fn migration_resumes_after_a_kill_while_dropping_old_records() {
     for rule in ["kill write MANIFEST 12", "kill write MANIFEST 40", "kill sync MANIFEST 20"] {
-        assert_whole_after(rule);
+        assert_complete_after(rule);
     }
 }
 
 #[test]
-fn a_migration_that_is_killed_while_it_renames_folders_is_done_by_the_next_start() {
+fn migration_resumes_after_a_kill_while_renaming_folders() {
     for rule in [
         "kill rename repositories/ 1",
         "killafter rename repositories/ 1",
         "killafter rename indexes/ 1",
         "kill rename repositories/ 2",
     ] {
-        assert_whole_after(rule);
+        assert_complete_after(rule);
     }
 }
 
 #[test]
-fn a_migration_that_is_killed_while_it_moves_uploaded_files_is_done_by_the_next_start() {
+fn migration_resumes_after_a_kill_while_moving_media() {
     for rule in ["kill mkdir media/ 1", "kill rename media/ 1", "killafter rename media/ 1"] {
-        assert_whole_after(rule);
+        assert_complete_after(rule);
     }
 }
 
 #[test]
-fn a_directory_of_a_later_format_is_refused_in_a_sentence() {
+fn a_directory_of_a_newer_format_is_refused() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     {
@@ -288,7 +287,7 @@ fn a_directory_of_a_later_format_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn a_directory_of_format_2_is_opened_and_no_build_of_format_2_opens_it_again() {
+fn opening_a_format_2_directory_upgrades_it_to_format_3() {
     let (_folder, data) = fresh();
     assert!(Server::start(&data).terminate());
     {

@@ -1,5 +1,5 @@
-//! What happens while the chat model is down: conversations wait and keep their attempts, everything else goes on; and what
-//! an operator does with dead letters afterwards.
+//! Outages of the chat model: conversations wait without using up their attempts, other requests continue, and an operator
+//! retries dead letters afterwards.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::support::provider::{Fault, Provider};
 use crate::support::{Server, committed_messages, fresh, git, metrics, metrics_address, run, sample, stdout, wait_for};
 
-/// Tries of a call within one try of a write.
-const ATTEMPTS: usize = 3;
-/// Tries of a write after which it would be a dead letter if they counted: one, and three retries.
-const TRIES: usize = 4;
+/// Calls to the model within one attempt of a write.
+const CALLS_PER_ATTEMPT: usize = 3;
+/// Failed attempts that normally make a write a dead letter: one attempt and three retries.
+const ATTEMPTS_MAX: usize = 4;
 
-/// Settings of a server that extracts with a provider and waits briefly.
+/// Returns settings for extraction with the provider and short waits.
 fn settings(provider: &Provider, ingestion: &str) -> String {
     format!("{}timeout_ms = 2000\n[ingestion]\nbackoff_ms = 20\n{ingestion}\n", provider.chat_settings())
 }
@@ -33,9 +33,9 @@ fn has_no_dead_letter(server: &Server) -> bool {
     queue(server)["dead_letters"].as_array().is_some_and(Vec::is_empty)
 }
 
-/// Waits until an outage is known.
+/// Waits until the server reports the outage.
 fn wait_for_outage(server: &Server) {
-    wait_for("the outage to be known", || queue(server)["model_unavailable_since"].is_string());
+    wait_for("the outage to be reported", || queue(server)["model_unavailable_since"].is_string());
 }
 
 fn contains(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
@@ -43,14 +43,14 @@ fn contains(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
     answer.contents().iter().any(|content| content.contains(text))
 }
 
-/// The ids of the messages that were committed, in order.
+/// Returns the ids of the committed messages in order.
 fn committed_in_order(repository: &Path) -> Vec<String> {
     let log = git(repository, &["log", "--reverse", "--format=%(trailers:key=Cuebase-Message,valueonly)"]);
     log.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 #[test]
-fn conversations_wait_while_the_model_is_down_and_are_ingested_in_order_once_it_answers() {
+fn conversations_wait_for_the_model_and_keep_their_order() {
     for fault in [Fault::Status(503), Fault::Closed, Fault::Later, Fault::Status(401), Fault::Status(404)] {
         let provider = Provider::start();
         let (_folder, data) = fresh();
@@ -58,9 +58,9 @@ fn conversations_wait_while_the_model_is_down_and_are_ingested_in_order_once_it_
         provider.chat_fault(Some(fault));
         let places = ["Porto", "Turku", "Oban"];
         let ids = places.map(|place| server.remember("default", &[&format!("The ferry to {place} leaves at seven")]));
-        // A refusal is not tried again within a call.
-        let calls = if matches!(fault, Fault::Status(401 | 404)) { 1 } else { ATTEMPTS };
-        wait_for("more tries than a write has", || provider.calls().failed > (TRIES + 1) * calls);
+        // A refusal is not retried within an attempt.
+        let calls = if matches!(fault, Fault::Status(401 | 404)) { 1 } else { CALLS_PER_ATTEMPT };
+        wait_for("more attempts than a write has", || provider.calls().failed > (ATTEMPTS_MAX + 1) * calls);
         assert_eq!(waiting(&server), 3, "{fault:?}");
         assert!(has_no_dead_letter(&server), "{fault:?}");
         provider.chat_fault(None);
@@ -73,20 +73,20 @@ fn conversations_wait_while_the_model_is_down_and_are_ingested_in_order_once_it_
 }
 
 #[test]
-fn a_silent_model_is_an_outage_too() {
+fn a_silent_model_counts_as_an_outage() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, &settings(&provider, "retries = 0\ntimeout_ms = 1000"));
     provider.chat_fault(Some(Fault::Silence));
     server.remember("default", &["The well behind the mill is dry"]);
-    wait_for("more tries than a write has", || provider.calls().silent > 1);
+    wait_for("more attempts than a write has", || provider.calls().silent > 1);
     assert!(has_no_dead_letter(&server));
     provider.chat_fault(None);
     wait_for("the memory", || contains(&server, "default", "well+mill", "dry"));
 }
 
 #[test]
-fn an_outage_is_seen_in_metrics_and_queue_and_logged_once_at_each_end() {
+fn an_outage_is_in_metrics_and_queue_and_logged_once() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let (address, url) = metrics_address();
@@ -96,7 +96,7 @@ fn an_outage_is_seen_in_metrics_and_queue_and_logged_once_at_each_end() {
     assert_eq!(queue(&server).get("model_unavailable_since"), None);
     provider.chat_fault(Some(Fault::Status(503)));
     server.remember("default", &["The beacon on Rona is red"]);
-    wait_for("several tries", || provider.calls().failed > TRIES * ATTEMPTS);
+    wait_for("several attempts", || provider.calls().failed > ATTEMPTS_MAX * CALLS_PER_ATTEMPT);
     assert!(queue(&server)["model_unavailable_since"].is_string());
     wait_for("the gauges", || {
         let text = metrics(&url);
@@ -112,11 +112,11 @@ fn an_outage_is_seen_in_metrics_and_queue_and_logged_once_at_each_end() {
 }
 
 #[test]
-fn an_endpoint_that_asks_to_be_left_alone_is_left_alone_for_that_long() {
+fn retry_after_of_the_model_is_respected() {
     const SECONDS: u64 = 3;
     let provider = Provider::start();
-    let asked: Arc<Mutex<Vec<Instant>>> = Arc::default();
-    let times = Arc::clone(&asked);
+    let calls: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let times = Arc::clone(&calls);
     provider.chance(move || {
         let mut times = times.lock();
         times.push(Instant::now());
@@ -126,19 +126,20 @@ fn an_endpoint_that_asks_to_be_left_alone_is_left_alone_for_that_long() {
     let server = Server::start_with_models(&data, &settings(&provider, "workers = 1"));
     server.remember("default", &["The tide turns at noon"]);
     wait_for_outage(&server);
-    // The only worker does not sleep meanwhile.
+    // The only worker does other work during the wait.
     server.namespace("other");
     let skill = json!({"namespace": "other", "skills": [{"name": "Oil the crane", "path": "skills/crane.md", "content": "Monthly."}]});
     assert_eq!(server.post("/v1/skills", &skill).status, 202);
     wait_for("the skill", || server.get("/v1/memories/skills/crane.md?namespace=other").status == 200);
-    assert_eq!(asked.lock().len(), 1, "the wait was over before the skill was stored");
+    assert_eq!(calls.lock().len(), 1, "the wait was over before the skill was stored");
     wait_for("the memory", || contains(&server, "default", "tide", "noon"));
-    let asked = asked.lock();
-    assert!(asked[1] - asked[0] >= Duration::from_secs(SECONDS), "{:?}", asked[1] - asked[0]);
+    let calls = calls.lock();
+    let pause = calls[1] - calls[0];
+    assert!(pause >= Duration::from_secs(SECONDS), "{pause:?}");
 }
 
 #[test]
-fn a_stop_during_an_outage_is_quick_and_the_next_start_goes_on_waiting() {
+fn a_stop_during_an_outage_is_quick_and_keeps_the_queue() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let settings = settings(&provider, "");
@@ -151,7 +152,9 @@ fn a_stop_during_an_outage_is_quick_and_the_next_start_goes_on_waiting() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     let server = Server::start_with_models(&data, &settings);
     let failed = provider.calls().failed;
-    wait_for("more tries than a write has", || provider.calls().failed > failed + (TRIES + 1) * ATTEMPTS);
+    wait_for("more attempts than a write has", || {
+        provider.calls().failed > failed + (ATTEMPTS_MAX + 1) * CALLS_PER_ATTEMPT
+    });
     assert_eq!(waiting(&server), 1);
     assert!(has_no_dead_letter(&server));
     provider.chat_fault(None);
@@ -160,13 +163,13 @@ fn a_stop_during_an_outage_is_quick_and_the_next_start_goes_on_waiting() {
 }
 
 #[test]
-fn what_needs_no_model_goes_on_during_an_outage() {
+fn requests_without_a_model_work_during_an_outage() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, &settings(&provider, "workers = 1"));
     let memory = |content: &str| json!({"content": content});
     for path in ["goes", "stays"] {
-        let answer = server.post(&format!("/v1/memories/facts/{path}.md"), &memory("# The former text\n"));
+        let answer = server.post(&format!("/v1/memories/facts/{path}.md"), &memory("# The earlier text\n"));
         assert_eq!(answer.status, 201, "{answer:?}");
     }
     provider.chat_fault(Some(Fault::Status(503)));
@@ -176,7 +179,7 @@ fn what_needs_no_model_goes_on_during_an_outage() {
     }
     server.remember("default", &["The barge waits below the lock"]);
     wait_for_outage(&server);
-    // Behind the conversation in its own namespace: forgetting, direct writes, retrieval.
+    // Forgets, direct writes and queries work in the namespace of the waiting conversation.
     for path in ["goes", "stays"] {
         assert_eq!(server.call("DELETE", &format!("/v1/memories/facts/{path}.md"), None).status, 202);
     }
@@ -184,7 +187,7 @@ fn what_needs_no_model_goes_on_during_an_outage() {
     assert!(matches!(rewritten.status, 200 | 201), "{rewritten:?}");
     wait_for("the memory to be forgotten", || server.get("/v1/memories/facts/goes.md").status == 404);
     assert!(contains(&server, "default", "later+text", "later text"));
-    // In another namespace: the vocabulary.
+    // The vocabulary works in another namespace.
     server.namespace("words");
     let terms = json!({"namespace": "words", "terms": [{"term": "sluice", "definition": "A gate for water."}]});
     assert_eq!(server.post("/v1/vocab", &terms).status, 202);
@@ -201,7 +204,7 @@ fn what_needs_no_model_goes_on_during_an_outage() {
 }
 
 #[test]
-fn what_was_accepted_before_a_forget_does_not_come_back_after_an_outage() {
+fn a_skill_forgotten_during_an_outage_does_not_return() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, &settings(&provider, ""));
@@ -222,7 +225,7 @@ fn what_was_accepted_before_a_forget_does_not_come_back_after_an_outage() {
 }
 
 #[test]
-fn a_write_that_alone_makes_the_model_fail_becomes_a_dead_letter_and_holds_nobody_else() {
+fn a_write_that_breaks_the_model_becomes_a_dead_letter() {
     let provider = Provider::start();
     provider.curse("mandrake");
     let (_folder, data) = fresh();
@@ -232,7 +235,7 @@ fn a_write_that_alone_makes_the_model_fail_becomes_a_dead_letter_and_holds_nobod
     server.remember("default", &["The foxglove grows by the wall"]);
     let mut number = 0;
     wait_for("the dead letter", || {
-        // The model answers others all the time.
+        // The model continues to answer the other writes.
         number += 1;
         server.remember("other", &[&format!("The barrel number {number} was weighed and sealed")]);
         wait_for("the other write", || {
@@ -241,11 +244,11 @@ fn a_write_that_alone_makes_the_model_fail_becomes_a_dead_letter_and_holds_nobod
         !has_no_dead_letter(&server)
     });
     assert_eq!(queue(&server)["dead_letters"][0]["id"], json!(id));
-    wait_for("the write behind it", || contains(&server, "default", "foxglove", "wall"));
+    wait_for("the next write", || contains(&server, "default", "foxglove", "wall"));
 }
 
 #[test]
-fn dead_letters_are_retried_together_beside_a_server_and_on_a_stopped_directory() {
+fn dead_letters_are_retried_online_and_offline() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let settings = settings(&provider, "retries = 0");
@@ -276,7 +279,7 @@ fn dead_letters_are_retried_together_beside_a_server_and_on_a_stopped_directory(
 }
 
 #[test]
-fn a_retry_of_dead_letters_names_one_or_all() {
+fn a_dead_letter_retry_requires_an_id_or_all() {
     let (_folder, data) = fresh();
     let id = "01M80ZJJYEMM0YJ4AAANEC71VX";
     for arguments in [

@@ -1,11 +1,11 @@
-//! Namespaces over HTTP.
+//! Namespaces over HTTP: creation, listing, deletion and isolation.
 
 use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, git, stdout, wait_for};
 
 #[test]
-fn a_namespace_is_made_once_and_listed_by_name() {
+fn a_namespace_is_created_once_and_listed_by_name() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let made = server.post("/v1/namespaces", &json!({"name": "zebra"}));
@@ -33,7 +33,7 @@ fn a_namespace_is_made_once_and_listed_by_name() {
 }
 
 #[test]
-fn the_listing_stops_at_two_hundred() {
+fn a_page_of_namespaces_holds_two_hundred() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     for n in 0..201 {
@@ -47,7 +47,7 @@ fn the_listing_stops_at_two_hundred() {
 }
 
 #[test]
-fn namespaces_and_accounts_see_nothing_of_each_other() {
+fn namespaces_and_accounts_are_isolated() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("red");
@@ -64,7 +64,7 @@ fn namespaces_and_accounts_see_nothing_of_each_other() {
 }
 
 #[test]
-fn deletion_is_for_sessions_and_leaves_nothing() {
+fn deletion_requires_a_session_and_removes_everything() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("gone");
@@ -75,12 +75,12 @@ fn deletion_is_for_sessions_and_leaves_nothing() {
     let session = format!("Bearer {}", stdout(&data, &["token"]));
     let deleted = server.request("DELETE", "/v1/namespaces/gone", Some(&session), None);
     assert_eq!((deleted.status, deleted.body), (200, json!({"name": "gone", "deleted": true})));
-    // Answered as soon as it is deleted; its files may be removed after that.
+    // The response is sent once the namespace is deleted; its files may be removed later.
     wait_for("its files to be removed", || !server.repository("gone").exists());
     assert_eq!(server.retrieve("gone", "q=walrus").status, 404);
     let again = server.request("DELETE", "/v1/namespaces/gone", Some(&session), None);
     assert_eq!((again.status, again.code()), (404, "namespace_not_found"));
-    // Made again, it is empty.
+    // A namespace created again under the same name is empty.
     server.namespace("gone");
     assert!(server.retrieve("gone", "q=walrus+statue").hits().is_empty());
     server.remember("gone", &["The new tenant is an otter"]);
@@ -89,7 +89,7 @@ fn deletion_is_for_sessions_and_leaves_nothing() {
 }
 
 #[test]
-fn a_namespace_made_again_takes_the_same_body_again() {
+fn a_recreated_namespace_accepts_the_same_body_again() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = format!("Bearer {}", stdout(&data, &["token"]));
@@ -104,7 +104,7 @@ fn a_namespace_made_again_takes_the_same_body_again() {
 }
 
 #[test]
-fn default_can_be_deleted_in_the_middle_of_use() {
+fn the_default_namespace_can_be_deleted_while_in_use() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = format!("Bearer {}", stdout(&data, &["token"]));
@@ -121,7 +121,7 @@ fn default_can_be_deleted_in_the_middle_of_use() {
                 }
             });
         }
-        // Not there yet, or not again yet, is 404.
+        // The status is 404 while the namespace does not exist yet.
         let mut deletions = 0;
         wait_for("ten deletions", || {
             let deleted = server.request("DELETE", "/v1/namespaces/default", Some(&session), None);
@@ -131,18 +131,18 @@ fn default_can_be_deleted_in_the_middle_of_use() {
         });
         stop.store(true, std::sync::atomic::Ordering::SeqCst);
     });
-    // What is accepted now is kept, in a repository that is whole.
+    // A write accepted now is kept, and the repository is intact.
     server.remember("default", &["After the storm the gate was painted green"]);
     server.settle("default");
     assert!(server.retrieve("default", "q=painted+green+gate").contents()[0].contains("storm"));
     assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
     assert_eq!(stdout(&data, &["dead-letters", "list"]), "");
     let trash = || std::fs::read_dir(data.join("trash")).map_or(0, Iterator::count);
-    wait_for("what was deleted to be removed", || trash() == 0);
+    wait_for("the trash to be empty", || trash() == 0);
 }
 
 #[test]
-fn what_is_read_while_its_namespace_is_deleted_is_answered_or_not_found() {
+fn reads_during_a_deletion_return_200_or_404() {
     const DELETIONS: u32 = 30;
     let (_folder, data) = fresh();
     let server = Server::start(&data);
@@ -175,34 +175,38 @@ fn what_is_read_while_its_namespace_is_deleted_is_answered_or_not_found() {
 }
 
 #[test]
-fn the_record_follows_the_head() {
+fn the_namespace_record_follows_the_head() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let record = || -> Value { server.get("/v1/namespaces").body["namespaces"][0].clone() };
     assert_eq!((&record()["memories"], &record()["head"]), (&json!(0), &Value::Null));
     server.remember("default", &["The ferry leaves at noon from pier nine"]);
     server.settle("default");
-    // The record moves last, after the memory can be retrieved.
+    // The record is updated last, after the memory can be retrieved.
     wait_for("both memories to be counted", || record()["memories"] == json!(2));
     assert_eq!(record()["head"].as_str().expect("a commit").len(), 40);
 }
 
 #[test]
-fn many_who_ask_namespaces_that_have_to_be_opened_are_all_answered() {
+fn concurrent_queries_to_closed_namespaces_are_answered() {
     const NAMESPACES: usize = 4;
     let (_folder, data) = fresh();
-    // Large enough to be opened by several threads, and one open at a time.
+    // The namespaces are large enough to be opened by several threads, and only one stays open at a time.
     let server = Server::start_with_models(&data, "[retrieval]\nwarm_namespaces = 1\n");
     for number in 0..NAMESPACES {
         let name = format!("n{number}");
         server.namespace(&name);
         for load in 0..10 {
-            let said = |crate_: usize| format!("Crate {crate_} of lorry {load} goes to harbour {number} tomorrow.");
-            let said: Vec<String> = (0..200).map(said).collect();
-            server.remember(&name, &said.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut texts = Vec::new();
+            for item in 0..200 {
+                texts.push(format!("Crate {item} of lorry {load} goes to harbour {number} tomorrow."));
+            }
+            server.remember(&name, &texts.iter().map(String::as_str).collect::<Vec<_>>());
         }
     }
-    (0..NAMESPACES).for_each(|number| server.settle(&format!("n{number}")));
+    for number in 0..NAMESPACES {
+        server.settle(&format!("n{number}"));
+    }
     std::thread::scope(|scope| {
         for client in 0..12 {
             let server = &server;

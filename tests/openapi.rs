@@ -1,4 +1,4 @@
-//! The API's document against the route table, and against a running server.
+//! The OpenAPI document compared with the route table and with a running server.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::support::{Server, fresh, stdout};
 
-/// Requests that are made up for each operation and phase.
+/// Generated requests per operation and phase.
 const EXAMPLES: &str = "12";
 
 #[test]
-fn the_document_and_the_route_table_name_the_same_routes() {
+fn document_and_route_table_have_the_same_routes() {
     let document = document().expect("the document is YAML");
     assert_eq!(document["openapi"], "3.1.0");
     let mut described = BTreeSet::new();
@@ -29,7 +29,7 @@ fn the_document_and_the_route_table_name_the_same_routes() {
             });
             let route = route.unwrap_or_else(|| panic!("{name} is described but not served"));
             let open = operation["security"] == Value::Array(Vec::new());
-            assert_eq!(open, route.access == Access::Open, "{name}: who may call");
+            assert_eq!(open, route.access == Access::Open, "{name}: access");
             let statuses = operation["responses"].as_object().expect("responses");
             assert_eq!(statuses.contains_key("429"), !open, "{name}: limits");
             assert!(statuses.contains_key("500") || route.path == "/health", "{name}: failures");
@@ -46,7 +46,7 @@ fn the_document_and_the_route_table_name_the_same_routes() {
 }
 
 #[test]
-fn the_document_and_the_route_table_name_the_same_parameters_and_fields() {
+fn document_and_route_table_have_the_same_parameters_and_fields() {
     let document = document().expect("the document is YAML");
     for route in &ROUTES {
         let name = format!("{} {}", route.method, route.path);
@@ -66,12 +66,12 @@ fn the_document_and_the_route_table_name_the_same_parameters_and_fields() {
             let body = resolved(&document, &operation["requestBody"]);
             compare_fields(&document, &body["content"]["application/json"]["schema"], route.fields, &name);
         } else {
-            assert!(route.fields.is_empty(), "{name}: the fields of a body that is not read");
+            assert!(route.fields.is_empty(), "{name}: fields of a body that the route does not read");
         }
     }
 }
 
-/// What a reference stands for.
+/// Returns the target of a reference, or the node itself if it is not a reference.
 fn resolved<'a>(document: &'a Value, node: &'a Value) -> &'a Value {
     match node["$ref"].as_str() {
         Some(reference) => {
@@ -86,7 +86,7 @@ fn property_names(schema: &Value) -> BTreeSet<&str> {
     schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }
 
-/// Compares the names in a schema and in the objects below it with those of the route table.
+/// Compares the field names in a schema and in its nested objects with those of the route table.
 fn compare_fields(document: &Value, schema: &Value, fields: &'static [Field], place: &str) {
     let schema = resolved(document, schema);
     assert_eq!(property_names(schema), fields.iter().map(|field| field.name).collect::<BTreeSet<&str>>(), "{place}");
@@ -96,7 +96,7 @@ fn compare_fields(document: &Value, schema: &Value, fields: &'static [Field], pl
         match field.contents {
             Contents::Opaque => {
                 let entries = resolved(document, &value["items"]);
-                assert!(property_names(entries).is_empty(), "{place}: its objects have fields");
+                assert!(property_names(entries).is_empty(), "{place}: the objects have fields");
             }
             Contents::Objects(fields) => compare_fields(document, &value["items"], fields, &place),
             Contents::Parts => compare_parts(document, value, &place),
@@ -104,7 +104,7 @@ fn compare_fields(document: &Value, schema: &Value, fields: &'static [Field], pl
     }
 }
 
-/// Compares the content parts of a schema with those that have fixed fields.
+/// Compares the content parts of a schema with the part types that have fixed fields.
 fn compare_parts(document: &Value, schema: &Value, place: &str) {
     let forms = schema["anyOf"].as_array().expect("text, or parts");
     let list = forms.iter().find(|form| form["type"] == "array").expect("a list of parts");
@@ -121,7 +121,7 @@ fn compare_parts(document: &Value, schema: &Value, place: &str) {
 }
 
 #[test]
-fn the_command_line_and_the_server_tell_the_same_document() {
+fn command_line_and_server_return_the_same_document() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let printed: Value = serde_json::from_str(&stdout(&data, &["openapi"])).expect("JSON");
@@ -130,7 +130,7 @@ fn the_command_line_and_the_server_tell_the_same_document() {
 }
 
 #[test]
-fn made_up_requests_find_no_failure_and_no_undocumented_answer() {
+fn generated_requests_get_only_documented_responses() {
     let (folder, data) = fresh();
     let file = folder.path().join("openapi.json");
     std::fs::write(&file, document().expect("the document").to_string()).expect("writes");
@@ -159,7 +159,7 @@ fn made_up_requests_find_no_failure_and_no_undocumented_answer() {
     assert!(!log.contains("panicked") && !log.contains("internal failure"), "{log:.4000}");
 }
 
-/// Where `scripts/setup-tests.sh` put it.
+/// Returns the program that `scripts/setup-tests.sh` installed.
 fn schemathesis() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").expect("a home directory")).join(".cache");
     let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);

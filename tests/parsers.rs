@@ -1,7 +1,8 @@
-//! Whatever enters from outside, changed at random: the entry points of `fuzz/parsers`, on the stable toolchain.
+//! Parsers of external input, called with randomly mutated seeds: the entry points of `fuzz/parsers` on the stable
+//! toolchain.
 //!
-//! Each of them gets a few hundred inputs, or as many as fit in `CUEBASE_FUZZ_SECONDS`. Inputs are the kept seeds with
-//! bytes flipped, cut out, doubled, and with what parsers stumble over put in.
+//! Each parser gets a few hundred inputs, or as many as it handles in `CUEBASE_FUZZ_SECONDS`. Inputs are the checked-in
+//! seeds with bytes flipped, removed or duplicated, and with texts inserted that often break parsers.
 
 #[path = "../fuzz/parsers/mod.rs"]
 mod parsers;
@@ -13,10 +14,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Longest input that is made by doubling.
+/// Longest input that a `Double` edit extends.
 const INPUT_BYTES_MAX: usize = 1 << 20;
-/// What parsers stumble over.
-const STUMBLING_BLOCKS: [&str; 32] = [
+/// Texts that often break parsers.
+const TROUBLESOME_TEXTS: [&str; 32] = [
     "\0",
     "\r\n",
     "\n\n",
@@ -57,10 +58,10 @@ enum Edit {
     Flip(Index, u8),
     Set(Index, u8),
     Insert(Index, Vec<u8>),
-    Stumble(Index, Index),
+    InsertTroublesome(Index, Index),
     Remove(Index, usize),
     Double(Index, usize),
-    /// All from a place on becomes what another seed has there.
+    /// Replaces everything from a position on with the bytes of another seed from the same position.
     Splice(Index, Index),
 }
 
@@ -70,14 +71,14 @@ fn edit() -> impl Strategy<Value = Edit> {
         (at(), 0u8..8).prop_map(|(at, bit)| Edit::Flip(at, bit)),
         (at(), any::<u8>()).prop_map(|(at, byte)| Edit::Set(at, byte)),
         (at(), prop::collection::vec(any::<u8>(), 1..8)).prop_map(|(at, bytes)| Edit::Insert(at, bytes)),
-        (at(), at()).prop_map(|(at, which)| Edit::Stumble(at, which)),
+        (at(), at()).prop_map(|(at, which)| Edit::InsertTroublesome(at, which)),
         (at(), 1usize..64).prop_map(|(at, bytes)| Edit::Remove(at, bytes)),
         (at(), 1usize..256).prop_map(|(at, bytes)| Edit::Double(at, bytes)),
         (at(), at()).prop_map(|(at, which)| Edit::Splice(at, which)),
     ]
 }
 
-fn changed(seeds: &[Vec<u8>], seed: Index, edits: &[Edit]) -> Vec<u8> {
+fn mutated(seeds: &[Vec<u8>], seed: Index, edits: &[Edit]) -> Vec<u8> {
     let mut input = seed.get(seeds).clone();
     for edit in edits {
         let place = |at: &Index| at.index(input.len() + 1);
@@ -92,8 +93,8 @@ fn changed(seeds: &[Vec<u8>], seed: Index, edits: &[Edit]) -> Vec<u8> {
             }
             Edit::Flip(..) | Edit::Set(..) => {}
             Edit::Insert(at, bytes) => drop(input.splice(place(at)..place(at), bytes.iter().copied())),
-            Edit::Stumble(at, which) => {
-                let (at, bytes) = (place(at), which.get(&STUMBLING_BLOCKS).bytes());
+            Edit::InsertTroublesome(at, which) => {
+                let (at, bytes) = (place(at), which.get(&TROUBLESOME_TEXTS).bytes());
                 drop(input.splice(at..at, bytes));
             }
             Edit::Remove(at, bytes) => {
@@ -117,26 +118,26 @@ fn changed(seeds: &[Vec<u8>], seed: Index, edits: &[Edit]) -> Vec<u8> {
     input
 }
 
-/// Any bytes at all, or a seed that was changed.
+/// Returns a strategy of random bytes and mutated seeds.
 fn inputs(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let any_bytes = prop::collection::vec(any::<u8>(), 0..200);
     let edited = (any::<Index>(), prop::collection::vec(edit(), 1..8));
-    let edited = edited.prop_map(move |(seed, edits)| changed(&seeds, seed, &edits));
+    let edited = edited.prop_map(move |(seed, edits)| mutated(&seeds, seed, &edits));
     prop_oneof![1 => any_bytes, 12 => edited]
 }
 
-fn holds(name: &str) {
+fn check_parser(name: &str) {
     let parser = parsers::named(name);
     let seeds = parser.seeds();
     assert!(!seeds.is_empty(), "{name} has no seeds");
     seeds.iter().for_each(|seed| (parser.enter)(seed));
     let time = std::env::var("CUEBASE_FUZZ_SECONDS").ok().map(|text| text.parse().expect("a number of seconds"));
     let deadline = time.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let (strategy, entered) = (inputs(seeds), Cell::new(0u64));
+    let (strategy, tried) = (inputs(seeds), Cell::new(0u64));
     let config = Config { cases: parser.inputs, failure_persistence: None, ..Config::default() };
     loop {
         let ran = TestRunner::new(config.clone()).run(&strategy, |input| {
-            entered.set(entered.get() + 1);
+            tried.set(tried.get() + 1);
             (parser.enter)(&input);
             Ok(())
         });
@@ -147,29 +148,29 @@ fn holds(name: &str) {
             break;
         }
     }
-    println!("{name}: {} inputs", entered.get());
+    println!("{name}: {} inputs", tried.get());
 }
 
-macro_rules! each {
+macro_rules! parser_tests {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            holds(stringify!($name));
+            check_parser(stringify!($name));
         })*
 
         #[test]
-        fn each_of_them_is_tried() {
+        fn every_parser_has_a_test() {
             assert_eq!(parsers::PARSERS.map(|parser| parser.name), [$(stringify!($name)),*]);
         }
     };
 }
 
-each! {
+parser_tests! {
     answers api credentials git_requests history index markdown memory_file notifications records settings statements term_file words
 }
 
-/// Puts the seeds, also those that are made, where the fuzzer begins from: into the folder that is named, or one of the
-/// test's own.
+/// Writes all seeds, also the generated ones, to the folder in `CUEBASE_FUZZ_CORPUS`, where the fuzzer starts. Without the
+/// variable it writes to a temporary folder.
 #[test]
 fn seeds_are_handed_to_the_fuzzer() {
     let own = tempfile::tempdir().expect("temporary directory");
@@ -178,7 +179,7 @@ fn seeds_are_handed_to_the_fuzzer() {
         let into = folder.join(parser.name);
         std::fs::create_dir_all(&into).expect("creates");
         let seeds = parser.seeds();
-        assert!(!seeds.is_empty(), "{} has nothing to begin from", parser.name);
+        assert!(!seeds.is_empty(), "{} has no seeds", parser.name);
         for (number, seed) in seeds.iter().enumerate() {
             std::fs::write(into.join(format!("seed-{number}")), seed).expect("writes");
         }

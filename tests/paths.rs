@@ -1,27 +1,46 @@
-//! Memories by path, and the views over all of them.
+//! Memories by path, and the tree, topic, graph and answer views.
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, fresh, git, wait_for};
+use crate::support::{Answer, Server, fresh, git, wait_for};
 
-#[test]
-fn a_memory_is_written_read_rewritten_and_forgotten_by_its_path() {
-    let (_folder, data) = fresh();
+const FRIDAYS: &str = "/v1/memories/rules/deploy/fridays.md";
+
+/// Starts a server with a memory at the path `FRIDAYS`. Returns the response to the write.
+fn server_with_memory() -> (tempfile::TempDir, Server, Answer) {
+    let (folder, data) = fresh();
     let server = Server::start(&data);
-    let path = "/v1/memories/rules/deploy/fridays.md";
-    let first = server.post(
-        path,
+    let written = server.post(
+        FRIDAYS,
         &json!({
             "content": "# Deploys\r\n\r\nNever on a Friday.\n\n## Why\n\nNobody is there to mend it.",
             "tags": ["Ops", "release"], "cues": ["when may I ship?"], "occurred_at": "2026-03-01",
         }),
     );
-    assert_eq!((first.status, &first.body["path"]), (201, &json!("rules/deploy/fridays.md")), "{first:?}");
-    assert_eq!(first.body["namespace"], "default");
-    let head = server.get("/v1/namespaces").body["namespaces"][0]["head"].clone();
-    assert_eq!(first.body["commit"], head, "one call is one commit");
+    assert_eq!((written.status, &written.body["path"]), (201, &json!("rules/deploy/fridays.md")), "{written:?}");
+    (folder, server, written)
+}
 
-    let read = server.get(path);
+/// Returns the commit in the response to a write.
+fn commit_of(written: &Answer) -> &str {
+    written.body["commit"].as_str().expect("a commit")
+}
+
+#[test]
+fn a_memory_is_written_by_its_path_in_one_commit() {
+    let (_folder, server, written) = server_with_memory();
+    assert_eq!(written.body["namespace"], "default");
+    let head = server.get("/v1/namespaces").body["namespaces"][0]["head"].clone();
+    assert_eq!(written.body["commit"], head, "one call is one commit");
+    // The next query finds the memory without a wait.
+    let found = server.retrieve("default", "q=when+may+I+ship&limit=1");
+    assert_eq!(found.hits()[0]["path"], "rules/deploy/fridays.md");
+}
+
+#[test]
+fn a_memory_is_read_by_its_path() {
+    let (_folder, server, _) = server_with_memory();
+    let read = server.get(FRIDAYS);
     assert_eq!(read.status, 200, "{read:?}");
     assert_eq!(read.body["content"], "# Deploys\n\nNever on a Friday.\n\n## Why\n\nNobody is there to mend it.\n");
     assert_eq!(
@@ -32,36 +51,50 @@ fn a_memory_is_written_read_rewritten_and_forgotten_by_its_path() {
         (&read.body["occurred_at"], &read.body["occurred_precision"]),
         (&json!("2026-03-01T12:00:00Z"), &json!("day"))
     );
-    for wanted in [format!("{path}?section=Why"), format!("{path}%23Why")] {
-        let section = server.get(&wanted);
-        assert_eq!(section.body["content"], "## Why\n\nNobody is there to mend it.\n", "{wanted}");
+    for path in [format!("{FRIDAYS}?section=Why"), format!("{FRIDAYS}%23Why")] {
+        let section = server.get(&path);
+        assert_eq!(section.body["content"], "## Why\n\nNobody is there to mend it.\n", "{path}");
     }
-    // The next read sees it, without waiting.
-    let found = server.retrieve("default", "q=when+may+I+ship&limit=1");
-    assert_eq!(found.hits()[0]["path"], "rules/deploy/fridays.md");
+}
 
-    let second = server.post(path, &json!({"content": "# Deploys\n\nOn Fridays too, with two people.\n"}));
+#[test]
+fn a_rewritten_memory_keeps_its_earlier_revision() {
+    let (_folder, server, first) = server_with_memory();
+    let read = server.get(FRIDAYS);
+    let second = server.post(FRIDAYS, &json!({"content": "# Deploys\n\nOn Fridays too, with two people.\n"}));
     assert_eq!(second.status, 200, "{second:?}");
-    let full = server.get(&format!("{path}?detail=full"));
+    let full = server.get(&format!("{FRIDAYS}?detail=full"));
     assert_eq!(full.body["revisions"].as_array().map(Vec::len), Some(2), "{full:?}");
     assert!(full.body["last_diff"].as_str().expect("a diff").contains("-Never on a Friday."));
     assert_eq!(full.body["created_at"], read.body["created_at"]);
-    let commit = first.body["commit"].as_str().expect("a commit");
-    assert_eq!(server.get(&format!("{path}?revision={commit}")).body["content"], read.body["content"]);
+    let earlier = server.get(&format!("{FRIDAYS}?revision={}", commit_of(&first)));
+    assert_eq!(earlier.body["content"], read.body["content"]);
     assert_eq!(git(&server.repository("default"), &["log", "-1", "--format=%s"]), "Rewrite rules/deploy/fridays.md\n");
+}
 
-    let forgotten = server.call("DELETE", path, None);
+#[test]
+fn a_forgotten_memory_stays_in_the_history() {
+    let (_folder, server, written) = server_with_memory();
+    let forgotten = server.call("DELETE", FRIDAYS, None);
     assert_eq!((forgotten.status, &forgotten.body["status"]), (202, &json!("accepted")));
-    wait_for("the memory to be gone", || server.get(path).status == 404);
+    wait_for("the memory to be forgotten", || server.get(FRIDAYS).status == 404);
     assert!(server.retrieve("default", "tiers=rules").hits().is_empty());
-    assert_eq!(server.get(&format!("{path}?revision={commit}")).status, 200, "its history stays");
+    let earlier = server.get(&format!("{FRIDAYS}?revision={}", commit_of(&written)));
+    assert_eq!(earlier.status, 200, "the history of a forgotten memory stays");
+    server.settle("default");
+    assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
+}
+
+#[test]
+fn a_path_that_never_existed_can_be_forgotten() {
+    let (_folder, server, _) = server_with_memory();
     assert_eq!(server.call("DELETE", "/v1/memories/facts/never/was.md", None).status, 202);
     server.settle("default");
     assert_eq!(git(&server.repository("default"), &["fsck", "--strict"]), "");
 }
 
 #[test]
-fn bad_paths_and_bodies_change_nothing() {
+fn invalid_paths_and_bodies_change_nothing() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let good = json!({"content": "x"});
@@ -114,7 +147,7 @@ fn an_expired_incident_is_not_retrieved_but_can_be_read() {
 }
 
 #[test]
-fn all_memories_are_seen_as_a_tree_as_topics_and_as_a_graph() {
+fn memories_are_listed_as_tree_topics_and_graph() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     for (path, content) in [
@@ -179,7 +212,7 @@ fn all_memories_are_seen_as_a_tree_as_topics_and_as_a_graph() {
 }
 
 #[test]
-fn a_question_is_answered_in_the_memories_own_words_or_not_at_all() {
+fn a_question_is_answered_by_quoting_memories_or_not_at_all() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, "");
     let content = "# Greenhouse\n\nThe greenhouse thermostat is a Brandt 400. It sits by the door.\n\n## Service\n\nThe thermostat battery lasts nine months.\n";
@@ -223,23 +256,23 @@ fn the_history_of_an_earlier_revision_ends_with_it() {
     for colour in ["green", "blue", "red"] {
         let written = server.post(path, &json!({"content": format!("# The boat\n\nIt is {colour}.\n")}));
         commits.push(written.body["commit"].clone());
-        // Another memory in between: its commit is in no history of the boat.
+        // A commit of another memory between two revisions is not in the history of the boat.
         server.post("/v1/memories/facts/oar.md", &json!({"content": format!("# The oar of the {colour} boat\n")}));
     }
-    let seen = |revision: &Value| {
+    let history_at = |revision: &Value| {
         let revision = revision.as_str().expect("a commit");
         let read = server.get(&format!("{path}?revision={revision}&detail=full")).body;
         let revisions = read["revisions"].as_array().expect("revisions").clone();
         let ids: Vec<Value> = revisions.iter().map(|revision| revision["commit"].clone()).collect();
         (ids, read["last_diff"].as_str().expect("a diff").to_owned())
     };
-    let (first, added) = seen(&commits[0]);
+    let (first, added) = history_at(&commits[0]);
     assert_eq!(first, [commits[0].clone()]);
     assert!(added.contains("+It is green."), "{added}");
-    let (second, changed) = seen(&commits[1]);
+    let (second, changed) = history_at(&commits[1]);
     assert_eq!(second, [commits[1].clone(), commits[0].clone()]);
     assert!(changed.contains("-It is green.") && changed.contains("+It is blue."), "{changed}");
-    // As of a commit that did not touch it.
+    // The history at a commit that did not change the boat.
     let oar = server.get("/v1/memories/facts/oar.md?detail=full").body["revisions"][1]["commit"].clone();
-    assert_eq!(seen(&oar).0, [commits[1].clone(), commits[0].clone()]);
+    assert_eq!(history_at(&oar).0, [commits[1].clone(), commits[0].clone()]);
 }

@@ -7,10 +7,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, stdout, wait_for};
 
+/// A request that must be refused, with the expected status.
+struct Refusal<'a> {
+    method: &'static str,
+    path: &'static str,
+    key: Option<&'a str>,
+    body: Option<&'static str>,
+    status: u16,
+}
+
 #[test]
-fn animals_live_on_their_own_address_by_account_and_environment() {
+fn animals_are_separate_by_account_and_environment() {
     let (_folder, data) = fresh();
-    // A free port, given back just before it is taken.
+    // A port that was free a moment ago.
     let address =
         std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
     let server = Server::start_with(&data, &["--pets-listen", &address]);
@@ -51,7 +60,7 @@ fn animals_live_on_their_own_address_by_account_and_environment() {
         ),
         (Some(20), Some(25), Some(5), Some(2))
     );
-    assert_eq!(listed("", &test), Some(0), "staging is apart from production");
+    assert_eq!(listed("", &test), Some(0), "test and live animals are separate");
 
     let (status, body, headers) = call("GET", "/pets/1", Some(live), None);
     assert_eq!((status, &body["name"]), (200, &json!("Rex")));
@@ -60,36 +69,57 @@ fn animals_live_on_their_own_address_by_account_and_environment() {
     assert!(headers.contains_key("deprecation"));
 
     let session = stdout(&data, &["token"]);
-    let bad = [
-        ("GET", "/pets", None, None, 401),
-        ("GET", "/pets", Some("svc_live_x"), None, 401),
-        ("GET", "/pets", Some(&session), None, 401),
-        ("GET", "/pets/99", Some(live), None, 404),
-        ("GET", "/pets/x", Some(live), None, 404),
-        ("GET", "/pets/1", Some(&test), None, 404),
-        ("GET", "/dogs", Some(live), None, 404),
-        ("GET", "/pets?limit=0", Some(live), None, 400),
-        ("GET", "/pets?limit=101", Some(live), None, 400),
-        ("GET", "/pets?limit=x", Some(live), None, 400),
-        ("GET", "/pets?status=lost", Some(live), None, 400),
-        ("POST", "/pets", Some(live), Some("{}"), 400),
-        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":"7"}"#), 400),
-        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":1.5}"#), 400),
-        ("POST", "/pets", Some(live), Some(r#"{"name":"x","categoryId":1,"status":"lost"}"#), 400),
-        ("POST", "/pets", Some(live), Some("nonsense"), 400),
+    let rows = [
+        Refusal { method: "GET", path: "/pets", key: None, body: None, status: 401 },
+        Refusal { method: "GET", path: "/pets", key: Some("svc_live_x"), body: None, status: 401 },
+        Refusal { method: "GET", path: "/pets", key: Some(&session), body: None, status: 401 },
+        Refusal { method: "GET", path: "/pets/99", key: Some(live), body: None, status: 404 },
+        Refusal { method: "GET", path: "/pets/x", key: Some(live), body: None, status: 404 },
+        Refusal { method: "GET", path: "/pets/1", key: Some(&test), body: None, status: 404 },
+        Refusal { method: "GET", path: "/dogs", key: Some(live), body: None, status: 404 },
+        Refusal { method: "GET", path: "/pets?limit=0", key: Some(live), body: None, status: 400 },
+        Refusal { method: "GET", path: "/pets?limit=101", key: Some(live), body: None, status: 400 },
+        Refusal { method: "GET", path: "/pets?limit=x", key: Some(live), body: None, status: 400 },
+        Refusal { method: "GET", path: "/pets?status=lost", key: Some(live), body: None, status: 400 },
+        Refusal { method: "POST", path: "/pets", key: Some(live), body: Some("{}"), status: 400 },
+        Refusal {
+            method: "POST",
+            path: "/pets",
+            key: Some(live),
+            body: Some(r#"{"name":"x","categoryId":"7"}"#),
+            status: 400,
+        },
+        Refusal {
+            method: "POST",
+            path: "/pets",
+            key: Some(live),
+            body: Some(r#"{"name":"x","categoryId":1.5}"#),
+            status: 400,
+        },
+        Refusal {
+            method: "POST",
+            path: "/pets",
+            key: Some(live),
+            body: Some(r#"{"name":"x","categoryId":1,"status":"lost"}"#),
+            status: 400,
+        },
+        Refusal { method: "POST", path: "/pets", key: Some(live), body: Some("nonsense"), status: 400 },
     ];
-    for (method, path, key, body, expected) in bad {
+    let mut failures = Vec::new();
+    for Refusal { method, path, key, body, status: expected } in rows {
         let (status, answer, _) = call(method, path, key, body);
-        assert_eq!(status, expected, "{method} {path} {body:?}: {answer}");
-        assert_eq!(answer["status"], expected);
-        assert!(answer["code"].is_string() && answer["message"].is_string());
+        let is_complete = answer["code"].is_string() && answer["message"].is_string();
+        if status != expected || answer["status"] != expected || !is_complete {
+            failures.push(format!("{method} {path} {body:?}: expected {expected}, got {status} {answer}"));
+        }
     }
+    assert!(failures.is_empty(), "{failures:#?}");
     assert!(server.terminate(), "both listeners end");
     wait_for("the address to be free", || std::net::TcpListener::bind(&address).is_ok());
 }
 
 #[test]
-fn too_many_requests_of_one_account_are_rate_limited_and_others_are_not() {
+fn the_animals_api_limits_the_requests_of_one_account() {
     let (_folder, data) = fresh();
     let address =
         std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();

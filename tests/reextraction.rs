@@ -1,4 +1,4 @@
-//! `cuebase reextract`: memories again from what was said, without undoing what anybody changed since.
+//! `cuebase reextract`: extracts kept conversations again without undoing later changes by users.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ const KEEPER: &str = "The lighthouse keeper is called Agatha";
 const BAKER: &str = "The baker in Oban closes on Tuesdays";
 const FERRY: &str = "The ferry to Skye leaves at nine";
 
-/// A model that makes one memory of each message, whose title begins with a word.
+/// Returns a model that makes one memory of each message. The title of the memory begins with `word`.
 fn model(word: &'static str) -> Provider {
     let provider = Provider::start();
     provider.script(move |shown| {
@@ -29,16 +29,16 @@ fn model(word: &'static str) -> Provider {
     provider
 }
 
-/// A data directory with two conversations, extracted without a model: of two messages, and of one.
-struct Kept {
+/// A data directory with two conversations that were extracted without a model. They have two messages and one message.
+struct ExtractedData {
     data: PathBuf,
-    /// The write of the first conversation.
+    /// The id of the write of the first conversation.
     first: String,
-    /// Removed when this is dropped.
+    /// Keeps the temporary folder.
     _folder: tempfile::TempDir,
 }
 
-impl Kept {
+impl ExtractedData {
     fn new() -> (Self, Server) {
         let (folder, data) = fresh();
         let server = Server::start_with_models(&data, "[git]\naccept_push = true\n");
@@ -50,11 +50,11 @@ impl Kept {
         (Self { data, first, _folder: folder }, server)
     }
 
-    /// Starts the server with a model, and extracts again with more options.
+    /// Starts the server with a model, runs `reextract` with further options, and returns its output.
     fn reextract(&self, provider: &Provider, options: &[&str]) -> (Server, String) {
         let server = Server::start_with_models(&self.data, &provider.chat_settings());
-        let told = stdout(&self.data, &[&["reextract"], options].concat());
-        (server, told)
+        let report = stdout(&self.data, &[&["reextract"], options].concat());
+        (server, report)
     }
 }
 
@@ -62,20 +62,20 @@ fn drain(server: &Server) {
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
 }
 
-/// The memories of the namespace.
+/// Returns the memories of the namespace.
 fn hits(server: &Server) -> Vec<Value> {
     server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=200&detail=full").hits()
 }
 
-/// What the memories say, in order of their text.
+/// Returns the texts of the memories, sorted.
 fn contents(server: &Server) -> Vec<String> {
     let mut contents = server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=200").contents();
     contents.sort();
     contents
 }
 
-/// Whether a memory holds a text.
-fn says(server: &Server, text: &str) -> bool {
+/// Returns whether any memory contains a text.
+fn has_memory_with(server: &Server, text: &str) -> bool {
     contents(server).iter().any(|content| content.contains(text))
 }
 
@@ -91,12 +91,12 @@ fn head(server: &Server) -> String {
 
 #[test]
 fn the_same_extractor_changes_nothing() {
-    let (kept, server) = Kept::new();
+    let (kept, server) = ExtractedData::new();
     let before = head(&server);
     assert_eq!(stdout(&kept.data, &["reextract"]), "2 conversations extracted again");
     assert_eq!(head(&server), before);
     assert!(server.terminate());
-    // Nor does it without a server.
+    // The command also changes nothing without a server.
     let alone = with_models(&kept.data, "", &["reextract"]).output().expect("the binary runs");
     assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
     assert_eq!(String::from_utf8_lossy(&alone.stdout).trim_end(), "2 conversations extracted again");
@@ -104,13 +104,13 @@ fn the_same_extractor_changes_nothing() {
 }
 
 #[test]
-fn another_models_memories_replace_those_that_were_made_before() {
-    let (kept, server) = Kept::new();
+fn another_models_memories_replace_the_earlier_ones() {
+    let (kept, server) = ExtractedData::new();
     let path = path_of(&server, "Agatha");
     assert!(server.terminate());
     let provider = model("Better:");
-    let (server, told) = kept.reextract(&provider, &[]);
-    assert_eq!(told, "2 conversations extracted again");
+    let (server, report) = kept.reextract(&provider, &[]);
+    assert_eq!(report, "2 conversations extracted again");
     let contents = contents(&server);
     assert_eq!(contents.len(), 3, "{contents:?}");
     assert!(contents.iter().all(|content| content.contains("Better:")), "{contents:?}");
@@ -123,7 +123,7 @@ fn another_models_memories_replace_those_that_were_made_before() {
     let log = git(&server.repository("default"), &["log", "-2", "--format=%B"]);
     assert!(log.contains(&format!("Cuebase-Source: {}", kept.first)), "{log}");
     assert!(log.contains("Cuebase-Extractor: imitation, prompt"), "{log}");
-    // Again it is the same, and a third model replaces what the second made.
+    // A repetition changes nothing, and a third model replaces the memories of the second.
     let before = head(&server);
     stdout(&kept.data, &["reextract"]);
     assert_eq!(head(&server), before);
@@ -135,53 +135,57 @@ fn another_models_memories_replace_those_that_were_made_before() {
 }
 
 #[test]
-fn only_the_conversations_of_a_session_are_extracted_again_where_one_is_named() {
-    let (kept, server) = Kept::new();
+fn only_the_named_session_is_extracted_again() {
+    let (kept, server) = ExtractedData::new();
     assert!(server.terminate());
-    let (server, told) = kept.reextract(&model("Better:"), &["--session", "ferry"]);
-    assert_eq!(told, "1 conversations extracted again");
-    assert!(says(&server, "Better: The ferry") && !says(&server, "Better: The baker"));
+    let (server, report) = kept.reextract(&model("Better:"), &["--session", "ferry"]);
+    assert_eq!(report, "1 conversations extracted again");
+    assert!(has_memory_with(&server, "Better: The ferry") && !has_memory_with(&server, "Better: The baker"));
 }
 
 #[test]
-fn a_conversation_that_was_deleted_is_not_extracted_again() {
-    let (kept, server) = Kept::new();
+fn a_deleted_conversation_is_not_extracted_again() {
+    let (kept, server) = ExtractedData::new();
     assert_eq!(server.call("DELETE", &format!("/v1/sources/{}", kept.first), None).status, 200);
     assert!(server.terminate());
-    let (server, told) = kept.reextract(&model("Better:"), &[]);
-    assert_eq!(told, "1 conversations extracted again");
-    assert!(says(&server, "Agatha") && !says(&server, "Better: The lighthouse"));
+    let (server, report) = kept.reextract(&model("Better:"), &[]);
+    assert_eq!(report, "1 conversations extracted again");
+    assert!(has_memory_with(&server, "Agatha") && !has_memory_with(&server, "Better: The lighthouse"));
 }
 
 #[test]
-fn a_memory_that_was_rewritten_directly_stays_and_the_others_are_replaced() {
-    let (kept, server) = Kept::new();
+fn a_directly_rewritten_memory_stays_and_others_are_replaced() {
+    let (kept, server) = ExtractedData::new();
     let path = path_of(&server, "Agatha");
     let corrected = json!({"content": "# The keeper is called Berta"});
     assert_eq!(server.post(&format!("/v1/memories/{path}"), &corrected).status, 200);
     assert!(server.terminate());
     let (server, _) = kept.reextract(&model("Better:"), &[]);
-    assert!(says(&server, "Berta") && !says(&server, "Agatha"), "{:?}", contents(&server));
-    assert!(says(&server, "Better: The baker") && says(&server, "Better: The ferry"), "{:?}", contents(&server));
+    assert!(has_memory_with(&server, "Berta") && !has_memory_with(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(
+        has_memory_with(&server, "Better: The baker") && has_memory_with(&server, "Better: The ferry"),
+        "{:?}",
+        contents(&server)
+    );
     assert_eq!(contents(&server).len(), 3);
 }
 
 #[test]
-fn a_memory_that_was_forgotten_does_not_come_back() {
-    let (kept, server) = Kept::new();
+fn a_forgotten_memory_does_not_return() {
+    let (kept, server) = ExtractedData::new();
     let path = path_of(&server, "Agatha");
     assert_eq!(server.call("DELETE", &format!("/v1/memories/{path}"), None).status, 202);
     drain(&server);
-    assert!(!says(&server, "Agatha"));
+    assert!(!has_memory_with(&server, "Agatha"));
     assert!(server.terminate());
     let (server, _) = kept.reextract(&model("Better:"), &[]);
-    assert!(!says(&server, "Agatha"), "{:?}", contents(&server));
-    assert!(says(&server, "Better: The baker"), "{:?}", contents(&server));
+    assert!(!has_memory_with(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(has_memory_with(&server, "Better: The baker"), "{:?}", contents(&server));
 }
 
 #[test]
-fn a_memory_that_was_edited_in_a_clone_and_pushed_stays() {
-    let (kept, server) = Kept::new();
+fn a_memory_edited_by_a_push_stays() {
+    let (kept, server) = ExtractedData::new();
     let path = path_of(&server, "Agatha");
     let folder = kept.data.with_extension("clone");
     let copy = WorkingCopy::of(&server, "default", &folder);
@@ -191,12 +195,12 @@ fn a_memory_that_was_edited_in_a_clone_and_pushed_stays() {
     assert!(copy.push());
     assert!(server.terminate());
     let (server, _) = kept.reextract(&model("Better:"), &[]);
-    assert!(says(&server, "Berta") && !says(&server, "Agatha"), "{:?}", contents(&server));
-    assert!(says(&server, "Better: The baker"), "{:?}", contents(&server));
+    assert!(has_memory_with(&server, "Berta") && !has_memory_with(&server, "Agatha"), "{:?}", contents(&server));
+    assert!(has_memory_with(&server, "Better: The baker"), "{:?}", contents(&server));
 }
 
 #[test]
-fn a_namespace_that_is_not_there_is_named() {
+fn a_missing_namespace_is_reported_by_name() {
     let (_folder, data) = fresh();
     let _server = Server::start(&data);
     let refused = run(&data, &["reextract", "--namespace", "nothing"]);
@@ -206,7 +210,7 @@ fn a_namespace_that_is_not_there_is_named() {
 
 #[test]
 fn an_export_is_extracted_into_a_new_namespace_by_another_model() {
-    let (kept, server) = Kept::new();
+    let (kept, server) = ExtractedData::new();
     assert!(server.terminate());
     let server = Server::start_with_models(&kept.data, &model("Better:").chat_settings());
     let out = kept.data.with_extension("jsonl");

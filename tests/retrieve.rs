@@ -1,11 +1,13 @@
-//! Queries, filters, listings and their errors.
+//! Queries, filters and listings of `/v1/retrieve`, and the errors.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, git, index};
 
-/// Five memories with tags and times of their own.
-fn filled() -> (tempfile::TempDir, Server) {
+/// Starts a server with five memories that differ in tags and times.
+fn server_with_memories() -> (tempfile::TempDir, Server) {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let write = |text: &str, tags: Value, occurred_at: &str| {
@@ -25,6 +27,7 @@ fn filled() -> (tempfile::TempDir, Server) {
     (folder, server)
 }
 
+/// Returns which of the five memories a query finds, best first. Each memory is represented by a word.
 fn found(server: &Server, query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for content in server.retrieve("default", query).contents() {
@@ -38,8 +41,8 @@ fn found(server: &Server, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn filters_act_on_what_is_found() {
-    let (_folder, server) = filled();
+fn filters_restrict_the_results() {
+    let (_folder, server) = server_with_memories();
     assert_eq!(found(&server, "q=singing+relative")[0], "Lena");
     assert_eq!(found(&server, "q=harbour&tags=family"), ["Lena"]);
     assert_eq!(found(&server, "q=harbour&tags=family,rule").len(), 2);
@@ -60,9 +63,9 @@ fn filters_act_on_what_is_found() {
 
 #[test]
 fn without_a_query_a_filter_lists_newest_first() {
-    let (_folder, server) = filled();
+    let (_folder, server) = server_with_memories();
     assert_eq!(found(&server, "tags=work&time_field=occurred"), ["bowline", "rinse", "yellow"]);
-    assert_eq!(found(&server, "tags=work"), ["bowline", "rinse", "yellow"], "by when they were written");
+    assert_eq!(found(&server, "tags=work"), ["bowline", "rinse", "yellow"], "ordered by the time of writing");
     assert_eq!(found(&server, "since=2026-04-01&until=2026-05-31&time_field=occurred"), ["tax", "bowline"]);
     let listed = server.retrieve("default", "tags=work").hits();
     assert!(listed.iter().all(|hit| hit["score"] == json!(1.0) && hit["matched"] == json!([])), "{listed:?}");
@@ -70,8 +73,8 @@ fn without_a_query_a_filter_lists_newest_first() {
 }
 
 #[test]
-fn a_hit_says_how_it_was_found() {
-    let (_folder, server) = filled();
+fn a_hit_reports_how_it_was_found() {
+    let (_folder, server) = server_with_memories();
     let answer = server.retrieve("default", "q=yellow+crane");
     let hit = &answer.hits()[0];
     let matched = hit["matched"].as_array().expect("arms");
@@ -87,17 +90,19 @@ fn a_hit_says_how_it_was_found() {
 }
 
 #[test]
-fn what_was_said_next_to_a_hit_is_pulled_in_by_the_graph() {
+fn the_graph_adds_the_neighbour_of_a_hit() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["We finally adopted the greyhound", "Zanzibar qualifies quietly"]);
     server.settle("default");
     let hits = server.retrieve("default", "q=greyhound").hits();
-    let pulled =
-        hits.iter().find(|hit| hit["content"].as_str().expect("content").contains("Zanzibar")).expect("pulled in");
-    assert!(pulled["matched"].as_array().expect("arms").contains(&json!("graph")), "{pulled}");
-    if pulled["matched"] == json!(["graph"]) {
-        assert_eq!(pulled["via"], hits[0]["path"]);
+    let neighbour = hits
+        .iter()
+        .find(|hit| hit["content"].as_str().expect("content").contains("Zanzibar"))
+        .expect("the neighbour of the hit");
+    assert!(neighbour["matched"].as_array().expect("arms").contains(&json!("graph")), "{neighbour}");
+    if neighbour["matched"] == json!(["graph"]) {
+        assert_eq!(neighbour["via"], hits[0]["path"]);
     }
 }
 
@@ -134,29 +139,41 @@ fn an_expired_incident_is_no_longer_found() {
     }
 }
 
+/// A query that must be refused, with the expected error.
+struct InvalidQuery {
+    query: &'static str,
+    status: u16,
+    code: &'static str,
+}
+
 #[test]
-fn faults_have_retrieves_own_shape() {
+fn errors_use_the_format_of_retrieve() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    for (query, status, code) in [
-        ("", 400, "missing_query"),
-        ("q=", 400, "missing_query"),
-        ("q=x&tiers=nope", 400, "invalid_tier"),
-        ("q=x&since=never", 400, "invalid_time"),
-        ("q=x&timezone=Nowhere", 400, "invalid_timezone"),
-        ("q=x&limit=0", 400, "invalid_limit"),
-        ("q=x&limit=many", 400, "invalid_limit"),
-        ("q=x&min_score=-1", 400, "invalid_score"),
-        ("q=x&tags=%21", 400, "invalid_tag"),
-        ("q=x&paths=..%2f..", 400, "invalid_path"),
-        ("q=x&time_field=x", 400, "invalid_time_field"),
-        ("q=x&namespace=Bad", 400, "invalid_namespace"),
-        ("q=x&namespace=unknown", 404, "namespace_not_found"),
-    ] {
+    let rows = [
+        InvalidQuery { query: "", status: 400, code: "missing_query" },
+        InvalidQuery { query: "q=", status: 400, code: "missing_query" },
+        InvalidQuery { query: "q=x&tiers=nope", status: 400, code: "invalid_tier" },
+        InvalidQuery { query: "q=x&since=never", status: 400, code: "invalid_time" },
+        InvalidQuery { query: "q=x&timezone=Nowhere", status: 400, code: "invalid_timezone" },
+        InvalidQuery { query: "q=x&limit=0", status: 400, code: "invalid_limit" },
+        InvalidQuery { query: "q=x&limit=many", status: 400, code: "invalid_limit" },
+        InvalidQuery { query: "q=x&min_score=-1", status: 400, code: "invalid_score" },
+        InvalidQuery { query: "q=x&tags=%21", status: 400, code: "invalid_tag" },
+        InvalidQuery { query: "q=x&paths=..%2f..", status: 400, code: "invalid_path" },
+        InvalidQuery { query: "q=x&time_field=x", status: 400, code: "invalid_time_field" },
+        InvalidQuery { query: "q=x&namespace=Bad", status: 400, code: "invalid_namespace" },
+        InvalidQuery { query: "q=x&namespace=unknown", status: 404, code: "namespace_not_found" },
+    ];
+    let mut failures = Vec::new();
+    for InvalidQuery { query, status, code } in rows {
         let answer = server.get(&format!("/v1/retrieve?{query}"));
-        assert_eq!((answer.status, answer.body["error"].as_str()), (status, Some(code)), "{query}");
-        assert!(answer.body["namespace"].is_string() && answer.body["message"].is_string());
+        let is_complete = answer.body["namespace"].is_string() && answer.body["message"].is_string();
+        if (answer.status, answer.body["error"].as_str()) != (status, Some(code)) || !is_complete {
+            failures.push(format!("{query:?}: expected {status} {code}, got {answer:?}"));
+        }
     }
+    assert!(failures.is_empty(), "{failures:#?}");
     let answer = server.get("/v1/retrieve?q=x&unknown=1");
     assert_eq!(answer.status, 200);
     assert!(answer.body.get("hits").is_none());
@@ -164,7 +181,7 @@ fn faults_have_retrieves_own_shape() {
 
 #[test]
 fn strange_queries_are_answered() {
-    let (_folder, server) = filled();
+    let (_folder, server) = server_with_memories();
     let long = "harbour+".repeat(900);
     for query in ["🦀", "the+of+and", "%00%01", "日本語", "مرحبا", "สวัสดี", "\"(*:^", &long] {
         assert_eq!(server.retrieve("default", &format!("q={query}")).status, 200, "{query:.20}");
@@ -173,7 +190,7 @@ fn strange_queries_are_answered() {
 
 #[test]
 fn a_memory_of_a_mebibyte_is_found_by_its_last_words() {
-    let (_folder, server) = filled();
+    let (_folder, server) = server_with_memories();
     let mut content = "# Log of the lighthouse\n\n".to_owned();
     while content.len() < (1 << 20) - 100 {
         content.push_str("The lamp was lit at dusk and put out at dawn, nothing else happened.\n");
@@ -195,7 +212,7 @@ fn words_are_found_in_scripts_with_and_without_spaces() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     // "My sister studies Chinese at school", "The cat drinks milk every morning", "The red book lies on the table" in
-    // Hindi and in Arabic, "Grandmother lives in Kyoto"; and what is asked.
+    // Hindi and in Arabic, "Grandmother lives in Kyoto"; each with a query.
     let said = [
         ("我妹妹在学校学习中文", "谁在学习中文"),
         ("แมวดื่มนมทุกเช้า", "แมวดื่มอะไร"),
@@ -212,7 +229,7 @@ fn words_are_found_in_scripts_with_and_without_spaces() {
 }
 
 #[test]
-fn ten_thousand_identical_memories_and_every_filter_at_once() {
+fn ten_thousand_identical_memories_can_be_filtered() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, "");
     for _ in 0..50 {
@@ -228,62 +245,95 @@ fn ten_thousand_identical_memories_and_every_filter_at_once() {
     assert_eq!(server.retrieve("default", &without_tags).hits().len(), 5);
 }
 
+/// Paths and scores of the hits for a query.
+fn ranking(server: &Server) -> Vec<(Value, Value)> {
+    let hits = server.retrieve("default", "q=harbour+work").hits();
+    hits.iter().map(|hit| (hit["path"].clone(), hit["score"].clone())).collect()
+}
+
 #[test]
-fn a_restart_and_a_lost_index_change_no_answer() {
-    let (folder, server) = filled();
-    let ask = |server: &Server| {
-        let hits = server.retrieve("default", "q=harbour+work").hits();
-        hits.iter().map(|hit| (hit["path"].clone(), hit["score"].clone())).collect::<Vec<_>>()
-    };
-    let before = ask(&server);
+fn a_restart_changes_no_results() {
+    let (_folder, server) = server_with_memories();
+    let before = ranking(&server);
     let data = server.data.clone();
     assert!(server.terminate());
     let server = Server::start(&data);
     assert_eq!(server.retrieve("default", "q=harbour").body["cold_start"], json!(true));
     assert_eq!(server.retrieve("default", "q=harbour").body["cold_start"], json!(false));
-    assert_eq!(ask(&server), before);
-    assert!(server.terminate());
+    assert_eq!(ranking(&server), before);
+}
 
+/// Starts a server with memories, deletes the indexes, starts again, and checks that the rebuilt index has the same
+/// results.
+fn server_with_rebuilt_index() -> (tempfile::TempDir, Server) {
+    let (folder, server) = server_with_memories();
+    let before = ranking(&server);
+    let data = server.data.clone();
+    assert!(server.terminate());
     std::fs::remove_dir_all(data.join("indexes")).expect("removes");
     let server = Server::start(&data);
-    assert_eq!(ask(&server), before);
+    assert_eq!(ranking(&server), before);
+    (folder, server)
+}
 
-    // Damage in the middle of a file is noticed and mended too: in what is read for an answer, at once.
-    let log = index(&data, "default").join("memories.log");
+/// Flips a bit in every byte of the index's memories.
+fn damage_memories(server: &Server) {
+    let log = index(&server.data, "default").join("memories.log");
     let mut bytes = std::fs::read(&log).expect("reads");
-    bytes.iter_mut().for_each(|byte| *byte ^= 0x10);
-    std::fs::write(&log, bytes).expect("writes");
-    assert_eq!(ask(&server), before);
-    assert!(server.log().contains("the index is damaged"));
-    // In what a write has to read, too: the version that it replaces.
-    let mut bytes = std::fs::read(&log).expect("reads");
-    bytes.iter_mut().for_each(|byte| *byte ^= 0x10);
-    std::fs::write(&log, bytes).expect("writes");
-    let path = before[0].0.as_str().expect("a path");
-    let content = json!({"content": "# Ferry\n\nThe harbour ferry leaves at nine.\n"});
-    assert_eq!(server.post(&format!("/v1/memories/{path}"), &content).status, 200);
-    assert!(server.retrieve("default", "q=harbour+ferry+nine").contents()[0].contains("leaves at nine"));
-    let before = ask(&server);
-    assert!(server.terminate());
-
-    // In what is read at the start, then.
-    for file in ["memories.log", "vectors.log", "state"] {
-        let file = index(&data, "default").join(file);
-        let mut bytes = std::fs::read(&file).expect("reads");
-        let middle = bytes.len() / 2;
-        bytes[middle] ^= 0xff;
-        std::fs::write(&file, bytes).expect("writes");
-        let server = Server::start(&data);
-        assert_eq!(ask(&server), before, "{}", file.display());
-        assert!(server.log().contains("making the index anew"), "{} was not noticed", file.display());
-        assert!(server.terminate());
-        std::fs::write(data.with_extension("log"), "").expect("empties the log");
+    for byte in &mut bytes {
+        *byte ^= 0x10;
     }
-    drop(folder);
+    std::fs::write(&log, bytes).expect("writes");
+}
+
+/// Flips all bits of the byte in the middle of a file.
+fn damage_middle(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("reads");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    std::fs::write(file, bytes).expect("writes");
 }
 
 #[test]
-fn above_the_ceiling_the_answer_is_503_and_below_it_never() {
+fn a_lost_index_is_rebuilt_with_the_same_results() {
+    server_with_rebuilt_index();
+}
+
+#[test]
+fn damage_that_a_query_reads_is_repaired_at_once() {
+    let (_folder, server) = server_with_rebuilt_index();
+    let before = ranking(&server);
+    damage_memories(&server);
+    assert_eq!(ranking(&server), before);
+    assert!(server.log().contains("the index is damaged"));
+}
+
+#[test]
+fn damage_that_a_write_or_a_start_reads_is_repaired() {
+    let (_folder, server) = server_with_rebuilt_index();
+    let path = ranking(&server)[0].0.as_str().expect("a path").to_owned();
+    // The write reads the version that it replaces.
+    damage_memories(&server);
+    let content = json!({"content": "# Ferry\n\nThe harbour ferry leaves at nine.\n"});
+    assert_eq!(server.post(&format!("/v1/memories/{path}"), &content).status, 200);
+    assert!(server.retrieve("default", "q=harbour+ferry+nine").contents()[0].contains("leaves at nine"));
+    let before = ranking(&server);
+    let data = server.data.clone();
+    assert!(server.terminate());
+
+    for file in ["memories.log", "vectors.log", "state"] {
+        let file = index(&data, "default").join(file);
+        damage_middle(&file);
+        let server = Server::start(&data);
+        assert_eq!(ranking(&server), before, "{}", file.display());
+        assert!(server.log().contains("making the index anew"), "the damage in {} was not detected", file.display());
+        assert!(server.terminate());
+        std::fs::write(data.with_extension("log"), "").expect("empties the log");
+    }
+}
+
+#[test]
+fn only_queries_above_the_concurrency_limit_get_503() {
     let (_folder, data) = fresh();
     std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
     let file = data.with_extension("toml");
@@ -333,8 +383,8 @@ fn more_namespaces_than_stay_warm_are_all_served() {
 }
 
 #[test]
-fn a_time_that_the_query_names_counts() {
-    let (_folder, server) = filled();
+fn a_time_named_in_the_query_affects_the_ranking() {
+    let (_folder, server) = server_with_memories();
     for (query, expected) in [
         ("What else of the harbour in January?", "yellow"),
         ("What else of the harbour in February 2026?", "rinse"),
@@ -345,18 +395,20 @@ fn a_time_that_the_query_names_counts() {
         let query = format!("q={}", query.replace(' ', "+").replace('?', "%3F"));
         assert_eq!(found(&server, &query)[0], expected, "{query}");
     }
-    // A day is that of the caller's time zone: 08:00 in UTC is the evening of the day before in Honolulu.
-    let of = |day: u32, zone: &str| {
+    // Days are in the caller's time zone: 08:00 UTC is the evening of the previous day in Honolulu.
+    let score_of = |day: u32, zone: &str| {
         let query = format!("q=the+harbour+on+{day}+April+2026&timezone={zone}");
         let hits = server.retrieve("default", &query).hits();
         let hit = hits.iter().find(|hit| hit["content"].as_str().is_some_and(|content| content.contains("bowline")));
         hit.expect("found")["score"].as_f64().expect("a score")
     };
-    assert!(of(10, "UTC") > of(10, "Pacific/Honolulu") && of(9, "Pacific/Honolulu") > of(9, "UTC"));
+    assert!(
+        score_of(10, "UTC") > score_of(10, "Pacific/Honolulu") && score_of(9, "Pacific/Honolulu") > score_of(9, "UTC")
+    );
 }
 
 #[test]
-fn the_first_memories_score_as_honestly_as_later_ones() {
+fn scores_of_the_first_memories_match_later_ones() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let scores = |query: &str| -> Vec<f64> {
@@ -367,10 +419,13 @@ fn the_first_memories_score_as_honestly_as_later_ones() {
     server.settle("default");
     let alone = scores("q=What+is+Ann%27s+dog+called%3F")[0];
     assert!(alone > 0.4, "the only memory answers: {alone}");
-    assert!(scores("q=Which+bakery+opens+on+Sundays%3F").iter().all(|score| *score < 0.2), "it does not");
+    assert!(
+        scores("q=Which+bakery+opens+on+Sundays%3F").iter().all(|score| *score < 0.2),
+        "the only memory does not answer this"
+    );
 
     server.remember("default", &["Bob works at a bakery in Oslo since 2021."]);
     server.settle("default");
-    let beside_another = scores("q=What+is+Ann%27s+dog+called%3F")[0];
-    assert!((beside_another - alone).abs() < 0.2, "{alone} alone, {beside_another} beside another");
+    let with_another = scores("q=What+is+Ann%27s+dog+called%3F")[0];
+    assert!((with_another - alone).abs() < 0.2, "{alone} alone, {with_another} with another memory");
 }

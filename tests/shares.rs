@@ -1,5 +1,5 @@
-//! What one client stores or sends does not cost the others: turns at the queue, listings of one's own, histories in
-//! directories of thousands.
+//! Fairness between clients: accounts take turns in the queue, listings show only the account's own entries, and large
+//! directories do not take memory from others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use crate::support::provider::{Fault, Provider};
 use crate::support::working_copy::WorkingCopy;
 use crate::support::{Server, fresh, stdout, wait_for};
 
-/// Namespaces of one account with a conversation each.
-const FLOOD: usize = 300;
-/// What the extraction of a conversation takes, milliseconds.
+/// Namespaces of one account with one queued conversation each.
+const QUEUED_NAMESPACES: usize = 300;
+/// Duration of the extraction of a conversation, milliseconds.
 const EXTRACTION_MS: u64 = 50;
-/// Writes that die.
-const LETTERS: usize = 5;
-/// Memories of one directory that are pushed in one commit.
-const PUSHED: usize = 3000;
-/// Direct writes into that directory, to half as many paths.
-const DIRECT: usize = 60;
-/// Readers of a memory's history at once.
+/// Writes that become dead letters.
+const DEAD_LETTERS: usize = 5;
+/// Memories in one directory, pushed in one commit.
+const PUSHED_MEMORIES: usize = 3000;
+/// Direct writes into that directory. Each path is written twice.
+const DIRECT_WRITES: usize = 60;
+/// Concurrent readers of a memory's history.
 const READERS: usize = 8;
-/// What they may add to the memory that the server takes, bytes.
+/// Limit for the memory that the readers add to the server, bytes.
 const READERS_BYTES_MAX: u64 = 100 << 20;
 
 fn conversation(namespace: &str, said: &str) -> Value {
     json!({"namespace": namespace, "messages": [{"role": "user", "content": said}]})
 }
 
-/// How many hits of a retrieve as an account hold a text.
+/// Counts the hits of a query with a key that contain a text.
 fn hits_as(server: &Server, key: &str, query: &str, text: &str) -> usize {
     let answer = server.call_as(key, "GET", &format!("/v1/retrieve?namespace=default&q={query}"), None);
     answer.contents().iter().filter(|content| content.contains(text)).count()
 }
 
 #[test]
-fn a_write_of_one_account_does_not_wait_for_the_hundreds_that_another_one_queued() {
+fn a_write_does_not_wait_for_the_queue_of_another_account() {
     let (provider, gate) = (Provider::start(), Arc::new(Mutex::new(())));
-    let passage = Arc::clone(&gate);
+    let model_gate = Arc::clone(&gate);
     provider.chance(move || {
-        drop(passage.lock());
+        drop(model_gate.lock());
         Some(Fault::Slow(EXTRACTION_MS))
     });
     let (_folder, data) = fresh();
@@ -49,12 +49,12 @@ fn a_write_of_one_account_does_not_wait_for_the_hundreds_that_another_one_queued
     let guest = stdout(&data, &["keys", "create", "--account", "guest"]);
     let made = server.call_as(&guest, "POST", "/v1/namespaces", Some(&json!({"name": "default"})));
     assert!(matches!(made.status, 200 | 201), "{made:?}");
-    for number in 0..FLOOD {
+    for number in 0..QUEUED_NAMESPACES {
         server.namespace(&format!("n{number}"));
     }
-    // Nothing is ingested before all of it is queued.
+    // The model waits until everything is queued.
     let closed = gate.lock();
-    for number in 0..FLOOD {
+    for number in 0..QUEUED_NAMESPACES {
         let sent = server.post("/v1/memories", &conversation(&format!("n{number}"), "The tide turns at noon today"));
         assert_eq!(sent.status, 202, "{sent:?}");
     }
@@ -63,23 +63,26 @@ fn a_write_of_one_account_does_not_wait_for_the_hundreds_that_another_one_queued
     drop(closed);
     wait_for("the guest's memory", || hits_as(&server, &guest, "parrot", "Rufus") > 0);
     let waiting = server.get("/v1/queue").body["waiting"].as_u64().expect("a number");
-    assert!(waiting > FLOOD as u64 / 2, "{waiting} of {FLOOD} were left when the guest's write was ingested");
+    assert!(
+        waiting > QUEUED_NAMESPACES as u64 / 2,
+        "{waiting} of {QUEUED_NAMESPACES} writes waited when the guest's write was ingested"
+    );
 }
 
-/// A server with dead letters of the account `default`, and their ids, the oldest first.
-fn with_dead_letters() -> (tempfile::TempDir, Server, Vec<String>) {
+/// Starts a server with dead letters of the account `default`. Returns the ids, oldest first.
+fn server_with_dead_letters() -> (tempfile::TempDir, Server, Vec<String>) {
     let provider = Provider::start();
     provider.chat_fault(Some(Fault::WrongShape));
     let (folder, data) = fresh();
     let settings = format!("{}timeout_ms = 2000\n[ingestion]\nretries = 0\n", provider.chat_settings());
     let server = Server::start_with_models(&data, &settings);
     let mut ids = Vec::new();
-    for number in 0..LETTERS {
+    for number in 0..DEAD_LETTERS {
         ids.push(server.remember("default", &[&format!("Cabin {number} is painted blue")]));
     }
-    wait_for("the writes to die", || {
+    wait_for("the dead letters", || {
         let letters = server.get("/v1/queue").body["dead_letters"].clone();
-        letters.as_array().map(Vec::len) == Some(LETTERS)
+        letters.as_array().map(Vec::len) == Some(DEAD_LETTERS)
     });
     (folder, server, ids)
 }
@@ -94,7 +97,7 @@ fn ids_of(page: &Value) -> Vec<String> {
 
 #[test]
 fn dead_letters_are_listed_in_pages_each_once() {
-    let (_folder, server, ids) = with_dead_letters();
+    let (_folder, server, ids) = server_with_dead_letters();
     let mut listed = Vec::new();
     let mut page = server.get("/v1/queue?limit=2").body;
     loop {
@@ -108,15 +111,15 @@ fn dead_letters_are_listed_in_pages_each_once() {
 }
 
 #[test]
-fn a_page_that_holds_every_dead_letter_names_no_next_one() {
-    let (_folder, server, ids) = with_dead_letters();
-    let page = server.get(&format!("/v1/queue?limit={LETTERS}")).body;
+fn the_last_page_of_dead_letters_has_no_next() {
+    let (_folder, server, ids) = server_with_dead_letters();
+    let page = server.get(&format!("/v1/queue?limit={DEAD_LETTERS}")).body;
     assert_eq!((ids_of(&page), page.get("next")), (ids, None));
 }
 
 #[test]
-fn a_stranger_sees_no_dead_letter_of_another_account() {
-    let (_folder, server, ids) = with_dead_letters();
+fn another_account_sees_no_dead_letters() {
+    let (_folder, server, ids) = server_with_dead_letters();
     let stranger = stdout(&server.data, &["keys", "create", "--account", "stranger"]);
     for path in ["/v1/queue".to_owned(), format!("/v1/queue?after={}", ids[0])] {
         let answer = server.call_as(&stranger, "GET", &path, None);
@@ -125,9 +128,9 @@ fn a_stranger_sees_no_dead_letter_of_another_account() {
     }
 }
 
-/// A server on a data directory whose namespace `default` has a directory with thousands of pushed memories, into which
-/// dozens were written directly since; and the commit that was pushed.
-fn with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
+/// Starts a server whose namespace `default` has a directory with thousands of pushed memories and dozens of later direct
+/// writes. Returns the server and the pushed commit.
+fn server_with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
     let settings = "[git]\naccept_push = true\n";
     let server = Server::start_configured(data, settings);
     let first = server.post("/v1/memories/facts/first.md", &json!({"content": "# The first note\n"}));
@@ -135,43 +138,43 @@ fn with_large_directory(folder: &Path, data: &Path) -> (Server, String) {
     let copy = WorkingCopy::of(&server, "default", &folder.join("copy"));
     let shore = folder.join("copy/facts/shore");
     std::fs::create_dir_all(&shore).expect("creates");
-    for number in 0..PUSHED {
+    for number in 0..PUSHED_MEMORIES {
         std::fs::write(shore.join(format!("pebble-{number}.md")), format!("# Pebble {number}\n")).expect("writes");
     }
     copy.commit("facts/shore/wrack.md", "# The wrack line\n");
     assert!(copy.push());
-    for number in 0..DIRECT {
-        let path = format!("/v1/memories/facts/shore/shell-{}.md", number % (DIRECT / 2));
+    for number in 0..DIRECT_WRITES {
+        let path = format!("/v1/memories/facts/shore/shell-{}.md", number % (DIRECT_WRITES / 2));
         let written = server.post(&path, &json!({"content": format!("# Shell of write {number}\n")}));
         assert!(matches!(written.status, 200 | 201), "{written:?}");
     }
     let pushed = copy.head();
-    // A process of its own, which takes no more memory than what is measured needs.
+    // A new process, so that its peak memory comes only from the measured requests.
     assert!(server.terminate());
     (Server::start_configured(data, settings), pushed)
 }
 
 #[test]
-fn histories_in_a_directory_of_thousands_are_right() {
+fn histories_in_a_large_directory_are_correct() {
     let (folder, data) = fresh();
-    let (server, pushed) = with_large_directory(folder.path(), &data);
+    let (server, pushed) = server_with_large_directory(folder.path(), &data);
     let read = |path: &str| server.get(&format!("/v1/memories/facts/shore/{path}?detail=full")).body;
     let pebble = read("pebble-17.md");
     assert_eq!(pebble["revisions"].as_array().map(Vec::len), Some(1), "{pebble}");
     assert_eq!(pebble["revisions"][0]["commit"], json!(pushed), "{pebble}");
     assert!(pebble["last_diff"].as_str().is_some_and(|diff| diff.contains("+# Pebble 17")), "{pebble}");
-    let (former, newest) = (7, 7 + DIRECT / 2);
-    let shell = read(&format!("shell-{former}.md"));
+    let (oldest, newest) = (7, 7 + DIRECT_WRITES / 2);
+    let shell = read(&format!("shell-{oldest}.md"));
     assert_eq!(shell["revisions"].as_array().map(Vec::len), Some(2), "{shell}");
     let diff = shell["last_diff"].as_str().unwrap_or_default();
     let shows = |line: String| diff.lines().any(|shown| shown == line);
-    assert!(shows(format!("-# Shell of write {former}")) && shows(format!("+# Shell of write {newest}")), "{diff}");
+    assert!(shows(format!("-# Shell of write {oldest}")) && shows(format!("+# Shell of write {newest}")), "{diff}");
 }
 
 #[test]
-fn histories_in_a_directory_of_thousands_take_little_memory_however_many_read_them() {
+fn reading_histories_in_a_large_directory_takes_little_memory() {
     let (folder, data) = fresh();
-    let (server, _) = with_large_directory(folder.path(), &data);
+    let (server, _) = server_with_large_directory(folder.path(), &data);
     let path = "/v1/memories/facts/shore/pebble-17.md";
     assert_eq!(server.get(path).status, 200);
     assert_eq!(server.retrieve("default", "q=pebble").status, 200);

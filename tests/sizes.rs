@@ -1,16 +1,16 @@
-//! A score means the same in a namespace of fifty memories and in one of a hundred thousand, and the fast way finds there
-//! what comparing every row finds, with the vectors of the built-in table.
+//! Scores and recall in namespaces of 50 to 100,000 memories, with the vectors of the built-in table. A score means the same
+//! at every size, and the approximate search finds what an exhaustive search finds.
 //!
-//! The same facts lie among more and more memories about other things. They are asked for, and so is what nobody told.
-//! In process, and a binary of its own: it takes every core.
+//! The test adds more and more unrelated memories to the same facts. It queries the facts and also things that no memory
+//! contains. It runs in process and is its own test binary because it uses every core.
 
 #![allow(missing_docs, reason = "tests are read by their names")]
 #![allow(clippy::print_stdout, reason = "the figures are worth reading")]
 
-#[allow(dead_code, reason = "the benches ask its questions")]
+#[allow(dead_code, reason = "the benches use the rest")]
 #[path = "../benches/corpus/mod.rs"]
 mod corpus;
-#[allow(dead_code, reason = "the benches make more of it")]
+#[allow(dead_code, reason = "the benches use the rest")]
 #[path = "../benches/indexed/mod.rs"]
 mod indexed;
 
@@ -21,8 +21,8 @@ use cuebase_retrieval::{Filter, Hit, Index, Memory};
 use indexed::{Asked, conversation, conversation_of, memories_of, open, puts, questions};
 use rayon::prelude::*;
 
-/// Who told what, and a question for it.
-const TOLD: [(&str, &str, &str); 12] = [
+/// Speaker, statement, and a question about the statement.
+const FACTS: [(&str, &str, &str); 12] = [
     ("Nadia", "I keep a beehive on the roof of our office in Leipzig.", "Where does Nadia keep her beehive?"),
     ("Tomas", "My daughter Ida started fencing lessons in February.", "Which sport did Tomas's daughter take up?"),
     ("Nadia", "I am allergic to walnuts, so no brownies for me.", "What is Nadia allergic to?"),
@@ -41,8 +41,8 @@ const TOLD: [(&str, &str, &str); 12] = [
     ("Tomas", "My brother drives a snow plough for the county.", "What kind of vehicle does Tomas's brother drive?"),
 ];
 
-/// What nobody told.
-const UNTOLD: [&str; 12] = [
+/// Questions that no memory answers.
+const UNANSWERABLE: [&str; 12] = [
     "What is the name of Nadia's parrot?",
     "Which university did Tomas's wife graduate from?",
     "Where did Nadia spend her honeymoon?",
@@ -57,25 +57,30 @@ const UNTOLD: [&str; 12] = [
     "What is Nadia's shoe size?",
 ];
 
-fn ask(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
-    let asked = Asked::new(text.to_owned(), table);
-    indexed::search(&index.published().load_full(), &asked, &Filter::default(), false).hits
+fn search(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
+    let question = Asked::new(text.to_owned(), table);
+    indexed::search(&index.published().load_full(), &question, &Filter::default(), false).hits
 }
 
-/// The part of the hits of comparing every row that the fast way finds.
+/// Returns the share of the hits of an exhaustive search that the approximate search finds.
 fn recall(index: &Index, table: &StaticTable) -> f64 {
     let snapshot = index.published().load_full();
-    let found = |asked: &Asked, exact: bool| -> HashSet<String> {
-        let hits = indexed::search(&snapshot, asked, &Filter::default(), exact).hits;
+    let found = |question: &Asked, exact: bool| -> HashSet<String> {
+        let hits = indexed::search(&snapshot, question, &Filter::default(), exact).hits;
         hits.into_iter().map(|hit| hit.memory.path).collect()
     };
-    let (mut kept, mut wanted) = (0, 0);
-    for asked in questions(100, table) {
-        let exact = found(&asked, true);
-        wanted += exact.len();
-        kept += exact.intersection(&found(&asked, false)).count();
+    let (mut found_count, mut exact_count) = (0, 0);
+    for question in questions(100, table) {
+        let exact = found(&question, true);
+        exact_count += exact.len();
+        found_count += exact.intersection(&found(&question, false)).count();
     }
-    f64::from(u32::try_from(kept).expect("few")) / f64::from(u32::try_from(wanted).expect("few"))
+    f64::from(u32::try_from(found_count).expect("few")) / f64::from(u32::try_from(exact_count).expect("few"))
+}
+
+/// Returns the difference between the greatest and the least of values from 0 to 1.
+fn spread(values: &[f32]) -> f32 {
+    values.iter().copied().fold(0.0, f32::max) - values.iter().copied().fold(1.0, f32::min)
 }
 
 fn mean(values: &[f32]) -> f32 {
@@ -83,56 +88,53 @@ fn mean(values: &[f32]) -> f32 {
 }
 
 #[test]
-fn scores_and_hits_are_as_good_among_a_hundred_thousand_memories_as_among_fifty() {
+fn scores_and_recall_hold_up_to_a_hundred_thousand_memories() {
     let table = StaticTable::built_in().expect("the table is whole");
     let folder = tempfile::tempdir().expect("temporary directory");
     let mut index = open(folder.path(), table);
     let facts: Vec<(String, String)> =
-        TOLD.iter().map(|(name, text, _)| ((*name).to_owned(), (*text).to_owned())).collect();
-    index.apply(puts(memories_of(&conversation_of("told", &[], &facts), table)), "told").expect("applies");
+        FACTS.iter().map(|(name, text, _)| ((*name).to_owned(), (*text).to_owned())).collect();
+    index.apply(puts(memories_of(&conversation_of("known", &[], &facts), table)), "known").expect("applies");
 
     let (mut answered, mut unanswered, mut conversations) = (Vec::new(), Vec::new(), 0);
     for size in [50, 1_000, 10_000, 100_000] {
         while index.memories() < size {
             let next = (size - index.memories()).div_ceil(20).clamp(1, 500);
-            let made = conversations..conversations + next;
+            let numbers = conversations..conversations + next;
             let made: Vec<Memory> =
-                made.into_par_iter().flat_map_iter(|number| memories_of(&conversation(number), table)).collect();
+                numbers.into_par_iter().flat_map_iter(|number| memories_of(&conversation(number), table)).collect();
             conversations += next;
             index.apply(puts(made), &conversations.to_string()).expect("applies");
         }
-        let told: Vec<(bool, f32)> = TOLD
-            .iter()
-            .map(|(_, text, question)| {
-                let hits = ask(&index, question, table);
-                assert!(hits.is_sorted_by(|a, b| a.score >= b.score), "{question}");
-                assert!(hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{question}");
-                let right = hits.iter().position(|hit| hit.memory.content.contains(text));
-                (right == Some(0), right.map_or(0.0, |at| hits[at].score))
-            })
-            .collect();
-        let first = told.iter().filter(|(first, _)| *first).count();
-        let scores: Vec<f32> = told.iter().map(|(_, score)| *score).collect();
-        let best = |question: &str| ask(&index, question, table).first().map_or(0.0, |hit| hit.score);
-        let nothing: Vec<f32> = UNTOLD.into_iter().map(best).collect();
+        let (mut first, mut scores) = (0, Vec::new());
+        for (_, text, question) in FACTS {
+            let hits = search(&index, question, table);
+            assert!(hits.is_sorted_by(|a, b| a.score >= b.score), "{question}");
+            assert!(hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{question}");
+            let position = hits.iter().position(|hit| hit.memory.content.contains(text));
+            first += usize::from(position == Some(0));
+            scores.push(position.map_or(0.0, |position| hits[position].score));
+        }
+        let mut unanswerable_scores = Vec::new();
+        for question in UNANSWERABLE {
+            unanswerable_scores.push(search(&index, question, table).first().map_or(0.0, |hit| hit.score));
+        }
         println!(
-            "{size} memories: the right one first {first} of {}, scored {:.3} on average; what nobody told {:.3}",
-            TOLD.len(),
+            "{size} memories: {first} of {} facts rank first, mean score {:.3}; unanswerable questions {:.3}",
+            FACTS.len(),
             mean(&scores),
-            mean(&nothing)
+            mean(&unanswerable_scores)
         );
-        assert!(first + 1 >= TOLD.len(), "{size}: only {first} of {} come first", TOLD.len());
+        assert!(first + 1 >= FACTS.len(), "{size}: only {first} of {} rank first", FACTS.len());
         answered.push(mean(&scores));
-        unanswered.push(mean(&nothing));
+        unanswered.push(mean(&unanswerable_scores));
     }
-    let spread =
-        |values: &[f32]| values.iter().copied().fold(0.0, f32::max) - values.iter().copied().fold(1.0, f32::min);
     assert!(spread(&answered) < 0.1, "{answered:?}");
     assert!(spread(&unanswered) < 0.1, "{unanswered:?}");
     for (answered, unanswered) in answered.iter().zip(&unanswered) {
-        assert!(answered > &(4.0 * unanswered), "{answered} against {unanswered}");
+        assert!(answered > &(4.0 * unanswered), "{answered} answered, {unanswered} unanswerable");
     }
     let recall = recall(&index, table);
-    println!("{recall:.4} of the exact way's hits are found");
+    println!("recall {recall:.4} of the exhaustive search");
     assert!(recall >= 0.99, "{recall}");
 }

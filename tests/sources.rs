@@ -1,4 +1,4 @@
-//! Conversations as they were sent, kept after ingestion: listed, read, deleted, written out, brought elsewhere.
+//! Kept conversations (sources): listing, reading, deletion, export and import of conversations as they were sent.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::support::{Server, fresh, repository, run, stdout, wait_for};
 /// The id of a source that cannot be decoded.
 const UNREADABLE_ID: Ulid = Ulid::from_bytes([7; 16]);
 
-/// A conversation with everything that one can have.
+/// Returns a conversation with every optional field.
 fn trip() -> Value {
     json!({
         "session_id": "trip",
@@ -35,12 +35,12 @@ fn post(server: &Server, body: &Value) -> String {
     accepted.body["id"].as_str().expect("an id").to_owned()
 }
 
-/// Waits until nothing is queued, without a further write.
+/// Waits until the queue is empty, without another write.
 fn drain(server: &Server) {
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
 }
 
-/// The sources that a query of the list shows.
+/// Returns the sources that the listing shows for a query.
 fn listed(server: &Server, query: &str) -> Vec<Value> {
     let answer = server.get(&format!("/v1/sources?{query}"));
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -51,7 +51,7 @@ fn listed_ids(server: &Server, query: &str) -> Vec<String> {
     listed(server, query).iter().map(|source| source["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// What the memories of a namespace say, and when that happened.
+/// Returns paths, texts, times and tags of the memories in a namespace.
 fn memories(server: &Server, namespace: &str) -> BTreeSet<String> {
     let hits = server.retrieve(namespace, "tiers=facts,incidents,rules,skills&limit=200").hits();
     let fields = ["path", "content", "occurred_at", "occurred_precision", "occurred_source", "user_tags"];
@@ -70,7 +70,7 @@ fn import(data: &Path, namespace: &str, from: &Path) -> String {
 }
 
 #[test]
-fn a_conversation_is_kept_as_it_was_sent_under_the_id_of_its_write() {
+fn a_conversation_is_kept_as_sent_under_its_write_id() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let id = post(&server, &trip());
@@ -89,7 +89,7 @@ fn a_conversation_is_kept_as_it_was_sent_under_the_id_of_its_write() {
 }
 
 #[test]
-fn a_conversation_of_which_nothing_was_remembered_is_kept_too() {
+fn a_conversation_without_memories_is_kept_too() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let id = server.remember("default", &["Thanks!"]);
@@ -115,7 +115,7 @@ fn kept_conversations_survive_a_stop_and_a_kill() {
 }
 
 #[test]
-fn kept_conversations_are_listed_newest_first_by_page_and_by_session() {
+fn kept_conversations_are_listed_by_page_and_session() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("other");
@@ -143,7 +143,7 @@ fn kept_conversations_are_listed_newest_first_by_page_and_by_session() {
 }
 
 #[test]
-fn a_deleted_conversation_is_gone_for_good_and_its_memories_stay() {
+fn deleting_a_kept_conversation_leaves_its_memories() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let id = post(&server, &trip());
@@ -164,7 +164,7 @@ fn a_deleted_conversation_is_gone_for_good_and_its_memories_stay() {
 }
 
 #[test]
-fn kept_conversations_go_with_their_namespace() {
+fn deleting_a_namespace_deletes_its_kept_conversations() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("other");
@@ -186,7 +186,7 @@ fn kept_conversations_go_with_their_namespace() {
 }
 
 #[test]
-fn neither_another_account_nor_a_key_of_another_namespace_sees_a_kept_conversation() {
+fn kept_conversations_are_hidden_from_other_keys() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("mine");
@@ -210,7 +210,7 @@ fn neither_another_account_nor_a_key_of_another_namespace_sees_a_kept_conversati
 }
 
 #[test]
-fn a_hit_leads_to_the_conversation_that_it_was_made_from() {
+fn a_hit_names_the_conversation_it_was_made_from() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The lighthouse keeper is called Agatha"]);
@@ -224,7 +224,7 @@ fn a_hit_leads_to_the_conversation_that_it_was_made_from() {
 }
 
 #[test]
-fn two_imported_conversations_are_exported_and_become_the_same_memories_elsewhere() {
+fn exported_conversations_become_the_same_memories_elsewhere() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let lines = folder.path().join("chats.jsonl");
@@ -239,7 +239,7 @@ fn two_imported_conversations_are_exported_and_become_the_same_memories_elsewher
     assert!(import(&data, "copy", &out).contains("2 conversations"));
     assert_eq!(memories(&server, "copy"), memories(&server, "default"));
     assert_eq!(memories(&server, "copy").len(), 2);
-    // A copy of the copy is the same, and so is one that is brought again.
+    // A copy of the copy has the same memories, and importing again adds nothing.
     let again = folder.path().join("again.jsonl");
     export(&data, "copy", &again);
     import(&data, "third", &again);
@@ -249,7 +249,7 @@ fn two_imported_conversations_are_exported_and_become_the_same_memories_elsewher
 }
 
 #[test]
-fn the_same_words_said_twice_are_two_conversations_of_an_export() {
+fn the_same_words_in_two_sessions_are_two_conversations() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let words = "The surgery is closed today";
@@ -265,7 +265,7 @@ fn the_same_words_said_twice_are_two_conversations_of_an_export() {
 }
 
 #[test]
-fn an_export_that_comes_back_to_its_own_namespace_changes_nothing() {
+fn importing_an_export_into_its_own_namespace_changes_nothing() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     post(&server, &trip());
@@ -273,8 +273,8 @@ fn an_export_that_comes_back_to_its_own_namespace_changes_nothing() {
     let before = memories(&server, "default");
     let out = folder.path().join("out.jsonl");
     export(&data, "default", &out);
-    let told = import(&data, "default", &out);
-    assert!(told.contains("2 messages imported before") && !told.contains("conversations"), "{told}");
+    let report = import(&data, "default", &out);
+    assert!(report.contains("2 messages imported before") && !report.contains("conversations"), "{report}");
     assert_eq!(memories(&server, "default"), before);
     assert_eq!(listed(&server, "").len(), 1);
 }
@@ -299,7 +299,7 @@ fn a_managed_conversation_is_exported_once_with_its_title() {
 }
 
 #[test]
-fn a_managed_conversation_that_is_deleted_takes_what_was_kept_of_it_along() {
+fn deleting_a_managed_conversation_deletes_its_sources() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let other = post(&server, &trip());
@@ -315,7 +315,7 @@ fn a_managed_conversation_that_is_deleted_takes_what_was_kept_of_it_along() {
 }
 
 #[test]
-fn nothing_is_kept_where_the_setting_says_so() {
+fn keep_sources_false_keeps_nothing() {
     let (folder, data) = fresh();
     let server = Server::start_configured(&data, "[ingestion]\nkeep_sources = false\n");
     let id = post(&server, &trip());
@@ -327,7 +327,7 @@ fn nothing_is_kept_where_the_setting_says_so() {
 }
 
 #[test]
-fn a_write_that_became_a_dead_letter_leaves_no_source() {
+fn a_dead_letter_leaves_no_source() {
     let provider = Provider::start();
     provider.chat_fault(Some(Fault::Nonsense));
     let (_folder, data) = fresh();
@@ -342,13 +342,13 @@ fn a_write_that_became_a_dead_letter_leaves_no_source() {
     assert_eq!(server.get(&format!("/v1/sources/{id}")).status, 404);
 }
 
-/// The id of a namespace of the account `default`.
+/// Returns the id of a namespace of the account `default`.
 fn namespace_id(data: &Path, namespace: &str) -> Ulid {
     let name = repository(data, namespace).file_stem().expect("a name").to_string_lossy().into_owned();
     name.rsplit('.').next().expect("an id").to_uppercase().parse().expect("a ULID")
 }
 
-/// A stopped data directory with a kept conversation, and its namespace's id.
+/// Returns the data directory of a stopped server with one kept conversation, and the id of the namespace.
 fn stopped_with_a_source() -> (tempfile::TempDir, PathBuf, Ulid) {
     let (folder, data) = fresh();
     let server = Server::start(&data);
@@ -360,7 +360,7 @@ fn stopped_with_a_source() -> (tempfile::TempDir, PathBuf, Ulid) {
 }
 
 #[test]
-fn a_source_that_cannot_be_decoded_is_reported_and_set_aside_and_stops_nothing() {
+fn an_undecodable_source_is_reported_and_set_aside() {
     for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
         let (_folder, data, namespace) = stopped_with_a_source();
         {
@@ -391,7 +391,7 @@ fn the_doctor_counts_kept_conversations() {
 }
 
 #[test]
-fn a_backup_holds_the_kept_conversations() {
+fn a_backup_includes_the_kept_conversations() {
     let (folder, data, _) = stopped_with_a_source();
     let backups = folder.path().join("backups");
     let restored = folder.path().join("restored");

@@ -1,7 +1,7 @@
-//! What the built-in extractor keeps of single sentences: 300 statements of all kinds in six languages, each found by its
-//! question, and 150 pieces of small talk, which are dropped.
+//! The built-in extractor on single sentences: it keeps 300 statements in six languages, which their questions find, and
+//! drops 150 pieces of small talk.
 //!
-//! The figures are printed: `cargo test --release --test blackbox -- statements --nocapture`.
+//! The test prints its figures: `cargo test --release --test blackbox -- statements --nocapture`.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,38 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, fresh, git};
 
-/// `language`, `kind`, `asked`, `statement`, `query`, `word`, by tabs; `asked` is empty where nobody asked.
+/// Tab-separated `language`, `kind`, `asked`, `statement`, `query`, `word`. `asked` is empty if no question precedes the
+/// statement.
 const STATEMENTS: &str = include_str!("data/statements.tsv");
-/// `language`, `text`, by a tab.
+/// Tab-separated `language` and `text`.
 const SMALL_TALK: &str = include_str!("data/small-talk.tsv");
-/// Statements of 1,000 that are kept.
+/// Least number of kept statements per 1,000.
 const KEPT_PER_MILLE_MIN: usize = 990;
-/// Statements of 1,000 that their question finds within the default 24 hits.
+/// Least number of statements per 1,000 that their question finds within the default 24 hits.
 const FOUND_PER_MILLE_MIN: usize = 900;
-/// Pieces of small talk of 1,000 that are dropped.
+/// Least number of dropped pieces of small talk per 1,000.
 const DROPPED_PER_MILLE_MIN: usize = 900;
 
-struct Row {
+struct Statement {
     language: &'static str,
     asked: &'static str,
     statement: &'static str,
     query: &'static str,
-    /// A part of the statement that no other row holds.
+    /// A part of the statement that no other statement contains.
     word: &'static str,
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<Statement> {
     let mut rows = Vec::new();
     for line in STATEMENTS.lines().skip(1) {
         let fields: Vec<&str> = line.split('\t').collect();
         let [language, _kind, asked, statement, query, word] = fields[..] else { panic!("six fields: {line}") };
-        rows.push(Row { language, asked, statement, query, word });
+        rows.push(Statement { language, asked, statement, query, word });
     }
     rows
 }
 
-/// How many of a language's rows there are, and how many of them did what was expected.
+/// Counts of statements in one language.
 #[derive(Default)]
 struct Figures {
     rows: usize,
@@ -54,7 +55,7 @@ fn write(server: &Server, namespace: &str, messages: &Value) {
     assert_eq!(answer.status, 202, "{answer:?}");
 }
 
-/// Every memory's file as of now, front matter included.
+/// Returns the current file of every memory, with front matter.
 fn files(server: &Server, namespace: &str) -> Vec<String> {
     let repository = server.repository(namespace);
     let listed = git(&repository, &["-c", "core.quotepath=off", "ls-tree", "-r", "--name-only", "HEAD"]);
@@ -65,12 +66,12 @@ fn files(server: &Server, namespace: &str) -> Vec<String> {
     files
 }
 
-/// The text of a memory's file below its front matter.
+/// Returns the text of a memory's file below the front matter.
 fn body(file: &str) -> &str {
     file.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map_or(file, |(_, body)| body)
 }
 
-/// A query's percent-encoding.
+/// Percent-encodes a query.
 fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
@@ -84,7 +85,7 @@ fn encoded(text: &str) -> String {
 }
 
 #[test]
-fn statements_of_one_sentence_are_kept_and_found_by_their_question() {
+fn single_sentences_are_kept_and_found_by_their_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let rows = rows();
@@ -120,19 +121,19 @@ fn statements_of_one_sentence_are_kept_and_found_by_their_question() {
             None => println!("not found: {} {:?} by {:?}", row.language, row.statement, row.query),
         }
     }
-    let mut whole = Figures::default();
+    let mut total = Figures::default();
     for (language, Figures { rows, kept, found, found_in_three }) in languages {
         println!(
             "{language}: {rows} statements, {kept} kept, {found} found, {found_in_three} of them among the first three"
         );
-        whole.rows += rows;
-        whole.kept += kept;
-        whole.found += found;
-        whole.found_in_three += found_in_three;
+        total.rows += rows;
+        total.kept += kept;
+        total.found += found;
+        total.found_in_three += found_in_three;
     }
-    println!("all: {} kept, {} found, {} among the first three", whole.kept, whole.found, whole.found_in_three);
-    assert!(whole.kept * 1000 >= whole.rows * KEPT_PER_MILLE_MIN, "{} of {} are kept", whole.kept, whole.rows);
-    assert!(whole.found * 1000 >= whole.rows * FOUND_PER_MILLE_MIN, "{} of {} are found", whole.found, whole.rows);
+    println!("all: {} kept, {} found, {} among the first three", total.kept, total.found, total.found_in_three);
+    assert!(total.kept * 1000 >= total.rows * KEPT_PER_MILLE_MIN, "{} of {} are kept", total.kept, total.rows);
+    assert!(total.found * 1000 >= total.rows * FOUND_PER_MILLE_MIN, "{} of {} are found", total.found, total.rows);
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn small_talk_is_dropped() {
     for (language, (pieces, dropped)) in languages {
         println!("{language}: {dropped} of {pieces} pieces of small talk are dropped");
     }
-    // What is kept is counted from the files, so that a piece that is stored in another form is not taken for dropped.
+    // The count of files detects pieces that were stored in another form instead of dropped.
     assert_eq!(files.len() - 1, pieces.len() - dropped_in_all, "{files:?}");
     assert!(
         dropped_in_all * 1000 >= pieces.len() * DROPPED_PER_MILLE_MIN,
@@ -176,7 +177,7 @@ fn small_talk_is_dropped() {
 }
 
 #[test]
-fn an_answer_of_one_word_stands_with_its_question() {
+fn a_one_word_answer_is_stored_with_its_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let asked = json!({"role": "assistant", "content": "Which city?"});
@@ -187,7 +188,7 @@ fn an_answer_of_one_word_stands_with_its_question() {
 }
 
 #[test]
-fn courtesy_after_a_question_leaves_the_question_alone() {
+fn thanks_after_a_question_do_not_change_the_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let asked = json!({"role": "assistant", "content": "Which city?"});

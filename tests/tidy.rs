@@ -1,4 +1,4 @@
-//! Rules about the repository that a reader relies on.
+//! Rules that every file of the repository follows.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_source_file_says_what_it_is() {
+fn every_source_file_has_a_module_header() {
     for path in sources() {
         let text = std::fs::read_to_string(&path).expect("reads");
         let generated = path.ends_with("coefficients.rs");
@@ -43,7 +43,7 @@ fn every_setting_is_documented_in_the_readme() {
 }
 
 #[test]
-fn every_direct_dependency_has_its_line_in_the_architecture() {
+fn every_dependency_is_listed_in_the_architecture() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("a manifest");
     let architecture = std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("an ARCHITECTURE.md");

@@ -1,5 +1,5 @@
-//! Names in a query or a body that a route does not know: those by which other products separate users are refused, any
-//! other is answered with a warning.
+//! Unknown names in queries and bodies. Names that other products use to separate users are refused; any other unknown name
+//! causes a warning.
 
 use cuebase::api::fields::{Contents, Field};
 use cuebase::api::routes::{Body, ROUTES, Route};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, Server, fresh, stdout};
 
-/// Names by which other products separate users, as they and their clients in other languages spell them.
+/// Names that other products use to separate users, in the spellings of their APIs and clients.
 const USER_NAMES: [&str; 14] = [
     "user_id",
     "agent_id",
@@ -35,13 +35,13 @@ fn one_message() -> Value {
     json!([{"role": "user", "content": "Ida keeps three hives of bees."}])
 }
 
-/// The warnings of an answer.
+/// Returns the warnings of a response.
 fn warnings(answer: &Answer) -> Vec<&str> {
     let list = answer.body["warnings"].as_array().map(Vec::as_slice).unwrap_or_default();
     list.iter().map(|warning| warning.as_str().expect("text")).collect()
 }
 
-/// Checks that an answer refuses a name and says what to use instead.
+/// Checks that a response refuses a name and names the alternative.
 fn assert_refused(answer: &Answer, code: &str, name: &str) {
     assert_eq!((answer.status, answer.code()), (400, code), "{name}: {answer:?}");
     let message = answer.body["error"]["message"].as_str().expect("a message");
@@ -50,7 +50,7 @@ fn assert_refused(answer: &Answer, code: &str, name: &str) {
 }
 
 #[test]
-fn a_write_with_another_products_user_field_is_refused_and_nothing_is_written_or_counted() {
+fn a_write_with_a_foreign_user_field_is_refused_and_not_counted() {
     let (_folder, server) = server();
     for name in USER_NAMES {
         let answer = server.post("/v1/memories", &json!({"messages": one_message(), name: "ida"}));
@@ -67,7 +67,7 @@ fn a_write_with_another_products_user_field_is_refused_and_nothing_is_written_or
 }
 
 #[test]
-fn another_products_user_parameter_is_refused_before_the_route_does_anything() {
+fn a_foreign_user_parameter_is_refused_before_anything_happens() {
     let (_folder, server) = server();
     assert_eq!(server.post("/v1/memories/facts/ida.md", &json!({"content": "Ida keeps hives."})).status, 201);
     for name in USER_NAMES {
@@ -84,12 +84,12 @@ fn another_products_user_parameter_is_refused_before_the_route_does_anything() {
     }
     assert_eq!(server.get("/v1/queue").body["waiting"], 0);
     let used = server.get("/v1/usage").body["used"].clone();
-    assert_eq!((&used["writes"], &used["reads"]), (&json!(1), &json!(0)), "the one direct write alone");
+    assert_eq!((&used["writes"], &used["reads"]), (&json!(1), &json!(0)), "only the direct write is counted");
     assert_eq!(server.get("/v1/memories/facts/ida.md").status, 200);
 }
 
 #[test]
-fn every_route_refuses_another_products_user_parameter() {
+fn every_route_refuses_a_foreign_user_parameter() {
     let (_folder, server) = server();
     let session = stdout(&server.data, &["token"]);
     for route in &ROUTES {
@@ -104,7 +104,7 @@ fn every_route_refuses_another_products_user_parameter() {
 }
 
 #[test]
-fn a_nested_user_field_is_refused_with_its_place() {
+fn a_nested_user_field_is_refused_with_its_location() {
     let (_folder, server) = server();
     let good = json!({"role": "user", "content": "Ida keeps three hives of bees."});
     let named = json!({"role": "user", "content": "Ida keeps three hives of bees.", "user_id": "ida"});
@@ -130,7 +130,7 @@ fn a_nested_user_field_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_misspelt_field_is_named_with_the_right_one_and_the_write_still_happens() {
+fn a_misspelt_field_gets_a_suggestion_and_the_write_happens() {
     let (_folder, server) = server();
     let body = json!({"messages": one_message(), "occured_at": "2026-05-01", "colour": "red"});
     let answer = server.post("/v1/memories", &body);
@@ -145,7 +145,7 @@ fn a_misspelt_field_is_named_with_the_right_one_and_the_write_still_happens() {
 }
 
 #[test]
-fn a_misspelt_parameter_is_named_with_the_right_one() {
+fn a_misspelt_parameter_gets_a_suggestion() {
     let (_folder, server) = server();
     let answer = server.get("/v1/retrieve?q=hives&limt=5&tagsAll=a&colour=red");
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -162,7 +162,7 @@ fn a_misspelt_parameter_is_named_with_the_right_one() {
 }
 
 #[test]
-fn misspelt_fields_of_messages_and_parts_are_named_with_their_place() {
+fn misspelt_nested_fields_are_reported_with_their_location() {
     let (_folder, server) = server();
     let messages = json!([
         {"role": "user", "content": "Ida keeps three hives.", "contnet": "x"},
@@ -183,7 +183,7 @@ fn misspelt_fields_of_messages_and_parts_are_named_with_their_place() {
 }
 
 #[test]
-fn a_failure_names_the_misspelt_field_too() {
+fn an_error_response_names_the_misspelt_field() {
     let (_folder, server) = server();
     let answer = server.post("/v1/memories", &json!({"message": one_message()}));
     assert_eq!((answer.status, answer.code()), (400, "no_messages"), "{answer:?}");
@@ -194,7 +194,7 @@ fn a_failure_names_the_misspelt_field_too() {
 }
 
 #[test]
-fn a_namespace_in_the_query_of_a_write_that_takes_it_in_the_body_is_named() {
+fn a_namespace_in_the_query_of_a_write_gets_a_hint() {
     let (_folder, server) = server();
     let answer = server.post("/v1/memories?namespace=ida", &json!({"messages": one_message()}));
     assert_eq!((answer.status, &answer.body["namespace"]), (202, &json!("default")), "{answer:?}");
@@ -202,7 +202,7 @@ fn a_namespace_in_the_query_of_a_write_that_takes_it_in_the_body_is_named() {
 }
 
 #[test]
-fn a_megabyte_of_unknown_fields_gets_a_small_answer() {
+fn a_megabyte_of_unknown_fields_gets_a_small_response() {
     let (_folder, server) = server();
     let mut body = Map::new();
     for number in 0..90_000 {
@@ -222,7 +222,7 @@ fn a_megabyte_of_unknown_fields_gets_a_small_answer() {
 }
 
 #[test]
-fn every_route_takes_the_names_it_knows_without_a_warning() {
+fn known_names_cause_no_warning_on_any_route() {
     let (_folder, server) = server();
     let session = stdout(&server.data, &["token"]);
     for route in &ROUTES {
@@ -233,11 +233,11 @@ fn every_route_takes_the_names_it_knows_without_a_warning() {
 }
 
 #[test]
-fn every_route_names_the_names_that_it_does_not_know() {
+fn unknown_names_cause_a_warning_on_every_route() {
     let (_folder, server) = server();
     let session = stdout(&server.data, &["token"]);
     for route in &ROUTES {
-        // An OpenAPI document holds nothing else.
+        // The OpenAPI document has no warnings.
         if route.path == "/v1/openapi.json" {
             continue;
         }
@@ -256,7 +256,7 @@ fn every_route_names_the_names_that_it_does_not_know() {
     }
 }
 
-/// A request that holds every name that a route knows. Its values are good enough for the body to be read.
+/// Returns a request with every name that a route knows. The values are valid enough for the body to be parsed.
 fn known_request(server: &Server, route: &Route) -> (String, Option<Value>) {
     let mut path = route.path.replace("{*path}", "facts/a.md").replace("{name}", "none").replace("{key_id}", "none");
     if route.path.starts_with("/v1/conversations/") {
@@ -275,7 +275,7 @@ fn known_request(server: &Server, route: &Route) -> (String, Option<Value>) {
     (path, (route.body == Body::Json).then(|| known_object(route.fields)))
 }
 
-/// An object with every known field. A value whose names are not checked is null.
+/// Returns an object with every known field. Values without checked names are null.
 fn known_object(fields: &[Field]) -> Value {
     let mut object = Map::new();
     for field in fields {

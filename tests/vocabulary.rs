@@ -1,4 +1,4 @@
-//! Teaching, resolving, listing and forgetting terms, and what retrieval makes of them.
+//! Terms: teaching, resolving, listing and forgetting them, and queries that use them.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn term(server: &Server, word: &str) -> Value {
 }
 
 #[test]
-fn a_query_finds_a_term_under_any_of_its_names() {
+fn a_query_matches_a_term_by_any_of_its_names() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The Kubernetes rollout failed on the second node", "We ordered new chairs"]);
@@ -46,13 +46,13 @@ fn a_query_finds_a_term_under_any_of_its_names() {
     }
     let repository = server.repository("default");
     assert!(git(&repository, &["show", "HEAD:vocab/kubernetes.md"]).contains("What the shop runs on."));
-    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], 3, "a term is no memory");
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["memories"], 3, "a term does not count as a memory");
 
     let forgotten = server.call("DELETE", "/v1/vocab?term=never,Kubernetes", None);
     assert_eq!(forgotten.status, 202);
     wait_for("the term to be forgotten", || term(&server, "k8s") == Value::Null);
     wait_for("queries to forget it", || server.retrieve("default", "q=k8s").body.get("defined").is_none());
-    // The same body again, right after it was forgotten, is not the same write.
+    // The same body is a new write after the term was forgotten.
     teach(
         &server,
         &json!([{"term": "Kubernetes", "aliases": ["k8s", "the big cluster"], "definition": "What the shop runs on."}]),
@@ -61,7 +61,7 @@ fn a_query_finds_a_term_under_any_of_its_names() {
 }
 
 #[test]
-fn terms_of_any_script_and_with_one_slug_stay_apart_and_are_rewritten_in_place() {
+fn terms_with_one_slug_stay_separate_and_are_rewritten_in_place() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     teach(
@@ -69,7 +69,7 @@ fn terms_of_any_script_and_with_one_slug_stay_apart_and_are_rewritten_in_place()
         &json!([{"term": "C", "definition": "one"}, {"term": "C++", "aliases": ["cpp"]}, {"term": "C#"}, {"term": "東京", "aliases": ["Tokyo"]}, {"term": "Résumé"}, {"term": "Resume"}]),
     );
     wait_for("the terms", || term(&server, "Resume") == "Resume");
-    for (word, meant) in [
+    for (word, expected) in [
         ("c", "C"),
         ("c%2B%2B", "C++"),
         ("C%23", "C#"),
@@ -77,7 +77,7 @@ fn terms_of_any_script_and_with_one_slug_stay_apart_and_are_rewritten_in_place()
         ("R%C3%A9sum%C3%A9", "Résumé"),
         ("CPP", "C++"),
     ] {
-        assert_eq!(term(&server, word), meant, "{word}");
+        assert_eq!(term(&server, word), expected, "{word}");
     }
     let listed = server.get("/v1/vocab");
     let paths: Vec<&str> =
@@ -95,7 +95,7 @@ fn terms_of_any_script_and_with_one_slug_stay_apart_and_are_rewritten_in_place()
     assert_eq!(server.get("/v1/vocab?word=c").body["term"]["definition"], "two");
     // An alias that was dropped no longer resolves.
     teach(&server, &json!([{"term": "c", "definition": "three"}]));
-    wait_for("the alias to be gone", || term(&server, "see") == Value::Null);
+    wait_for("the alias to be removed", || term(&server, "see") == Value::Null);
 }
 
 #[test]

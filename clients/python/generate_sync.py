@@ -1,4 +1,4 @@
-"""Makes `_sync.py` from `_async.py`: `python generate_sync.py`, with `--check` only tells whether it is current."""
+"""Generates `_sync.py` from `_async.py`. With `--check`, only reports whether `_sync.py` is up to date."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent / "src/cuebase/_async.py"
 TARGET = SOURCE.with_name("_sync.py")
 
 CHANGES = [
-    (r'"""The client that is awaited\.[^"]*"""', '"""The client that waits. Made from `_async.py` by `generate_sync.py`."""'),
+    (r'"""The asynchronous client\.[^"]*"""', '"""The synchronous client. Generated from `_async.py` by `generate_sync.py`."""'),
     (r"import asyncio\n", ""),
     (r"httpx\.AsyncBaseTransport", "httpx.BaseTransport"),
     (r"httpx\.AsyncClient", "httpx.Client"),
@@ -34,5 +34,5 @@ def sync() -> str:
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
-        sys.exit(0 if TARGET.read_text() == sync() else "src/cuebase/_sync.py is old: python generate_sync.py")
+        sys.exit(0 if TARGET.read_text() == sync() else "src/cuebase/_sync.py is out of date: run python generate_sync.py")
     TARGET.write_text(sync())

@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh answers`.
+//! Fuzz target of the parser `answers`. Run it with `sh scripts/fuzz.sh answers`.
 
 #![no_main]
 

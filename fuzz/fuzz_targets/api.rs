@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh api`.
+//! Fuzz target of the parser `api`. Run it with `sh scripts/fuzz.sh api`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh credentials`.
+//! Fuzz target of the parser `credentials`. Run it with `sh scripts/fuzz.sh credentials`.
 
 #![no_main]
 

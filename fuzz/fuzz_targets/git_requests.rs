@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh git_requests`.
+//! Fuzz target of the parser `git_requests`. Run it with `sh scripts/fuzz.sh git_requests`.
 
 #![no_main]
 

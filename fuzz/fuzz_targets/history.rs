@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh history`.
+//! Fuzz target of the parser `history`. Run it with `sh scripts/fuzz.sh history`.
 
 #![no_main]
 

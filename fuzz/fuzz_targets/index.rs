@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh index`.
+//! Fuzz target of the parser `index`. Run it with `sh scripts/fuzz.sh index`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh markdown`.
+//! Fuzz target of the parser `markdown`. Run it with `sh scripts/fuzz.sh markdown`.
 
 #![no_main]
 

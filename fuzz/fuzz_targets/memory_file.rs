@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh memory_file`.
+//! Fuzz target of the parser `memory_file`. Run it with `sh scripts/fuzz.sh memory_file`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh notifications`.
+//! Fuzz target of the parser `notifications`. Run it with `sh scripts/fuzz.sh notifications`.
 
 #![no_main]
 

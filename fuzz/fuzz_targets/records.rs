@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh records`.
+//! Fuzz target of the parser `records`. Run it with `sh scripts/fuzz.sh records`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh settings`.
+//! Fuzz target of the parser `settings`. Run it with `sh scripts/fuzz.sh settings`.
 
 #![no_main]
 

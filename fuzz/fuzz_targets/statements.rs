@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh statements`.
+//! Fuzz target of the parser `statements`. Run it with `sh scripts/fuzz.sh statements`.
 
 #![no_main]
 

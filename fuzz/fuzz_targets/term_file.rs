@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh term_file`.
+//! Fuzz target of the parser `term_file`. Run it with `sh scripts/fuzz.sh term_file`.
 
 #![no_main]
 

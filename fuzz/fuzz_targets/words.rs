@@ -1,4 +1,4 @@
-//! See `parsers`: `sh scripts/fuzz.sh words`.
+//! Fuzz target of the parser `words`. Run it with `sh scripts/fuzz.sh words`.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! What a model said, searched for its JSON: no text may break the search, and what is found is what was asked for.
+//! The search for JSON in the output of a model. No text may break the search, and the found object has the requested
+//! field.
 
 use cuebase::model::hosted::chat::{elements_of_cut, object_with};
 

@@ -1,7 +1,7 @@
-//! A whole request: path, query, headers and body, through the gateway, the router and the handler to the reply.
+//! A complete request (path, query, headers and body) through the gateway, the router and the handler to the response.
 //!
-//! An input is a request as HTTP/1.1 writes it. Its first header may be `as: wide`, `as: scoped` or `as: session`, for a
-//! good credential of that kind. Whatever the request is, the answer is never that something went wrong inside.
+//! An input is a request in the form of HTTP/1.1. The first header may be `as: wide`, `as: scoped` or `as: session`, which
+//! selects a valid credential of that kind. No request may cause an internal error.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,70 +21,70 @@ use cuebase::service::accounts::NewKey;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 
-/// After so many requests they begin again with an empty data directory, so that each finds about the same.
-const REQUESTS_A_DIRECTORY: u32 = 2_000;
-/// The namespace that there is beside the default one; the scoped key is confined to it.
+/// Requests per data directory. A fresh directory limits how much earlier requests affect later ones.
+const REQUESTS_PER_DIRECTORY: u32 = 2_000;
+/// The namespace next to the default one. The scoped key is limited to it.
 const NAMESPACE: &str = "notes";
 
 pub(super) fn enter(bytes: &[u8]) {
     thread_local! {
-        static INSIDE: RefCell<Option<Inside>> = const { RefCell::new(None) };
+        static API: RefCell<Option<InProcessServer>> = const { RefCell::new(None) };
     }
-    INSIDE.with_borrow_mut(|inside| {
-        if inside.as_ref().is_none_or(|inside| inside.answered >= REQUESTS_A_DIRECTORY) {
-            *inside = None;
-            *inside = Some(Inside::new());
+    API.with_borrow_mut(|server| {
+        if server.as_ref().is_none_or(|server| server.requests >= REQUESTS_PER_DIRECTORY) {
+            *server = None;
+            *server = Some(InProcessServer::new());
         }
-        if let Some(inside) = inside {
-            inside.answered += 1;
-            inside.answer(bytes);
+        if let Some(server) = server {
+            server.requests += 1;
+            server.handle(bytes);
         }
     });
 }
 
-/// A service with all that a server has but its sockets and its workers.
-struct Inside {
+/// A service with gateway and router, without sockets and workers.
+struct InProcessServer {
     service: Arc<Service>,
     gateway: Arc<Gateway>,
     router: Router,
-    wide: String,
-    scoped: String,
-    answered: u32,
+    wide_key: String,
+    scoped_key: String,
+    requests: u32,
     _folder: tempfile::TempDir,
 }
 
-impl Inside {
+impl InProcessServer {
     fn new() -> Self {
         let folder = super::scratch();
-        let own = BTreeMap::from([
+        let options = BTreeMap::from([
             ("data", folder.path().join("data").display().to_string()),
             ("payments.provider", "sandbox".to_owned()),
         ]);
-        let config = Config::resolve(&own, |_| None, None).expect("settings");
+        let config = Config::resolve(&options, |_| None, None).expect("settings");
         let service = Service::open(config).expect("opens");
         let key = |namespace: Option<&str>| {
             let wanted =
                 NewKey { name: String::new(), env: Environment::Live, namespace: namespace.map(str::to_owned) };
             service.create_key(DEFAULT_ACCOUNT, wanted).expect("a key").1
         };
-        let (wide, gateway) = (key(None), Arc::new(Gateway::new(Arc::clone(&service)).expect("a gate")));
-        let mut inside = Self {
+        let (wide_key, gateway) = (key(None), Arc::new(Gateway::new(Arc::clone(&service)).expect("a gateway")));
+        let mut server = Self {
             gateway,
             router: Router::new().expect("routes"),
-            wide,
-            scoped: String::new(),
-            answered: 0,
+            wide_key,
+            scoped_key: String::new(),
+            requests: 0,
             _folder: folder,
             service: Arc::clone(&service),
         };
-        let made = format!("POST /v1/namespaces\nas: wide\n\n{{\"name\":\"{NAMESPACE}\"}}");
-        inside.answer(made.as_bytes());
-        inside.scoped = key(Some(NAMESPACE));
-        inside
+        let new_namespace = format!("POST /v1/namespaces\nas: wide\n\n{{\"name\":\"{NAMESPACE}\"}}");
+        server.handle(new_namespace.as_bytes());
+        server.scoped_key = key(Some(NAMESPACE));
+        server
     }
 
-    fn answer(&self, bytes: &[u8]) {
-        let Some((method, uri, headers, body)) = request(bytes) else { return };
+    fn handle(&self, bytes: &[u8]) {
+        let Some((method, uri, headers, body)) = parse_request(bytes) else { return };
         if may_be_too_deep(body) {
             return;
         }
@@ -122,17 +122,17 @@ impl Inside {
             }
             Err(failure) => {
                 let reply = error::reply(&failure, &error::ErrorFormat::Envelope);
-                let says_why = matches!(&reply.body, Content::Bytes(bytes) if !bytes.is_empty());
-                assert!(says_why && (reply.status.is_client_error() || reply.status == 503), "{failure}");
+                let has_message = matches!(&reply.body, Content::Bytes(bytes) if !bytes.is_empty());
+                assert!(has_message && (reply.status.is_client_error() || reply.status == 503), "{failure}");
             }
         }
     }
 
-    /// Who sends these headers.
+    /// Returns the caller with these headers, or `None` without a valid credential.
     fn caller(&self, mut headers: HeaderMap) -> Option<(Principal, HeaderMap)> {
         let key = match headers.get("as").and_then(|value| value.to_str().ok()) {
-            Some("wide") => &self.wide,
-            Some("scoped") => &self.scoped,
+            Some("wide") => &self.wide_key,
+            Some("scoped") => &self.scoped_key,
             Some("session") => {
                 let credential = Credential::Session { email: None };
                 return Some((Principal { account: DEFAULT_ACCOUNT.to_owned(), credential }, headers));
@@ -146,14 +146,14 @@ impl Inside {
     }
 }
 
-/// Whether a body may nest deeper than the server hands to a handler: no value nests deeper than it has opening brackets.
+/// Returns whether a body may nest deeper than the server accepts. The number of opening brackets is an upper bound.
 fn may_be_too_deep(body: &[u8]) -> bool {
     let opening = body.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
     opening > JSON_DEPTH_MAX
 }
 
-/// Takes an input apart; none for what no HTTP library would hand over.
-fn request(bytes: &[u8]) -> Option<(Method, Uri, HeaderMap, &[u8])> {
+/// Parses an input. Returns `None` for anything that no HTTP library would accept.
+fn parse_request(bytes: &[u8]) -> Option<(Method, Uri, HeaderMap, &[u8])> {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n");
     let (head, body) = end.map_or((bytes, &[][..]), |end| (&bytes[..end], &bytes[end + 2..]));
     let mut lines = head.split(|byte| *byte == b'\n');

@@ -1,4 +1,4 @@
-//! Bearer credentials: an API key or a session's token lets in exactly as it was given out, and nothing else does.
+//! Bearer credentials. Only the exact text of an issued API key or session token is accepted.
 
 use std::sync::LazyLock;
 
@@ -7,35 +7,35 @@ use cuebase::accounts::sessions::LocalIssuer;
 use cuebase_storage::Store;
 use jiff::Timestamp;
 
-struct GivenOut {
+struct IssuedCredentials {
     key: MintedKey,
     token: String,
     issuer: LocalIssuer,
 }
 
-static GIVEN_OUT: LazyLock<GivenOut> = LazyLock::new(|| {
+static ISSUED: LazyLock<IssuedCredentials> = LazyLock::new(|| {
     let folder = super::scratch();
     let store = Store::open(folder.path()).expect("opens");
     let issuer = LocalIssuer::open(&store).expect("opens");
     let token = issuer.mint("default", Timestamp::now()).expect("mints");
-    GivenOut { key: MintedKey::new(Environment::Live).expect("random bytes"), token, issuer }
+    IssuedCredentials { key: MintedKey::new(Environment::Live).expect("random bytes"), token, issuer }
 });
 
 pub(super) fn enter(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let GivenOut { key, token, issuer } = &*GIVEN_OUT;
+    let IssuedCredentials { key, token, issuer } = &*ISSUED;
     if let Some(read) = KeyText::parse(text)
         && read.secret_matches(&key.secret_sha256)
         && (read.id, read.env) == (key.id.as_str(), Environment::Live)
     {
-        assert_eq!(text, key.full, "another text is the same key");
+        assert_eq!(text, key.full, "another text was accepted as the key");
     }
     if issuer.verify(text).is_some() {
-        assert_eq!(text, token, "another text is the same token");
+        assert_eq!(text, token, "another text was accepted as the token");
     }
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let GivenOut { key, token, .. } = &*GIVEN_OUT;
+    let IssuedCredentials { key, token, .. } = &*ISSUED;
     [key.full.as_str(), token, "", "a.b.c"].map(|text| text.as_bytes().to_vec()).to_vec()
 }

@@ -1,26 +1,26 @@
-//! Files of a repository, which a push or an import may bring: front matter, markdown, links, terms.
+//! Files of a repository from a push or an import: front matter, markdown, links and terms.
 
 use cuebase_retrieval::{Term, Vocabulary};
 use cuebase_storage::memory_file::{MemoryFile, TermFile, markdown};
 
-/// A memory's file: what was read is written and read the same.
+/// Parses a memory file, and checks that rendering and parsing again gives the same front matter.
 pub(super) fn memory(bytes: &[u8]) {
     let Ok(file) = MemoryFile::parse(bytes) else { return };
     let _ = (markdown::title(&file.body), markdown::links("facts/a/b.md", &file.body));
     for section in markdown::sections(&file.body) {
         assert!(file.body.get(section.range).is_some());
     }
-    let text = file.render().expect("what was read can be written");
-    let again = MemoryFile::parse(text.as_bytes()).expect("what was written can be read");
+    let text = file.render().expect("a parsed file can be rendered");
+    let again = MemoryFile::parse(text.as_bytes()).expect("a rendered file can be parsed");
     assert_eq!(again.front, file.front);
 }
 
-/// A term's file, and each of its lines as a form and as the text in which forms are looked for: mentions stay in order
-/// and on character borders.
+/// Parses a term file, and uses its lines as terms of a vocabulary that is matched against the text. The mentions must be
+/// in order and on character boundaries.
 pub(super) fn term(bytes: &[u8]) {
     if let Ok(file) = TermFile::parse(bytes) {
-        let text = file.render().expect("what was read can be written");
-        let again = TermFile::parse(text.as_bytes()).expect("what was written can be read");
+        let text = file.render().expect("a parsed file can be rendered");
+        let again = TermFile::parse(text.as_bytes()).expect("a rendered file can be parsed");
         assert_eq!(again.aliases, file.aliases);
     }
     let text = String::from_utf8_lossy(bytes);

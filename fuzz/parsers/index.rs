@@ -1,7 +1,7 @@
-//! The files of an index: opened, or found damaged; never a panic, also where the checksum fits.
+//! The files of an index. Any content is opened or reported as damaged, without a panic, even with a valid checksum.
 //!
-//! An input is a byte that says which file is put in the place of a good one, a byte of which the lowest bit asks for its
-//! checksum to be made right, and the file.
+//! An input is a byte that selects the file to replace, a byte whose lowest bit requests a corrected checksum, and the
+//! content of the file.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"
 const DIMENSIONS: usize = 64;
 const MEMORIES: usize = 2400;
 
-/// Every text has the same one token.
+/// A vocabulary with a single token, which every text has.
 struct OneToken;
 
 impl TokenVectors for OneToken {
@@ -37,7 +37,7 @@ impl TokenVectors for OneToken {
     }
 }
 
-static MADE: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+static INTACT_INDEX: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     let folder = super::scratch();
     let mut index = Index::open(folder.path(), settings()).expect("opens");
     let memory = |n: usize| {
@@ -61,7 +61,7 @@ pub(super) fn enter(bytes: &[u8]) {
     let replaced = FILES[usize::from(*which) % FILES.len()];
     let mut content = rest.to_vec();
     if checksum & 1 == 1 {
-        make_right(replaced, &mut content);
+        correct_checksum(replaced, &mut content);
     }
     let folder = super::scratch();
     for name in FILES {
@@ -69,7 +69,7 @@ pub(super) fn enter(bytes: &[u8]) {
         if name == replaced {
             std::fs::write(&to, &content).expect("writes");
         } else {
-            std::fs::copy(MADE.path().join(name), &to).expect("copies");
+            std::fs::copy(INTACT_INDEX.path().join(name), &to).expect("copies");
         }
     }
     match Index::open(folder.path(), settings()) {
@@ -82,7 +82,7 @@ pub(super) fn enter(bytes: &[u8]) {
     }
 }
 
-/// Searches what was opened, over the sketches and row by row; a memory that is read for a hit may turn out damaged.
+/// Searches the opened index, approximately and exhaustively. A memory that is read for a hit may be damaged.
 fn search(index: &Index) {
     let (vector, filter) = ([0.125; DIMENSIONS], Filter::default());
     for exact in [false, true] {
@@ -107,8 +107,8 @@ fn search(index: &Index) {
     }
 }
 
-/// Gives a file the checksum that its content has, in the places where the formats keep them.
-fn make_right(name: &str, content: &mut Vec<u8>) {
+/// Writes the checksum of the content to its position in the format of the file.
+fn correct_checksum(name: &str, content: &mut Vec<u8>) {
     match name {
         "state" => {
             let end = content.iter().rposition(|byte| *byte == b'\n').unwrap_or(content.len());
@@ -135,7 +135,7 @@ fn make_right(name: &str, content: &mut Vec<u8>) {
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let read = |name: &&str| std::fs::read(MADE.path().join(Path::new(name))).expect("reads");
+    let read = |name: &&str| std::fs::read(INTACT_INDEX.path().join(Path::new(name))).expect("reads");
     let with =
         |checksum: u8| FILES.iter().zip(0u8..).map(move |(name, which)| [&[which, checksum][..], &read(name)].concat());
     with(0).chain(with(1)).collect()

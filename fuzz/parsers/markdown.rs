@@ -1,15 +1,15 @@
-//! A memory's text as HTML for the dashboard: whatever it is, nothing in it can act.
+//! A memory's text as HTML for the dashboard. No text may produce active content.
 
-/// What would act, or ask another host, were it an element.
-const ELEMENTS: [&str; 9] = ["script", "img", "svg", "iframe", "object", "embed", "style", "form", "base"];
+/// Elements that run code or send requests.
+const ACTIVE_ELEMENTS: [&str; 9] = ["script", "img", "svg", "iframe", "object", "embed", "style", "form", "base"];
 
 pub(super) fn enter(bytes: &[u8]) {
     let html = cuebase::dashboard::markdown::to_html(&String::from_utf8_lossy(bytes));
     for (place, _) in html.match_indices('<') {
         let tag = html[place + 1..].split('>').next().unwrap_or_default().to_ascii_lowercase();
         let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        assert!(!ELEMENTS.contains(&name), "<{tag}> in {html:?}");
-        // Outside of quotes stand the names of attributes.
+        assert!(!ACTIVE_ELEMENTS.contains(&name), "<{tag}> in {html:?}");
+        // The text outside of quotes contains the names of the attributes.
         let bare: String = tag.split('"').step_by(2).collect();
         assert!(!bare.contains(" on") && !bare.contains(" style"), "<{tag}> in {html:?}");
         for attribute in ["href=\"", "src=\""] {

@@ -1,7 +1,7 @@
-//! Where bytes from outside enter: one file a kind of input, each with what must hold whatever the bytes are.
+//! Entry points for bytes from outside. Each file handles one kind of input and checks what must hold for any bytes.
 //!
-//! The same functions are called by the fuzz targets beside this folder, which look for inputs that take new paths
-//! (nightly toolchain), and by `tests/parsers.rs`, which changes the seeds at random (stable toolchain, in the suite).
+//! Two callers share these functions. The targets in `fuzz_targets` search for inputs that reach new code (nightly
+//! toolchain). `tests/parsers.rs` mutates the seeds at random (stable toolchain, in the test suite).
 
 mod answers;
 mod api;
@@ -19,31 +19,32 @@ mod words;
 
 use std::path::Path;
 
+/// Inputs per parser in the test suite.
 const INPUTS: u32 = 300;
 
 /// A kind of input.
 pub(crate) struct Parser {
-    /// Its name, which is also that of its fuzz target and of its folder of seeds.
+    /// Name of the parser, of its fuzz target and of its folder of seeds.
     pub(crate) name: &'static str,
-    /// Takes an input in; panics where what must hold does not.
+    /// Parses an input. Panics if a condition does not hold.
     pub(crate) enter: fn(&[u8]),
-    /// How many inputs the suite tries; fewer where each takes long.
+    /// Number of inputs in the test suite; lower for slow parsers.
     pub(crate) inputs: u32,
-    /// Seeds that are made rather than kept, since their format is ours to change.
-    pub(crate) made: fn() -> Vec<Vec<u8>>,
+    /// Generates seeds in formats that may change, so they are not checked in.
+    pub(crate) generate_seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All parsers.
 pub(crate) const PARSERS: [Parser; 14] = [
     parser("answers", answers::enter),
     parser("api", api::enter),
-    Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, made: credentials::seeds },
-    Parser { name: "git_requests", enter: git_requests::enter, inputs: INPUTS, made: git_requests::seeds },
-    Parser { name: "history", enter: history::enter, inputs: INPUTS, made: history::seeds },
-    Parser { name: "index", enter: index::enter, inputs: INPUTS, made: index::seeds },
+    Parser { name: "credentials", enter: credentials::enter, inputs: INPUTS, generate_seeds: credentials::seeds },
+    Parser { name: "git_requests", enter: git_requests::enter, inputs: INPUTS, generate_seeds: git_requests::seeds },
+    Parser { name: "history", enter: history::enter, inputs: INPUTS, generate_seeds: history::seeds },
+    Parser { name: "index", enter: index::enter, inputs: INPUTS, generate_seeds: index::seeds },
     parser("markdown", markdown::enter),
     parser("memory_file", files::memory),
-    Parser { name: "notifications", enter: notifications::enter, inputs: INPUTS, made: notifications::seeds },
+    Parser { name: "notifications", enter: notifications::enter, inputs: INPUTS, generate_seeds: notifications::seeds },
     Parser { inputs: 40, ..parser("records", records::enter) },
     parser("settings", settings::enter),
     parser("statements", statements::enter),
@@ -52,34 +53,38 @@ pub(crate) const PARSERS: [Parser; 14] = [
 ];
 
 const fn parser(name: &'static str, enter: fn(&[u8])) -> Parser {
-    Parser { name, enter, inputs: INPUTS, made: Vec::new }
+    Parser { name, enter, inputs: INPUTS, generate_seeds: Vec::new }
 }
 
-/// The parser of that name.
+/// Returns the parser with a name.
 pub(crate) fn named(name: &str) -> &'static Parser {
     static ALL: [Parser; PARSERS.len()] = PARSERS;
     ALL.iter().find(|parser| parser.name == name).expect("a parser of that name")
 }
 
 impl Parser {
-    /// Its seeds: those kept in `seeds/<name>` and those that are made.
+    /// Returns the checked-in seeds in `seeds/<name>` and the generated seeds.
     pub(crate) fn seeds(&self) -> Vec<Vec<u8>> {
-        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/")).join(kept(self.name));
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/")).join(seed_folder(self.name));
         let mut paths: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
         paths.sort();
-        let kept = paths.iter().map(|path| std::fs::read(path).expect("a seed is read"));
-        kept.chain((self.made)()).collect()
+        let mut seeds = Vec::new();
+        for path in paths {
+            seeds.push(std::fs::read(path).expect("a seed is read"));
+        }
+        seeds.extend((self.generate_seeds)());
+        seeds
     }
 }
 
-/// Where the seeds of a name are, from the project's root.
-fn kept(name: &str) -> String {
+/// Returns the folder of a parser's seeds, relative to the project's root.
+fn seed_folder(name: &str) -> String {
     format!("fuzz/seeds/{name}")
 }
 
-/// A folder for what an input has to be put into; in memory where the system has such a place, since all is synced.
+/// Creates a temporary folder for the files of an input. It is in memory if possible, because all writes are synced.
 fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.expect("a temporary folder")
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a temporary folder")
 }

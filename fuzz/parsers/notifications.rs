@@ -1,6 +1,6 @@
-//! A payment provider's notification: nothing is believed without the signature, and nothing signed breaks the reading.
+//! Notifications of a payment provider. Only the correct signature is accepted, and no signed body breaks the parser.
 //!
-//! An input is the body; the line before the first empty one, if there is one, is a signature to try.
+//! An input is a body. Text before the first empty line, if there is one, is used as the signature.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
-//! Records of the key-value store, read back: whatever a record holds, it is read or reported as damaged.
+//! Records of the key-value store. Any content is read or reported as damaged.
 //!
-//! An input is lines: the name of a column, a key with `|` for NUL, and a value.
+//! Each line of an input is the name of a column, a key with `|` for NUL, and a value.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -12,20 +12,20 @@ use ulid::Ulid;
 
 const ACCOUNT: &str = "default";
 const NAME: &str = "notes";
-/// The id of the namespace, and of everything in it, as text that a seed's keys can hold.
+/// Id of the namespace and of everything in it. Its bytes are text, so that the keys of seeds can contain them.
 const ID: Ulid = Ulid::from_bytes(*b"0123456789abcdef");
 
-/// A database, and the keys that the last input put there.
-type Used = (tempfile::TempDir, Vec<(Column, Vec<u8>)>);
+/// A database, and the keys that the last input wrote.
+type ReusedDatabase = (tempfile::TempDir, Vec<(Column, Vec<u8>)>);
 
 thread_local! {
-    /// One for all inputs, since making one takes long. On disk: the engine
-    /// reserves room for its logs, which costs nothing there, and in memory is filled with zeros.
-    static USED: RefCell<Used> = RefCell::new((tempfile::tempdir().expect("a temporary folder"), Vec::new()));
+    /// One database for all inputs, because creating one is slow. It is on disk: the engine reserves space for its logs,
+    /// which is free on disk but filled with zeros in memory.
+    static DATABASE: RefCell<ReusedDatabase> = RefCell::new((tempfile::tempdir().expect("a temporary folder"), Vec::new()));
 }
 
 pub(super) fn enter(bytes: &[u8]) {
-    USED.with_borrow_mut(|(folder, keys)| put_and_read(folder.path(), keys, bytes));
+    DATABASE.with_borrow_mut(|(folder, keys)| put_and_read(folder.path(), keys, bytes));
 }
 
 fn put_and_read(folder: &Path, keys: &mut Vec<(Column, Vec<u8>)>, bytes: &[u8]) {
@@ -52,36 +52,45 @@ fn put_and_read(folder: &Path, keys: &mut Vec<(Column, Vec<u8>)>, bytes: &[u8]) 
     let _ = store.check();
 }
 
-/// Reads what belongs to the account or to the data directory.
+/// Reads all records of the account and of the data directory.
 fn read_account(store: &Store) {
     let _ = (store.accounts(), store.account(ACCOUNT), store.api_key("0123456789abcdef"), store.api_keys(ACCOUNT));
-    let _ = (store.namespaces(ACCOUNT, None, 10), store.accounts_of_namespaces(), store.models(), store.prices());
-    let _ = (store.newest_id(), store.running_ms(), store.has_former_directories(), store.pending_removals());
+    let _ = (store.namespaces(ACCOUNT, None, 10), store.accounts_with_namespaces(), store.models(), store.prices());
+    let _ = (store.newest_id(), store.running_ms(), store.has_format_1_directories(), store.pending_removals());
     let _ = (store.dead_letters(ACCOUNT, None, 10), store.dead_letter(None, ID), store.dead_letter_count());
-    let _ =
-        (store.each_queue_entry(drop), store.each_dead_letter(drop), store.revive(ACCOUNT, ID, 0), store.unreadable());
-    let _ = (store.wallet(ACCOUNT), store.transactions(ACCOUNT, 10), store.unmirrored(ACCOUNT), store.payment("p"));
-    let _ = (store.usage(ACCOUNT, "reads"), store.media_bytes(ACCOUNT), store.notification_seen("n"));
+    let _ = (
+        store.for_each_queue_entry(drop),
+        store.for_each_dead_letter(drop),
+        store.revive(ACCOUNT, ID, 0),
+        store.unreadable(),
+    );
+    let _ = (
+        store.wallet(ACCOUNT),
+        store.transactions(ACCOUNT, 10),
+        store.unmirrored_transactions(ACCOUNT),
+        store.payment("p"),
+    );
+    let _ = (store.usage(ACCOUNT, "reads"), store.media_bytes(ACCOUNT), store.is_notification_processed("n"));
     let _ = (store.animal(ACCOUNT, "live", 1), store.animals(ACCOUNT, "live", None, 10));
 }
 
-/// Reads what belongs to the namespace.
+/// Reads all records of the namespace.
 fn read_namespace(store: &Store) {
     let id = NamespaceId::new(ID);
     let _ = (store.namespace(ACCOUNT, NAME), store.is_live(ACCOUNT, NAME, id), store.is_queued(id, ID));
-    let _ = (store.queue_entry(id, ID), store.imported(id, &[[b'0'; 32]]), store.path_written(id, "x"));
-    let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of(id));
+    let _ = (store.queue_entry(id, ID), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
+    let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of_namespace(id));
     let record = NamespaceRecord::new(ACCOUNT, NAME, id, 0);
     let _ = (store.conversation(ACCOUNT, ID), store.conversations(&record, None, 10), store.messages(ID));
-    let _ = (store.term(id, "x"), store.terms(id), store.terms_of_form(id, "x"));
+    let _ = (store.term(id, "x"), store.terms(id), store.terms_by_form(id, "x"));
     let _ = (store.sources(id, None, 10), store.sources_after(id, None, 10), store.source_paths(id, ID));
     let _ = (store.source(id, ID), store.next_source(id, None), store.check_sources());
 }
 
-/// Forgets whatever is old, and what is left of a deleted namespace.
+/// Removes old records and the remains of a deleted namespace.
 fn purge(store: &Store) {
     let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes(None));
-    let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_but(&[]), store.drop_unreadable(ID));
+    let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(ID));
     let removal = RemovalRecord { account: ACCOUNT.into(), name: NAME.into(), id: NamespaceId::new(ID) };
     let _ = (store.remove_records(&removal), store.finish_removal(removal.id));
 }

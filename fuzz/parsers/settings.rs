@@ -1,4 +1,4 @@
-//! A settings file: read, or refused with a message that names what is wrong.
+//! Settings files. Any file is accepted or refused with an error message.
 
 use std::collections::BTreeMap;
 

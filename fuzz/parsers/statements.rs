@@ -1,5 +1,5 @@
-//! A message's text through the built-in extractor: statements, dates, names, cues; and the times that it would name as a
-//! question.
+//! The built-in extractor on the text of a message (statements, dates, names, cues), and the times that the text names when
+//! it is read as a question.
 
 use cuebase::dates::question;
 use cuebase::ingest::extract;

@@ -1,4 +1,4 @@
-//! Short texts with rules of their own: tags, times, time zones, paths, names, slugs, query strings.
+//! Short texts with their own syntax: tags, times, time zones, paths, names, slugs and query strings.
 
 use cuebase::api::query::QueryString;
 use cuebase::api::retrieve;
@@ -11,17 +11,17 @@ use jiff::tz::TimeZone;
 
 pub(super) fn enter(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    // What was made of a tag is a tag, and itself.
-    if let Ok(made) = tags::check_all("tags", text.split(',').map(str::to_owned).collect()) {
-        assert_eq!(tags::check_all("tags", made.clone()).ok(), Some(made));
+    // A normalized tag is valid and does not change again.
+    if let Ok(normalized) = tags::check_all("tags", text.split(',').map(str::to_owned).collect()) {
+        assert_eq!(tags::check_all("tags", normalized.clone()).ok(), Some(normalized));
     }
     let somewhere = zone(text.lines().next().unwrap_or_default()).unwrap_or(TimeZone::UTC);
     for line in text.lines() {
         if let Some(written) = time::parse(line, &somewhere) {
             let _ = (written.since_ms(&somewhere), written.until_ms(&somewhere));
-            let moment = written.moment().expect("a time that was read can be kept");
-            let told = moment.at.to_string();
-            assert!(time::parse(&told, &TimeZone::UTC).is_some(), "{told}");
+            let moment = written.moment().expect("a parsed time can be stored");
+            let printed = moment.at.to_string();
+            assert!(time::parse(&printed, &TimeZone::UTC).is_some(), "{printed}");
         }
     }
     if let Ok(path) = text.parse::<MemoryPath>() {

@@ -6,6 +6,7 @@
 pub mod credentials;
 pub mod scope;
 pub mod sessions;
+pub mod user_names;
 
 use crate::error::{Error, Result};
 

@@ -112,7 +112,7 @@ pub fn tree(call: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = call.read_namespace()?;
     let folder = call.query.get("path").map(|path| path.trim_end_matches('/')).unwrap_or_default();
     if !folder.is_empty() {
-        path::directory(folder).map_err(|error| Error::invalid("invalid_path", format!("path: {error}")))?;
+        path::parse_directory(folder).map_err(|error| Error::invalid("invalid_path", format!("path: {error}")))?;
     }
     let entries = call.service.tree(call.account(), &namespace, folder)?;
     Reply::ok(&json!({"namespace": namespace, "path": folder, "entries": entries}))

@@ -1,6 +1,6 @@
 //! `/v1/queue` and `/v1/dead-letters`: what waits, and what failed for good.
 
-use cuebase_storage::records::{DeadLetter, Unreadable};
+use cuebase_storage::records::{DeadLetter, UnreadableRecord};
 use serde_json::{Value, json};
 
 use super::{AuthenticatedRequest, Reply};
@@ -61,7 +61,7 @@ pub fn dead_letter(letter: &DeadLetter) -> Value {
 }
 
 /// A record that cannot be decoded, in a listing of dead letters.
-pub fn unreadable(record: &Unreadable) -> Value {
+pub fn unreadable(record: &UnreadableRecord) -> Value {
     let reason = format!("a record of {} bytes in {} cannot be decoded", record.bytes, record.column);
     json!({"id": record.id.map(|id| id.to_string()), "account": null, "namespace": null, "reason": reason})
 }

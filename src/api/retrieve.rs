@@ -66,7 +66,7 @@ pub fn request(query: &QueryString) -> Result<Retrieve> {
     }
     let mut folders = query.list("paths");
     for folder in &mut folders {
-        let checked = path::directory(folder).map(str::to_owned);
+        let checked = path::parse_directory(folder).map(str::to_owned);
         *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
     }
     let time_field = match query.get("time_field") {

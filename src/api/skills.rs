@@ -103,7 +103,7 @@ fn topic(text: &str) -> Result<Option<String>> {
     if text.is_empty() {
         return Ok(None);
     }
-    if path::directory(&format!("skills/{text}")).is_ok() {
+    if path::parse_directory(&format!("skills/{text}")).is_ok() {
         return Ok(Some(text.to_owned()));
     }
     let plain = |segment: &str| !segment.is_empty() && !segment.starts_with('.') && !segment.contains('\\');
@@ -111,7 +111,7 @@ fn topic(text: &str) -> Result<Option<String>> {
         return Err(Error::invalid("invalid_path", format!("topic: {text:?} names no directory under skills/")));
     }
     let made = text.split('/').map(|segment| slug(segment, "topic")).collect::<Vec<_>>().join("/");
-    path::directory(&format!("skills/{made}"))
+    path::parse_directory(&format!("skills/{made}"))
         .map_err(|error| Error::invalid("invalid_path", format!("topic: {text:?}: {error}")))?;
     Ok(Some(made))
 }
@@ -137,7 +137,7 @@ pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
     for folder in &mut folders {
         let inner = folder.strip_prefix("skills/").unwrap_or(folder);
         let full = format!("skills/{inner}");
-        let checked = path::directory(&full).map(str::to_owned);
+        let checked = path::parse_directory(&full).map(str::to_owned);
         *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
     }
     let filter = Filter {

@@ -19,12 +19,10 @@ use super::fields::{Contents, Field, part_fields};
 use super::query::QueryString;
 use super::routes::{Body, Route};
 use super::{Content, Reply};
+use crate::accounts::user_names::{same_letters, separates_users};
 use crate::error::{Error, Result};
 use crate::memory::request::invalid_body;
 
-/// Names by which other products separate users.
-const USER_NAMES: [&str; 7] =
-    ["user_id", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"];
 /// Unknown names that a response lists; it says how many more there are.
 const LISTED_MAX: usize = 10;
 /// Characters of an unknown name that are shown. A longer name is near to no known one.
@@ -269,25 +267,11 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
     best.map(|(_, candidate)| candidate)
 }
 
-/// Whether other products separate users by this name, in any spelling.
-pub(crate) fn separates_users(name: &str) -> bool {
-    USER_NAMES.iter().any(|user_name| same_letters(name, user_name))
-}
-
 fn separation_message(what: &str) -> String {
     format!(
         "{what} does not separate users here; use one namespace per user: create it with POST /v1/namespaces and send its \
          name as \"namespace\""
     )
-}
-
-/// Whether two names differ in nothing but case, `_` and `-`: `userId` is `user_id`.
-fn same_letters(one: &str, other: &str) -> bool {
-    letters(one).eq(letters(other))
-}
-
-fn letters(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

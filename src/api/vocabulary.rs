@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use cuebase_storage::records::{QueuedWork, Subject, TermRecord};
+use cuebase_storage::records::{FingerprintSubject, QueuedWork, TermRecord};
 use serde_json::{Map, Value, json};
 
 use super::{AuthenticatedRequest, Reply};
@@ -30,7 +30,8 @@ pub fn teach(call: &AuthenticatedRequest) -> Result<Reply> {
     });
     let drafts = drafts.collect::<Result<Vec<TermDraft>>>()?;
     let namespace = call.writable(text(&body, "namespace")?)?;
-    let subjects: Vec<Subject> = drafts.iter().map(|draft| Subject::term(&identity(&draft.term))).collect();
+    let subjects: Vec<FingerprintSubject> =
+        drafts.iter().map(|draft| FingerprintSubject::term(&identity(&draft.term))).collect();
     let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Error::internal)? };
     let id = call.service.accept(&namespace, work, Some(&call.body), &subjects)?;
     Reply::accepted(&id.to_string(), &namespace.name)
@@ -122,7 +123,8 @@ pub fn forget(call: &AuthenticatedRequest) -> Result<Reply> {
         return Err(Error::TooLarge { code: "too_many_terms", message });
     }
     let namespace = call.write_namespace()?;
-    let subjects: Vec<Subject> = terms.iter().map(|term| Subject::term(&identity(term))).collect();
+    let subjects: Vec<FingerprintSubject> =
+        terms.iter().map(|term| FingerprintSubject::term(&identity(term))).collect();
     let id = call.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
     Reply::accepted(&id.to_string(), &namespace.name)
 }

@@ -79,7 +79,7 @@ impl Billing {
         let event: Event = serde_json::from_slice(body)
             .map_err(|error| Error::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
         let _held = self.wallets.lock();
-        if self.store.notification_seen(headers.id)? {
+        if self.store.is_notification_processed(headers.id)? {
             return Ok(false);
         }
         let seen = (headers.id, now.as_millisecond());

@@ -195,14 +195,14 @@ impl Billing {
     }
 
     fn tell(&self, provider: &dyn Provider, account: &str) -> Result<()> {
-        let open = self.store.unmirrored(account)?;
+        let open = self.store.unmirrored_transactions(account)?;
         if open.is_empty() {
             return Ok(());
         }
         let customer = self.customer(provider, account, None)?;
         for transaction in open {
             provider.record(&customer, &transaction).map_err(unavailable)?;
-            self.store.mirrored(account, transaction.id)?;
+            self.store.mark_mirrored(account, transaction.id)?;
         }
         Ok(())
     }

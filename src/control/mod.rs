@@ -228,7 +228,7 @@ pub fn execute(
         }
         Command::ListDeadLetters => {
             let mut listed = Vec::new();
-            service.store.each_dead_letter(|letter| {
+            service.store.for_each_dead_letter(|letter| {
                 let mut view = queue::dead_letter(&letter);
                 view["account"] = json!(letter.account);
                 listed.push(view);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use cuebase_storage::git::{CommitId, Repository, Shallow};
+use cuebase_storage::git::{CommitId, Repository, ShallowFetch};
 
 use super::lines::{self, Data, Line, Lines};
 use super::{BRANCH, FetchError, Malformed, id};
@@ -290,11 +290,11 @@ impl Wanted {
     }
 
     /// What the client lacks.
-    fn missing(&self, repository: &Repository, common: &[CommitId]) -> Result<Shallow, FetchError> {
+    fn missing(&self, repository: &Repository, common: &[CommitId]) -> Result<ShallowFetch, FetchError> {
         let ends = repository.commits_among(&self.ends)?;
         if ends.is_empty() && self.depth.is_none() {
             let missing = repository.missing(&self.wants, common)?;
-            return Ok(Shallow { missing, shallow: Vec::new(), unshallow: Vec::new() });
+            return Ok(ShallowFetch { missing, shallow: Vec::new(), unshallow: Vec::new() });
         }
         Ok(repository.missing_shallow(&self.wants, common, &ends, self.depth)?)
     }
@@ -309,7 +309,7 @@ impl Wanted {
 }
 
 /// Says where the client's history ends from now on, and where it does not any more.
-fn tell_ends(found: &Shallow, out: &mut impl Write) -> io::Result<()> {
+fn tell_ends(found: &ShallowFetch, out: &mut impl Write) -> io::Result<()> {
     for commit in &found.shallow {
         lines::text(out, &format!("shallow {commit}"))?;
     }

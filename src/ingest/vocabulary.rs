@@ -58,7 +58,7 @@ pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
 }
 
 fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
-    let candidates = context.terms_of_form(&surface_key(term))?;
+    let candidates = context.terms_by_form(&surface_key(term))?;
     Ok(candidates.into_iter().find(|record| identity(&record.term) == identity(term)))
 }
 

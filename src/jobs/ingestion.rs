@@ -140,7 +140,7 @@ fn fail(
     }
     let growths = (entry.failures - 1).min(BACKOFF_GROWTHS_MAX);
     let wait = service.config.ingestion_backoff * BACKOFF_GROWTH.saturating_pow(growths);
-    match service.store.note_failure(&entry) {
+    match service.store.record_failure(&entry) {
         Ok(true) => service.queue.retry(assignment, wait),
         // Its namespace was deleted.
         Ok(false) => leave(service, assignment),

@@ -66,7 +66,7 @@ fn find_backlog(service: &Service) -> Result<()> {
 /// Drops the remembered vectors of models that no index is of any more.
 pub(super) fn drop_unused_vectors(service: &Service) -> Result<()> {
     if service.backlog.list().is_empty() {
-        let gone = service.store.drop_vectors_but(&[service.models.current().key()])?;
+        let gone = service.store.drop_vectors_except(&[service.models.current().key()])?;
         tracing::debug!(gone, "vectors of former models were dropped");
     }
     Ok(())

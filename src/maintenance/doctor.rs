@@ -96,7 +96,7 @@ fn sources(service: &Service) -> Result<Finding> {
 
 fn queue(service: &Service) -> Result<Finding> {
     let (mut waiting, mut retried) = (0u64, 0u64);
-    service.store.each_queue_entry(|entry| {
+    service.store.for_each_queue_entry(|entry| {
         waiting += 1;
         retried += u64::from(entry.failures > 0);
     })?;
@@ -133,8 +133,8 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
         };
     };
     let inspected = lease.repository().inspect(head, seen)?;
-    if !inspected.wrong.is_empty() {
-        return damaged(inspected.wrong.join("; "));
+    if !inspected.problems.is_empty() {
+        return damaged(inspected.problems.join("; "));
     }
     if let Some(recorded) = recorded
         && !lease.repository().is_ancestor(recorded, head)?
@@ -190,7 +190,7 @@ fn told(differences: &[String]) -> String {
 fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progress)) -> Result<Finding> {
     let (mut files, mut wrong) = (0u64, Vec::new());
     for record in namespaces {
-        for known in service.store.media_of(record.id)? {
+        for known in service.store.media_of_namespace(record.id)? {
             let id = known.id;
             files += 1;
             tell(Progress::new("media", files, 0));

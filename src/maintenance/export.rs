@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Progress;
-use super::backup::{create, create_folder};
+use super::private_files::{create, create_folder};
 use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::service::Service;

@@ -8,6 +8,7 @@ use anyhow::{Context, bail, ensure};
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
+use super::private_files::create;
 use crate::file_errors::explained;
 
 /// The name of the manifest in a backup's folder. It is written last: a folder without one is no backup.
@@ -106,7 +107,7 @@ pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<Entry> 
 
 /// Copies a file of a backup to its place and fails where it is not what the manifest says.
 pub fn copy_checked(from: &Path, to: &Path, expected: &Entry) -> anyhow::Result<()> {
-    let target = super::backup::create(to).map_err(explained("write", to))?;
+    let target = create(to).map_err(explained("write", to))?;
     let found = copy(from, &target).with_context(|| format!("cannot copy {}", from.display()))?;
     if found != *expected {
         bail!("{} is damaged: its checksum is not the one that the backup was made with", from.display());

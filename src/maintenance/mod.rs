@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod import;
 pub mod manifest;
+mod private_files;
 pub mod reextract;
 pub mod restore;
 

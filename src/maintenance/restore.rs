@@ -7,8 +7,8 @@ use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
-use super::backup::{create_folder, remove_if_there};
 use super::manifest::{self, copy_checked};
+use super::private_files::{create_folder, remove_if_there};
 
 /// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::api::unknown::separates_users;
+use crate::accounts::user_names::separates_users;
 
 /// Fields of a message, those of [`Message`].
 const MESSAGE_FIELDS: [&str; 4] = ["role", "content", "name", "occurred_at"];

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use cuebase_retrieval::Relation as IndexRelation;
 use cuebase_retrieval::{Cue, Memory};
 use cuebase_storage::memory_file::{
-    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, Source, Tier, markdown,
+    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, SourceMessage, Tier, markdown,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct Details {
     pub expires_at: Option<Timestamp>,
     /// The messages that it was made from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceMessage>,
 }
 
 /// A write whose conversation drafts were made from.
@@ -80,7 +80,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         sources: draft
             .messages
             .iter()
-            .map(|message| Source {
+            .map(|message| SourceMessage {
                 session_id: conversation.session_id.clone(),
                 message: *message as u64,
                 write: None,

@@ -16,7 +16,6 @@ use cuebase_retrieval::{Index, Snapshot, Vocabulary};
 use cuebase_storage::git::{CommitId, Repository, Writer};
 use cuebase_storage::records::{Acknowledgement, NamespaceId, NamespaceRecord, Revision, TermChange};
 use parking_lot::Mutex;
-use rayon::prelude::*;
 use ulid::Ulid;
 
 use super::compare::differences;
@@ -90,7 +89,7 @@ impl Namespace {
             // The record's head stays: it says which messages are not acknowledged.
             let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
             let terms = sync::term_changes(&repository, recorded, git.head())?;
-            context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::of(&record) })?;
+            context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&record) })?;
         }
         let vocabulary = sync::vocabulary(&context.store, record.id)?;
         let has_path_writes = context.store.has_path_writes(record.id)?;
@@ -258,7 +257,7 @@ impl Namespace {
     pub(super) fn sweep(&self) -> Result<()> {
         let _held = self.inner.lock();
         if !self.retired.load(Ordering::SeqCst) {
-            self.repository.remove_replaced()?;
+            self.repository.remove_replaced_packs()?;
         }
         Ok(())
     }

@@ -104,8 +104,8 @@ impl PlanContext<'_> {
     }
 
     /// The terms that have a surface form, given as it is looked up.
-    pub fn terms_of_form(&self, form: &str) -> Result<Vec<TermRecord>> {
-        Ok(self.store.terms_of_form(self.namespace, form)?)
+    pub fn terms_by_form(&self, form: &str) -> Result<Vec<TermRecord>> {
+        Ok(self.store.terms_by_form(self.namespace, form)?)
     }
 
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>> {

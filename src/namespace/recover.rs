@@ -7,7 +7,6 @@ use cuebase_retrieval::Change;
 use cuebase_retrieval::Error as IndexError;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::records::Acknowledgement;
-use rayon::prelude::*;
 
 use super::open::{Namespace, WriterState};
 use super::sync;
@@ -32,7 +31,8 @@ impl Namespace {
     /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
     pub(super) fn mend(&self, inner: &mut WriterState) -> Result<()> {
         let head = self.repository.head();
-        if inner.needs_reload || !inner.git.is_sound() || head.is_err() || head.ok().flatten() != inner.git.head() {
+        if inner.needs_reload || !inner.git.is_consistent() || head.is_err() || head.ok().flatten() != inner.git.head()
+        {
             sync::require_recorded(&self.repository, &inner.record)?;
             inner.git.reload()?;
             inner.unacknowledged = sync::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
@@ -70,7 +70,9 @@ impl Namespace {
         let terms = sync::term_changes(&self.repository, recorded, inner.git.head())?;
         if !terms.is_empty() {
             // The record's head stays: it says which messages are not acknowledged.
-            self.context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::of(&inner.record) })?;
+            self.context
+                .store
+                .acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&inner.record) })?;
             self.vocabulary.store(Arc::new(sync::vocabulary(&self.context.store, self.id)?));
         }
         Ok(())

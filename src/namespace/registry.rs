@@ -99,7 +99,7 @@ impl Namespaces {
         let now_ms = Timestamp::now().as_millisecond();
         let wanted = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
         let (record, creation) = self.context.store.create_namespace(&wanted)?;
-        Ok((record, creation == Creation::Made))
+        Ok((record, creation == Creation::Created))
     }
 
     /// Up to `limit` namespaces of an account, by name.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cuebase_retrieval::{Change, Index, Memory, Term, Vocabulary};
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::Store;
-use cuebase_storage::git::Change as GitChange;
+use cuebase_storage::git::FileChange;
 use cuebase_storage::git::{CommitId, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile};
@@ -236,7 +236,7 @@ pub(super) fn changes(
     lookup: &Lookup<'_>,
 ) -> Result<Vec<Change>> {
     let changes = repository.changes(from.map(str::parse).transpose()?, to)?;
-    let change = |change: GitChange| match read_change(change, lookup) {
+    let change = |change: FileChange| match read_change(change, lookup) {
         Ok(memory) => Some(Change::Put(Box::new(memory))),
         Err(path) => path.map(Change::Forget),
     };
@@ -244,7 +244,7 @@ pub(super) fn changes(
 }
 
 /// The memory that a changed file holds; else the path of a memory that is gone, none where the file is no memory's.
-pub(super) fn read_change(change: GitChange, lookup: &Lookup<'_>) -> Result<Memory, Option<String>> {
+pub(super) fn read_change(change: FileChange, lookup: &Lookup<'_>) -> Result<Memory, Option<String>> {
     // Vocabulary and whatever a person keeps beside the tiers is no memory.
     let path: MemoryPath = change.path.parse().map_err(|_| None)?;
     let memory = change.content.and_then(|content| read(&path, &content, lookup));
@@ -291,7 +291,7 @@ pub(super) fn term_changes(
 ) -> Result<Vec<TermChange>> {
     let Some(to) = to else { return Ok(Vec::new()) };
     let changes = repository.changes_below(VOCABULARY_FOLDER, from, to)?.into_iter();
-    let change = |change: GitChange| {
+    let change = |change: FileChange| {
         let file = change.content.as_deref().map(TermFile::parse);
         match file {
             Some(Ok(file)) => TermChange::Put(term_record(change.path, file)),

@@ -9,7 +9,7 @@ use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::records::{Acknowledgement, Ingested, QueueEntry, Subject};
+use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntry, QueueEntry};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use ulid::Ulid;
@@ -69,7 +69,7 @@ impl Namespace {
         let mut inner = self.inner.lock();
         let mut closed = Vec::new();
         for path in paths {
-            let written = self.context.store.path_written(self.id, path)?;
+            let written = self.context.store.newest_path_write(self.id, path)?;
             if written.is_none_or(|written| written < forget) {
                 closed.push((path.clone(), forget));
             }
@@ -77,7 +77,7 @@ impl Namespace {
         if closed.is_empty() {
             return Ok(());
         }
-        let done = Acknowledgement { path_writes: &closed, ..Acknowledgement::of(&inner.record) };
+        let done = Acknowledgement { path_writes: &closed, ..Acknowledgement::new(&inner.record) };
         self.context.store.acknowledge(&done)?;
         inner.has_path_writes = true;
         Ok(())
@@ -89,7 +89,7 @@ impl Namespace {
             let mut inner = self.inner.lock();
             self.mend(&mut inner)?;
             inner.needs_reload = true;
-            let adopted = inner.git.adopt(other, head);
+            let adopted = inner.git.import_history(other, head);
             if let Err(StorageError::Invalid { reason, .. }) = adopted {
                 inner.needs_reload = false;
                 return Err(Error::invalid("invalid_import", reason));
@@ -101,7 +101,7 @@ impl Namespace {
         self.write(None, Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
     }
 
-    /// Takes over what was pushed into a repository [apart](Repository::apart): true when it is in git and indexed, false
+    /// Takes over what was pushed into a repository [scratch](Repository::open_scratch): true when it is in git and indexed, false
     /// where the branch is not at `from` any more. The units of the permit are counted with it.
     pub fn take_in(
         &self,
@@ -117,7 +117,7 @@ impl Namespace {
             }
             self.mend(&mut inner)?;
             inner.needs_reload = true;
-            let taken = inner.git.take_in(apart, from, to);
+            let taken = inner.git.accept_push(apart, from, to);
             if let Err(StorageError::Conflict) = taken {
                 inner.needs_reload = false;
                 return Ok(false);
@@ -207,9 +207,9 @@ impl Namespace {
             dropped: &dropped,
             terms: &inner.terms,
             commits: &inner.unacknowledged.commits,
-            voids: &voids,
+            invalidates: &voids,
             path_writes: &path_writes,
-            ..Acknowledgement::of(&record)
+            ..Acknowledgement::new(&record)
         };
         match source {
             Source::Direct(Some(mut permit)) => {
@@ -233,7 +233,7 @@ impl Namespace {
     }
 
     /// The entries of the queue that leave it, with what they changed.
-    pub(super) fn ingested(&self, inner: &WriterState, source: &Source<'_>) -> Result<Vec<Ingested>> {
+    pub(super) fn ingested(&self, inner: &WriterState, source: &Source<'_>) -> Result<Vec<IngestedEntry>> {
         let mut ingested = Vec::new();
         for (id, paths) in &inner.unacknowledged.messages {
             let entry = match source {
@@ -243,14 +243,14 @@ impl Namespace {
             };
             if let Some(entry) = entry {
                 let source = self.context.sources.record_of(&entry);
-                ingested.push(Ingested { entry, paths: paths.clone(), source });
+                ingested.push(IngestedEntry { entry, paths: paths.clone(), source });
             }
         }
         if let Source::Queued(entry) = source
             && !inner.unacknowledged.messages.contains_key(&entry.id)
         {
             let source = self.context.sources.record_of(entry);
-            ingested.push(Ingested { entry: (*entry).clone(), paths: Vec::new(), source });
+            ingested.push(IngestedEntry { entry: (*entry).clone(), paths: Vec::new(), source });
         }
         Ok(ingested)
     }
@@ -260,8 +260,8 @@ impl Namespace {
         inner.unacknowledged.commits_of_no_message().flat_map(|commit| &commit.paths)
     }
 
-    pub(super) fn written_directly(&self, inner: &WriterState) -> Vec<Subject> {
-        self.direct_paths(inner).map(|path| Subject::path(path)).collect()
+    pub(super) fn written_directly(&self, inner: &WriterState) -> Vec<FingerprintSubject> {
+        self.direct_paths(inner).map(|path| FingerprintSubject::path(path)).collect()
     }
 
     /// Of those paths, the ones that a message in the queue is about: it was accepted before, so it must not undo what was
@@ -328,7 +328,7 @@ impl Namespace {
     pub(super) fn leave_alone(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Result<()> {
         let mut kept = Vec::with_capacity(files.len());
         for (path, content) in files.drain(..) {
-            let written = self.context.store.path_written(self.id, &path)?;
+            let written = self.context.store.newest_path_write(self.id, &path)?;
             if written.is_none_or(|written| written <= entry.id) {
                 kept.push((path, content));
             }

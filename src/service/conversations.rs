@@ -46,7 +46,7 @@ impl Service {
     pub fn create_conversation(&self, namespace: &NamespaceRecord, title: String) -> Result<ConversationRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let main = BranchRecord { name: MAIN.into(), head: None, messages: 0, forked_from: None };
-        let opening = self.store.opening();
+        let generation = self.store.generation();
         let record = ConversationRecord {
             id: self.ids.fresh(),
             account: namespace.account.clone(),
@@ -59,7 +59,7 @@ impl Service {
             updated_at_ms: now_ms,
         };
         self.store.put_conversation(namespace, &record, &[], None)?;
-        self.store.sync_since(opening)?;
+        self.store.sync_since(generation)?;
         Ok(record)
     }
 
@@ -139,14 +139,14 @@ impl Service {
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
         self.namespaces.require_whole(namespace)?;
-        let opening = self.store.opening();
+        let generation = self.store.generation();
         let added = {
             let lock = self.conversations.of(id);
             let _held = lock.lock();
             self.put_messages(namespace, id, branch, messages, work, permit)?
         };
         // Without any lock: others must not wait for this one's sync.
-        self.store.sync_since(opening)?;
+        self.store.sync_since(generation)?;
         Ok(added)
     }
 
@@ -258,7 +258,7 @@ impl Service {
         id: Ulid,
         act: impl FnOnce(&mut ConversationRecord) -> Result<Vec<MessageRecord>>,
     ) -> Result<(ConversationRecord, Vec<MessageRecord>)> {
-        let opening = self.store.opening();
+        let generation = self.store.generation();
         let changed = {
             let lock = self.conversations.of(id);
             let _held = lock.lock();
@@ -269,7 +269,7 @@ impl Service {
             self.store.put_conversation(&namespace, &record, &messages, None)?;
             (record, messages)
         };
-        self.store.sync_since(opening)?;
+        self.store.sync_since(generation)?;
         Ok(changed)
     }
 

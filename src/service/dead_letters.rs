@@ -32,7 +32,7 @@ impl Service {
     /// one name where these are given. Returns how many. Letters of deleted namespaces stay where they are.
     pub fn retry_dead_letters(&self, account: Option<&str>, namespace: Option<&str>) -> Result<usize> {
         let mut selected = Vec::new();
-        self.store.each_dead_letter(|letter| {
+        self.store.for_each_dead_letter(|letter| {
             let is_selected = account.is_none_or(|account| letter.account == account)
                 && namespace.is_none_or(|namespace| letter.namespace == namespace);
             if is_selected {

@@ -42,7 +42,7 @@ impl Service {
 
     fn remove(&self, removal: &RemovalRecord) -> Result<()> {
         let mut media_bytes = 0;
-        for record in self.store.media_of(removal.id)? {
+        for record in self.store.media_of_namespace(removal.id)? {
             media_bytes += record.bytes;
         }
         self.store.remove_records(removal)?;
@@ -60,19 +60,19 @@ impl Service {
         self.namespaces.empty_trash().unwrap_or_else(|error| {
             tracing::warn!(%error, "what a former process left could not be removed");
         });
-        if !self.store.has_former_directories()? {
+        if !self.store.has_format_1_directories()? {
             return Ok(());
         }
-        for account in self.store.accounts_of_namespaces()? {
+        for account in self.store.accounts_with_namespaces()? {
             let records = self.store.namespaces(&account, None, usize::MAX)?;
             self.namespaces.rename_former_folders(&records)?;
             for record in &records {
-                self.media.move_former_files(&self.store.media_of(record.id)?)?;
+                self.media.move_former_files(&self.store.media_of_namespace(record.id)?)?;
             }
         }
         for removal in self.store.pending_removals()? {
             self.namespaces.remove_former_folders(&removal)?;
         }
-        Ok(self.store.directories_renamed()?)
+        Ok(self.store.mark_directories_renamed()?)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
-use cuebase_storage::records::{NamespaceRecord, QueuedWork, Subject};
+use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
 use jiff::Timestamp;
 use serde::Serialize;
 use ulid::Ulid;
@@ -155,7 +155,7 @@ impl Service {
 
     /// Accepts the wish to forget a memory.
     pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<Ulid> {
-        let subjects = [Subject::path(path.as_str())];
+        let subjects = [FingerprintSubject::path(path.as_str())];
         self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
     }
 

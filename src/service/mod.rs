@@ -31,7 +31,7 @@ use cuebase_storage::Error::DamagedRecords;
 use cuebase_storage::Store;
 use cuebase_storage::key_value::EngineMemory;
 use cuebase_storage::records::{
-    Dedup, EnqueueOptions, Enqueued, NamespaceRecord, QueueEntry, QueuedWork, Subject, UsageRecord,
+    Dedup, EnqueueOptions, Enqueued, FingerprintSubject, NamespaceRecord, QueueEntry, QueuedWork, UsageRecord,
 };
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -143,7 +143,7 @@ impl Service {
         let plan = MemoryPlan::current(config.server.body_memory_mib)?;
         let memory =
             EngineMemory { block_cache_bytes: plan.block_cache_bytes, write_buffer_bytes: plan.write_buffer_bytes };
-        let store = Arc::new(Store::open_within(&config.data.join("records"), memory)?);
+        let store = Arc::new(Store::open_with_memory(&config.data.join("records"), memory)?);
         let issuer = LocalIssuer::open(&store)?;
         let models = Arc::new(Models::open(&config.model, &store)?);
         let backlog = Arc::new(Backlog::default());
@@ -164,7 +164,7 @@ impl Service {
         };
         let namespaces = Namespaces::new(&config, context, Arc::clone(&reserve));
         let queue = Queue::new(config.ingestion_workers.max(1));
-        store.each_queue_entry(|entry| {
+        store.for_each_queue_entry(|entry| {
             pending.note(&entry);
             queue.add(&entry);
         })?;
@@ -202,7 +202,7 @@ impl Service {
 
     /// Notes the running time, so that the next process goes on from it.
     pub fn note_running(&self) -> Result<()> {
-        Ok(self.store.note_running(self.running_ms())?)
+        Ok(self.store.put_running_ms(self.running_ms())?)
     }
 
     /// The entry of the queue that has waited longest.
@@ -234,7 +234,7 @@ impl Service {
         namespace: &NamespaceRecord,
         work: QueuedWork,
         body: Option<&[u8]>,
-        subjects: &[Subject],
+        subjects: &[FingerprintSubject],
     ) -> Result<Ulid> {
         let permit = self.permit_write(&namespace.account, &work)?;
         let known = match body {
@@ -275,13 +275,13 @@ impl Service {
         namespace: &NamespaceRecord,
         work: QueuedWork,
         known: DedupKey<'_>,
-        subjects: &[Subject],
+        subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
     ) -> Result<Ulid> {
         self.namespaces.require_whole(namespace)?;
-        let opening = self.store.opening();
+        let generation = self.store.generation();
         let id = self.enqueue(&mut self.ids.hold(), namespace, work, known, subjects, permit)?;
-        self.store.sync_since(opening)?;
+        self.store.sync_since(generation)?;
         Ok(id)
     }
 
@@ -318,12 +318,12 @@ impl Service {
         namespace: &NamespaceRecord,
         work: QueuedWork,
         known: DedupKey<'_>,
-        subjects: &[Subject],
+        subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
     ) -> Result<Ulid> {
         let mut entry = self.entry(ids, namespace, work);
         let dedup = match known {
-            DedupKey::Nothing => Dedup::Nothing,
+            DedupKey::Nothing => Dedup::Off,
             DedupKey::Body(body) => {
                 entry.fingerprint = Some(HEXLOWER.encode(&fingerprint(&[body])));
                 Dedup::Body { window_ms: DEDUPLICATION_MS }

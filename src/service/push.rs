@@ -103,9 +103,9 @@ impl Service {
             return blamed(error);
         }
         std::fs::create_dir_all(aside)?;
-        let apart = lease.repository().apart(&aside.join("pushed.git"))?;
+        let apart = lease.repository().open_scratch(&aside.join("pushed.git"))?;
         if !pack.is_empty()
-            && let Err(error) = apart.take_pack(&mut pack)
+            && let Err(error) = apart.store_pack(&mut pack)
         {
             return blamed(error);
         }
@@ -163,7 +163,7 @@ fn check(
     let had: Vec<CommitId> = from.into_iter().collect();
     let pushed = apart.missing(&[to], &had)?;
     // Number, sizes and directories first: what a few kilobytes stand for may be any number of files.
-    pushed.check(&IntakeLimits::PUSH)?;
+    pushed.check_limits(&IntakeLimits::PUSH)?;
     let changes = apart.changed_files(from, to, &IntakeLimits::PUSH)?;
     let mut problems = pushed.inspect()?;
     for commit in pushed.commits_with_trailer(MESSAGE_TRAILER)? {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
-use cuebase_storage::records::{NamespaceRecord, QueuedWork, Subject};
+use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
 use serde::Serialize;
 use ulid::Ulid;
 
@@ -77,7 +77,7 @@ impl Service {
         }
         let skills: Vec<SkillDraft> = skills.into_iter().map(|(_, skill)| skill).collect();
         let paths: Vec<String> = skills.iter().map(|skill| skill.path.clone()).collect();
-        let subjects: Vec<Subject> = paths.iter().map(|path| Subject::path(path)).collect();
+        let subjects: Vec<FingerprintSubject> = paths.iter().map(|path| FingerprintSubject::path(path)).collect();
         let work = QueuedWork::Skills { request: serde_json::to_value(&skills).map_err(Error::internal)? };
         let permit = self.permit_write(&namespace.account, &work)?;
         let id = self.accept_permitted(namespace, work, DedupKey::Body(body), &subjects, permit)?;

@@ -159,13 +159,13 @@ impl Service {
     /// Deletes a source, durably, and returns its id; the memories made from it stay.
     pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Result<Ulid> {
         let id = source_id(id)?;
-        let opening = self.store.opening();
+        let generation = self.store.generation();
         // Under the writer's lock: an ingestion that ends at this moment must not bring a part of it back.
         let deleted = self.namespaces.while_still(namespace, || self.store.delete_source(namespace.id, id))?;
         if !deleted {
             return Err(no_source());
         }
-        self.store.sync_since(opening)?;
+        self.store.sync_since(generation)?;
         Ok(id)
     }
 

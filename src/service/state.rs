@@ -12,7 +12,7 @@ impl Service {
 
     fn state(&self) -> Result<ServiceState> {
         let queue = self.queue.levels();
-        let records = self.store.levels();
+        let records = self.store.engine_stats();
         let mut state = ServiceState {
             queue_messages: queue.waiting,
             workers_busy: queue.busy,

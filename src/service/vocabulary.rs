@@ -22,7 +22,7 @@ impl Service {
     /// The term that a surface form stands for.
     pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Result<Option<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
-        let candidates = self.store.terms_of_form(namespace.id, &surface_key(word))?;
+        let candidates = self.store.terms_by_form(namespace.id, &surface_key(word))?;
         Ok(meant(&candidates, word.trim()).cloned())
     }
 }

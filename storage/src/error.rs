@@ -1,4 +1,4 @@
-//! What can go wrong below the service, sorted by what a caller can do about it.
+//! The error type of this crate. Its variants differ in what a caller can do about the failure.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What the system refuses a process, as far as waiting for it makes sense.
+/// A failure of the operating system that may pass if the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskTrouble {
-    /// No space or no quota is left.
+    /// The disk is full or the quota is exhausted.
     Full,
-    /// The file system takes no writes.
+    /// The file system is read-only.
     ReadOnly,
-    /// The process or the machine has as many files open as it may.
+    /// The process or the machine has reached its limit of open files.
     TooManyOpenFiles,
-    /// The device fails, hangs or is gone.
+    /// The device fails, hangs or was removed.
     Failing,
 }
 
 impl DiskTrouble {
-    /// EIO, ENXIO, ENODEV, ESTALE, EUCLEAN: of Linux, whose standard kinds do not name them.
+    /// EIO, ENXIO, ENODEV, ESTALE and EUCLEAN on Linux; `ErrorKind` does not distinguish them.
     const FAILING_CODES: [i32; 5] = [5, 6, 19, 116, 117];
     /// ENFILE and EMFILE.
     const OPEN_FILES_CODES: [i32; 2] = [23, 24];
 
-    /// What an error of the system is about; none where it is about neither the disk nor open files.
-    pub fn of(error: &std::io::Error) -> Option<Self> {
+    /// Classifies an I/O error. `None` if its cause is neither the disk nor the limit of open files.
+    pub fn from_io_error(error: &std::io::Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => return Some(Self::Full),
             ErrorKind::ReadOnlyFilesystem => return Some(Self::ReadOnly),
@@ -41,115 +41,115 @@ impl DiskTrouble {
     }
 }
 
-/// A storage failure. Bad input from outside is [`Error::Invalid`]; everything else is the disk's or ours.
+/// A storage failure. [`Error::Invalid`] reports bad input; every other variant is a failure of the disk or of Cuebase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused: disk full, permission, a file that vanished.
-    #[error("{action} {}: {source}", path.display())]
+    /// The operating system refused a file operation: disk full, missing permission, missing file.
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The failed operation, as a verb: `open`, `rename into place`.
         action: &'static str,
-        /// Where.
+        /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Another process holds the data directory.
-    #[error("{} is in use by another process: stop it, or speak to it through its socket", .0.display())]
+    #[error("{} is in use by another process: stop it, or send commands through its control socket", .0.display())]
     Locked(PathBuf),
-    /// The data was written by a later version than this one.
-    #[error("the data directory has format {found}, this version reads up to {known}: use a newer cuebase")]
+    /// A later version of Cuebase wrote the data directory.
+    #[error("the data directory has format {found}; this version reads up to {known}: use a newer version of cuebase")]
     NewerFormat {
-        /// The version found on disk.
+        /// The format of the data directory.
         found: u32,
-        /// The latest that this build reads.
+        /// The latest format that this build reads.
         known: u32,
     },
     /// The key-value engine failed.
     #[error("key-value store: {0}")]
     Engine(String),
-    /// The system refused the key-value engine.
+    /// The operating system refused an operation of the key-value engine.
     #[error("key-value store: {reason}")]
     EngineIo {
-        /// What the system refuses.
+        /// What the operating system refuses.
         trouble: DiskTrouble,
-        /// The engine's words.
+        /// The engine's error message.
         reason: String,
     },
-    /// The key-value engine found its own files damaged: what they held cannot be had from elsewhere.
+    /// The key-value engine found its own files damaged. Their content cannot be restored from other data.
     #[error("the records are damaged ({0})")]
     DamagedRecords(String),
-    /// Bytes on disk are not what was written.
+    /// Bytes on disk differ from what was written.
     #[error("corrupt {what}: {reason}")]
     Corrupt {
-        /// Which structure.
+        /// The damaged structure.
         what: String,
-        /// How it shows.
+        /// The sign of the damage.
         reason: String,
     },
     /// A git repository could not be read or written.
-    #[error("git, {action}: {reason}")]
+    #[error("git: cannot {action}: {reason}")]
     Git {
-        /// What was being done.
+        /// The failed operation, as a verb phrase: `read a commit`.
         action: &'static str,
-        /// The library's words.
+        /// The message of the git library.
         reason: String,
     },
-    /// The system refused a read or write of a git repository.
-    #[error("git, {action}: {reason}")]
+    /// The operating system refused a read or write of a git repository.
+    #[error("git: cannot {action}: {reason}")]
     GitIo {
-        /// What was being done.
+        /// The failed operation, as a verb phrase: `read a commit`.
         action: &'static str,
-        /// What the system refuses.
+        /// What the operating system refuses.
         trouble: DiskTrouble,
-        /// The library's words.
+        /// The message of the git library.
         reason: String,
     },
-    /// A namespace was deleted, or deleted and made again, since the caller looked it up.
+    /// The namespace was deleted, or deleted and created again, after the caller looked it up.
     #[error("the namespace {0} was deleted")]
     NamespaceGone(String),
-    /// The branch moved while a commit was being made; read it again and retry.
-    #[error("the branch moved while a commit was being made")]
+    /// The branch moved while a commit was being written. The caller reads the branch again and retries.
+    #[error("the branch moved while a commit was being written: read the branch again and retry")]
     Conflict,
-    /// Outside data that breaks a format's rules.
+    /// Data from outside violates the rules of its format.
     #[error("{what}: {reason}")]
     Invalid {
-        /// What was given.
+        /// The kind of data: `path`, `front matter`.
         what: &'static str,
-        /// Which rule it breaks.
+        /// The violated rule.
         reason: String,
     },
 }
 
 impl Error {
-    /// A closure for `map_err` on file operations.
+    /// Returns a conversion for `map_err` on file operations.
     pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Self + 'a {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 
-    /// What the system refused, where it is the disk or the number of open files.
+    /// The cause, if it is the disk or the limit of open files.
     pub fn disk_trouble(&self) -> Option<DiskTrouble> {
         match self {
-            Self::Io { source, .. } => DiskTrouble::of(source),
+            Self::Io { source, .. } => DiskTrouble::from_io_error(source),
             Self::EngineIo { trouble, .. } | Self::GitIo { trouble, .. } => Some(*trouble),
             _ => None,
         }
     }
 
-    /// A closure for `map_err` on gix calls, whose many error types all become text here.
+    /// Returns a conversion for `map_err` on gix calls. It turns gix's many error types into text, with their sources.
     pub(crate) fn git<E: std::error::Error + 'static>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |error| {
             let mut reason = error.to_string();
             let mut trouble = None;
             let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&error);
             while let Some(current) = next {
-                if let Some(refused) = current.downcast_ref::<std::io::Error>() {
-                    trouble = trouble.or(DiskTrouble::of(refused));
+                if let Some(io_error) = current.downcast_ref::<std::io::Error>() {
+                    trouble = trouble.or(DiskTrouble::from_io_error(io_error));
                 }
                 next = current.source();
-                if let Some(deeper) = next {
-                    reason.push_str(&format!(": {deeper}"));
+                if let Some(source) = next {
+                    reason.push_str(&format!(": {source}"));
                 }
             }
             match trouble {
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_refuses_is_known_by_its_code_and_not_by_words() {
+    fn disk_trouble_is_classified_by_error_code_not_by_message() {
         for (code, expected) in [
             (28, Some(DiskTrouble::Full)),
             (122, Some(DiskTrouble::Full)),
@@ -187,18 +187,18 @@ mod tests {
             (2, None),
             (13, None),
         ] {
-            assert_eq!(DiskTrouble::of(&SystemError::from_raw_os_error(code)), expected, "{code}");
+            assert_eq!(DiskTrouble::from_io_error(&SystemError::from_raw_os_error(code)), expected, "{code}");
         }
-        let words = SystemError::other("No space left on device (os error 28)");
-        assert_eq!(DiskTrouble::of(&words), None);
+        let message_only = SystemError::other("No space left on device (os error 28)");
+        assert_eq!(DiskTrouble::from_io_error(&message_only), None);
     }
 
     #[test]
-    fn an_error_of_git_that_the_system_caused_says_so() {
+    fn a_git_error_caused_by_the_operating_system_keeps_its_cause() {
         let refused = Error::git("write a pack")(SystemError::from_raw_os_error(28));
         assert_eq!(refused.disk_trouble(), Some(DiskTrouble::Full));
         let text: std::result::Result<u8, _> = "x".parse::<u8>();
-        let other = text.map_err(Error::git("read a number")).expect_err("no number");
+        let other = text.map_err(Error::git("read a number")).expect_err("not a number");
         assert_eq!(other.disk_trouble(), None);
     }
 }

@@ -1,13 +1,14 @@
-//! What must survive.
+//! Durable storage.
 //!
-//! Three things live here. [`key_value`] holds what is not a memory (keys, namespaces, the queue) in RocksDB column
-//! families; [`records`] are the typed records in them, one file a resource. [`git`] keeps one bare repository per
-//! namespace, the truth for memories. [`memory_file`] is the format of one memory: front matter and markdown.
+//! - [`key_value`] stores everything except memories (keys, namespaces, the queue) in RocksDB column families.
+//! - [`records`] are the typed records in them, one file for each resource.
+//! - [`git`] keeps one bare repository per namespace, the source of truth for memories.
+//! - [`memory_file`] is the format of one memory: front matter and markdown.
 //!
-//! What does not live here: anything about finding a memory (that is `cuebase-retrieval`), about HTTP or about models.
-//! No type of RocksDB or gix appears in this crate's public face.
+//! This crate does not search memories (`cuebase-retrieval` does) and knows nothing of HTTP or models. Its public API
+//! exposes no type of RocksDB or gix.
 //!
-//! Begin with [`Store`] for records and [`git::Repository`] for memories.
+//! Start with [`Store`] for records and [`git::Repository`] for memories.
 
 pub mod error;
 pub mod git;

@@ -1,4 +1,4 @@
-//! Repositories checked with git's own commands, the reference for what a repository is.
+//! Repositories are checked with git's own commands, which define what a valid repository is.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,11 +39,11 @@ fn fresh(folder: &Path) -> (Repository, Writer) {
 }
 
 #[test]
-fn commits_are_what_git_expects() {
+fn git_reads_the_same_commits() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     assert_eq!(repository.head().expect("reads"), None);
-    // `a-b` sorts before `a/` and after `a` as a file would: the order that fsck checks.
+    // `a-b` sorts before `a/`, but after a file named `a`. fsck checks this order.
     let first =
         [put("facts/a/x.md", "one"), put("facts/a-b.md", "two"), put("facts/a0.md", "three"), put("rules/é.md", "")];
     let one = writer.commit(&first, &message("first", 1_700_000_000)).expect("commits");
@@ -88,7 +88,7 @@ fn commits_are_what_git_expects() {
 }
 
 #[test]
-fn many_commits_end_in_few_packs_and_lose_nothing() {
+fn joining_packs_keeps_their_number_small_and_loses_nothing() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     let mut expected = BTreeMap::new();
@@ -99,8 +99,8 @@ fn many_commits_end_in_few_packs_and_lose_nothing() {
         expected.insert(path, content);
         repository.consolidate().expect("consolidates");
     }
-    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "", "while replaced packs are still there");
-    // As if some seconds, then a minute, had gone by since they were replaced.
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "", "before replaced packs are removed");
+    // Sets the times of replacement back by a few seconds, then by a minute.
     for (seconds, replaced_max) in [(0, usize::MAX), (10, 128), (60, 0)] {
         let file = repository.path().join("cuebase-replaced");
         let replaced = std::fs::read_to_string(&file).expect("some were replaced");
@@ -115,7 +115,7 @@ fn many_commits_end_in_few_packs_and_lose_nothing() {
         let packs = listed.flatten().filter(|entry| entry.path().extension().is_some_and(|e| e == "pack")).count();
         assert!(packs - replaced <= 40 && replaced <= replaced_max, "{packs} packs, {replaced} of them replaced");
     }
-    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "", "once they are gone");
+    assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "", "after they are removed");
     assert_eq!(git(repository.path(), &["rev-list", "--count", "HEAD"]).trim(), "200");
     let head = repository.head().expect("reads").expect("has a head");
     let found: BTreeMap<_, _> = repository
@@ -128,22 +128,22 @@ fn many_commits_end_in_few_packs_and_lose_nothing() {
 }
 
 #[test]
-fn what_was_replaced_just_now_stays_however_much_there_is_of_it() {
+fn recently_replaced_packs_are_kept_regardless_of_their_number() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, _writer) = fresh(folder.path());
     let file = repository.path().join("cuebase-replaced");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
-    // Ahead of the clock, so that it is just now however slow this machine is.
+    // The first time is in the future, so that it stays recent on a slow machine.
     for (replaced_at, kept) in [(now + 3600, 200), (now - 10, 128), (now - 61, 0)] {
         let lines = (0..200).map(|n| format!("pack-{n:040x} {replaced_at}\n"));
         std::fs::write(&file, lines.collect::<String>()).expect("writes");
-        repository.remove_replaced().expect("removes");
+        repository.remove_replaced_packs().expect("removes");
         assert_eq!(std::fs::read_to_string(&file).expect("is there").lines().count(), kept);
     }
 }
 
 #[test]
-fn a_writer_opened_later_keeps_what_is_there() {
+fn a_writer_opened_later_keeps_existing_files() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     writer.commit(&[put("facts/a/x.md", "one"), put("facts/b.md", "two")], &message("first", 1)).expect("commits");
@@ -156,7 +156,7 @@ fn a_writer_opened_later_keeps_what_is_there() {
 }
 
 #[test]
-fn a_push_by_somebody_else_is_built_upon_not_overwritten() {
+fn a_commit_after_a_push_builds_on_it() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     writer.commit(&[put("facts/a.md", "ours")], &message("ours", 1)).expect("commits");
@@ -176,7 +176,7 @@ fn a_push_by_somebody_else_is_built_upon_not_overwritten() {
 }
 
 #[test]
-fn a_lock_that_a_crash_left_is_taken_away_whatever_the_clock_said() {
+fn a_lock_left_by_a_crash_is_removed_even_if_it_is_from_the_future() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
@@ -185,18 +185,18 @@ fn a_lock_that_a_crash_left_is_taken_away_whatever_the_clock_said() {
     for made_at in [std::time::SystemTime::now() - hour, std::time::SystemTime::now() + hour] {
         let file = std::fs::File::create(&lock).expect("creates");
         file.set_modified(made_at).expect("sets its time");
-        // Found on the first try, which reads the branch again.
+        // The first commit fails, and then reloads the branch and removes the lock.
         assert!(writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).is_err());
         writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
     }
-    // A push that is going on holds its own.
+    // A push in progress holds a recent lock.
     std::fs::File::create(&lock).expect("creates");
     assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
     assert!(writer.commit(&[put("facts/c.md", "three")], &message("third", 3)).is_err());
     assert!(lock.exists());
 }
 
-/// As if a minute had gone by since packs were replaced: they go with the next consolidation.
+/// Sets the times of replacement back by more than a minute, and consolidates, which removes the replaced packs.
 fn age_replaced(repository: &Repository) {
     let file = repository.path().join("cuebase-replaced");
     let replaced = std::fs::read_to_string(&file).unwrap_or_default();
@@ -208,19 +208,19 @@ fn age_replaced(repository: &Repository) {
     repository.consolidate().expect("consolidates");
 }
 
-/// Files with an ending in the repository's folder of packs.
-fn pack_files(repository: &Repository, ending: &str) -> Vec<std::path::PathBuf> {
+/// Lists the files with an extension in the repository's folder of packs.
+fn pack_files(repository: &Repository, extension: &str) -> Vec<std::path::PathBuf> {
     let listed = std::fs::read_dir(repository.path().join("objects/pack")).expect("lists");
     let paths = listed.flatten().map(|entry| entry.path());
-    paths.filter(|path| path.extension().is_some_and(|e| e == ending)).collect()
+    paths.filter(|path| path.extension().is_some_and(|e| e == extension)).collect()
 }
 
-/// The longest chain of deltas in a repository's packs, as git counts it.
+/// Returns the length of the longest chain of deltas in a repository's packs, as git counts it.
 fn longest_chain(repository: &Repository) -> u32 {
     let mut longest = 0;
     for index in pack_files(repository, "idx") {
-        let told = git(repository.path(), &["verify-pack", "-v", index.to_str().expect("a path")]);
-        for line in told.lines() {
+        let report = git(repository.path(), &["verify-pack", "-v", index.to_str().expect("a path")]);
+        for line in report.lines() {
             let length = line.strip_prefix("chain length = ").and_then(|rest| rest.split_once(':'));
             longest = longest.max(length.map_or(0, |(length, _)| length.parse().expect("a number")));
         }
@@ -229,7 +229,7 @@ fn longest_chain(repository: &Repository) -> u32 {
 }
 
 #[test]
-fn a_directory_of_thousands_that_is_written_to_often_stays_small_on_disk() {
+fn many_commits_to_a_directory_of_thousands_take_little_space() {
     const NAMES: usize = 3000;
     const COMMITS: usize = 600;
     let folder = tempfile::tempdir().expect("temporary directory");
@@ -239,7 +239,7 @@ fn a_directory_of_thousands_that_is_written_to_often_stays_small_on_disk() {
     let first = writer.commit(&all, &message("all", 0)).expect("commits");
     let mut middle = first;
     for n in 1..COMMITS {
-        // Changed, added and removed, all over the directory.
+        // Changes, additions and removals throughout the directory.
         let edits = match n % 10 {
             0 => vec![put(&path(NAMES + n), "added\n")],
             1 => vec![remove(&path(n * 7 % NAMES))],
@@ -260,20 +260,20 @@ fn a_directory_of_thousands_that_is_written_to_often_stays_small_on_disk() {
     git(folder.path(), &["clone", "-q", "--no-local", "n.git", "clone"]);
     let clone = folder.path().join("clone");
     assert_eq!(git(&clone, &["rev-list", "--count", "HEAD"]).trim(), COMMITS.to_string());
-    // Old versions are read through their deltas.
+    // Reading old versions resolves their deltas.
     for commit in [first, middle] {
         let names = git(repository.path(), &["ls-tree", "-r", "--name-only", &commit.to_string()]);
         assert_eq!(repository.changes(None, commit).expect("reads").len(), names.lines().count());
     }
     assert_eq!(repository.read(first, &path(13)).expect("reads"), Some(b"memory 13\n".to_vec()));
-    // Joined once more, all of it.
+    // A commit after the packs were joined.
     writer.reload().expect("reads");
     writer.commit(&[put("facts/other.md", "other")], &message("other", 0)).expect("commits on top");
     assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
 }
 
 #[test]
-fn a_history_ends_with_its_budget_and_says_so() {
+fn a_history_is_incomplete_when_its_budget_is_used_up() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     for n in 0..60 {
@@ -297,7 +297,7 @@ fn a_history_ends_with_its_budget_and_says_so() {
 }
 
 #[test]
-fn an_index_that_is_lost_or_damaged_is_built_again() {
+fn missing_and_damaged_indexes_are_rebuilt() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     let mut head = None;
@@ -311,7 +311,7 @@ fn an_index_that_is_lost_or_damaged_is_built_again() {
         1 => bytes.truncate(500),
         2 => bytes.truncate(bytes.len() - 1),
         3 => bytes.fill(0),
-        // In the id of an object, behind header and fanout.
+        // In the id of an object, after header and fanout.
         _ => bytes[1040] ^= 0xff,
     };
     for how in 0..6 {
@@ -328,36 +328,36 @@ fn an_index_that_is_lost_or_damaged_is_built_again() {
             (0..5).all(|n| repository.read(head, &format!("facts/m{n}.md")).is_ok_and(|found| found.is_some()))
         };
         if how == 4 {
-            // Header and length are right: only a closer look finds it.
-            assert_eq!(repository.repair_pack_indexes().expect("looks"), 0);
+            // Header and length are correct, so only the thorough check finds it.
+            assert_eq!(repository.repair_pack_indexes().expect("checks"), 0);
             assert_eq!(repository.repair_pack_indexes_thoroughly().expect("repairs"), 5);
         } else if how % 2 == 0 {
-            // Found by a repository that is open already.
+            // A repository that was opened earlier finds it too.
             assert!(all(&repository), "{how}");
         }
         let opened = Repository::open_existing(repository.path()).expect("opens").expect("is there");
         assert!(all(&opened), "{how}");
         assert_eq!(opened.changes(None, head).expect("reads").len(), 5);
         assert_eq!(git(repository.path(), &["fsck", "--strict", "--full"]), "");
-        assert_eq!(opened.repair_pack_indexes_thoroughly().expect("checks"), 0, "all were built");
+        assert_eq!(opened.repair_pack_indexes_thoroughly().expect("checks"), 0, "all were rebuilt");
     }
-    assert!(Repository::open_existing(&folder.path().join("none.git")).expect("looks").is_none());
+    assert!(Repository::open_existing(&folder.path().join("none.git")).expect("checks").is_none());
 }
 
 #[test]
-fn a_file_whose_content_is_gone_is_corrupt_and_not_missing() {
+fn a_file_without_its_content_is_corrupt_and_not_missing() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
     let first = pack_files(&repository, "pack");
     let head = writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
-    // A damaged pack without an index: nothing can be built from it.
-    std::fs::write(&first[0], "no pack").expect("writes");
+    // A damaged pack without an index, from which none can be built.
+    std::fs::write(&first[0], "not a pack").expect("writes");
     std::fs::remove_file(first[0].with_extension("idx")).expect("removes");
     assert!(matches!(repository.read(head, "facts/a.md"), Err(Error::Corrupt { .. })));
     assert_eq!(repository.read(head, "facts/b.md").expect("reads"), Some(b"two".to_vec()));
     assert_eq!(repository.read(head, "facts/c.md").expect("reads"), None);
-    // A commit that may be in that pack is not said to be missing.
+    // The commit may be in that pack, so it is not reported as missing.
     let unknown = "1".repeat(40).parse().expect("an id");
     assert!(matches!(repository.read(unknown, "facts/a.md"), Err(Error::Corrupt { .. })));
     std::fs::remove_file(&first[0]).expect("removes");
@@ -366,12 +366,12 @@ fn a_file_whose_content_is_gone_is_corrupt_and_not_missing() {
 }
 
 #[test]
-fn a_missing_branch_is_restored_at_a_commit_that_is_whole() {
+fn a_missing_branch_is_restored_only_at_a_complete_commit() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");
     let head = writer.commit(&[put("facts/b.md", "two")], &message("second", 2)).expect("commits");
-    assert!(!repository.restore_branch(head).expect("looks"), "there is one");
+    assert!(!repository.restore_branch(head).expect("checks"), "the branch exists");
     let branch = repository.path().join("refs/heads/main");
     let unknown = "1".repeat(40).parse().expect("an id");
     for content in [None, Some("")] {
@@ -379,22 +379,22 @@ fn a_missing_branch_is_restored_at_a_commit_that_is_whole() {
             None => std::fs::remove_file(&branch).expect("removes"),
             Some(text) => std::fs::write(&branch, text).expect("writes"),
         }
-        assert!(!repository.restore_branch(unknown).expect("looks"), "nothing is known of it");
+        assert!(!repository.restore_branch(unknown).expect("checks"), "the commit does not exist");
         assert!(repository.restore_branch(head).expect("restores"));
         assert_eq!(repository.head().expect("reads"), Some(head));
         assert_eq!(git(repository.path(), &["rev-parse", "HEAD"]).trim(), head.to_string());
     }
-    // One of whose objects something is lost is no head.
+    // A commit whose objects are lost cannot become the head.
     for file in pack_files(&repository, "pack").into_iter().chain(pack_files(&repository, "idx")) {
         std::fs::remove_file(file).expect("removes");
     }
     std::fs::remove_file(&branch).expect("removes");
-    assert!(!repository.restore_branch(head).expect("looks"));
+    assert!(!repository.restore_branch(head).expect("checks"));
     assert!(!branch.exists());
 }
 
 #[test]
-fn a_path_that_is_nested_without_end_is_refused_and_changes_nothing() {
+fn a_path_nested_too_deep_is_rejected_and_changes_nothing() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (repository, mut writer) = fresh(folder.path());
     let one = writer.commit(&[put("facts/a.md", "one")], &message("first", 1)).expect("commits");

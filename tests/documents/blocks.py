@@ -1,7 +1,7 @@
 """Reads the fenced blocks of the documents.
 
 A block that a test cannot run has the comment `<!-- not run: reason -->` on the line above its fence. A block of the
-language `text` is no program: a layout, a synopsis, a message.
+language `text` is not a program but a layout, a synopsis or a message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Block:
 
 
 def documents(root: Path = ROOT) -> list[str]:
-    """The names of all documents, relative to the root of the repository."""
+    """Returns the paths of all documents, relative to the root of the repository."""
     found: list[Path] = []
     for pattern in ("*.md", "docs/*.md", "clients/*/*.md"):
         found += sorted(root.glob(pattern))
@@ -46,7 +46,7 @@ def documents(root: Path = ROOT) -> list[str]:
 
 
 def read(document: str, root: Path = ROOT) -> list[Block]:
-    """The blocks of a document in their order. Raises `DocumentError`, which names the line."""
+    """Returns the blocks of a document in order. Raises `DocumentError` with the line of the problem."""
     return parse(document, (root / document).read_text())
 
 

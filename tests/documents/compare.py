@@ -1,7 +1,8 @@
-"""Compares what a document shows with what a program printed.
+"""Compares output in a document with the output of a program.
 
-`…` stands for anything: in a text for the rest of a word or of a line, alone on a line for any number of lines, in JSON
-for further fields or elements. A number matches any number of its kind, an id any id; everything else matches itself.
+`…` is a wildcard. In a line it matches the rest of the word or line. Alone on a line it matches any number of lines. In
+JSON it matches further fields or elements. A number matches any number of the same type, and an id matches any id.
+Everything else matches itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _VOLATILE = re.compile(rf"(?P<more>[\w-]*{MORE})|(?P<key>{_KEY})|(?P<ulid>{_ULID
 
 
 def check_text(shown: str, printed: str) -> None:
-    """Fails unless the printed lines are those that the document shows."""
+    """Fails if the printed lines differ from those in the document."""
     pattern = ""
     for line in shown.splitlines():
         pattern += r"(?:.*\n)*?" if line.strip() == MORE else _pattern(line.rstrip()) + r"[ ]*\n"
@@ -27,14 +28,14 @@ def check_text(shown: str, printed: str) -> None:
 
 
 def check_json(shown: str, printed: str) -> None:
-    """Fails unless the printed JSON has the shape that the document shows."""
+    """Fails if the printed JSON differs in structure from the JSON in the document."""
     actual = json.loads(printed)
     differences = _differences(parse_shown(shown), actual, "$")
     assert not differences, "\n".join([*differences, f"the program printed:\n{json.dumps(actual, ensure_ascii=False, indent=1)}"])
 
 
 def parse_shown(shown: str) -> object:
-    """JSON in which `…` may stand for further fields of an object or further elements of an array."""
+    """Parses JSON in which `…` may replace further fields of an object or further elements of an array."""
     text, inside_string, open_brackets = "", False, ""
     for position, character in enumerate(shown):
         if character == '"' and shown[position - 1 : position] != "\\":
@@ -50,7 +51,7 @@ def parse_shown(shown: str) -> object:
 
 
 def _pattern(text: str) -> str:
-    """A regular expression for a text of a document."""
+    """Returns a regular expression for a text in a document."""
     pattern, end = "", 0
     for volatile in _VOLATILE.finditer(text):
         pattern += re.escape(text[end : volatile.start()])

@@ -1,4 +1,4 @@
-"""The story of the document whose blocks are run."""
+"""Fixture for the story of the current document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from story import Story
 
 
 class Stories:
-    """Holds one story at a time: that of the document whose blocks are run."""
+    """Holds the story of the current document, and closes it when the document changes."""
 
     def __init__(self, temporary: pytest.TempPathFactory) -> None:
         self._temporary = temporary

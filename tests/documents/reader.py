@@ -1,4 +1,4 @@
-"""What a reader of the documents has: a home folder with settings, an editor, an export of ChatGPT, a checkout."""
+"""The environment of a reader: a home folder with settings, an editor, a ChatGPT export, and a checkout."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from blocks import ROOT
 
-# Where pip and npm find their settings and caches: those of the person who runs the tests.
+# Settings and caches of pip and npm. They are links to those of the user who runs the tests.
 _PACKAGE_SETTINGS = (".npmrc", ".npm", ".pip", ".config/pip", ".cache/pip")
-# Folders of a checkout that builds and tests make.
-_MADE = shutil.ignore_patterns("node_modules", "build", "__pycache__", ".venv")
+# Folders that builds and tests create in a checkout.
+_GENERATED = shutil.ignore_patterns("node_modules", "build", "__pycache__", ".venv")
 
 
 def make_home(home: Path) -> None:
-    """Makes the home folder, with an editor at `editor` that adds a sentence to the file it is given."""
+    """Creates the home folder, with a program `editor` that appends a sentence to a file."""
     home.mkdir()
     for name in _PACKAGE_SETTINGS:
         theirs = Path.home() / name
@@ -31,8 +31,8 @@ def make_home(home: Path) -> None:
     (downloads / "conversations.json").write_text(json.dumps([_chatgpt_conversation()]))
 
 
-def lead_to(home: Path, address: str, key: str) -> None:
-    """Makes curl and git connect to a server when they are given the server's default address."""
+def redirect_default_address(home: Path, address: str, key: str) -> None:
+    """Configures curl and git to connect to a server at `address` instead of the default address."""
     default = "127.0.0.1:8080"
     (home / ".curlrc").write_text(
         f'connect-to = "{default}:{address}"\nfail-with-body\nsilent\nshow-error\nmax-time = 60\n'
@@ -44,9 +44,9 @@ def lead_to(home: Path, address: str, key: str) -> None:
 
 
 def make_checkout(folder: Path) -> None:
-    """Makes a folder that is, for a reader, the repository after the build."""
+    """Creates a folder that looks like the repository after a build."""
     folder.mkdir()
-    shutil.copytree(ROOT / "clients", folder / "clients", ignore=_MADE)
+    shutil.copytree(ROOT / "clients", folder / "clients", ignore=_GENERATED)
     (folder / "target/release").mkdir(parents=True)
     (folder / "target/release/cuebase").symlink_to(Path(os.environ["CUEBASE_BINARY"]).resolve())
 

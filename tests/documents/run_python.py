@@ -1,4 +1,4 @@
-"""Runs a Python block as a file of its own with the installed client, after mypy checked it strictly."""
+"""Runs a Python block as a separate file with the installed client, after a strict check by mypy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks `toml` blocks, and `json` blocks: the output of the `sh` block above, or settings of an agent's host."""
+"""Checks `toml` and `json` blocks. A `json` block is the output of the `sh` block above it, or settings of an MCP host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_json(story: Story, block: Block) -> None:
         return
     for server in json.loads(block.text)["mcpServers"].values():
         command = shlex.join([server["command"], *server["args"]])
-        # These would lead the tools to a server elsewhere.
+        # These variables would connect the tools to another server.
         command = f"env -u CUEBASE_URL -u CUEBASE_KEY {command}"
         done = story.attempt(command, standard_input=json.dumps(INITIALIZE) + "\n")
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Runs `sh` blocks, and `console` blocks, which show commands after `$ ` and what each of them prints."""
+"""Runs `sh` and `console` blocks. A `console` block shows commands after `$ `, each followed by its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from story import Story
 
 @dataclass
 class Step:
-    """A command of a console block with the output that the block shows."""
+    """A command of a console block and the output in the block."""
 
     command: str
     output: str
@@ -57,11 +57,11 @@ def steps(text: str) -> list[Step]:
 
 
 def starts_server(command: str) -> bool:
-    """Whether a command is a server, which runs until it is stopped."""
+    """Returns whether a command starts a server, which runs until it is stopped."""
     try:
         words = shlex.split(command, comments=True)
     except ValueError:
-        # The end of a command over several lines.
+        # The line is the end of a command that spans several lines.
         return False
     while words and re.match(r"\w+=", words[0]):
         words = words[1:]

@@ -1,6 +1,6 @@
-"""Runs a TypeScript block with the installed client, after the compiler checked it strictly.
+"""Runs a TypeScript block with the installed client, after a strict check by the compiler.
 
-The examples are valid JavaScript too: the same text is checked as `.mts` and run as `.mjs`.
+The examples are also valid JavaScript: the same text is checked as `.mts` and run as `.mjs`.
 """
 
 from __future__ import annotations

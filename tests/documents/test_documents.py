@@ -1,6 +1,6 @@
-"""Every example of every document, run as it is printed.
+"""Runs every example of every document as printed.
 
-`pytest -rs` lists the blocks that are not run, with the reason that the document gives.
+`pytest -rs` lists the blocks that are not run, with the reason from the document.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def test_an_example_runs_as_printed(stories: Stories, block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", MARKED, ids=map(str, MARKED))
-def test_an_example_that_is_not_run_says_why(block: Block) -> None:
+def test_a_skipped_example_has_a_reason(block: Block) -> None:
     pytest.skip(f"{block} is not run: {block.not_run}")
 
 

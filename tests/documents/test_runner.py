@@ -1,4 +1,4 @@
-"""The runner itself: what it reads, and what it takes as the same."""
+"""The runner itself: reading of blocks and comparison of outputs."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def test_a_marker_without_reason_or_block_is_an_error(text: str) -> None:
         parse("d.md", text)
 
 
-def test_a_command_of_a_console_may_have_several_lines() -> None:
+def test_a_console_command_may_span_several_lines() -> None:
     first, second = steps("$ curl -d '{\n  \"a\": 1}' url\n{}\n$ cuebase serve\nlistening\n…\n")
     assert (first.command, first.output) == ("curl -d '{\n  \"a\": 1}' url", "{}\n")
     assert (second.command, second.output) == ("cuebase serve", "listening\n…\n")
 
 
-def test_only_a_command_that_serves_starts_a_server() -> None:
+def test_only_a_serve_command_starts_a_server() -> None:
     assert starts_server("target/release/cuebase serve")
     assert starts_server("CUEBASE_GIT_ACCEPT_PUSH=true cuebase serve   # until Ctrl-C")
     assert not starts_server("cuebase keys create --name serve")
     assert not starts_server("  ]}'")
 
 
-def test_a_command_that_prints_nothing_shows_nothing() -> None:
+def test_empty_output_matches_only_empty_output() -> None:
     check_text("", "")
     with pytest.raises(AssertionError):
         check_text("", "a warning\n")
 
 
-def test_ellipses_numbers_and_ids_match_any() -> None:
+def test_ellipses_numbers_and_ids_are_wildcards() -> None:
     check_text("took 55ms\n…\nkey svc_live_0e79… (shown once)\nend …\n", "took 3.5ms\nx\ny\nkey svc_live_ffff_-x (shown once)\nend of all\n")
     check_json('{"id":"01KR…","n":0.5,"hits":[{"path":"a", …}, …], …}', '{"id":"01ZZ","n":0.1,"hits":[{"path":"a","b":1},{}],"c":[]}')
     check_json('{"id":"01M8155XQQCXY2N4ESR94RMNCK"}', '{"id":"01M9155XQQCXY2N4ESR94RMNC0"}')
@@ -71,7 +71,7 @@ def test_ellipses_numbers_and_ids_match_any() -> None:
         ('{"cold":false}', '{"cold":true}'),
     ],
 )
-def test_json_of_another_shape_is_a_difference(shown: str, printed: str) -> None:
+def test_json_with_another_structure_is_a_difference(shown: str, printed: str) -> None:
     with pytest.raises(AssertionError, match=r"\$"):
         check_json(shown, printed)
 

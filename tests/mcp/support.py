@@ -1,4 +1,4 @@
-"""What the tests share: running the binary, and clients that reach the tools in one way or another."""
+"""Helpers of the tests: running the binary, and MCP clients over each transport."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ def command(data, *arguments):
 
 
 def serve(data):
-    """Starts a server; returns its process and what it printed until it listened."""
+    """Starts a server. Returns the process and its output up to the line with the address."""
     arguments = ["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", "off", "--data", str(data)]
     process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, text=True)
     printed = ""
@@ -35,53 +35,53 @@ def stop(process):
     process.wait(60)
 
 
-def stopped(data):
-    """A data directory that a server has made and left."""
+def stopped_server(data):
+    """Creates a data directory by starting and stopping a server."""
     process, _ = serve(data)
     stop(process)
     return data
 
 
 @asynccontextmanager
-async def agent(way, service, tmp_path):
-    """A client that came in one way or another."""
-    if way == "http":
+async def agent(transport, service, tmp_path):
+    """Yields an MCP client: over HTTP, or over standard input and output to a URL or a data directory."""
+    if transport == "http":
         headers = {"authorization": f"Bearer {service['key']}"}
         async with httpx2.AsyncClient(headers=headers) as http:
             async with Client(streamable_http_client(f"{service['url']}/v1/mcp", http_client=http)) as client:
                 yield client
         return
-    if way == "url":
+    if transport == "url":
         arguments = ["--url", service["url"], "--key", service["key"]]
-    elif way == "beside":
+    elif transport == "running_server":
         arguments = ["--data", str(service["data"])]
     else:
-        arguments = ["--data", str(stopped(tmp_path / "data"))]
+        arguments = ["--data", str(stopped_server(tmp_path / "data"))]
     async with Client(StdioServerParameters(command=BINARY, args=["mcp", *arguments])) as client:
         yield client
 
 
-async def told(client, tool, **arguments):
+async def call(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     assert len(result.content) == 1
     return result.is_error, result.content[0].text
 
 
 async def good(client, tool, **arguments):
-    failed, text = await told(client, tool, **arguments)
+    failed, text = await call(client, tool, **arguments)
     assert not failed, text
     return text
 
 
 async def bad(client, tool, **arguments):
-    failed, text = await told(client, tool, **arguments)
+    failed, text = await call(client, tool, **arguments)
     assert failed, text
     return text
 
 
-async def until(look, holds):
+async def until(read, holds):
     for _ in range(2000):
-        text = await look()
+        text = await read()
         if holds(text):
             return text
         await asyncio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""The tools, through the official Python SDK as the client: on standard input and output, and over HTTP."""
+"""The MCP tools, called with the official Python SDK over standard input and output and over HTTP."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from support import BINARY, agent, command, good, told, until
+from support import BINARY, agent, call, command, good, until
 
 TOOLS = {
     "memory_remember",
@@ -23,16 +23,16 @@ TOOLS = {
     "memory_skills",
     "memory_topics",
 }
-WAYS = ["http", "url", "beside", "alone"]
+TRANSPORTS = ["http", "url", "running_server", "stopped_server"]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_an_agent_remembers_and_recalls(way, service, tmp_path):
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_agent_remembers_and_recalls(transport, service, tmp_path):
     name = f"Noor{uuid.uuid4().hex[:6]}"
     path = f"facts/{name.lower()}/boat.md"
 
     async def use():
-        async with agent(way, service, tmp_path) as client:
+        async with agent(transport, service, tmp_path) as client:
             tools = (await client.list_tools()).tools
             assert {tool.name for tool in tools} == TOOLS
             for tool in tools:
@@ -42,7 +42,7 @@ def test_an_agent_remembers_and_recalls(way, service, tmp_path):
             question = f"Where does {name} live?"
             hits = await until(lambda: good(client, "memory_recall", query=question, limit=3), lambda text: "Lisbon" in text)
             assert re.match(r"\[0\.\d\d\] \w+/\S+\.md \(2026-0[45]-\d\d\)\n", hits)
-            # Few words: what an agent does not need is not told.
+            # The result omits fields that an agent does not need.
             assert "created_at" not in hits and "{" not in hits
             await good(client, "memory_write", path=path, content=f"# The boat\n\nThe boat of {name} is green.\n", cues=[f"What colour is the boat of {name}?"])
             assert "green" in await good(client, "memory_read", path=path)
@@ -57,18 +57,18 @@ def test_an_agent_remembers_and_recalls(way, service, tmp_path):
     asyncio.run(use())
 
 
-@pytest.mark.parametrize("way", ["http", "url"])
-def test_errors_say_what_to_do(way, service, tmp_path):
+@pytest.mark.parametrize("transport", ["http", "url"])
+def test_errors_say_what_to_do(transport, service, tmp_path):
     async def use():
-        async with agent(way, service, tmp_path) as client:
+        async with agent(transport, service, tmp_path) as client:
             for tool, arguments, advice in [
                 ("memory_write", {"path": "elsewhere.md", "content": "x"}, "ends in .md"),
                 ("memory_recall", {"query": "x", "namespace": "never-made"}, "Leave namespace out"),
                 ("memory_recall", {"query": "x", "limit": 1000}, "invalid_limit"),
             ]:
-                failed, text = await told(client, tool, **arguments)
+                failed, text = await call(client, tool, **arguments)
                 assert failed and advice in text, text
-            failed, text = await told(client, "memory_recall")
+            failed, text = await call(client, "memory_recall")
             assert failed and "query" in text
             with pytest.raises(MCPError):
                 await client.call_tool("no-such-tool", {})
@@ -76,8 +76,8 @@ def test_errors_say_what_to_do(way, service, tmp_path):
     asyncio.run(use())
 
 
-def test_a_key_that_is_not_good_is_told(service):
-    def ask(headers):
+def test_an_invalid_key_is_reported(service):
+    def status_with(headers):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
         headers = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
         request = urllib.request.Request(f"{service['url']}/v1/mcp", data=body, headers=headers)
@@ -87,13 +87,13 @@ def test_a_key_that_is_not_good_is_told(service):
             assert error.headers["x-request-id"]
             return error.code
 
-    assert ask({}) == 401
-    assert ask({"authorization": "Bearer svc_live_0123456789abcdef_x"}) == 403
+    assert status_with({}) == 401
+    assert status_with({"authorization": "Bearer svc_live_0123456789abcdef_x"}) == 403
 
     async def use():
         arguments = ["mcp", "--url", service["url"], "--key", "svc_live_0123456789abcdef_x"]
         async with Client(StdioServerParameters(command=BINARY, args=arguments)) as client:
-            failed, text = await told(client, "memory_recall", query="x")
+            failed, text = await call(client, "memory_recall", query="x")
             assert failed and "Only the user can give another" in text
 
     asyncio.run(use())
@@ -107,7 +107,7 @@ def test_a_confined_key_stays_in_its_namespace(service, tmp_path):
     async def use():
         async with agent("http", {**service, "key": key}, tmp_path) as client:
             await good(client, "memory_write", path="facts/a/b.md", content="# Own\n\nOnly here.\n")
-            failed, text = await told(client, "memory_recall", query="x", namespace="default")
+            failed, text = await call(client, "memory_recall", query="x", namespace="default")
             assert failed and "forbidden_namespace" in text
         async with agent("http", service, tmp_path) as client:
             assert "Only here" in await good(client, "memory_recall", query="only here", namespace=name)
@@ -116,11 +116,11 @@ def test_a_confined_key_stays_in_its_namespace(service, tmp_path):
     asyncio.run(use())
 
 
-def test_a_server_that_is_away_is_told():
+def test_an_unreachable_server_is_reported():
     async def use():
         arguments = ["mcp", "--url", "http://127.0.0.1:9", "--key", "svc_live_x"]
         async with Client(StdioServerParameters(command=BINARY, args=arguments)) as client:
-            failed, text = await told(client, "memory_recall", query="x")
+            failed, text = await call(client, "memory_recall", query="x")
             assert failed and "unreachable" in text
 
     asyncio.run(use())

@@ -1,4 +1,4 @@
-"""What the tools return: how long, how relevant, and what for a question or a path that leads to nothing."""
+"""Results of the MCP tools: length, relevance, and empty results."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ def namespace(service, name):
 
 @pytest.fixture(scope="module")
 def ferries(service, tmp_path_factory):
-    """A namespace with forty short memories about ferries and two long ones."""
+    """Creates a namespace with forty short memories about ferries and two long ones."""
     own = namespace(service, "ferries")
 
     async def write(client):
@@ -45,7 +45,7 @@ def ferries(service, tmp_path_factory):
     return own
 
 
-def test_recall_stays_within_8000_characters_and_counts_the_other_hits(service, ferries, tmp_path):
+def test_recall_is_limited_to_8000_characters(service, ferries, tmp_path):
     async def use(client):
         query = "When does the ferry leave, and which history has it?"
         text = await good(client, "memory_recall", query=query, limit=30, min_score=0, **ferries)
@@ -60,7 +60,7 @@ def test_recall_stays_within_8000_characters_and_counts_the_other_hits(service, 
     with_agent(service, tmp_path, use)
 
 
-def test_a_long_memory_among_hits_is_shortened_with_its_path(service, ferries, tmp_path):
+def test_a_long_memory_in_the_hits_is_shortened(service, ferries, tmp_path):
     async def use(client):
         text = await good(client, "memory_recall", query="What do the ferries of part 7 have?", min_score=0, **ferries)
         assert len(text) <= BUDGET
@@ -70,7 +70,7 @@ def test_a_long_memory_among_hits_is_shortened_with_its_path(service, ferries, t
     with_agent(service, tmp_path, use)
 
 
-def test_recall_leaves_out_hits_that_are_hardly_likely(service, ferries, tmp_path):
+def test_recall_omits_unlikely_hits(service, ferries, tmp_path):
     async def use(client):
         everything = {"query": "What do the ferries of part 7 have?", "limit": 200, "max_characters": 100_000, **ferries}
         all_hits = scores(await good(client, "memory_recall", min_score=0, **everything))
@@ -81,7 +81,7 @@ def test_recall_leaves_out_hits_that_are_hardly_likely(service, ferries, tmp_pat
     with_agent(service, tmp_path, use)
 
 
-def test_recall_says_how_many_hits_are_below_the_floor(service, ferries, tmp_path):
+def test_recall_counts_the_hits_below_min_score(service, ferries, tmp_path):
     async def use(client):
         text = await good(client, "memory_recall", query="When does ferry 7 leave?", min_score=1, **ferries)
         assert re.match(r"No memory scores 1 or more for this; below that: (at least )?\d+ hits?\.", text), text
@@ -89,7 +89,7 @@ def test_recall_says_how_many_hits_are_below_the_floor(service, ferries, tmp_pat
     with_agent(service, tmp_path, use)
 
 
-def test_arguments_out_of_range_are_errors_that_name_the_range(service, tmp_path):
+def test_arguments_out_of_range_are_errors_with_the_range(service, tmp_path):
     async def use(client):
         for arguments, expected in [
             ({"limit": 0}, "invalid_limit: limit must be from 1 to 200, not 0"),
@@ -101,7 +101,7 @@ def test_arguments_out_of_range_are_errors_that_name_the_range(service, tmp_path
     with_agent(service, tmp_path, use)
 
 
-def test_no_answer_is_a_result(service, tmp_path):
+def test_no_answer_is_not_an_error(service, tmp_path):
     async def use(client):
         empty = namespace(service, "empty")
         text = await good(client, "memory_answer", question="zzz qqq xxx", **empty)
@@ -111,7 +111,7 @@ def test_no_answer_is_a_result(service, tmp_path):
     with_agent(service, tmp_path, use)
 
 
-def test_a_memory_that_is_not_there_is_a_result_that_says_how_to_find_paths(service, tmp_path):
+def test_a_missing_memory_is_a_result_with_advice(service, tmp_path):
     async def use(client):
         text = await good(client, "memory_read", path="facts/no/such.md")
         assert "there is no memory at facts/no/such.md" in text and "memory_recall and memory_topics" in text
@@ -143,7 +143,7 @@ def test_a_memory_of_a_megabyte_is_read_in_parts(service, tmp_path):
     with_agent(service, tmp_path, use)
 
 
-def test_the_sections_of_a_long_memory_are_named(service, ferries, tmp_path):
+def test_a_long_memory_is_returned_with_its_sections(service, ferries, tmp_path):
     async def use(client):
         text = await good(client, "memory_read", path="facts/ferries/history.md", **ferries)
         assert len(text) <= BUDGET and 'or with one of its sections: "' in text and '"Part 0"' in text
@@ -153,7 +153,7 @@ def test_the_sections_of_a_long_memory_are_named(service, ferries, tmp_path):
     with_agent(service, tmp_path, use)
 
 
-def test_a_long_list_of_topics_goes_on_at_an_offset(service, ferries, tmp_path):
+def test_a_long_list_of_topics_continues_at_an_offset(service, ferries, tmp_path):
     async def use(client):
         seen, offset = [], 0
         while True:
@@ -171,7 +171,7 @@ def test_a_long_list_of_topics_goes_on_at_an_offset(service, ferries, tmp_path):
     with_agent(service, tmp_path, use)
 
 
-def test_an_argument_that_a_tool_does_not_take_is_named_in_a_warning(service, tmp_path):
+def test_an_unknown_argument_causes_a_warning(service, tmp_path):
     async def use(client):
         text = await good(client, "memory_recall", query="x", tag="a")
         assert text.splitlines()[-1].startswith('warning: unknown argument "tag" ignored; memory_recall takes ')
@@ -181,7 +181,7 @@ def test_an_argument_that_a_tool_does_not_take_is_named_in_a_warning(service, tm
     with_agent(service, tmp_path, use)
 
 
-def test_an_argument_that_separates_users_elsewhere_is_an_error_and_writes_nothing(service, tmp_path):
+def test_a_foreign_user_argument_is_an_error(service, tmp_path):
     async def use(client):
         path = "facts/isolation/secret.md"
         for name in ["user_id", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"]:

@@ -1,4 +1,4 @@
-"""What scripts/setup.sh checks before a build. The machine's own disk, cores and cargo are replaced by scripts on PATH."""
+"""Checks of scripts/setup.sh before a build. Scripts on PATH replace the real disk, cores and cargo."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ TOOLS = ["sh", "dirname", "sed", "sort", "head", "awk"]
 
 
 class Machine:
-    """A machine with chosen tools: whatever is not put there is missing."""
+    """A fake machine on which only the added tools exist."""
 
     def __init__(self, folder):
         self.bin = folder / "bin"
@@ -49,7 +49,7 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-def test_too_little_disk_is_refused_with_the_place_and_a_remedy(machine):
+def test_too_little_disk_space_is_refused_with_a_remedy(machine):
     done = machine.disk(900).cores(2).run("first-build.sh")
     assert done.returncode == 1 and done.stdout == ""
     assert f"900 MiB are free for {machine.target}; the build needs 4096 MiB" in done.stderr
@@ -58,7 +58,7 @@ def test_too_little_disk_is_refused_with_the_place_and_a_remedy(machine):
 
 
 @pytest.mark.parametrize("cores, minutes", [(1, 57), (2, 29), (8, 8)])
-def test_a_first_build_says_how_long_it_takes(machine, cores, minutes):
+def test_the_first_build_prints_its_expected_duration(machine, cores, minutes):
     done = machine.disk(20_000).cores(cores).run("first-build.sh")
     assert done.returncode == 0 and done.stdout == ""
     assert "the first build compiles RocksDB and takes about 55 CPU-minutes" in done.stderr
@@ -66,7 +66,7 @@ def test_a_first_build_says_how_long_it_takes(machine, cores, minutes):
     assert f"for {machine.target} (19 GiB are free)" in done.stderr
 
 
-def test_a_later_build_says_nothing_and_needs_no_space(machine):
+def test_a_later_build_prints_nothing_and_needs_no_space(machine):
     library = machine.target / "release/build/librocksdb-sys-0123456789abcdef/out/librocksdb.a"
     library.parent.mkdir(parents=True)
     library.touch()
@@ -74,13 +74,13 @@ def test_a_later_build_says_nothing_and_needs_no_space(machine):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_without_cargo_setup_says_where_to_get_it(machine):
+def test_setup_without_cargo_prints_where_to_get_it(machine):
     done = machine.disk(20_000).cores(2).run("setup.sh")
     assert done.returncode == 1
     assert "cargo is missing: install Rust 1.95 or later from https://rustup.rs" in done.stderr
 
 
-def test_an_old_cargo_is_refused_with_the_command_that_updates_it(machine):
+def test_an_old_cargo_is_refused_with_the_update_command(machine):
     done = machine.cargo("1.94.1").disk(20_000).cores(2).run("setup.sh")
     assert done.returncode == 1
     assert "cargo 1.94 is too old: Cuebase needs Rust 1.95 or later; run: rustup update stable" in done.stderr
@@ -88,7 +88,7 @@ def test_an_old_cargo_is_refused_with_the_command_that_updates_it(machine):
 
 @pytest.mark.parametrize("version", ["1.95.0", "1.100.0-nightly", "2.0.0"])
 @pytest.mark.parametrize("script", ["demo.sh", "test.sh", "setup.sh"])
-def test_every_script_that_builds_checks_the_disk_before_it_builds_or_installs(machine, script, version):
+def test_every_build_script_checks_the_disk_first(machine, script, version):
     machine.cargo(version).disk(900).cores(2).tool("apt-get", "exit 1").tool("python3", "exit 1")
     done = machine.run(script)
     assert done.returncode == 1 and "the build needs 4096 MiB" in done.stderr

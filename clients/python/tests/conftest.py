@@ -1,4 +1,4 @@
-"""A real server for the tests: `CUEBASE_BINARY` names the program."""
+"""Starts a real server for the tests. `CUEBASE_BINARY` is the path of the program."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         [os.environ["CUEBASE_BINARY"], *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=settings
     )
     assert process.stdout
-    said = ""
+    printed = ""
     for line in process.stdout:
-        said += line
+        printed += line
         if found := re.search(r"^listening on (\S+)", line):
             break
-    key = re.search(r"svc_live_\S+", said)
-    assert found and key, said
+    key = re.search(r"svc_live_\S+", printed)
+    assert found and key, printed
     yield Service(found.group(1), key.group(0), command(data, "token"))
     process.terminate()
     process.wait(60)

@@ -1,4 +1,4 @@
-"""What callers may pass and leave out; the server is imitated."""
+"""Required and optional arguments, tested with a fake server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEA: Message = {"role": "user", "content": "I like tea"}
 
 
 class Recorder(httpx.MockTransport):
-    """A server that gives one answer and records what it was sent."""
+    """A fake server that gives one response and records the requests."""
 
     def __init__(self, answer: object = ACCEPTED) -> None:
         self.requests: list[httpx.Request] = []
@@ -37,7 +37,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("messages", ["I like tea", TEA, [TEA], (TEA,)])
-def test_a_text_a_message_and_a_list_of_messages_are_the_same_conversation(messages: cuebase.Messages) -> None:
+def test_a_text_a_message_and_a_list_are_the_same_conversation(messages: cuebase.Messages) -> None:
     server = Recorder()
     Client(key="key", transport=server).remember(messages)
     assert json.loads(server.requests[0].content)["messages"] == [TEA]
@@ -52,7 +52,7 @@ def test_a_text_a_message_and_a_list_of_messages_are_the_same_conversation(messa
         (["I like tea"], r"invalid messages\[0\] of type str"),
     ],
 )
-def test_an_argument_that_is_no_conversation_is_rejected_with_the_accepted_forms(messages: Any, expected: str) -> None:
+def test_invalid_messages_are_rejected_with_the_accepted_forms(messages: Any, expected: str) -> None:
     server = Recorder()
     client = Client(key="key", transport=server)
     with pytest.raises(TypeError, match=expected):
@@ -62,7 +62,7 @@ def test_an_argument_that_is_no_conversation_is_rejected_with_the_accepted_forms
     assert not server.requests
 
 
-def test_url_and_key_come_from_the_environment_when_they_are_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_and_key_default_to_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUEBASE_URL", "http://memory.example:9000/")
     monkeypatch.setenv("CUEBASE_KEY", "key-of-the-environment")
     server = Recorder()
@@ -75,7 +75,7 @@ def test_url_and_key_come_from_the_environment_when_they_are_not_passed(monkeypa
     ]
 
 
-def test_without_a_url_the_client_calls_the_default_address_of_the_server() -> None:
+def test_the_default_url_is_the_default_address_of_the_server() -> None:
     server = Recorder()
     Client(key="key", transport=server).remember("I like tea")
     assert str(server.requests[0].url) == "http://127.0.0.1:8080/v1/memories"
@@ -89,7 +89,7 @@ def test_a_client_without_a_key_says_how_to_pass_one(client: type[Client] | type
     assert raised.value.code == "missing_key"
 
 
-def test_a_url_without_a_scheme_is_rejected_and_a_key_in_its_place_is_not_shown() -> None:
+def test_an_invalid_url_is_rejected_without_showing_a_key() -> None:
     with pytest.raises(ValueError, match="invalid url \"localhost…\": expected http://"):
         Client("localhost:8080", "key")
     with pytest.raises(ValueError) as raised:
@@ -108,7 +108,7 @@ def test_warnings_of_the_server_are_returned() -> None:
     assert Client(key="key", transport=Recorder()).remember("I like tea").warnings == ()
 
 
-def test_the_queue_shows_since_when_the_model_is_unavailable() -> None:
+def test_the_queue_shows_the_start_of_a_model_outage() -> None:
     queue: dict[str, object] = {"waiting": 0, "waiting_since": None, "dead_letters": []}
     outage = {**queue, "model_unavailable_since": "2026-05-04T09:00:00Z"}
     since = Client(key="key", transport=Recorder(outage)).queue().model_unavailable_since
@@ -116,7 +116,7 @@ def test_the_queue_shows_since_when_the_model_is_unavailable() -> None:
     assert Client(key="key", transport=Recorder(queue)).queue().model_unavailable_since is None
 
 
-def test_the_methods_of_sources_use_the_namespace_of_the_client() -> None:
+def test_source_methods_use_the_namespace_of_the_client() -> None:
     kept = {"id": "1", "namespace": "mine", "messages": [], "memories": [], "accepted_at": "2026-05-04T09:00:00Z"}
     server = Recorder({**kept, "sources": []})
     client = Client(key="key", namespace="mine", transport=server)
@@ -126,12 +126,12 @@ def test_the_methods_of_sources_use_the_namespace_of_the_client() -> None:
     assert [request.url.params["namespace"] for request in server.requests] == ["mine"] * 3
 
 
-def test_a_field_that_a_later_server_adds_does_no_harm() -> None:
+def test_unknown_fields_of_a_newer_server_are_ignored() -> None:
     who = {"account": "default", "auth": "api_key", "env": "live", "later": True}
     assert Client(key="key", transport=Recorder(who)).whoami().account == "default"
 
 
-def test_answer_takes_the_filters_of_retrieve_and_no_parameter_is_any() -> None:
+def test_answer_takes_the_filters_of_retrieve_and_all_are_typed() -> None:
     for client in (Client, AsyncClient):
         retrieve = inspect.signature(client.retrieve).parameters
         answer = inspect.signature(client.answer).parameters

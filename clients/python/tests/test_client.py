@@ -1,4 +1,4 @@
-"""Every method against a real server."""
+"""Every method, tested with a real server."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_retrieve_needs_a_query_or_a_filter(client: Client) -> None:
     assert client.retrieve(tiers=["facts"], until=date(2026, 1, 1)).hits == ()
 
 
-def test_what_made_no_memory_is_not_waited_for_without_end(client: Client) -> None:
+def test_waiting_for_a_write_without_memories_times_out(client: Client) -> None:
     accepted = client.remember([{"role": "user", "content": "ok"}], namespace=fresh(client))
     with pytest.raises(cuebase.NotIngested):
         client.wait_until_ingested(accepted, timeout=0.3)
@@ -104,19 +104,19 @@ def test_memories_by_path(client: Client) -> None:
     answer = client.answer("Which seat?", namespace=namespace, tiers=["facts"])
     assert answer.model == "extractive" and answer.citations[0].path == path
     client.forget(path, namespace=namespace)
-    gone_within(client, path, namespace)
-    with pytest.raises(cuebase.NotFound) as told:
+    wait_until_forgotten(client, path, namespace)
+    with pytest.raises(cuebase.NotFound) as raised:
         client.answer("Which seat?", namespace=namespace)
-    assert told.value.code == "no_answer"
+    assert raised.value.code == "no_answer"
 
 
-def gone_within(client: Client, path: str, namespace: str) -> None:
+def wait_until_forgotten(client: Client, path: str, namespace: str) -> None:
     for _ in range(2000):
         try:
             client.get(path, namespace=namespace)
         except cuebase.NotFound:
             return
-    raise AssertionError("it is still there")
+    raise AssertionError(f"{path} was not forgotten")
 
 
 def test_vocabulary_and_skills(client: Client) -> None:
@@ -155,7 +155,7 @@ def test_conversations(client: Client) -> None:
 
 
 def kept(client: Client, accepted: cuebase.Accepted) -> cuebase.SourceConversation:
-    """The kept conversation of a write, once it is ingested."""
+    """Waits until a write is ingested and returns its kept conversation."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
@@ -188,7 +188,7 @@ def test_a_kept_conversation_is_returned_as_it_was_accepted(client: Client) -> N
     assert "Lisbon" in client.get(source.memories[0], namespace=namespace).content
 
 
-def test_what_a_conversation_was_sent_without_is_none_or_empty(client: Client) -> None:
+def test_omitted_fields_of_a_kept_conversation_are_none_or_empty(client: Client) -> None:
     source = kept(client, client.remember("ok", namespace=fresh(client)))
     assert (source.session_id, source.occurred_at, source.timezone) == (None, None, None)
     assert (source.tags, source.memories) == ((), ())
@@ -210,7 +210,7 @@ def test_kept_conversations_are_listed_by_session_newest_first(client: Client) -
     assert entry.accepted_at.tzinfo
 
 
-def test_every_page_of_kept_conversations_is_read(client: Client) -> None:
+def test_sources_reads_every_page(client: Client) -> None:
     namespace = fresh(client)
     writes = [client.remember(f"ok {number}", namespace=namespace) for number in range(205)]
     for each in writes:
@@ -228,7 +228,7 @@ def test_a_deleted_source_is_gone_and_its_memories_stay(client: Client) -> None:
     assert client.get(source.memories[0], namespace=namespace).content
 
 
-def test_long_listings_are_read_to_their_end(client: Client) -> None:
+def test_long_listings_are_read_completely(client: Client) -> None:
     namespace = fresh(client)
     made = [client.create_conversation(str(number), namespace=namespace).id for number in range(205)]
     assert [each.id for each in client.conversations(namespace=namespace)] == made[::-1]
@@ -262,10 +262,10 @@ def test_keys_usage_and_billing(client: Client, service: Service) -> None:
         session.delete_namespace("for-deletion")
 
 
-def test_every_refusal_has_its_class(client: Client, service: Service) -> None:
-    with Client(service.url, "svc_live_0123456789abcdef_x") as stranger, pytest.raises(cuebase.Unauthorized) as told:
+def test_every_refusal_has_its_own_error_class(client: Client, service: Service) -> None:
+    with Client(service.url, "svc_live_0123456789abcdef_x") as stranger, pytest.raises(cuebase.Unauthorized) as raised:
         stranger.whoami()
-    assert (told.value.code, told.value.status) == ("unauthorized", 403)
+    assert (raised.value.code, raised.value.status) == ("unauthorized", 403)
     with pytest.raises(cuebase.Forbidden, match="dashboard_only"):
         client.keys()
     with pytest.raises(cuebase.InvalidRequest, match="invalid_path"):
@@ -279,7 +279,7 @@ def test_every_refusal_has_its_class(client: Client, service: Service) -> None:
         nowhere.health()
 
 
-def test_the_async_client_does_the_same(service: Service) -> None:
+def test_the_async_client_has_the_same_behaviour(service: Service) -> None:
     async def use() -> None:
         async with AsyncClient(service.url, service.key, namespace="default") as client:
             accepted = await client.remember(SAID, tags=["awaited"])
@@ -293,7 +293,7 @@ def test_the_async_client_does_the_same(service: Service) -> None:
     asyncio.run(use())
 
 
-def test_the_async_client_lists_returns_and_deletes_kept_conversations(client: Client, service: Service) -> None:
+def test_the_async_client_manages_kept_conversations(client: Client, service: Service) -> None:
     namespace = fresh(client)
     accepted = client.remember("ok", namespace=namespace)
     kept(client, accepted)

@@ -4,49 +4,49 @@ export interface ClientOptions {
     url?: string | undefined;
     /** An API key, or a dashboard session. Default: the environment variable `CUEBASE_KEY`. */
     key?: string | undefined;
-    /** The namespace that is meant where a call names none. */
+    /** Default namespace of calls that name none. */
     namespace?: string;
-    /** How long an answer is waited for, milliseconds; 30,000 by default. */
+    /** Timeout of a request, milliseconds. Default: 30,000. */
     timeoutMs?: number;
-    /** How often something is tried again; 3 by default. */
+    /** Maximum number of retries per request. Default: 3. */
     maxRetries?: number;
-    /** Another `fetch`. */
+    /** Replacement for the global `fetch`. */
     fetch?: typeof fetch;
-    /** Another way to wait. */
+    /** Replacement for the wait before a retry or poll. */
     sleep?: (milliseconds: number) => Promise<void>;
 }
 /**
- * A client of one server, with one credential.
+ * A client for one server with one credential.
  *
- * What fails because the server is busy or cannot be reached is tried again, after waits that grow, are spread at random,
- * and are never shorter than the server asked for.
+ * Requests that fail because the server is busy or unreachable are retried. The waits grow, have random jitter, and are
+ * never shorter than the `retry-after` of the server.
  */
 export declare class Client {
     #private;
     constructor(options?: ClientOptions);
-    /** The server's version, if it answers. */
+    /** Returns the version of the server. */
     health(): Promise<string>;
-    /** What the credential is. */
+    /** Returns the account and the kind of the credential. */
     whoami(): Promise<t.Who>;
-    /** Makes a key, confined to a namespace where one is named. The whole key is told this once. */
+    /** Creates an API key, limited to `namespace` if given. Only this response contains the complete key. */
     createKey(options?: {
         name?: string;
         env?: t.Environment;
         namespace?: string;
     }): Promise<t.NewKey>;
-    /** All keys (dashboard session). */
+    /** Returns all API keys. Requires a dashboard session. */
     keys(): Promise<t.Key[]>;
-    /** Revokes a key for good (dashboard session). It may keep working for up to 30 seconds. */
+    /** Revokes a key permanently. The key may work for up to 30 more seconds. Requires a dashboard session. */
     revokeKey(id: string): Promise<void>;
-    /** Makes a namespace; one that exists is told as it is. */
+    /** Creates a namespace, or returns the existing one with this name. */
     createNamespace(name: string): Promise<t.Namespace>;
-    /** Every namespace, by name, however many there are. */
+    /** Iterates over all namespaces, sorted by name. Reads page after page. */
     namespaces(): AsyncGenerator<t.Namespace, void, undefined>;
-    /** Removes a namespace with everything in it, for good (dashboard session). */
+    /** Deletes a namespace and all its contents permanently. Requires a dashboard session. */
     deleteNamespace(name: string): Promise<void>;
     /**
-     * Stores a conversation: a list of messages, one message, or a text, which is one message of the user. The write is
-     * durable when this resolves, and retrievable a moment later.
+     * Stores a conversation: a list of messages, one message, or a text, which becomes one message of the user. When this
+     * resolves, the write is durable. It can be retrieved a moment later.
      */
     remember(messages: t.Messages, options?: {
         namespace?: string;
@@ -55,29 +55,29 @@ export declare class Client {
         occurred_at?: t.When;
         timezone?: string;
     }): Promise<t.Accepted>;
-    /** What a query brings to mind, best first; without one, what the filters let through, newest first. */
+    /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
     retrieve(query: string | null, filters?: t.Filters & {
         detail?: "full";
     }): Promise<t.Retrieved>;
     /**
      * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
      *
-     * The service tells this by retrieval alone: a memory's history names the write that it came from. A write that made no
-     * memory (nothing in it was worth keeping) cannot be told from one that is still to come: `NotIngested` in the end.
+     * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
+     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`.
      */
     waitUntilIngested(accepted: t.Accepted, { timeoutMs }?: {
         timeoutMs?: number | undefined;
     }): Promise<t.Memory[]>;
-    /** Answers a question from the memories, with citations. `NotFound` where they hold no answer. */
+    /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
     answer(question: string, filters?: t.Filters): Promise<t.Answer>;
-    /** One memory by its path; `facts/a.md#Heading`, or `section`, is one section of it. */
+    /** Returns a memory by path. `facts/a.md#Heading` or `section` selects one section. */
     get(path: string, options?: {
         namespace?: string;
         section?: string;
         revision?: string;
         detail?: "full";
     }): Promise<t.Memory>;
-    /** Writes a memory at a path that ends in `.md`: one commit, and the next read sees it. */
+    /** Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it. */
     write(path: string, content: string, options?: {
         namespace?: string;
         tags?: string[];
@@ -86,128 +86,128 @@ export declare class Client {
         expires_at?: t.When;
         timezone?: string;
     }): Promise<t.Written>;
-    /** Has a memory forgotten; earlier revisions stay in git history. */
+    /** Deletes a memory. Earlier revisions stay in the git history. */
     forget(path: string, options?: {
         namespace?: string;
     }): Promise<t.Accepted>;
-    /** What is right below a directory. */
+    /** Returns the entries directly below a directory. */
     tree(path?: string, options?: {
         namespace?: string;
     }): Promise<t.TreeEntry[]>;
-    /** Every topic with the number of its memories. */
+    /** Returns all topics with their numbers of memories. */
     topics(options?: {
         namespace?: string;
     }): Promise<t.Topic[]>;
-    /** The relations around a memory, or of the whole namespace. */
+    /** Returns the relations around a memory, or those of the whole namespace. */
     graph(options?: {
         path?: string;
         depth?: 1 | 2 | 3;
         limit?: number;
         namespace?: string;
     }): Promise<t.Graph>;
-    /** Teaches terms; a known one is rewritten. */
+    /** Stores terms. A known term is replaced. */
     teach(terms: readonly t.NewTerm[], options?: {
         namespace?: string;
     }): Promise<t.Accepted>;
-    /** The terms, those whose name holds `like`. */
+    /** Returns the terms, or only those whose name contains `like`. */
     vocabulary(options?: {
         like?: string;
         limit?: number;
         namespace?: string;
     }): Promise<t.Term[]>;
-    /** The term that a word is a name of. */
+    /** Returns the term with the name or alias `word`, or `null`. */
     resolve(word: string, options?: {
         namespace?: string;
     }): Promise<t.Term | null>;
-    /** Forgets terms by their canonical names. */
+    /** Deletes terms by their canonical names. */
     forgetTerms(terms: readonly string[], options?: {
         namespace?: string;
     }): Promise<t.Accepted>;
-    /** Stores procedures; the answer names the paths at which they will be. */
+    /** Stores procedures. The result contains the paths at which they will be stored. */
     storeSkills(skills: readonly t.NewSkill[], options?: {
         namespace?: string;
     }): Promise<t.Accepted>;
-    /** The skills for a task, best first; without one, all of them. */
+    /** Returns the skills for a task, best first. Without a task, returns all skills. */
     skills(task?: string, options?: {
         paths?: string[];
         tags?: string[];
         limit?: number;
         namespace?: string;
     }): Promise<t.Skill[]>;
-    /** Begins a managed conversation. */
+    /** Creates a managed conversation. */
     createConversation(options?: {
         title?: string;
         namespace?: string;
     }): Promise<t.Conversation>;
-    /** Every conversation, newest first, however many there are. */
+    /** Iterates over all conversations, newest first. Reads page after page. */
     conversations(options?: {
         namespace?: string;
     }): AsyncGenerator<t.Conversation, void, undefined>;
-    /** A conversation with the messages of a branch, by default the active one. */
+    /** Returns a conversation with the messages of a branch. Default: the active branch. */
     conversation(id: string, options?: {
         branch?: string;
     }): Promise<t.Conversation>;
-    /** Sets the title, or makes a branch the active one. */
+    /** Sets the title, or selects the active branch. */
     updateConversation(id: string, change: {
         title?: string;
         branch?: string;
     }): Promise<t.Conversation>;
-    /** Deletes a conversation; the memories made from it stay. */
+    /** Deletes a conversation. The memories made from it stay. */
     deleteConversation(id: string): Promise<void>;
-    /** Appends messages, which are also remembered; resolves to their ids. A text is one message of the user. */
+    /** Appends messages and returns their ids. The messages are also remembered. A text is one message of the user. */
     append(id: string, messages: t.Messages, options?: {
         branch?: string;
     }): Promise<string[]>;
-    /** Ends the active branch at a message; what came after stays, on a branch of its own. */
+    /** Ends the active branch at a message. Later messages stay on a separate branch. */
     rewind(id: string, to: string): Promise<t.Conversation>;
-    /** Puts other content in a message's place. */
+    /** Replaces the content of a message. */
     editInPlace(id: string, messageId: string, content: t.Message["content"]): Promise<t.ConversationMessage>;
-    /** Other content on a new branch that forks before the message; resolves to the branch's name. */
+    /** Adds the changed message on a new branch that forks before it. Returns the name of the branch. */
     edit(id: string, messageId: string, content: t.Message["content"]): Promise<string>;
-    /** The branches of a conversation. */
+    /** Returns the branches of a conversation. */
     branches(id: string): Promise<t.Branch[]>;
     /** Uploads a file of at most 32 MiB. */
     upload(content: Uint8Array, contentType: string, options?: {
         filename?: string;
         namespace?: string;
     }): Promise<t.Media>;
-    /** An address that opens a file without a credential, and until when it does. */
+    /** Returns a URL that opens a file without a credential, and the expiry of the URL. */
     mediaUrl(id: string): Promise<{
         url: string;
         expires_at: Date;
     }>;
-    /** Every kept conversation, newest first; with `session_id`, only those of that session. */
+    /** Iterates over kept conversations, newest first. `session_id` limits them to one session. */
     sources(options?: {
         session_id?: string;
         namespace?: string;
     }): AsyncGenerator<t.SourceEntry, void, undefined>;
     /**
-     * A kept conversation as it was accepted, and the paths of the memories made from it.
+     * Returns a kept conversation as it was accepted, with the paths of the memories made from it.
      *
-     * The id is that of the write: `id` of what `remember` resolved to, or `write` of a memory's source. `NotFound` before
-     * the write is ingested.
+     * `id` is the id of the write: `id` of the result of `remember`, or `write` of a memory's source. Throws `NotFound`
+     * until the write is ingested.
      */
     source(id: string, options?: {
         namespace?: string;
     }): Promise<t.SourceConversation>;
-    /** Deletes a kept conversation; the memories made from it stay. */
+    /** Deletes a kept conversation. The memories made from it stay. */
     deleteSource(id: string, options?: {
         namespace?: string;
     }): Promise<void>;
-    /** What waits to be ingested, and a page of what failed for good. */
+    /** Returns the state of the ingestion queue and a page of dead letters. */
     queue(options?: {
         limit?: number;
         after?: string;
     }): Promise<t.Queue>;
-    /** What was used this month, and what may be. */
+    /** Returns the usage and the limits of this month. */
     usage(): Promise<t.Usage>;
-    /** The wallet. */
+    /** Returns the plan, the wallet and its transactions. */
     billing(): Promise<t.Billing>;
-    /** A page to pay at, and the payment's id (dashboard session). */
+    /** Returns the URL of a payment page, and the id of the payment. Requires a dashboard session. */
     recharge(amountPaise: number): Promise<{
         payment_link: string;
         payment_id: string;
     }>;
-    /** A page to subscribe to a plan at (dashboard session). */
+    /** Returns the URL of a page that subscribes to a plan. Requires a dashboard session. */
     subscribe(plan: t.Plan): Promise<string>;
 }

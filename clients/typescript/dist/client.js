@@ -4,17 +4,17 @@ import * as wire from "./wire.js";
 const NAMESPACES_PAGE = 200;
 const CONVERSATIONS_PAGE = 200;
 const SOURCES_PAGE = 200;
-// `occurred_at` of a kept conversation is text: a calendar date does not become a time of day.
+// `occurred_at` of a kept conversation stays text, because a calendar date has no time of day.
 const SOURCE_TIMES = new Set(["accepted_at"]);
-// Between two looks at whether a write was ingested, and what one look reads.
-const LOOK_MS = 50;
-const LOOK_MAX_MS = 1000;
-const LOOK_LIMIT = 200;
+// First and longest pause between two polls for an ingested write, and the memories read per poll.
+const POLL_MS = 50;
+const POLL_MAX_MS = 1000;
+const POLL_LIMIT = 200;
 /**
- * A client of one server, with one credential.
+ * A client for one server with one credential.
  *
- * What fails because the server is busy or cannot be reached is tried again, after waits that grow, are spread at random,
- * and are never shorter than the server asked for.
+ * Requests that fail because the server is busy or unreachable are retried. The waits grow, have random jitter, and are
+ * never shorter than the `retry-after` of the server.
  */
 export class Client {
     #url;
@@ -83,34 +83,34 @@ export class Client {
     #in(namespace) {
         return namespace ?? this.#namespace;
     }
-    /** The server's version, if it answers. */
+    /** Returns the version of the server. */
     async health() {
         return (await this.#do("GET", "/health")).version;
     }
-    /** What the credential is. */
+    /** Returns the account and the kind of the credential. */
     whoami() {
         return this.#do("GET", "/v1/whoami");
     }
-    /** Makes a key, confined to a namespace where one is named. The whole key is told this once. */
+    /** Creates an API key, limited to `namespace` if given. Only this response contains the complete key. */
     async createKey(options = {}) {
         const made = await this.#do("POST", "/v1/keys", { body: wire.body(options), repeatable: false });
         return { ...made, namespace: made.namespace || null };
     }
-    /** All keys (dashboard session). */
+    /** Returns all API keys. Requires a dashboard session. */
     async keys() {
         const { keys } = await this.#do("GET", "/v1/keys");
         return keys.map((key) => ({ ...key, namespace: key.namespace || null }));
     }
-    /** Revokes a key for good (dashboard session). It may keep working for up to 30 seconds. */
+    /** Revokes a key permanently. The key may work for up to 30 more seconds. Requires a dashboard session. */
     async revokeKey(id) {
         await this.#do("DELETE", `/v1/keys/${encodeURIComponent(id)}`);
     }
-    /** Makes a namespace; one that exists is told as it is. */
+    /** Creates a namespace, or returns the existing one with this name. */
     async createNamespace(name) {
         const made = await this.#do("POST", "/v1/namespaces", { body: { name } });
         return { ...made, updated_at: made.updated_at ?? null, memories: made.memories ?? null, head: made.head ?? null };
     }
-    /** Every namespace, by name, however many there are. */
+    /** Iterates over all namespaces, sorted by name. Reads page after page. */
     async *namespaces() {
         for (let after;;) {
             const query = { after };
@@ -121,13 +121,13 @@ export class Client {
             after = namespaces.at(-1)?.name;
         }
     }
-    /** Removes a namespace with everything in it, for good (dashboard session). */
+    /** Deletes a namespace and all its contents permanently. Requires a dashboard session. */
     async deleteNamespace(name) {
         await this.#do("DELETE", `/v1/namespaces/${encodeURIComponent(name)}`);
     }
     /**
-     * Stores a conversation: a list of messages, one message, or a text, which is one message of the user. The write is
-     * durable when this resolves, and retrievable a moment later.
+     * Stores a conversation: a list of messages, one message, or a text, which becomes one message of the user. When this
+     * resolves, the write is durable. It can be retrieved a moment later.
      */
     async remember(messages, options = {}) {
         const body = { ...options, namespace: this.#in(options.namespace), messages: wire.messages(messages) };
@@ -137,7 +137,7 @@ export class Client {
         const { id, namespace, paths, warnings } = await this.#do(method, path, request);
         return { id, namespace, paths: paths ?? [], ...(warnings && { warnings }) };
     }
-    /** What a query brings to mind, best first; without one, what the filters let through, newest first. */
+    /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
     async retrieve(query, filters = {}) {
         const { tiers, paths, tags, tags_all, since, until } = filters;
         const filtered = [tiers, paths, tags, tags_all].some((list) => list?.length) || since !== undefined || until !== undefined;
@@ -151,16 +151,16 @@ export class Client {
     /**
      * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
      *
-     * The service tells this by retrieval alone: a memory's history names the write that it came from. A write that made no
-     * memory (nothing in it was worth keeping) cannot be told from one that is still to come: `NotIngested` in the end.
+     * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
+     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`.
      */
     async waitUntilIngested(accepted, { timeoutMs = 60_000 } = {}) {
         const deadline = Date.now() + timeoutMs;
         const mark = `Cuebase-Message: ${accepted.id}`;
         const since = wire.acceptedAt(accepted.id);
-        for (let pause = LOOK_MS;; pause = Math.min(LOOK_MAX_MS, pause * 1.5)) {
+        for (let pause = POLL_MS;; pause = Math.min(POLL_MAX_MS, pause * 1.5)) {
             const { namespace } = accepted;
-            const { hits } = await this.retrieve(null, { namespace, since, time_field: "updated", limit: LOOK_LIMIT, detail: "full" });
+            const { hits } = await this.retrieve(null, { namespace, since, time_field: "updated", limit: POLL_LIMIT, detail: "full" });
             const made = hits.filter((hit) => hit.revisions?.some((revision) => revision.message.includes(mark)));
             if (made.length)
                 return made;
@@ -170,75 +170,75 @@ export class Client {
             await this.#sleep(pause);
         }
     }
-    /** Answers a question from the memories, with citations. `NotFound` where they hold no answer. */
+    /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
     async answer(question, filters = {}) {
         const body = wire.body({ ...filters, q: question, namespace: this.#in(filters.namespace) });
         const answer = await this.#do("POST", "/v1/answer", { body });
         return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
     }
-    /** One memory by its path; `facts/a.md#Heading`, or `section`, is one section of it. */
+    /** Returns a memory by path. `facts/a.md#Heading` or `section` selects one section. */
     async get(path, options = {}) {
         const query = { ...options, namespace: this.#in(options.namespace) };
         return wire.memory(await this.#do("GET", wire.memoryPath(path), { query }));
     }
-    /** Writes a memory at a path that ends in `.md`: one commit, and the next read sees it. */
+    /** Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it. */
     write(path, content, options = {}) {
         const body = wire.body({ ...options, content, namespace: this.#in(options.namespace) });
         return this.#do("POST", wire.memoryPath(path), { body });
     }
-    /** Has a memory forgotten; earlier revisions stay in git history. */
+    /** Deletes a memory. Earlier revisions stay in the git history. */
     forget(path, options = {}) {
         return this.#accept("DELETE", wire.memoryPath(path), { query: { namespace: this.#in(options.namespace) } });
     }
-    /** What is right below a directory. */
+    /** Returns the entries directly below a directory. */
     async tree(path = "", options = {}) {
         const query = { path, namespace: this.#in(options.namespace) };
         const { entries } = await this.#do("GET", "/v1/tree", { query });
         return entries.map((entry) => ({ ...entry, memories: entry.memories ?? null }));
     }
-    /** Every topic with the number of its memories. */
+    /** Returns all topics with their numbers of memories. */
     async topics(options = {}) {
         const query = { namespace: this.#in(options.namespace) };
         return (await this.#do("GET", "/v1/topics", { query })).topics;
     }
-    /** The relations around a memory, or of the whole namespace. */
+    /** Returns the relations around a memory, or those of the whole namespace. */
     graph(options = {}) {
         return this.#do("GET", "/v1/graph", { query: { ...options, namespace: this.#in(options.namespace) } });
     }
-    /** Teaches terms; a known one is rewritten. */
+    /** Stores terms. A known term is replaced. */
     teach(terms, options = {}) {
         return this.#accept("POST", "/v1/vocab", { body: wire.body({ terms, namespace: this.#in(options.namespace) }) });
     }
-    /** The terms, those whose name holds `like`. */
+    /** Returns the terms, or only those whose name contains `like`. */
     async vocabulary(options = {}) {
         const query = { ...options, namespace: this.#in(options.namespace) };
         return (await this.#do("GET", "/v1/vocab", { query })).terms;
     }
-    /** The term that a word is a name of. */
+    /** Returns the term with the name or alias `word`, or `null`. */
     async resolve(word, options = {}) {
         const query = { word, namespace: this.#in(options.namespace) };
         return (await this.#do("GET", "/v1/vocab", { query })).term ?? null;
     }
-    /** Forgets terms by their canonical names. */
+    /** Deletes terms by their canonical names. */
     forgetTerms(terms, options = {}) {
         return this.#accept("DELETE", "/v1/vocab", { query: { term: terms, namespace: this.#in(options.namespace) } });
     }
-    /** Stores procedures; the answer names the paths at which they will be. */
+    /** Stores procedures. The result contains the paths at which they will be stored. */
     storeSkills(skills, options = {}) {
         return this.#accept("POST", "/v1/skills", { body: wire.body({ skills, namespace: this.#in(options.namespace) }) });
     }
-    /** The skills for a task, best first; without one, all of them. */
+    /** Returns the skills for a task, best first. Without a task, returns all skills. */
     async skills(task, options = {}) {
         const query = { q: task, ...options, namespace: this.#in(options.namespace) };
         const { skills } = await this.#do("GET", "/v1/skills", { query });
         return skills.map((skill) => ({ ...skill, score: skill.score ?? null, matched: skill.matched ?? null }));
     }
-    /** Begins a managed conversation. */
+    /** Creates a managed conversation. */
     createConversation(options = {}) {
         const body = wire.body({ ...options, namespace: this.#in(options.namespace) });
         return this.#do("POST", "/v1/conversations", { body, repeatable: false });
     }
-    /** Every conversation, newest first, however many there are. */
+    /** Iterates over all conversations, newest first. Reads page after page. */
     async *conversations(options = {}) {
         for (let before;;) {
             const query = { namespace: this.#in(options.namespace), before, limit: CONVERSATIONS_PAGE };
@@ -249,37 +249,37 @@ export class Client {
             before = page.conversations.at(-1)?.id;
         }
     }
-    /** A conversation with the messages of a branch, by default the active one. */
+    /** Returns a conversation with the messages of a branch. Default: the active branch. */
     conversation(id, options = {}) {
         return this.#do("GET", at(id), { query: options });
     }
-    /** Sets the title, or makes a branch the active one. */
+    /** Sets the title, or selects the active branch. */
     updateConversation(id, change) {
         return this.#do("PATCH", at(id), { body: wire.body(change) });
     }
-    /** Deletes a conversation; the memories made from it stay. */
+    /** Deletes a conversation. The memories made from it stay. */
     async deleteConversation(id) {
         await this.#do("DELETE", at(id));
     }
-    /** Appends messages, which are also remembered; resolves to their ids. A text is one message of the user. */
+    /** Appends messages and returns their ids. The messages are also remembered. A text is one message of the user. */
     async append(id, messages, options = {}) {
         const body = wire.body({ ...options, messages: wire.messages(messages) });
         return (await this.#do("POST", `${at(id)}/messages`, { body, repeatable: false })).ids;
     }
-    /** Ends the active branch at a message; what came after stays, on a branch of its own. */
+    /** Ends the active branch at a message. Later messages stay on a separate branch. */
     rewind(id, to) {
         return this.#do("POST", `${at(id)}/rewind`, { body: { to }, repeatable: false });
     }
-    /** Puts other content in a message's place. */
+    /** Replaces the content of a message. */
     editInPlace(id, messageId, content) {
         return this.#do("PATCH", `${at(id)}/messages/${encodeURIComponent(messageId)}`, { body: { content } });
     }
-    /** Other content on a new branch that forks before the message; resolves to the branch's name. */
+    /** Adds the changed message on a new branch that forks before it. Returns the name of the branch. */
     async edit(id, messageId, content) {
         const path = `${at(id)}/messages/${encodeURIComponent(messageId)}/edit`;
         return (await this.#do("POST", path, { body: { content }, repeatable: false })).branch;
     }
-    /** The branches of a conversation. */
+    /** Returns the branches of a conversation. */
     async branches(id) {
         return (await this.#do("GET", `${at(id)}/branches`)).branches;
     }
@@ -288,11 +288,11 @@ export class Client {
         const query = { ...options, namespace: this.#in(options.namespace) };
         return this.#do("POST", "/v1/media", { query, content, contentType });
     }
-    /** An address that opens a file without a credential, and until when it does. */
+    /** Returns a URL that opens a file without a credential, and the expiry of the URL. */
     mediaUrl(id) {
         return this.#do("GET", `/v1/media/${encodeURIComponent(id)}`);
     }
-    /** Every kept conversation, newest first; with `session_id`, only those of that session. */
+    /** Iterates over kept conversations, newest first. `session_id` limits them to one session. */
     async *sources(options = {}) {
         for (let before;;) {
             const query = { ...options, namespace: this.#in(options.namespace), before, limit: SOURCES_PAGE };
@@ -304,10 +304,10 @@ export class Client {
         }
     }
     /**
-     * A kept conversation as it was accepted, and the paths of the memories made from it.
+     * Returns a kept conversation as it was accepted, with the paths of the memories made from it.
      *
-     * The id is that of the write: `id` of what `remember` resolved to, or `write` of a memory's source. `NotFound` before
-     * the write is ingested.
+     * `id` is the id of the write: `id` of the result of `remember`, or `write` of a memory's source. Throws `NotFound`
+     * until the write is ingested.
      */
     async source(id, options = {}) {
         const query = { namespace: this.#in(options.namespace) };
@@ -316,29 +316,29 @@ export class Client {
         const { session_id = null, tags = [], occurred_at = null, timezone = null } = kept;
         return { ...kept, session_id, tags, occurred_at, timezone };
     }
-    /** Deletes a kept conversation; the memories made from it stay. */
+    /** Deletes a kept conversation. The memories made from it stay. */
     async deleteSource(id, options = {}) {
         const query = { namespace: this.#in(options.namespace) };
         await this.#do("DELETE", `/v1/sources/${encodeURIComponent(id)}`, { query });
     }
-    /** What waits to be ingested, and a page of what failed for good. */
+    /** Returns the state of the ingestion queue and a page of dead letters. */
     async queue(options = {}) {
         const queue = await this.#do("GET", "/v1/queue", { query: options });
         return { ...queue, model_unavailable_since: queue.model_unavailable_since ?? null };
     }
-    /** What was used this month, and what may be. */
+    /** Returns the usage and the limits of this month. */
     usage() {
         return this.#do("GET", "/v1/usage");
     }
-    /** The wallet. */
+    /** Returns the plan, the wallet and its transactions. */
     billing() {
         return this.#do("GET", "/v1/billing");
     }
-    /** A page to pay at, and the payment's id (dashboard session). */
+    /** Returns the URL of a payment page, and the id of the payment. Requires a dashboard session. */
     recharge(amountPaise) {
         return this.#do("POST", "/v1/billing/recharge", { body: { amount_paise: amountPaise }, repeatable: false });
     }
-    /** A page to subscribe to a plan at (dashboard session). */
+    /** Returns the URL of a page that subscribes to a plan. Requires a dashboard session. */
     async subscribe(plan) {
         const request = { body: { plan }, repeatable: false };
         return (await this.#do("POST", "/v1/billing/subscribe", request)).payment_link;

@@ -1,5 +1,5 @@
-/** What a client uses when its caller passes no `url` or no `key`: the variables `CUEBASE_URL` and `CUEBASE_KEY`. */
-/** Returns the address of the server, without a slash at its end. Throws a `TypeError` when it is not an HTTP address. */
+/** Defaults for `url` and `key`: the environment variables `CUEBASE_URL` and `CUEBASE_KEY`. */
+/** Returns the address of the server, without a trailing slash. Throws a `TypeError` for anything but an HTTP URL. */
 export declare function serverUrl(given: string | undefined): string;
 /** Returns the credential. Throws `MissingKey` when there is none. */
 export declare function credential(given: string | undefined): string;

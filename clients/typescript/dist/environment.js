@@ -1,12 +1,12 @@
-/** What a client uses when its caller passes no `url` or no `key`: the variables `CUEBASE_URL` and `CUEBASE_KEY`. */
+/** Defaults for `url` and `key`: the environment variables `CUEBASE_URL` and `CUEBASE_KEY`. */
 import { MissingKey } from "./errors.js";
 const DEFAULT_URL = "http://127.0.0.1:8080";
-// An invalid URL may be a key in the wrong place: an error shows only its first characters.
+// An invalid URL may be a key passed by mistake, so an error shows only its first characters.
 const SHOWN_CHARACTERS = 9;
 function variable(name) {
     return typeof process === "undefined" ? undefined : process.env[name];
 }
-/** Returns the address of the server, without a slash at its end. Throws a `TypeError` when it is not an HTTP address. */
+/** Returns the address of the server, without a trailing slash. Throws a `TypeError` for anything but an HTTP URL. */
 export function serverUrl(given) {
     const url = given || variable("CUEBASE_URL") || DEFAULT_URL;
     if (!/^https?:\/\/[^/]/.test(url)) {

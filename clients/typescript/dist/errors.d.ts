@@ -1,4 +1,4 @@
-/** What can go wrong: one class for each family of codes, all of them `CuebaseError`. */
+/** Errors: one subclass of `CuebaseError` for each family of error codes. */
 export interface ErrorDetails {
     code?: string;
     status?: number;
@@ -7,8 +7,8 @@ export interface ErrorDetails {
     cause?: unknown;
 }
 /**
- * A request that was not answered as hoped. `code` is what to branch on, `status` the HTTP status (0 where there was
- * none), `requestId` the name under which the server logged it, `retryAfter` the seconds that it asked to wait.
+ * A failed request. Branch on `code`. `status` is the HTTP status, or 0 without a response. `requestId` identifies the
+ * request in the server's log. `retryAfter` is the wait that the server asked for, in seconds.
  */
 export declare class CuebaseError extends Error {
     readonly code: string;
@@ -20,41 +20,41 @@ export declare class CuebaseError extends Error {
 /** The client has no API key: none was passed, and `CUEBASE_KEY` is not set. */
 export declare class MissingKey extends CuebaseError {
 }
-/** No credential, or one that is not good; the service does not say why. */
+/** The credential is missing or invalid. The service does not report the reason. */
 export declare class Unauthorized extends CuebaseError {
 }
-/** A good credential that may not do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`. */
+/** The credential is valid but not allowed to do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`. */
 export declare class Forbidden extends CuebaseError {
 }
-/** The request breaks a rule, which `code` names. */
+/** The request is invalid. `code` names the violated rule. */
 export declare class InvalidRequest extends CuebaseError {
 }
-/** There is no such thing: `not_found`, `namespace_not_found`, `no_answer`. */
+/** The requested object does not exist: `not_found`, `namespace_not_found`, `no_answer`. */
 export declare class NotFound extends CuebaseError {
 }
-/** More than is taken at once: `too_many_terms`, `too_many_skills`, `payload_too_large`. */
+/** The request exceeds a size limit: `too_many_terms`, `too_many_skills`, `payload_too_large`. */
 export declare class TooLarge extends CuebaseError {
 }
 /** The wallet is empty. */
 export declare class PaymentRequired extends CuebaseError {
 }
-/** The plan's limit for this month is reached; do not try again soon. */
+/** The plan's limit for this month is reached. Retrying soon does not help. */
 export declare class QuotaExceeded extends CuebaseError {
 }
-/** Too many requests in a minute, also after waiting and trying again. */
+/** Too many requests per minute, even after all retries. */
 export declare class RateLimited extends CuebaseError {
 }
-/** The service is busy or cannot do this now, also after waiting and trying again. */
+/** The service is busy or temporarily unable to do this, even after all retries. */
 export declare class Unavailable extends CuebaseError {
 }
-/** Something failed on the service's side, also after trying again. */
+/** The service failed internally, even after all retries. */
 export declare class ServerError extends CuebaseError {
 }
-/** No answer came at all, also after trying again. */
+/** The server did not respond, even after all retries. */
 export declare class Unreachable extends CuebaseError {
 }
-/** What was accepted could not be retrieved within the time. */
+/** An accepted write could not be retrieved within the timeout. */
 export declare class NotIngested extends CuebaseError {
 }
-/** The error that an answer is. */
+/** Returns the error for an error response. */
 export declare function fromAnswer(status: number, body: unknown, headers: Headers): CuebaseError;

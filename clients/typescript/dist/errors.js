@@ -1,7 +1,7 @@
-/** What can go wrong: one class for each family of codes, all of them `CuebaseError`. */
+/** Errors: one subclass of `CuebaseError` for each family of error codes. */
 /**
- * A request that was not answered as hoped. `code` is what to branch on, `status` the HTTP status (0 where there was
- * none), `requestId` the name under which the server logged it, `retryAfter` the seconds that it asked to wait.
+ * A failed request. Branch on `code`. `status` is the HTTP status, or 0 without a response. `requestId` identifies the
+ * request in the server's log. `retryAfter` is the wait that the server asked for, in seconds.
  */
 export class CuebaseError extends Error {
     code;
@@ -20,40 +20,40 @@ export class CuebaseError extends Error {
 /** The client has no API key: none was passed, and `CUEBASE_KEY` is not set. */
 export class MissingKey extends CuebaseError {
 }
-/** No credential, or one that is not good; the service does not say why. */
+/** The credential is missing or invalid. The service does not report the reason. */
 export class Unauthorized extends CuebaseError {
 }
-/** A good credential that may not do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`. */
+/** The credential is valid but not allowed to do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`. */
 export class Forbidden extends CuebaseError {
 }
-/** The request breaks a rule, which `code` names. */
+/** The request is invalid. `code` names the violated rule. */
 export class InvalidRequest extends CuebaseError {
 }
-/** There is no such thing: `not_found`, `namespace_not_found`, `no_answer`. */
+/** The requested object does not exist: `not_found`, `namespace_not_found`, `no_answer`. */
 export class NotFound extends CuebaseError {
 }
-/** More than is taken at once: `too_many_terms`, `too_many_skills`, `payload_too_large`. */
+/** The request exceeds a size limit: `too_many_terms`, `too_many_skills`, `payload_too_large`. */
 export class TooLarge extends CuebaseError {
 }
 /** The wallet is empty. */
 export class PaymentRequired extends CuebaseError {
 }
-/** The plan's limit for this month is reached; do not try again soon. */
+/** The plan's limit for this month is reached. Retrying soon does not help. */
 export class QuotaExceeded extends CuebaseError {
 }
-/** Too many requests in a minute, also after waiting and trying again. */
+/** Too many requests per minute, even after all retries. */
 export class RateLimited extends CuebaseError {
 }
-/** The service is busy or cannot do this now, also after waiting and trying again. */
+/** The service is busy or temporarily unable to do this, even after all retries. */
 export class Unavailable extends CuebaseError {
 }
-/** Something failed on the service's side, also after trying again. */
+/** The service failed internally, even after all retries. */
 export class ServerError extends CuebaseError {
 }
-/** No answer came at all, also after trying again. */
+/** The server did not respond, even after all retries. */
 export class Unreachable extends CuebaseError {
 }
-/** What was accepted could not be retrieved within the time. */
+/** An accepted write could not be retrieved within the timeout. */
 export class NotIngested extends CuebaseError {
 }
 const FAMILIES = {
@@ -67,9 +67,9 @@ const FAMILIES = {
     503: Unavailable,
     504: Unavailable,
 };
-// The gateway's refusals and the ceiling have a message alone.
+// Refusals by the gateway and by the concurrency limit contain only a message.
 const GATEWAY = { 401: "unauthorized", 403: "unauthorized", 503: "unavailable" };
-/** The error that an answer is. */
+/** Returns the error for an error response. */
 export function fromAnswer(status, body, headers) {
     const answer = (typeof body === "object" && body !== null ? body : {});
     let code = GATEWAY[status] ?? "unknown";

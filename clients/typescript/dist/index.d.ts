@@ -1,4 +1,4 @@
-/** Client of the Cuebase memory service. Failures are subclasses of `CuebaseError`. */
+/** Client for the Cuebase memory service. Errors are subclasses of `CuebaseError`. */
 export { Client, type ClientOptions } from "./client.js";
 export * from "./errors.js";
 export type * from "./types.js";

@@ -1,3 +1,3 @@
-/** Client of the Cuebase memory service. Failures are subclasses of `CuebaseError`. */
+/** Client for the Cuebase memory service. Errors are subclasses of `CuebaseError`. */
 export { Client } from "./client.js";
 export * from "./errors.js";

@@ -1,10 +1,10 @@
-/** What the service answers and takes. Times are `Date`s, null when unknown. */
+/** Types of arguments and responses. Times in responses are `Date`s, or `null` when unknown. */
 export type Tier = "facts" | "incidents" | "rules" | "skills";
 export type TimeField = "occurred" | "created" | "updated";
 export type Environment = "live" | "test";
-/** A plan that can be subscribed to. */
+/** A plan with a subscription. */
 export type Plan = "starter" | "growth" | "scale" | "max";
-/** A time as callers have it: a `Date`, seconds since the epoch, or text such as `2026-05-01`. */
+/** A time argument: a `Date`, seconds since the epoch, or text such as `2026-05-01`. */
 export type When = Date | number | string;
 export type ContentPart = {
     type: string;
@@ -17,14 +17,14 @@ export interface Message {
     name?: string;
     occurred_at?: When;
 }
-/** What `remember` and `append` take: a list of messages, one message, or a text, which is one message of the user. */
+/** Argument of `remember` and `append`: a list of messages, one message, or a text, which is one message of the user. */
 export type Messages = string | Message | readonly Message[];
 export interface Who {
     account: string;
     auth: "api_key" | "jwt";
     env: Environment | "";
 }
-/** A key that was just made; `key` is told this once. */
+/** A new API key. Only this response contains `key`. */
 export interface NewKey {
     id: string;
     env: Environment;
@@ -48,12 +48,12 @@ export interface Namespace {
     memories: number | null;
     head: string | null;
 }
-/** A write that is durable and on its way. `id` is of the write, not of a memory. */
+/** An accepted, durable write. `id` is the id of the write, not of a memory. */
 export interface Accepted {
     id: string;
     namespace: string;
     paths: string[];
-    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
 export interface Revision {
@@ -71,10 +71,10 @@ export interface Source {
     session_id: string | null;
     /** The position of the message in its conversation, from 0. */
     message: number;
-    /** The id of the write that carried the message, for `source`; absent where it is not known. */
+    /** The id of the write that contained the message, as `source` takes it; absent if unknown. */
     write?: string;
 }
-/** A memory. `revisions` and what follows are there with `detail: "full"`. */
+/** A memory. `revisions` and the following fields are set with `detail: "full"`. */
 export interface Memory {
     path: string;
     content: string;
@@ -106,7 +106,7 @@ export interface Term {
     definition: string | null;
     path: string | null;
 }
-/** What came to mind, best first, with the time that each arm took, and the definitions of terms in the query. */
+/** Results of a query, best first, with the time of each search method and the definitions of terms in the query. */
 export interface Retrieved {
     hits: Memory[];
     defined: Term[];
@@ -114,7 +114,7 @@ export interface Retrieved {
     lexical_ms: number;
     graph_ms: number;
     cold_start: boolean;
-    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
 export interface Citation {
@@ -132,7 +132,7 @@ export interface Written {
     path: string;
     namespace: string;
     commit: string;
-    /** What the server ignored in the request, such as a field that it does not know; absent when nothing. */
+    /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
 export interface TreeEntry {
@@ -165,7 +165,7 @@ export interface NewTerm {
     aliases: string[];
     definition: string;
 }
-/** A procedure to store: a description or a content must be there. */
+/** A procedure to store. `description` or `content` is required. */
 export interface NewSkill {
     name: string;
     description?: string;
@@ -196,7 +196,7 @@ export interface ConversationMessage {
     created_at: Date;
     edited_at: Date | null;
 }
-/** A managed conversation; `messages` are those of `branch`, where they were asked for. */
+/** A managed conversation. `messages`, if requested, are the messages of `branch`. */
 export interface Conversation {
     id: string;
     namespace: string;
@@ -219,33 +219,33 @@ export interface Media {
     bytes: number;
     sha256: string;
 }
-/** A kept conversation in the listing of `sources`. `messages` is how many it has. */
+/** A kept conversation in the listing of `sources`. `messages` is the number of messages. */
 export interface SourceEntry {
     id: string;
     namespace: string;
     session_id: string | null;
     messages: number;
-    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    /** RFC 3339 or a calendar date, as `remember` takes it. */
     occurred_at: string | null;
     accepted_at: Date;
 }
-/** A message of a kept conversation. Its text parts are joined. */
+/** A message of a kept conversation. Text parts are joined. */
 export interface SourceMessage extends Message {
-    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    /** RFC 3339 or a calendar date, as `remember` takes it. */
     occurred_at?: string;
 }
-/** A kept conversation as it was accepted. `id` is of the write that carried it. */
+/** A kept conversation as it was accepted. `id` is the id of the write that contained it. */
 export interface SourceConversation {
     id: string;
     namespace: string;
     messages: SourceMessage[];
     session_id: string | null;
     tags: string[];
-    /** Text that `remember` takes: RFC 3339, or a calendar date. */
+    /** RFC 3339 or a calendar date, as `remember` takes it. */
     occurred_at: string | null;
     timezone: string | null;
     accepted_at: Date;
-    /** Paths of the memories made from it that still exist, at most 200. */
+    /** Paths of the existing memories made from the conversation, at most 200. */
     memories: string[];
 }
 export interface DeadLetter {
@@ -256,14 +256,14 @@ export interface DeadLetter {
     failures: number;
     reason: string;
 }
-/** What waits to be ingested, and what failed for good. */
+/** The ingestion queue and the dead letters. */
 export interface Queue {
     waiting: number;
     waiting_since: Date | null;
-    /** Since when conversations wait for a chat model that does not answer; null while it answers. */
+    /** Start of the current outage of the chat model; `null` while the model answers. */
     model_unavailable_since: Date | null;
     dead_letters: DeadLetter[];
-    /** Where there are more dead letters, the `after` of the next page. */
+    /** The `after` of the next page; absent on the last page of dead letters. */
     next?: string;
 }
 export type Meters = Record<"writes" | "reads" | "memories" | "chats" | "media_bytes", number>;

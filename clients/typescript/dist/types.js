@@ -1,2 +1,2 @@
-/** What the service answers and takes. Times are `Date`s, null when unknown. */
+/** Types of arguments and responses. Times in responses are `Date`s, or `null` when unknown. */
 export {};

@@ -1,26 +1,26 @@
-/** What goes over the wire: how requests are written, how answers are read, and what is tried again. */
+/** Encoding of requests, decoding of responses, and the rules for retries. */
 import { type CuebaseError } from "./errors.js";
 import type { Messages, When } from "./types.js";
-/** The first wait before trying again, doubled each time, and the longest; milliseconds. */
+/** The first wait before a retry, doubled for each further retry, and the longest wait; milliseconds. */
 export declare const BACKOFF_MS = 250;
 export declare const BACKOFF_MAX_MS = 20000;
-/** A time as the service reads it. */
+/** Converts a time to the form that the service accepts. */
 export declare const time: (when: When) => string | number;
-/** An answer with the fields named in `times` as `Date`s. */
+/** Returns a response with the fields in `times` as `Date`s. */
 export declare function read(value: unknown, times?: ReadonlySet<string>): unknown;
-/** A memory with every field that it always has. */
+/** Sets absent fields of a memory to empty lists or `null`. */
 export declare function memory<T>(value: T): T;
-/** A query: lists comma-separated, what is not given left out. */
+/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
 export declare function query(values: Record<string, unknown>): string;
-/** A body: what is not given left out, times as the service reads them. */
+/** Builds a request body. `undefined` and `null` are omitted, and times are converted. */
 export declare function body(values: Record<string, unknown>): Record<string, unknown>;
-/** The messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
+/** Encodes the messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
 export declare function messages(given: Messages): Record<string, unknown>[];
-/** The address of a memory, or of a section of it: `facts/a.md#Heading`. */
+/** Returns the URL path of a memory, or of one section: `facts/a.md#Heading`. */
 export declare const memoryPath: (path: string) => string;
-/** How long to wait before a request is tried again, in milliseconds; none where it should not be. */
+/** Returns the wait before a retry in milliseconds, or `undefined` if the request must not be retried. */
 export declare function waitBeforeRetry(error: CuebaseError, repeatable: boolean, attempt: number): number | undefined;
-/** Why `fetch` failed. Node says it in the cause of the error alone: `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** Returns why `fetch` failed. Node puts the reason into the cause: `connect ECONNREFUSED 127.0.0.1:8080`. */
 export declare function reason(failure: unknown): string;
-/** When a write was accepted, by the server's clock. */
+/** Returns when a write was accepted, by the server's clock. */
 export declare const acceptedAt: (messageId: string) => Date;

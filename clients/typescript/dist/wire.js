@@ -1,9 +1,9 @@
-/** What goes over the wire: how requests are written, how answers are read, and what is tried again. */
+/** Encoding of requests, decoding of responses, and the rules for retries. */
 import { RateLimited, ServerError, Unavailable, Unreachable } from "./errors.js";
-/** The first wait before trying again, doubled each time, and the longest; milliseconds. */
+/** The first wait before a retry, doubled for each further retry, and the longest wait; milliseconds. */
 export const BACKOFF_MS = 250;
 export const BACKOFF_MAX_MS = 20_000;
-// The fields of answers that hold times.
+// Response fields that contain times.
 const TIMES = new Set([
     "created_at",
     "updated_at",
@@ -16,11 +16,11 @@ const TIMES = new Set([
     "model_unavailable_since",
     "at",
 ]);
-// The fields of a memory that are absent rather than empty.
+// List fields of a memory that the service omits when they are empty.
 const LISTS = ["sections", "matched", "user_tags", "tags"];
-/** A time as the service reads it. */
+/** Converts a time to the form that the service accepts. */
 export const time = (when) => (when instanceof Date ? when.toISOString() : when);
-/** An answer with the fields named in `times` as `Date`s. */
+/** Returns a response with the fields in `times` as `Date`s. */
 export function read(value, times = TIMES) {
     if (Array.isArray(value))
         return value.map((each) => read(each, times));
@@ -29,11 +29,11 @@ export function read(value, times = TIMES) {
     return Object.fromEntries(Object.entries(value).map(([name, held]) => {
         if (times.has(name))
             return [name, typeof held === "string" ? new Date(held) : null];
-        // A diff, a definition, a message: texts stay as they are.
+        // `content` may contain any fields and is not converted.
         return [name, name === "content" ? held : read(held, times)];
     }));
 }
-/** A memory with every field that it always has. */
+/** Sets absent fields of a memory to empty lists or `null`. */
 export function memory(value) {
     const held = value;
     for (const name of LISTS)
@@ -42,7 +42,7 @@ export function memory(value) {
         held[name] ??= null;
     return value;
 }
-/** A query: lists comma-separated, what is not given left out. */
+/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
 export function query(values) {
     const written = new URLSearchParams();
     for (const [name, value] of Object.entries(values)) {
@@ -55,12 +55,12 @@ export function query(values) {
     const text = written.toString();
     return text === "" ? "" : `?${text}`;
 }
-/** A body: what is not given left out, times as the service reads them. */
+/** Builds a request body. `undefined` and `null` are omitted, and times are converted. */
 export function body(values) {
     const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
     return Object.fromEntries(given.map(([name, value]) => [name, value instanceof Date ? time(value) : value]));
 }
-/** The messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
+/** Encodes the messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
 export function messages(given) {
     if (typeof given === "string")
         return [{ role: "user", content: given }];
@@ -81,25 +81,25 @@ function typeName(value) {
         return "null";
     return Array.isArray(value) ? "array" : typeof value;
 }
-/** The address of a memory, or of a section of it: `facts/a.md#Heading`. */
+/** Returns the URL path of a memory, or of one section: `facts/a.md#Heading`. */
 export const memoryPath = (path) => `/v1/memories/${path.split("/").map(encodeURIComponent).join("/")}`;
-/** How long to wait before a request is tried again, in milliseconds; none where it should not be. */
+/** Returns the wait before a retry in milliseconds, or `undefined` if the request must not be retried. */
 export function waitBeforeRetry(error, repeatable, attempt) {
     const busy = (error instanceof RateLimited || error instanceof Unavailable) && error.code !== "merchant_not_live";
     const unclear = error instanceof ServerError || error instanceof Unreachable;
     if (!busy && !(unclear && repeatable))
         return undefined;
-    // All that were refused at the same time do not come back at the same time.
+    // Random jitter spreads the retries of clients that were refused at the same time.
     const jittered = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
     return (error.retryAfter ?? 0) * 1000 + jittered;
 }
-/** Why `fetch` failed. Node says it in the cause of the error alone: `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** Returns why `fetch` failed. Node puts the reason into the cause: `connect ECONNREFUSED 127.0.0.1:8080`. */
 export function reason(failure) {
     if (!(failure instanceof Error))
         return String(failure);
     return failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
 }
-// A message id is a ULID: 48 bits of milliseconds in Crockford's base 32 come first.
+// A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
 const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** When a write was accepted, by the server's clock. */
+/** Returns when a write was accepted, by the server's clock. */
 export const acceptedAt = (messageId) => new Date([...messageId.slice(0, 10)].reduce((sum, character) => sum * 32 + BASE32.indexOf(character), 0));

@@ -1,13 +1,13 @@
-/** What goes over the wire: how requests are written, how answers are read, and what is tried again. */
+/** Encoding of requests, decoding of responses, and the rules for retries. */
 
 import { type CuebaseError, RateLimited, ServerError, Unavailable, Unreachable } from "./errors.js";
 import type { Messages, When } from "./types.js";
 
-/** The first wait before trying again, doubled each time, and the longest; milliseconds. */
+/** The first wait before a retry, doubled for each further retry, and the longest wait; milliseconds. */
 export const BACKOFF_MS = 250;
 export const BACKOFF_MAX_MS = 20_000;
 
-// The fields of answers that hold times.
+// Response fields that contain times.
 const TIMES: ReadonlySet<string> = new Set([
   "created_at",
   "updated_at",
@@ -21,26 +21,26 @@ const TIMES: ReadonlySet<string> = new Set([
   "at",
 ]);
 
-// The fields of a memory that are absent rather than empty.
+// List fields of a memory that the service omits when they are empty.
 const LISTS = ["sections", "matched", "user_tags", "tags"] as const;
 
-/** A time as the service reads it. */
+/** Converts a time to the form that the service accepts. */
 export const time = (when: When): string | number => (when instanceof Date ? when.toISOString() : when);
 
-/** An answer with the fields named in `times` as `Date`s. */
+/** Returns a response with the fields in `times` as `Date`s. */
 export function read(value: unknown, times: ReadonlySet<string> = TIMES): unknown {
   if (Array.isArray(value)) return value.map((each) => read(each, times));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, held]) => {
       if (times.has(name)) return [name, typeof held === "string" ? new Date(held) : null];
-      // A diff, a definition, a message: texts stay as they are.
+      // `content` may contain any fields and is not converted.
       return [name, name === "content" ? held : read(held, times)];
     }),
   );
 }
 
-/** A memory with every field that it always has. */
+/** Sets absent fields of a memory to empty lists or `null`. */
 export function memory<T>(value: T): T {
   const held = value as Record<string, unknown>;
   for (const name of LISTS) held[name] ??= [];
@@ -48,7 +48,7 @@ export function memory<T>(value: T): T {
   return value;
 }
 
-/** A query: lists comma-separated, what is not given left out. */
+/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
 export function query(values: Record<string, unknown>): string {
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -60,13 +60,13 @@ export function query(values: Record<string, unknown>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** A body: what is not given left out, times as the service reads them. */
+/** Builds a request body. `undefined` and `null` are omitted, and times are converted. */
 export function body(values: Record<string, unknown>): Record<string, unknown> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(given.map(([name, value]) => [name, value instanceof Date ? time(value) : value]));
 }
 
-/** The messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
+/** Encodes the messages of a request. Throws a `TypeError` for anything but a text, a message, or a list of messages. */
 export function messages(given: Messages): Record<string, unknown>[] {
   if (typeof given === "string") return [{ role: "user", content: given }];
   if (!Array.isArray(given)) return [message(given, "messages")];
@@ -87,28 +87,28 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** The address of a memory, or of a section of it: `facts/a.md#Heading`. */
+/** Returns the URL path of a memory, or of one section: `facts/a.md#Heading`. */
 export const memoryPath = (path: string): string => `/v1/memories/${path.split("/").map(encodeURIComponent).join("/")}`;
 
-/** How long to wait before a request is tried again, in milliseconds; none where it should not be. */
+/** Returns the wait before a retry in milliseconds, or `undefined` if the request must not be retried. */
 export function waitBeforeRetry(error: CuebaseError, repeatable: boolean, attempt: number): number | undefined {
   const busy = (error instanceof RateLimited || error instanceof Unavailable) && error.code !== "merchant_not_live";
   const unclear = error instanceof ServerError || error instanceof Unreachable;
   if (!busy && !(unclear && repeatable)) return undefined;
-  // All that were refused at the same time do not come back at the same time.
+  // Random jitter spreads the retries of clients that were refused at the same time.
   const jittered = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
   return (error.retryAfter ?? 0) * 1000 + jittered;
 }
 
-/** Why `fetch` failed. Node says it in the cause of the error alone: `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** Returns why `fetch` failed. Node puts the reason into the cause: `connect ECONNREFUSED 127.0.0.1:8080`. */
 export function reason(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   return failure.cause instanceof Error && failure.cause.message ? failure.cause.message : failure.message;
 }
 
-// A message id is a ULID: 48 bits of milliseconds in Crockford's base 32 come first.
+// A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
 const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** When a write was accepted, by the server's clock. */
+/** Returns when a write was accepted, by the server's clock. */
 export const acceptedAt = (messageId: string): Date =>
   new Date([...messageId.slice(0, 10)].reduce((sum, character) => sum * 32 + BASE32.indexOf(character), 0));

@@ -1,4 +1,4 @@
-// What callers may pass and leave out; the server is imitated.
+// Required and optional arguments, tested with a fake server.
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
@@ -37,7 +37,7 @@ test("a text, a message and a list of messages are the same conversation", async
   }
 });
 
-test("an argument that is no conversation is rejected with the accepted forms", async () => {
+test("invalid messages are rejected with the accepted forms", async () => {
   const { sent, fetch } = recording(ACCEPTED);
   const client = new Client({ key: "key", fetch });
   const wrong: [unknown, RegExp][] = [
@@ -52,7 +52,7 @@ test("an argument that is no conversation is rejected with the accepted forms", 
   assert.equal(sent.length, 0);
 });
 
-test("url and key come from the environment when they are not passed", async () => {
+test("url and key default to the environment", async () => {
   process.env["CUEBASE_URL"] = "http://memory.example:9000/";
   process.env["CUEBASE_KEY"] = "key of the environment";
   const { sent, fetch } = recording(ACCEPTED);
@@ -64,7 +64,7 @@ test("url and key come from the environment when they are not passed", async () 
   assert.equal(sent[1].authorization, "Bearer other");
 });
 
-test("without a url the client calls the server's default address", async () => {
+test("the default url is the default address of the server", async () => {
   const { sent, fetch } = recording(ACCEPTED);
   await new Client({ key: "key", fetch }).remember("I like tea");
   assert.equal(sent[0]?.url, "http://127.0.0.1:8080/v1/memories");
@@ -81,7 +81,7 @@ test("a client without a key says how to pass one", () => {
   }
 });
 
-test("a url without a scheme is rejected, and a key in its place is not shown", () => {
+test("an invalid url is rejected without showing a key", () => {
   assert.throws(() => new Client({ url: "localhost:8080", key: "key" }), /invalid url "localhost…": expected http:\/\//);
   const swapped = () => new Client({ url: "svc_live_0123456789abcdef_secret", key: "http://127.0.0.1:8080" });
   assert.throws(swapped, (error: Error) => error instanceof TypeError && !error.message.includes("0123456789abcdef"));
@@ -96,7 +96,7 @@ test("warnings of the server are returned, and absent when there are none", asyn
   assert.equal("warnings" in (await new Client({ key: "key", ...recording(ACCEPTED) }).remember("I like tea")), false);
 });
 
-test("the queue shows since when the model is unavailable", async () => {
+test("the queue shows the start of a model outage", async () => {
   const queue = { waiting: 0, waiting_since: null, dead_letters: [] };
   const outage = { ...queue, model_unavailable_since: "2026-05-04T09:00:00Z" };
   const { model_unavailable_since } = await new Client({ key: "key", ...recording(outage) }).queue();
@@ -113,7 +113,7 @@ test("the methods of sources use the namespace of the client", async () => {
   assert.deepEqual(sent.map(({ url }) => new URL(url).searchParams.get("namespace")), ["mine", "mine", "mine"]);
 });
 
-test("every page of kept conversations is read", async () => {
+test("sources() reads every page", async () => {
   const ids = Array.from({ length: 205 }, (_, number) => String(1000 - number));
   const pages: typeof fetch = async (url) => {
     const { searchParams } = new URL(String(url));

@@ -1,4 +1,4 @@
-// Every method against a real server.
+// Every method, tested with a real server.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -23,12 +23,12 @@ after(() => service.process.kill());
 
 const fresh = async () => (await client.createNamespace(`n-${randomUUID().slice(0, 12)}`)).name;
 
-async function until<T>(look: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
+async function until<T>(read: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
   for (let tries = 0; tries < 2000; tries++) {
-    const found = await look();
+    const found = await read();
     if (holds(found)) return found;
   }
-  throw new Error("it did not come true");
+  throw new Error("the condition did not become true");
 }
 
 async function all<T>(many: AsyncIterable<T>): Promise<T[]> {
@@ -69,7 +69,7 @@ test("retrieve needs a query or a filter", async () => {
   assert.deepEqual((await client.retrieve(null, { tiers: ["facts"], until: "2020-01-01" })).hits, []);
 });
 
-test("what made no memory is not waited for without end", async () => {
+test("waiting for a write without memories ends with NotIngested", async () => {
   const accepted = await client.remember([{ role: "user", content: "ok" }], { namespace: await fresh() });
   await assert.rejects(client.waitUntilIngested(accepted, { timeoutMs: 300 }), cuebase.NotIngested);
 });
@@ -131,7 +131,7 @@ test("conversations", async () => {
   assert.deepEqual(await all(client.conversations({ namespace })), []);
 });
 
-/** The kept conversation of a write, once it is ingested. */
+/** Waits until a write is ingested and returns its kept conversation. */
 async function kept({ id, namespace }: cuebase.Accepted): Promise<cuebase.SourceConversation> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
     try {
@@ -162,7 +162,7 @@ test("a kept conversation is returned as it was accepted", async () => {
   assert.match((await client.get(memories[0]!, { namespace })).content, /Lisbon/);
 });
 
-test("what a conversation was sent without is null or empty", async () => {
+test("omitted fields of a kept conversation are null or empty", async () => {
   const source = await kept(await client.remember("ok", { namespace: await fresh() }));
   assert.deepEqual([source.session_id, source.occurred_at, source.timezone], [null, null, null]);
   assert.deepEqual([source.tags, source.memories], [[], []]);
@@ -191,7 +191,7 @@ test("a deleted source is gone and its memories stay", async () => {
   assert.ok((await client.get(memories[0]!, { namespace })).content);
 });
 
-test("long listings are read to their end", async () => {
+test("long listings are read completely", async () => {
   const namespace = await fresh();
   const made: string[] = [];
   for (let number = 0; number < 205; number++) made.push((await client.createConversation({ title: `${number}`, namespace })).id);
@@ -223,7 +223,7 @@ test("media, keys, usage and billing", async () => {
   await session.deleteNamespace("for-deletion");
 });
 
-test("every refusal has its class", async () => {
+test("every refusal has its own error class", async () => {
   const stranger = new Client({ url: service.url, key: "svc_live_0123456789abcdef_x" });
   await assert.rejects(stranger.whoami(), { name: "Unauthorized", code: "unauthorized", status: 403 });
   await assert.rejects(client.keys(), { name: "Forbidden", code: "dashboard_only" });

@@ -1,4 +1,4 @@
-// A real server for the tests: CUEBASE_BINARY names the program.
+// Starts a real server for the tests. CUEBASE_BINARY is the path of the program.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface Service {
 
 export async function start(): Promise<Service> {
   const binary = process.env["CUEBASE_BINARY"];
-  if (!binary) throw new Error("CUEBASE_BINARY must name the program");
+  if (!binary) throw new Error("CUEBASE_BINARY must be the path of the server program");
   const data = join(mkdtempSync(join(tmpdir(), "cuebase-client-")), "data");
   const settings = { PATH: process.env["PATH"], CUEBASE_PAYMENTS_PROVIDER: "sandbox", CUEBASE_PAYMENTS_SANDBOX_LISTEN: "127.0.0.1:0" };
   const options = ["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", "off", "--data", data];

@@ -29,11 +29,11 @@ fn take_apart(import: &Import<'_>, aside: &Path) -> Result<Report> {
     import.tell("objects read", 0, 0);
     let head = history.unbundle(import.from).map_err(told)?;
     let objects = history.missing(&[head], &[]).map_err(told)?;
-    objects.check(&IntakeLimits::IMPORT).map_err(told)?;
+    objects.check_limits(&IntakeLimits::IMPORT).map_err(told)?;
     drop(objects);
     history.changed_files(None, head, &IntakeLimits::IMPORT).map_err(told)?;
     let inspected = history.inspect(head, |objects| import.tell("objects checked", objects, 0))?;
-    import.problems(&inspected.wrong)?;
+    import.problems(&inspected.problems)?;
     if import.options.dry_run && import.known()?.is_none() {
         return Ok(Report { histories: 1, ..Report::default() });
     }
@@ -46,7 +46,7 @@ fn take_apart(import: &Import<'_>, aside: &Path) -> Result<Report> {
         if let Some(before) = before
             && !history.is_ancestor(before, head)?
         {
-            return Err(refused("history: it does not go on where the namespace's own one is"));
+            return Err(refused("history: it does not continue the namespace's own history"));
         }
     } else {
         lease.adopt(&history, head).map_err(|failure| match failure {

@@ -74,7 +74,7 @@ fn place(tier: &str, path: &str) -> String {
 
 /// A file as a memory, whatever its front matter calls things.
 fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
-    let (mut fields, body) = MemoryFile::parse_any(bytes).map_err(|error| error.to_string())?;
+    let (mut fields, body) = MemoryFile::parse_untyped(bytes).map_err(|error| error.to_string())?;
     let mut tags: Vec<String> = words(fields.remove("tags")).iter().map(|tag| slug(tag, "")).collect();
     tags.retain(|tag| !tag.is_empty());
     tags.sort();

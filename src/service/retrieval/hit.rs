@@ -1,7 +1,7 @@
 //! A hit as the API shows it.
 
 use cuebase_retrieval::{Memory, any_term};
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Source, markdown};
+use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, SourceMessage, markdown};
 use serde::Serialize;
 
 use super::history::{History, RevisionView, histories};
@@ -40,7 +40,7 @@ struct FullView {
     last_diff: String,
     relations: Vec<RelationView>,
     cues: Vec<String>,
-    sources: Vec<Source>,
+    sources: Vec<SourceMessage>,
 }
 
 #[derive(Debug, Serialize)]

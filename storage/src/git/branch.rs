@@ -1,4 +1,5 @@
-//! Moving the branch, under git's own lock file, so that a push by another git and a commit of ours exclude one another.
+//! Moving and restoring the branch, under git's own lock file. The lock keeps other git processes from moving the
+//! branch at the same time.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -6,11 +7,12 @@ use std::path::PathBuf;
 
 use gix::ObjectId;
 
+use super::commit::CommitId;
 use super::pack::sync_folder;
-use super::repository::{BRANCH, CommitId, Repository};
+use super::repository::{BRANCH, Repository};
 use crate::error::{Error, Result};
 
-/// The branch's lock. It is released when this is dropped.
+/// The lock of the branch. Dropping it releases it.
 pub(super) struct BranchLock {
     branch: PathBuf,
     path: PathBuf,
@@ -20,7 +22,11 @@ pub(super) struct BranchLock {
 }
 
 impl BranchLock {
-    /// Takes the lock. Fails with [`Error::Conflict`] where somebody holds it.
+    /// Takes the lock.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another process or thread holds it.
     pub(super) fn take(repository: &Repository) -> Result<Self> {
         let branch = repository.path().join(BRANCH);
         let folder = branch.parent().unwrap_or(repository.path());
@@ -33,10 +39,10 @@ impl BranchLock {
         }
     }
 
-    /// Moves the branch to a commit, durable when this returns.
+    /// Moves the branch to a commit. The move is durable when this returns.
     pub(super) fn move_to(mut self, id: ObjectId) -> Result<()> {
-        let written = writeln!(self.file, "{id}").and_then(|()| self.file.sync_all());
-        written.map_err(Error::io("write", &self.path))?;
+        writeln!(self.file, "{id}").map_err(Error::io("write", &self.path))?;
+        self.file.sync_all().map_err(Error::io("write", &self.path))?;
         fs::rename(&self.path, &self.branch).map_err(Error::io("rename into place", &self.branch))?;
         self.held = false;
         match self.branch.parent() {
@@ -55,17 +61,17 @@ impl Drop for BranchLock {
 }
 
 impl Repository {
-    /// Makes the branch again where it is missing or is no branch, at a commit that is known to have been its head. True
-    /// when it was made; false where there is a branch, or where not everything that the commit reaches can be read.
+    /// Restores a missing or damaged branch at a commit that is known to have been its head. Returns false, and changes
+    /// nothing, if the branch exists or if an object that the commit reaches cannot be read.
     pub fn restore_branch(&self, to: CommitId) -> Result<bool> {
         match self.head() {
             Ok(Some(_)) => return Ok(false),
-            // Not there, or not what git writes.
+            // The branch is missing or does not have the form that git writes.
             Ok(None) | Err(Error::Git { .. }) => {}
             Err(error) => return Err(error),
         }
         let inspected = self.inspect(to, |_| {})?;
-        if !inspected.wrong.is_empty() {
+        if !inspected.problems.is_empty() {
             return Ok(false);
         }
         BranchLock::take(self)?.move_to(to.0)?;

@@ -1,8 +1,7 @@
-//! Which files differ between two trees.
+//! Finding the files that differ between two trees.
 //!
-//! A walk over pairs of directories that differ, without recursion: two trees are compared by going through both sorted
-//! lists of entries at once, and directories whose ids are the same are never entered. What it may meet is bounded, since
-//! one object can stand under any number of paths.
+//! The walk visits pairs of differing directories without recursion. It merges their two sorted lists of entries and
+//! skips directories whose ids are equal. The work is bounded, since one object can appear under any number of paths.
 
 use std::cmp::Ordering;
 
@@ -13,17 +12,17 @@ use super::limits::IntakeLimits;
 use super::tree::{RawTree, TreeEntry};
 use crate::error::{Error, Result};
 
-/// A file that differs. Its contents are not read.
+/// A file that differs between two trees, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) path: Vec<u8>,
-    /// The file before; none where there was none.
+    /// The earlier file, if it exists.
     pub(super) old: Option<ObjectId>,
-    /// The file after; none where there is none.
+    /// The later file, if it exists.
     pub(super) new: Option<ObjectId>,
 }
 
-/// Bounds of a walk.
+/// Limits of a walk. [`IntakeLimits`] describes the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkLimits {
     names_max: usize,
@@ -34,7 +33,8 @@ pub(super) struct WalkLimits {
 }
 
 impl WalkLimits {
-    /// Of what is in a repository already: only against histories that were taken in before there were bounds.
+    /// For histories that a repository already has. These limits matter only for histories that were pushed or imported
+    /// before [`IntakeLimits`] existed.
     pub(super) const OWN: Self = Self {
         names_max: usize::MAX,
         depth_max: 4096,
@@ -43,7 +43,7 @@ impl WalkLimits {
         tree_bytes_max: u64::MAX,
     };
 
-    /// Of what another git brings in.
+    /// For histories that come from another git.
     pub(super) fn of(limits: &IntakeLimits) -> Self {
         Self {
             names_max: limits.names_max,
@@ -55,16 +55,34 @@ impl WalkLimits {
     }
 }
 
-/// Two directories at the same path, one of which may not be there.
-struct Pair {
+/// Two versions of the directory at one path. At most one of them is missing.
+struct DirectoryPair {
     old: Option<ObjectId>,
     new: Option<ObjectId>,
-    /// The path with a slash at its end; empty for the root.
+    /// The path with a trailing slash; empty for the root.
     prefix: Vec<u8>,
     depth: usize,
 }
 
-/// One or several comparisons under the same bounds.
+/// The object of one version of an entry: a directory, a file, or neither for a submodule or a missing entry.
+#[derive(PartialEq, Eq)]
+struct EntryObject {
+    directory: Option<ObjectId>,
+    file: Option<ObjectId>,
+}
+
+impl EntryObject {
+    fn of(entry: Option<EntryRef<'_>>) -> Self {
+        let Some(entry) = entry else { return Self { directory: None, file: None } };
+        match TreeEntry::of(entry) {
+            Some(TreeEntry::Directory(id)) => Self { directory: Some(id), file: None },
+            Some(TreeEntry::File(id)) => Self { directory: None, file: Some(id) },
+            None => Self { directory: None, file: None },
+        }
+    }
+}
+
+/// One or more comparisons that share their limits.
 pub(super) struct Walk<'a> {
     repository: &'a gix::Repository,
     limits: WalkLimits,
@@ -78,9 +96,11 @@ impl<'a> Walk<'a> {
         Self { repository, limits, paths: 0, path_bytes: 0, tree_bytes: 0 }
     }
 
-    /// The files that differ between two trees, by path. `prefix` stands before every path.
+    /// Returns the files that differ between two trees, sorted by path. `prefix` is put before every path.
     ///
-    /// Fails with [`Error::Invalid`] where the walk reaches one of its bounds.
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the walk exceeds one of its limits.
     pub(super) fn compare(
         &mut self,
         old: Option<ObjectId>,
@@ -88,18 +108,23 @@ impl<'a> Walk<'a> {
         prefix: &str,
     ) -> Result<Vec<Difference>> {
         let mut found = Vec::new();
-        let mut next = vec![Pair { old, new, prefix: prefix.as_bytes().to_vec(), depth: 0 }];
-        while let Some(pair) = next.pop() {
+        let mut pending = vec![DirectoryPair { old, new, prefix: prefix.as_bytes().to_vec(), depth: 0 }];
+        while let Some(pair) = pending.pop() {
             if pair.old != pair.new {
-                self.merge(&pair, &mut next, &mut found)?;
+                self.merge(&pair, &mut pending, &mut found)?;
             }
         }
         found.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         Ok(found)
     }
 
-    /// Goes through the entries of both directories at once.
-    fn merge(&mut self, pair: &Pair, next: &mut Vec<Pair>, found: &mut Vec<Difference>) -> Result<()> {
+    /// Compares the entries of both directories in one pass.
+    fn merge(
+        &mut self,
+        pair: &DirectoryPair,
+        pending: &mut Vec<DirectoryPair>,
+        found: &mut Vec<Difference>,
+    ) -> Result<()> {
         let (old, new) = (self.read(pair.old)?, self.read(pair.new)?);
         let (mut at_old, mut at_new) = (0, 0);
         loop {
@@ -114,53 +139,56 @@ impl<'a> Walk<'a> {
             at_new += usize::from(order.is_ge());
             let before = before.filter(|_| order.is_le());
             let after = after.filter(|_| order.is_ge());
-            self.differ(pair, before, after, next, found)?;
+            self.compare_entries(pair, before, after, pending, found)?;
         }
     }
 
-    /// Notes one name. Where both entries are there they are of one name, and both are directories or neither is.
-    fn differ(
+    /// Compares the entries of one name. If both exist, both are directories or neither is.
+    fn compare_entries(
         &mut self,
-        pair: &Pair,
+        pair: &DirectoryPair,
         before: Option<EntryRef<'_>>,
         after: Option<EntryRef<'_>>,
-        next: &mut Vec<Pair>,
+        pending: &mut Vec<DirectoryPair>,
         found: &mut Vec<Difference>,
     ) -> Result<()> {
         let Some(named) = before.or(after) else { return Ok(()) };
-        let (then, now) = (before.and_then(TreeEntry::of), after.and_then(TreeEntry::of));
-        if then == now {
+        let (old, new) = (EntryObject::of(before), EntryObject::of(after));
+        if old == new {
             return Ok(());
         }
         let mut path = pair.prefix.clone();
         path.extend_from_slice(named.filename);
         self.count(&path)?;
-        let (old, new) = (then.and_then(TreeEntry::directory), now.and_then(TreeEntry::directory));
-        if old.is_none() && new.is_none() {
-            let (old, new) = (then.and_then(TreeEntry::file), now.and_then(TreeEntry::file));
-            found.push(Difference { path, old, new });
+        if old.directory.is_none() && new.directory.is_none() {
+            found.push(Difference { path, old: old.file, new: new.file });
             return Ok(());
         }
         if pair.depth == self.limits.depth_max {
-            return Err(over("its directories are nested more than", self.limits.depth_max as u64, "deep"));
+            return Err(limit_exceeded("its directories are nested more than", self.limits.depth_max as u64, "deep"));
         }
         path.push(b'/');
-        next.push(Pair { old, new, prefix: path, depth: pair.depth + 1 });
+        pending.push(DirectoryPair { old: old.directory, new: new.directory, prefix: path, depth: pair.depth + 1 });
         Ok(())
     }
 
+    /// Counts a differing path against the limits.
     fn count(&mut self, path: &[u8]) -> Result<()> {
         self.paths += 1;
         self.path_bytes += path.len() as u64;
         if self.paths > self.limits.paths_max {
-            return Err(over(
+            return Err(limit_exceeded(
                 "it changes more than",
                 self.limits.paths_max,
                 "files and directories, each path counted",
             ));
         }
         if self.path_bytes > self.limits.path_bytes_max {
-            return Err(over("the paths that it changes take more than", self.limits.path_bytes_max, "bytes"));
+            return Err(limit_exceeded(
+                "the paths that it changes take more than",
+                self.limits.path_bytes_max,
+                "bytes",
+            ));
         }
         Ok(())
     }
@@ -170,16 +198,20 @@ impl<'a> Walk<'a> {
         let tree = RawTree::read(self.repository, id)?;
         self.tree_bytes += tree.bytes().len() as u64;
         if tree.len() > self.limits.names_max {
-            return Err(over("one of its directories has more than", self.limits.names_max as u64, "names"));
+            return Err(limit_exceeded("one of its directories has more than", self.limits.names_max as u64, "names"));
         }
         if self.tree_bytes > self.limits.tree_bytes_max {
-            return Err(over("its directories take more than", self.limits.tree_bytes_max, "bytes to compare"));
+            return Err(limit_exceeded(
+                "its directories take more than",
+                self.limits.tree_bytes_max,
+                "bytes to compare",
+            ));
         }
         Ok(tree)
     }
 }
 
-/// What is said of a history that reaches a bound.
-pub(super) fn over(what: &str, bound: u64, of: &str) -> Error {
+/// Returns the error for a history that exceeds a limit.
+pub(super) fn limit_exceeded(what: &str, bound: u64, of: &str) -> Error {
     Error::invalid("history", format!("{what} {bound} {of}"))
 }

@@ -1,296 +1,326 @@
-//! Folding small packs into larger ones, so that their number stays logarithmic in the number of commits.
+//! Joining small packs into larger ones, so that the number of packs stays logarithmic in the number of commits.
 //!
-//! Packs fall into size classes, each four times the one before. Once a class holds [`PACKS_PER_CLASS_MAX`], all packs
-//! of it and of the classes below become one. An object is copied a few times in its life, as in a log-structured
-//! merge tree. Packs in which a delta tells how far before it its base is (made by another git) are left alone.
+//! Packs fall into size classes, each four times the one before. Once a class holds [`PACKS_PER_CLASS_MAX`] packs, all
+//! packs of it and of the classes below become one. An object is copied a few times in its life, as in a log-structured
+//! merge tree. Packs in which a delta gives its base by offset (made by another git) are left unchanged.
 //!
-//! Large trees, which a commit writes whole, become deltas here: the commits in the packs are followed, and a tree is told
-//! by its difference from the one at the same path in the commit before. Chains of such deltas have a bound; the tree
-//! behind it stays whole.
+//! A commit writes large trees whole; joining turns them into deltas. It follows the commits in the packs and encodes a
+//! tree against the one at the same path in the commit before. The length of delta chains is bounded; the tree at the
+//! end of a chain stays whole.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use gix::ObjectId;
 
+use super::commit::CommitLinks;
 use super::delta::{self, CHAIN_MAX, LARGE_TREE_BYTES};
-use super::missing::tree_and_parents;
-use super::pack::{HASH_BYTES, OFFSET_DELTA, PACK_HEADER_BYTES, PackFile, REFERENCE_DELTA, packed_delta, sha1};
+use super::pack::{PackFile, encode_delta_entry};
+use super::pack_reader::{PackedObject, read_objects};
+use super::replaced::ReplacedPacks;
 use super::repository::Repository;
 use super::tree::{TreeCache, TreeEntry};
 use crate::error::{Error, Result};
 
-/// So many packs of one size class become one.
+/// Packs of one size class that become one pack.
 const PACKS_PER_CLASS_MAX: usize = 16;
 /// Packs up to this size are class 0.
 const CLASS_BYTES: u64 = 32 << 10;
-/// A replaced pack is kept for a minute.
-const REPLACED_KEPT_SECONDS: u64 = 60;
-/// At most so many are kept for that long: under heavy writing they must not pile up.
-const REPLACED_PACKS_MAX: usize = 128;
-/// All are kept for so long: what has listed them a moment ago opens them next.
-const REPLACED_KEPT_SECONDS_MIN: u64 = 2;
-/// Packs above this size are final.
+/// Packs above this size are never joined.
 const PACK_BYTES_MAX: u64 = 256 << 20;
-/// Packs that become one take no more than this together: half of what an index without 64-bit offsets reaches.
+/// Total size of the packs that become one: half of what an index without 64-bit offsets reaches.
 const JOINED_BYTES_MAX: u64 = 1 << 30;
-/// Commits that are followed to find versions of trees, which takes some 50 µs each while nobody can write. Packs of
-/// more commits come from others in which this was done.
+/// Commits that are followed to find versions of trees. Each takes about 50 µs, during which the namespace cannot be
+/// written. A set of packs with more commits comes from earlier joins, which did this already.
 const COMMITS_FOLLOWED_MAX: usize = 10_000;
-/// Kinds of entries in a pack that are no deltas.
+/// Kind of a commit's entry in a pack.
 const COMMIT: u8 = 1;
+/// Kind of a tree's entry in a pack.
 const TREE: u8 = 2;
 
-struct Pack {
+impl Repository {
+    /// Joins small packs where a size class is full. Returns how many packs were replaced.
+    ///
+    /// Replaced packs stay on disk for a while, so that a clone or fsck that has already listed them can finish.
+    pub fn consolidate(&self) -> Result<usize> {
+        let folder = self.pack_folder();
+        let mut replaced = ReplacedPacks::read(self.path())?;
+        replaced.remove_expired(&folder)?;
+        let joined = JoinedPacks::read(select_packs(list_packs(&folder, &replaced)?))?;
+        if joined.packs.len() < 2 {
+            return Ok(0);
+        }
+        let deltas = joined.encode_trees(self)?;
+        let mut pack = PackFile::create(&folder, joined.objects.len())?;
+        joined.write(&deltas, &mut pack)?;
+        let name = pack.finish()?;
+        pack.publish(name)?;
+        let written = name.to_string();
+        let mut names: Vec<String> = Vec::new();
+        for path in &joined.packs {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+        names.retain(|name| *name != written);
+        let count = names.len();
+        replaced.add(names)?;
+        Ok(count)
+    }
+
+    /// Removes replaced packs that have been kept long enough, as [`Repository::consolidate`] also does.
+    pub fn remove_replaced_packs(&self) -> Result<()> {
+        ReplacedPacks::read(self.path())?.remove_expired(&self.pack_folder())
+    }
+}
+
+/// A pack that may be joined with others.
+struct SmallPack {
     path: PathBuf,
     class: u32,
     bytes: u64,
 }
 
-/// Joins packs where a size class is full. Returns how many were replaced.
-///
-/// What was replaced stays for a while, so that a clone or fsck that has already listed it can go on; the file
-/// `cuebase-replaced` names it.
-pub(super) fn consolidate(repository: &Repository) -> Result<usize> {
-    let folder = repository.pack_folder();
-    let mut replaced = Replaced::read(repository.path())?;
-    replaced.remove(&folder)?;
-    let chosen = fullest(list(&folder, &replaced)?);
-    let joined = Joined::read(chosen)?;
-    if joined.packs.len() < 2 {
-        return Ok(0);
+/// Lists the packs that were not replaced. Replaced packs are skipped by name, since there may be hundreds of them.
+fn list_packs(folder: &Path, replaced: &ReplacedPacks) -> Result<Vec<SmallPack>> {
+    let replaced = replaced.names();
+    let mut packs = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let path = entry.path();
+        let file_name = entry.file_name();
+        let Some(file_name) = file_name.to_str() else { continue };
+        let Some(stem) = file_name.strip_suffix(".pack") else { continue };
+        if !stem.starts_with("pack-") || replaced.contains(OsStr::new(stem)) {
+            continue;
+        }
+        if !path.with_extension("idx").exists() || path.with_extension("keep").exists() {
+            continue;
+        }
+        let bytes = entry.metadata().map_err(Error::io("read", &path))?.len();
+        if bytes <= PACK_BYTES_MAX {
+            packs.push(SmallPack { path, class: (bytes / CLASS_BYTES).max(1).ilog(4), bytes });
+        }
     }
-    let deltas = joined.deltas(repository)?;
-    let mut pack = PackFile::create(&folder, joined.entries.len())?;
-    joined.write(&deltas, &mut pack)?;
-    let name = pack.finish()?;
-    pack.publish(name)?;
-    let written = name.to_string();
-    let mut names: Vec<String> = Vec::new();
-    for path in &joined.packs {
-        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-    }
-    names.retain(|name| *name != written);
-    let count = names.len();
-    replaced.add(names)?;
-    Ok(count)
+    Ok(packs)
 }
 
-/// The packs of the largest class that is full and of those below it, smallest first; none where no class is full.
-fn fullest(mut packs: Vec<Pack>) -> Vec<PathBuf> {
+/// Selects the packs of the largest full class and of the classes below it, smallest first. Selects none if no class is
+/// full.
+fn select_packs(mut packs: Vec<SmallPack>) -> Vec<PathBuf> {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     for pack in &packs {
         *counts.entry(pack.class).or_default() += 1;
     }
-    let full = counts.into_iter().filter(|(_, count)| *count >= PACKS_PER_CLASS_MAX).map(|(class, _)| class).max();
-    let Some(full) = full else { return Vec::new() };
-    packs.retain(|pack| pack.class <= full);
+    let full_classes = counts.into_iter().filter(|(_, count)| *count >= PACKS_PER_CLASS_MAX);
+    let Some(largest) = full_classes.map(|(class, _)| class).max() else { return Vec::new() };
+    packs.retain(|pack| pack.class <= largest);
     packs.sort_by_key(|pack| pack.bytes);
-    let mut chosen = Vec::new();
+    let mut selected = Vec::new();
     let mut bytes = 0;
     for pack in packs {
         bytes += pack.bytes;
         if bytes > JOINED_BYTES_MAX {
             break;
         }
-        chosen.push(pack.path);
+        selected.push(pack.path);
     }
-    chosen
+    selected
 }
 
-/// An object in one of the packs that become one.
-struct Packed {
-    id: ObjectId,
-    /// Which pack, by its place among them.
-    pack: usize,
-    /// Where in that pack the entry is.
-    range: Range<usize>,
-    /// As the entry says: [`COMMIT`], [`TREE`], [`REFERENCE_DELTA`] or another.
-    kind: u8,
-    /// Unpacked.
-    bytes: u64,
-    /// What a delta stands on, an object of the same pack.
-    base: Option<ObjectId>,
+/// Two versions of the tree at one path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TreeVersions {
+    old: ObjectId,
+    new: ObjectId,
 }
 
 /// The packs that become one, and every object in them once.
-struct Joined {
+struct JoinedPacks {
     packs: Vec<PathBuf>,
-    entries: Vec<Packed>,
-    places: HashMap<ObjectId, usize>,
+    objects: Vec<PackedObject>,
+    /// Position of each object in `objects`.
+    positions: HashMap<ObjectId, usize>,
 }
 
-impl Joined {
-    /// Reads where in the packs everything is. Packs that cannot be joined are left out.
-    fn read(chosen: Vec<PathBuf>) -> Result<Self> {
-        let mut joined = Self { packs: Vec::new(), entries: Vec::new(), places: HashMap::new() };
-        for path in chosen {
-            let number = joined.packs.len();
-            if let Some(found) = read(&path, number)? {
-                joined.packs.push(path);
-                for entry in found {
-                    joined.add(entry);
-                }
+/// A pack in memory.
+struct LoadedPack {
+    number: usize,
+    bytes: Vec<u8>,
+}
+
+impl JoinedPacks {
+    /// Reads where the objects of the packs are. Packs that cannot be joined are left out.
+    fn read(selected: Vec<PathBuf>) -> Result<Self> {
+        let mut joined = Self { packs: Vec::new(), objects: Vec::new(), positions: HashMap::new() };
+        for path in selected {
+            let Some(objects) = read_objects(&path, joined.packs.len())? else { continue };
+            joined.packs.push(path);
+            for object in objects {
+                joined.add(object);
             }
         }
         Ok(joined)
     }
 
-    /// Adds an entry. Of an object that is in several packs a whole one is taken, else the first: so no chain of deltas
-    /// leads to a later pack, and none back to itself.
-    fn add(&mut self, entry: Packed) {
-        match self.places.entry(entry.id) {
+    /// Adds an object. Of several copies, the first whole one is kept, or the first delta if none is whole. A chain of
+    /// deltas therefore never leads to a later pack or back to itself.
+    fn add(&mut self, object: PackedObject) {
+        match self.positions.entry(object.id) {
             Entry::Vacant(slot) => {
-                slot.insert(self.entries.len());
-                self.entries.push(entry);
+                slot.insert(self.objects.len());
+                self.objects.push(object);
             }
             Entry::Occupied(slot) => {
-                let known = &mut self.entries[*slot.get()];
-                if known.base.is_some() && entry.base.is_none() {
-                    *known = entry;
+                let known = &mut self.objects[*slot.get()];
+                if known.base.is_some() && object.base.is_none() {
+                    *known = object;
                 }
             }
         }
     }
 
-    /// Entries that take the place of large trees that stand whole in the packs, by the tree's place.
-    fn deltas(&self, repository: &Repository) -> Result<HashMap<usize, Vec<u8>>> {
+    /// Encodes large trees that are whole in the packs as deltas. Returns the new entries by position of the tree.
+    fn encode_trees(&self, repository: &Repository) -> Result<HashMap<usize, Vec<u8>>> {
         let mut deltas = HashMap::new();
-        let commits = self.entries.iter().filter(|entry| entry.kind == COMMIT).count();
-        if commits > COMMITS_FOLLOWED_MAX || !self.entries.iter().any(is_large_tree) {
+        let commits = self.objects.iter().filter(|object| object.kind == COMMIT).count();
+        if commits > COMMITS_FOLLOWED_MAX || !self.objects.iter().any(is_large_tree) {
             return Ok(deltas);
         }
         let repository = repository.open()?;
         let mut trees = TreeCache::new(&repository);
-        let mut chains = Chains::of(self);
-        let mut next = self.roots(&repository)?;
+        let mut chains = DeltaChains::new(self);
+        let mut pending = self.root_versions(&repository)?;
         let mut seen = HashSet::new();
-        while let Some((old, new)) = next.pop() {
-            let (Some(before), Some(after)) = (self.places.get(&old), self.places.get(&new)) else { continue };
-            let entry = &self.entries[*after];
-            let is_large = is_large_tree(entry);
-            // A delta was looked at when it became one, with what is below it.
-            let is_open = entry.kind == TREE && (!is_large || chains.can_stand(*after, *before));
-            if old == new || !is_open || !seen.insert((old, new)) {
+        while let Some(versions) = pending.pop() {
+            let Some(old) = self.positions.get(&versions.old) else { continue };
+            let Some(new) = self.positions.get(&versions.new) else { continue };
+            let tree = &self.objects[*new];
+            let is_large = is_large_tree(tree);
+            // A tree that is a delta already was followed, with the trees below it, when it became one.
+            let can_follow = tree.kind == TREE && (!is_large || chains.can_set_base(*new, *old));
+            if versions.old == versions.new || !can_follow || !seen.insert(versions) {
                 continue;
             }
-            next.extend(changed_folders(&mut trees, old, new)?);
-            if is_large && let Some(delta) = delta_between(&mut trees, old, new)? {
-                deltas.insert(*after, delta);
-                chains.stand(*after, *before);
+            pending.extend(changed_folders(&mut trees, versions)?);
+            if is_large && let Some(delta) = encode_tree(&mut trees, versions)? {
+                deltas.insert(*new, delta);
+                chains.set_base(*new, *old);
             }
         }
         Ok(deltas)
     }
 
-    /// The root of each commit in the packs, behind that of its first parent.
-    fn roots(&self, repository: &gix::Repository) -> Result<Vec<(ObjectId, ObjectId)>> {
-        let mut roots = HashMap::new();
-        for entry in self.entries.iter().filter(|entry| entry.kind == COMMIT) {
-            roots.insert(entry.id, tree_and_parents(repository, entry.id)?);
-        }
-        let mut pairs = Vec::new();
-        for (root, parents) in roots.values() {
-            let before = parents.first().and_then(|parent| roots.get(parent));
-            if let Some((root_before, _)) = before {
-                pairs.push((*root_before, *root));
+    /// Pairs the root of each commit in the packs with the root of its first parent, if the parent is in the packs too.
+    fn root_versions(&self, repository: &gix::Repository) -> Result<Vec<TreeVersions>> {
+        let mut commits = HashMap::new();
+        for object in &self.objects {
+            if object.kind == COMMIT {
+                commits.insert(object.id, CommitLinks::read(repository, object.id)?);
             }
         }
-        Ok(pairs)
+        let mut versions = Vec::new();
+        for commit in commits.values() {
+            let Some(parent) = commit.parents.first() else { continue };
+            if let Some(before) = commits.get(parent) {
+                versions.push(TreeVersions { old: before.tree, new: commit.tree });
+            }
+        }
+        Ok(versions)
     }
 
-    /// Writes every object, copied as it stands where it is no delta now.
+    /// Writes every object: the new delta if it has one, otherwise a copy of its entry.
     fn write(&self, deltas: &HashMap<usize, Vec<u8>>, out: &mut PackFile) -> Result<()> {
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_unstable_by_key(|place| (self.entries[*place].pack, self.entries[*place].range.start));
-        let mut held: Option<(usize, Vec<u8>)> = None;
-        for place in order {
-            let entry = &self.entries[place];
-            if let Some(delta) = deltas.get(&place) {
-                out.put(entry.id, delta)?;
+        let mut order: Vec<usize> = (0..self.objects.len()).collect();
+        order.sort_unstable_by_key(|position| (self.objects[*position].pack, self.objects[*position].range.start));
+        let mut loaded: Option<LoadedPack> = None;
+        for position in order {
+            let object = &self.objects[position];
+            if let Some(delta) = deltas.get(&position) {
+                out.put(object.id, delta)?;
                 continue;
             }
-            let path = &self.packs[entry.pack];
-            let pack = match held.take() {
-                Some((number, bytes)) if number == entry.pack => bytes,
-                _ => fs::read(path).map_err(Error::io("read", path))?,
+            let path = &self.packs[object.pack];
+            let pack = match loaded.take() {
+                Some(pack) if pack.number == object.pack => pack,
+                _ => LoadedPack { number: object.pack, bytes: fs::read(path).map_err(Error::io("read", path))? },
             };
-            let bytes = pack.get(entry.range.clone());
-            let bytes = bytes.ok_or_else(|| Error::corrupt(path.display().to_string(), "it has become shorter"))?;
-            out.put(entry.id, bytes)?;
-            held = Some((entry.pack, pack));
+            let Some(bytes) = pack.bytes.get(object.range.clone()) else {
+                return Err(Error::corrupt(path.display().to_string(), "it has become shorter"));
+            };
+            out.put(object.id, bytes)?;
+            loaded = Some(pack);
         }
         Ok(())
     }
 }
 
-fn is_large_tree(entry: &Packed) -> bool {
-    entry.kind == TREE && entry.bytes >= LARGE_TREE_BYTES
+fn is_large_tree(object: &PackedObject) -> bool {
+    object.kind == TREE && object.bytes >= LARGE_TREE_BYTES
 }
 
-/// The directories that two versions of one have both and that differ.
-fn changed_folders(trees: &mut TreeCache<'_>, old: ObjectId, new: ObjectId) -> Result<Vec<(ObjectId, ObjectId)>> {
+/// Finds the directories that both versions of a tree have and that differ.
+fn changed_folders(trees: &mut TreeCache<'_>, versions: TreeVersions) -> Result<Vec<TreeVersions>> {
     let mut folders = Vec::new();
-    let after = trees.get(new)?;
+    let after = trees.get(versions.new)?;
     for index in 0..after.len() {
         let Some(entry) = after.entry(index) else { break };
         if let Some(TreeEntry::Directory(id)) = TreeEntry::of(entry) {
             folders.push((entry.filename.to_vec(), id));
         }
     }
-    let mut pairs = Vec::new();
+    let mut changed = Vec::new();
     if folders.is_empty() {
-        return Ok(pairs);
+        return Ok(changed);
     }
-    let before = trees.get(old)?;
-    for (name, id) in folders {
-        if let Some(TreeEntry::Directory(earlier)) = before.find(&name)
-            && earlier != id
+    let before = trees.get(versions.old)?;
+    for (name, new) in folders {
+        if let Some(TreeEntry::Directory(old)) = before.find(&name)
+            && old != new
         {
-            pairs.push((earlier, id));
+            changed.push(TreeVersions { old, new });
         }
     }
-    Ok(pairs)
+    Ok(changed)
 }
 
-/// A tree as a delta from another one; none where that is not shorter by half.
-fn delta_between(trees: &mut TreeCache<'_>, old: ObjectId, new: ObjectId) -> Result<Option<Vec<u8>>> {
-    let before = trees.take(old)?;
-    let after = trees.get(new)?;
+/// Encodes the new version of a tree as a delta from the old one. Returns `None` if the delta is not shorter than half
+/// of the tree.
+fn encode_tree(trees: &mut TreeCache<'_>, versions: TreeVersions) -> Result<Option<Vec<u8>>> {
+    let before = trees.take(versions.old)?;
+    let after = trees.get(versions.new)?;
     let delta = delta::encode(&before, after);
     let is_short = delta.len() < after.bytes().len() / 2;
-    trees.put_back(old, before);
-    if is_short { packed_delta(old, &delta).map(Some) } else { Ok(None) }
+    trees.put_back(versions.old, before);
+    if is_short { encode_delta_entry(versions.old, &delta).map(Some) } else { Ok(None) }
 }
 
-/// What stands on what.
-struct Chains {
-    /// By place: the place of the base.
+/// The base of each delta, and the lengths of the chains that they form. Both lists are by position of the object.
+struct DeltaChains {
     bases: Vec<Option<usize>>,
-    /// By place: the longest chain of deltas that ends there.
-    above: Vec<u32>,
+    /// Length of the longest chain of deltas that ends at the object.
+    dependent_max: Vec<u32>,
 }
 
-impl Chains {
-    fn of(joined: &Joined) -> Self {
-        let count = joined.entries.len();
-        let mut chains = Self { bases: vec![None; count], above: vec![0; count] };
-        for (place, entry) in joined.entries.iter().enumerate() {
-            chains.bases[place] = entry.base.and_then(|base| joined.places.get(&base).copied());
+impl DeltaChains {
+    fn new(joined: &JoinedPacks) -> Self {
+        let count = joined.objects.len();
+        let mut chains = Self { bases: vec![None; count], dependent_max: vec![0; count] };
+        for (position, object) in joined.objects.iter().enumerate() {
+            if let Some(base) = object.base {
+                chains.bases[position] = joined.positions.get(&base).copied();
+            }
         }
-        for place in 0..count {
-            chains.lengthen(place);
+        for position in 0..count {
+            chains.update_bases_of(position);
         }
         chains
     }
 
-    /// Whether a whole tree can become a delta from another: not one that stands on it, and no chain becomes too long.
-    fn can_stand(&self, tree: usize, base: usize) -> bool {
+    /// Returns whether a whole tree may become a delta from `base`: `base` must not depend on the tree, and no chain
+    /// may become too long.
+    fn can_set_base(&self, tree: usize, base: usize) -> bool {
         if self.bases[tree].is_some() {
             return false;
         }
@@ -300,198 +330,27 @@ impl Chains {
                 return false;
             }
             match self.bases[at] {
-                Some(below) => (at, length) = (below, length + 1),
-                None => return length + self.above[tree] <= CHAIN_MAX,
+                Some(next) => (at, length) = (next, length + 1),
+                None => return length + self.dependent_max[tree] <= CHAIN_MAX,
             }
         }
     }
 
-    fn stand(&mut self, tree: usize, base: usize) {
+    fn set_base(&mut self, tree: usize, base: usize) {
         self.bases[tree] = Some(base);
-        self.lengthen(tree);
+        self.update_bases_of(tree);
     }
 
-    /// Makes known to what a delta stands on how long the chain above it is.
-    fn lengthen(&mut self, tree: usize) {
-        let (mut at, mut length) = (tree, self.above[tree]);
-        while let Some(below) = self.bases[at] {
+    /// Updates the chain lengths of all objects that a delta depends on.
+    fn update_bases_of(&mut self, position: usize) {
+        let (mut at, mut length) = (position, self.dependent_max[position]);
+        while let Some(base) = self.bases[at] {
             length += 1;
-            if self.above[below] >= length {
+            if self.dependent_max[base] >= length {
                 return;
             }
-            self.above[below] = length;
-            at = below;
+            self.dependent_max[base] = length;
+            at = base;
         }
     }
-}
-
-/// The packs that were replaced, named without an ending. A list that cannot be read names none.
-pub(super) fn replaced_packs(repository: &Path) -> HashSet<OsString> {
-    let Ok(replaced) = Replaced::read(repository) else { return HashSet::new() };
-    replaced.packs.into_iter().map(|(name, _)| OsString::from(name)).collect()
-}
-
-/// Removes the packs that were replaced long enough ago.
-pub(super) fn remove_replaced(repository: &Path, folder: &Path) -> Result<()> {
-    Replaced::read(repository)?.remove(folder)
-}
-
-/// The packs that a joined one has replaced, each with when, in seconds since the epoch, oldest first.
-struct Replaced {
-    file: PathBuf,
-    packs: Vec<(String, u64)>,
-}
-
-impl Replaced {
-    fn read(repository: &Path) -> Result<Self> {
-        let file = repository.join("cuebase-replaced");
-        let text = match fs::read_to_string(&file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(Error::io("read", &file))?,
-        };
-        let packs = text.lines().filter_map(|line| {
-            let (name, at) = line.split_once(' ')?;
-            // The name becomes part of a path, so it may be nothing but a pack's.
-            let plain = name.strip_prefix("pack-").is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_hexdigit()));
-            Some((name.to_owned(), at.parse().ok()?)).filter(|_| plain)
-        });
-        Ok(Self { packs: packs.collect(), file })
-    }
-
-    fn add(&mut self, names: Vec<String>) -> Result<()> {
-        let now = now_seconds();
-        self.packs.extend(names.into_iter().map(|name| (name, now)));
-        self.write()
-    }
-
-    /// Removes the packs that were replaced long enough ago, earlier where there are many.
-    fn remove(&mut self, folder: &Path) -> Result<()> {
-        let surplus = self.packs.len().saturating_sub(REPLACED_PACKS_MAX);
-        let (now, count) = (now_seconds(), self.packs.len());
-        let mut kept = Vec::new();
-        for (place, (name, at)) in self.packs.drain(..).enumerate() {
-            let kept_for = if place < surplus { REPLACED_KEPT_SECONDS_MIN } else { REPLACED_KEPT_SECONDS };
-            // Whole seconds: a difference of one may be next to nothing.
-            if now.saturating_sub(at) <= kept_for {
-                kept.push((name, at));
-                continue;
-            }
-            // Index first: a pack without one is never looked into.
-            for extension in ["idx", "pack"] {
-                let path = folder.join(&name).with_extension(extension);
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Error::io("remove", &path)(error));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let changed = kept.len() < count;
-        self.packs = kept;
-        if changed { self.write() } else { Ok(()) }
-    }
-
-    fn write(&self) -> Result<()> {
-        let lines: String = self.packs.iter().map(|(name, at)| format!("{name} {at}\n")).collect();
-        let temporary = self.file.with_extension("new");
-        fs::write(&temporary, lines).map_err(Error::io("write", &temporary))?;
-        fs::rename(&temporary, &self.file).map_err(Error::io("rename into place", &self.file))
-    }
-}
-
-fn now_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
-}
-
-/// The packs that were not replaced; of the others nothing is asked, for there may be hundreds.
-fn list(folder: &Path, replaced: &Replaced) -> Result<Vec<Pack>> {
-    let replaced: HashSet<&OsStr> = replaced.packs.iter().map(|(name, _)| OsStr::new(name)).collect();
-    let mut packs = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
-        let entry = entry.map_err(Error::io("list", folder))?;
-        let path = entry.path();
-        let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|name| name.starts_with("pack-") && name.ends_with(".pack"));
-        let ours = ours && path.file_stem().is_some_and(|stem| !replaced.contains(stem));
-        if !ours || !path.with_extension("idx").exists() || path.with_extension("keep").exists() {
-            continue;
-        }
-        let bytes = entry.metadata().map_err(Error::io("read", &path))?.len();
-        if bytes <= PACK_BYTES_MAX {
-            packs.push(Pack { path, class: (bytes / CLASS_BYTES).max(1).ilog(4), bytes });
-        }
-    }
-    Ok(packs)
-}
-
-/// Every entry of a pack, or none when it holds a delta whose base is told by its place or is not in the pack. The pack's
-/// checksum is verified on the way.
-fn read(path: &Path, number: usize) -> Result<Option<Vec<Packed>>> {
-    let corrupt = |reason: &str| Error::corrupt(path.display().to_string(), reason);
-    let pack = fs::read(path).map_err(Error::io("read", path))?;
-    let index_path = path.with_extension("idx");
-    let index = fs::read(&index_path).map_err(Error::io("read", &index_path))?;
-    let data_end = pack.len().checked_sub(HASH_BYTES).ok_or_else(|| corrupt("too short"))?;
-    if sha1(&pack[..data_end])?.as_slice() != &pack[data_end..] {
-        return Err(corrupt("checksum does not match"));
-    }
-
-    let word = |at: usize| -> Result<u32> {
-        let bytes = index.get(at..at + 4).ok_or_else(|| corrupt("its index is too short"))?;
-        Ok(u32::from_be_bytes(bytes.try_into().map_err(|_| corrupt("its index is too short"))?))
-    };
-    if word(0)? != 0xff74_4f63 || word(4)? != 2 {
-        return Ok(None);
-    }
-    let fanout = 8;
-    let count = word(fanout + 255 * 4)? as usize;
-    let ids = fanout + 256 * 4;
-    let offsets = ids + count * (HASH_BYTES + 4);
-    let mut positions = Vec::with_capacity(count);
-    for n in 0..count {
-        let id =
-            index.get(ids + n * HASH_BYTES..ids + (n + 1) * HASH_BYTES).ok_or_else(|| corrupt("index cut short"))?;
-        positions.push((word(offsets + n * 4)? as usize, ObjectId::from_bytes_or_panic(id)));
-    }
-    positions.sort_unstable();
-
-    let ids: HashSet<ObjectId> = positions.iter().map(|(_, id)| *id).collect();
-    let mut entries = Vec::with_capacity(count);
-    for (n, (start, id)) in positions.iter().enumerate() {
-        let range = *start..positions.get(n + 1).map_or(data_end, |next| next.0);
-        let bytes = pack.get(range.clone()).filter(|bytes| !bytes.is_empty() && *start >= PACK_HEADER_BYTES);
-        let bytes = bytes.ok_or_else(|| corrupt("its index points outside"))?;
-        let (kind, size, rest) = entry_header(bytes).ok_or_else(|| corrupt("an entry is cut short"))?;
-        if kind == OFFSET_DELTA {
-            return Ok(None);
-        }
-        let mut base = None;
-        if kind == REFERENCE_DELTA {
-            let id = rest.get(..HASH_BYTES).ok_or_else(|| corrupt("an entry is cut short"))?;
-            base = Some(ObjectId::from_bytes_or_panic(id)).filter(|base| ids.contains(base));
-            if base.is_none() {
-                return Ok(None);
-            }
-        }
-        entries.push(Packed { id: *id, pack: number, range, kind, bytes: size, base });
-    }
-    Ok(Some(entries))
-}
-
-/// An entry's kind, its size when it is unpacked, and what comes after both.
-fn entry_header(entry: &[u8]) -> Option<(u8, u64, &[u8])> {
-    let (first, mut rest) = entry.split_first()?;
-    let kind = (first >> 4) & 7;
-    let mut size = u64::from(first & 0x0f);
-    let mut more = first & 0x80 != 0;
-    let mut shift = 4;
-    while more {
-        let (byte, behind) = rest.split_first()?;
-        size |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        more = byte & 0x80 != 0;
-        shift += 7;
-        rest = behind;
-    }
-    Some((kind, size, rest))
 }

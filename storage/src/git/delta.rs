@@ -1,5 +1,5 @@
-//! Large trees told as their difference from another version, so that a commit into a directory of thousands of files
-//! takes some hundred bytes in the long run, not some hundred thousand.
+//! Encoding a large tree as a delta from another version. A commit into a directory of thousands of files then takes a
+//! few hundred bytes in the long run, not a few hundred thousand.
 //!
 //! ```text
 //! delta        size of the base | size of the result | instructions
@@ -15,33 +15,33 @@ use std::ops::Range;
 
 use gix::ObjectId;
 
-use super::pack::{packed_delta, packed_entry};
+use super::pack::{encode_delta_entry, encode_entry};
 use super::tree::RawTree;
 use crate::error::Result;
 
-/// Trees from this size on are told as differences: a smaller one costs little as it is.
+/// Smallest tree that is encoded as a delta. Smaller trees take little space when they are whole.
 pub(super) const LARGE_TREE_BYTES: u64 = 8 << 10;
-/// Deltas that stand on one another, at most. To read a tree all of them are applied; without a bound a read would take
-/// longer with every write.
+/// Length of a chain of deltas. Reading a tree applies the whole chain; without a limit, reads would become slower with
+/// every write.
 pub(super) const CHAIN_MAX: u32 = 32;
-/// The most bytes that one instruction copies here: a size that takes two bytes.
+/// Bytes that one instruction copies: the largest size that takes two bytes.
 const COPY_BYTES_MAX: usize = 0xffff;
-/// The most bytes that one instruction can insert.
+/// Bytes that one instruction can insert.
 const INSERT_BYTES_MAX: usize = 127;
-/// Trees that are held while a pack is written, for others to be told by their difference from them.
+/// Trees that are held as possible bases while a pack is written.
 const WINDOW_TREES: usize = 4;
-/// A tree above this is not held: four of them would be much for one of many clones.
+/// Largest tree that is held. Clones run concurrently, and each may hold four trees.
 const WINDOW_TREE_BYTES_MAX: usize = 8 << 20;
 
-/// The delta that makes one tree of another. It is short where most entries are the same.
+/// Encodes a tree as a delta from `base`. The delta is short if most entries are equal.
 pub(super) fn encode(base: &RawTree, result: &RawTree) -> Vec<u8> {
-    let mut delta = Delta { result, bytes: Vec::new(), copied: 0..0, inserted: 0..0 };
+    let mut delta = DeltaEncoder { result, bytes: Vec::new(), copied: 0..0, inserted: 0..0 };
     put_size(&mut delta.bytes, base.bytes().len());
     put_size(&mut delta.bytes, result.bytes().len());
     let mut at_base = 0;
     for index in 0..result.len() {
-        while let (Some(before), Some(now)) = (base.entry(at_base), result.entry(index))
-            && before < now
+        while let (Some(before), Some(after)) = (base.entry(at_base), result.entry(index))
+            && before < after
         {
             at_base += 1;
         }
@@ -57,17 +57,18 @@ pub(super) fn encode(base: &RawTree, result: &RawTree) -> Vec<u8> {
     delta.bytes
 }
 
-/// Instructions so far, and a copy or an insertion that may still grow. At most one of both is not empty.
-struct Delta<'a> {
+/// A delta being encoded: finished instructions, and a pending copy or insertion that may still grow. At most one of
+/// the two is not empty.
+struct DeltaEncoder<'a> {
     result: &'a RawTree,
     bytes: Vec<u8>,
-    /// Of the base.
+    /// Range of the base that the pending copy covers.
     copied: Range<usize>,
-    /// Of the result.
+    /// Range of the result that the pending insertion covers.
     inserted: Range<usize>,
 }
 
-impl Delta<'_> {
+impl DeltaEncoder<'_> {
     fn copy(&mut self, source: Range<usize>) {
         if self.copied.is_empty() || self.copied.end != source.start {
             self.flush();
@@ -93,10 +94,11 @@ impl Delta<'_> {
             put_copy(&mut self.bytes, offset, size);
             offset += size;
         }
-        let inserted = self.result.bytes().get(self.inserted.clone()).unwrap_or_default();
-        for part in inserted.chunks(INSERT_BYTES_MAX) {
-            self.bytes.push(part.len() as u8);
-            self.bytes.extend_from_slice(part);
+        if let Some(inserted) = self.result.bytes().get(self.inserted.clone()) {
+            for part in inserted.chunks(INSERT_BYTES_MAX) {
+                self.bytes.push(part.len() as u8);
+                self.bytes.extend_from_slice(part);
+            }
         }
         self.copied = 0..0;
         self.inserted = 0..0;
@@ -112,7 +114,7 @@ fn put_size(delta: &mut Vec<u8>, size: usize) {
     delta.push(rest as u8);
 }
 
-/// Bytes of offset and size that are zero are left out; the instruction says which.
+/// Appends a copy instruction. Zero bytes of offset and size are left out; bits of the instruction mark the others.
 fn put_copy(delta: &mut Vec<u8>, offset: usize, size: usize) {
     let at = delta.len();
     let mut instruction = 0x80;
@@ -134,25 +136,25 @@ fn put_copy(delta: &mut Vec<u8>, offset: usize, size: usize) {
     delta[at] = instruction;
 }
 
-/// The last large trees that went into a pack, on which others can stand.
+/// The last large trees that were written to a pack, as possible bases for the next ones.
 #[derive(Default)]
-pub(super) struct Window {
-    trees: VecDeque<Held>,
+pub(super) struct DeltaWindow {
+    trees: VecDeque<WindowTree>,
 }
 
-struct Held {
+struct WindowTree {
     id: ObjectId,
     tree: RawTree,
-    /// How many deltas it is told by.
+    /// Length of the chain of deltas that the tree needs.
     chain: u32,
 }
 
-impl Window {
-    /// A large tree as it is to stand in the pack: as a delta from one that is held, where that is a quarter of its size
-    /// at most, else whole.
-    pub(super) fn packed(&mut self, id: ObjectId, content: Vec<u8>) -> Result<Vec<u8>> {
+impl DeltaWindow {
+    /// Encodes the pack entry of a large tree. It is a delta from a held tree if that takes less than a quarter of the
+    /// tree's size, otherwise the whole tree.
+    pub(super) fn encode(&mut self, id: ObjectId, content: Vec<u8>) -> Result<Vec<u8>> {
         if content.len() > WINDOW_TREE_BYTES_MAX {
-            return packed_entry(gix::objs::Kind::Tree, &content);
+            return encode_entry(gix::objs::Kind::Tree, &content);
         }
         let tree = RawTree::parse(id, content)?;
         let mut chain = 0;
@@ -164,18 +166,18 @@ impl Window {
             let delta = encode(&held.tree, &tree);
             if delta.len() < tree.bytes().len() / 4 {
                 chain = held.chain + 1;
-                entry = Some(packed_delta(held.id, &delta)?);
+                entry = Some(encode_delta_entry(held.id, &delta)?);
                 break;
             }
         }
         let entry = match entry {
             Some(entry) => entry,
-            None => packed_entry(gix::objs::Kind::Tree, tree.bytes())?,
+            None => encode_entry(gix::objs::Kind::Tree, tree.bytes())?,
         };
         if self.trees.len() == WINDOW_TREES {
             self.trees.pop_front();
         }
-        self.trees.push_back(Held { id, tree, chain });
+        self.trees.push_back(WindowTree { id, tree, chain });
         Ok(entry)
     }
 }
@@ -206,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Carries out a delta as git does.
+    /// Applies a delta as git does.
     fn applied(base: &[u8], mut delta: &[u8]) -> Vec<u8> {
         assert_eq!(size(&mut delta), base.len());
         let expected = size(&mut delta);
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_makes_one_tree_of_the_other_and_is_short() {
+    fn a_delta_reproduces_the_other_tree_and_is_short() {
         let base: Vec<(u32, u8)> = (0..20_000).map(|number| (number * 2, 1)).collect();
         let mut changed = base.clone();
         changed[7000].1 = 2;
@@ -252,7 +254,7 @@ mod tests {
             assert_eq!(applied(old.bytes(), &delta), new.bytes());
             assert!(delta.len() < 400, "{} bytes", delta.len());
         }
-        // From nothing, and where no entry is the same, all is inserted.
+        // If the base is empty, or no entry is equal, everything is inserted.
         let other: Vec<(u32, u8)> = (0..50).map(|number| (number, 9)).collect();
         for old in [Vec::new(), base] {
             let (old, new) = (tree(&old), tree(&other));

@@ -2,101 +2,102 @@
 
 use gix::ObjectId;
 
+use super::commit::{CommitId, CommitInfo, CommitLinks, DescribedCommit};
 use super::compare::{Walk, WalkLimits};
-use super::missing::tree_and_parents;
-use super::repository::{CommitId, CommitInfo, Repository, commit};
+use super::repository::Repository;
 use super::tree::{TreeCache, TreeEntry};
 use crate::error::Result;
 
-/// Where a walk for the histories of files ends at the latest.
+/// Limits of a walk for the histories of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryBudget {
-    /// Commits that are looked at.
+    /// Commits that the walk visits.
     pub commits_max: usize,
-    /// Bytes of directories that are read.
+    /// Bytes of directories that the walk reads.
     pub tree_bytes_max: u64,
 }
 
 impl Default for HistoryBudget {
-    /// Some hundred milliseconds: 10,000 commits, 64 MiB of directories.
+    /// A few hundred milliseconds: 10,000 commits, 64 MiB of directories.
     fn default() -> Self {
         Self { commits_max: 10_000, tree_bytes_max: 64 << 20 }
     }
 }
 
-/// The histories of some files.
+/// The histories of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histories {
-    /// Of each file, the commits that changed it, newest first.
+    /// For each file, the commits that changed it, newest first.
     pub revisions: Vec<Vec<CommitInfo>>,
-    /// False when the budget ended the walk: there may be earlier commits.
+    /// False if the budget ended the walk: earlier commits may have changed the files too.
     pub complete: bool,
 }
 
-/// Where a path leads at one commit.
+/// The objects along a path at one commit.
 #[derive(Default)]
-struct Trail {
-    /// The trees on the way, from the root on, as far as they are there.
+struct PathObjects {
+    /// The trees on the path from the root on, as far as they exist.
     trees: Vec<ObjectId>,
     file: Option<ObjectId>,
 }
 
-/// A file whose history is not at its end yet.
-struct Followed<'a> {
-    /// Which of the files it is.
+/// A file whose history is not complete yet.
+struct FollowedFile<'a> {
+    /// Position of the file among the requested ones.
     number: usize,
     segments: Vec<&'a [u8]>,
-    /// At the commit that is looked at.
-    trail: Trail,
+    /// Objects along the file's path at the current commit.
+    objects: PathObjects,
 }
 
 impl Repository {
-    /// First-parent history from `from` back to (not including) `until`, newest first, at most `limit` commits.
+    /// Returns the first-parent history from `from` back to (not including) `until`, newest first, at most `limit`
+    /// commits.
     pub fn log(&self, from: CommitId, until: Option<CommitId>, limit: usize) -> Result<Vec<CommitInfo>> {
-        self.read_objects(|repository| {
+        self.read_with_index_repair(|repository| {
             let mut commits = Vec::new();
             let mut next = Some(from.0);
-            while let Some(id) = next.filter(|id| Some(CommitId(*id)) != until && commits.len() < limit) {
-                let (info, parent, _) = commit(repository, id)?;
-                commits.push(info);
-                next = parent;
+            while let Some(id) = next
+                && Some(CommitId(id)) != until
+                && commits.len() < limit
+            {
+                let commit = DescribedCommit::read(repository, id)?;
+                commits.push(commit.info);
+                next = commit.first_parent;
             }
             Ok(commits)
         })
     }
 
-    /// A commit's description; none where there is no such commit.
+    /// Returns the description of a commit, or `None` if it does not exist.
     pub fn commit_info(&self, id: CommitId) -> Result<Option<CommitInfo>> {
         if !self.has_commit(id)? {
             return Ok(None);
         }
-        self.read_objects(|repository| Ok(Some(commit(repository, id.0)?.0)))
+        self.read_with_index_repair(|repository| Ok(Some(DescribedCommit::read(repository, id.0)?.info)))
     }
 
-    /// The paths of the files that differ between a commit and its first parent, sorted; of a first commit, all of its
-    /// files. No file is read. Names that are not UTF-8 are left out.
+    /// Returns the sorted paths of the files that differ between a commit and its first parent. For a first commit
+    /// these are all of its files. No file is read. Paths that are not UTF-8 are left out.
     pub fn changed_paths(&self, commit: CommitId) -> Result<Vec<String>> {
-        let differing = self.read_objects(|repository| {
-            let (tree, parents) = tree_and_parents(repository, commit.0)?;
-            let before = match parents.first() {
-                Some(parent) => Some(tree_and_parents(repository, *parent)?.0),
-                None => None,
-            };
-            Walk::new(repository, WalkLimits::OWN).compare(before, Some(tree), "")
+        let differences = self.read_with_index_repair(|repository| {
+            let links = CommitLinks::read(repository, commit.0)?;
+            let before = links.first_parent_tree(repository)?;
+            Walk::new(repository, WalkLimits::OWN).compare(before, Some(links.tree), "")
         })?;
-        let mut paths = Vec::with_capacity(differing.len());
-        for difference in differing {
+        let mut paths = Vec::with_capacity(differences.len());
+        for difference in differences {
             paths.extend(String::from_utf8(difference.path).ok());
         }
         Ok(paths)
     }
 
-    /// The commits that changed each of the given files, newest first, at most `limit` a file.
+    /// Returns the commits that changed each of the given files, newest first, at most `limit` for each file.
     ///
-    /// One walk serves all files. It ends when every file has its limit or its first revision, or when the budget is
-    /// used up.
+    /// One walk serves all files. It ends when every file has reached `limit` or its first revision, or when the budget
+    /// is used up.
     pub fn histories(&self, head: CommitId, paths: &[&str], limit: usize, budget: HistoryBudget) -> Result<Histories> {
-        self.read_objects(|repository| histories(repository, head, paths, limit, budget))
+        self.read_with_index_repair(|repository| histories(repository, head, paths, limit, budget))
     }
 }
 
@@ -109,65 +110,66 @@ fn histories(
 ) -> Result<Histories> {
     let mut trees = TreeCache::new(repository);
     let mut revisions = vec![Vec::new(); paths.len()];
-    let (mut info, mut parent, root) = commit(repository, head.0)?;
+    let mut commit = DescribedCommit::read(repository, head.0)?;
     let mut followed = Vec::with_capacity(paths.len());
     for (number, path) in paths.iter().enumerate() {
         let segments: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
-        let trail = locate(&mut trees, root, &segments, &Trail::default())?;
-        followed.push(Followed { number, segments, trail });
+        let objects = locate(&mut trees, commit.tree, &segments, &PathObjects::default())?;
+        followed.push(FollowedFile { number, segments, objects });
     }
     let mut walked = 1;
     loop {
-        let before = match parent {
-            Some(id) => Some(commit(repository, id)?),
+        let parent = match commit.first_parent {
+            Some(id) => Some(DescribedCommit::read(repository, id)?),
             None => None,
         };
-        let mut open = Vec::with_capacity(followed.len());
+        let mut unfinished = Vec::with_capacity(followed.len());
         for mut file in followed {
-            let then = match &before {
-                Some((_, _, root)) => locate(&mut trees, *root, &file.segments, &file.trail)?,
-                None => Trail::default(),
+            let before = match &parent {
+                Some(parent) => locate(&mut trees, parent.tree, &file.segments, &file.objects)?,
+                None => PathObjects::default(),
             };
-            if file.trail.file != then.file {
-                revisions[file.number].push(info.clone());
+            if file.objects.file != before.file {
+                revisions[file.number].push(commit.info.clone());
             }
-            // A file that was not there before began here.
-            let began = file.trail.file.is_some() && then.file.is_none();
+            // The history of a file begins where the parent does not have it.
+            let began = file.objects.file.is_some() && before.file.is_none();
             if !began && revisions[file.number].len() < limit {
-                file.trail = then;
-                open.push(file);
+                file.objects = before;
+                unfinished.push(file);
             }
         }
-        followed = open;
-        let Some((earlier, its_parent, _)) = before.filter(|_| !followed.is_empty()) else {
+        followed = unfinished;
+        let Some(parent) = parent else { return Ok(Histories { revisions, complete: true }) };
+        if followed.is_empty() {
             return Ok(Histories { revisions, complete: true });
-        };
+        }
         if walked >= budget.commits_max || trees.read_bytes >= budget.tree_bytes_max {
             return Ok(Histories { revisions, complete: false });
         }
-        (info, parent) = (earlier, its_parent);
+        commit = parent;
         walked += 1;
     }
 }
 
-/// Where a path leads from a root. Where a tree on the way is the one that `known` has at the same place, so is all that
-/// is below it, and nothing is read.
-fn locate(trees: &mut TreeCache<'_>, root: ObjectId, segments: &[&[u8]], known: &Trail) -> Result<Trail> {
-    let mut trail = Trail::default();
-    let mut at = root;
+/// Finds the objects along a path from a root. A tree that `known` has at the same level leads to the same objects as
+/// before, so nothing below it is read.
+fn locate(trees: &mut TreeCache<'_>, root: ObjectId, segments: &[&[u8]], known: &PathObjects) -> Result<PathObjects> {
+    let mut objects = PathObjects::default();
+    let mut tree = root;
     for (level, segment) in segments.iter().enumerate() {
-        if known.trees.get(level) == Some(&at) {
-            trail.trees.extend_from_slice(&known.trees[level..]);
-            trail.file = known.file;
-            return Ok(trail);
+        if known.trees.get(level) == Some(&tree) {
+            objects.trees.extend_from_slice(&known.trees[level..]);
+            objects.file = known.file;
+            return Ok(objects);
         }
-        trail.trees.push(at);
+        objects.trees.push(tree);
         let is_last = level + 1 == segments.len();
-        match trees.get(at)?.find(segment) {
-            Some(TreeEntry::Directory(id)) if !is_last => at = id,
-            Some(TreeEntry::File(id)) if is_last => trail.file = Some(id),
-            _ => return Ok(trail),
+        match trees.get(tree)?.find(segment) {
+            Some(TreeEntry::Directory(id)) if !is_last => tree = id,
+            Some(TreeEntry::File(id)) if is_last => objects.file = Some(id),
+            _ => return Ok(objects),
         }
     }
-    Ok(trail)
+    Ok(objects)
 }

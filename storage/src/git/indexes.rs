@@ -1,10 +1,10 @@
-//! Pack indexes: whether each is whole, and building those again that are not.
+//! Checking pack indexes, and rebuilding missing and damaged ones.
 //!
-//! Without its index a pack's objects cannot be found, though nothing of them is lost. An index holds nothing that the pack
-//! does not: see [`pack`](super::pack) for its layout.
+//! Without its index the objects of a pack cannot be found, but they are not lost: an index can always be rebuilt from
+//! its pack. See [`pack`](super::pack) for the layout of both.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -16,76 +16,78 @@ use super::limits::OBJECT_BYTES_MAX;
 use super::pack::{HASH_BYTES, sha1, sync_folder, write_synced};
 use crate::error::{Error, Result};
 
-/// Signature, version and fanout.
+/// Size of signature, version and fanout.
 const INDEX_HEADER_BYTES: usize = 8 + 256 * 4;
-/// Of each object: its id, its CRC-32, its offset.
+/// Size per object: id, CRC-32 and offset.
 const INDEX_ENTRY_BYTES: u64 = HASH_BYTES as u64 + 4 + 4;
-/// Of each object behind the first 2 GiB of a pack.
+/// Additional size per object after the first 2 GiB of a pack.
 const LARGE_OFFSET_BYTES: u64 = 8;
-/// The pack's hash and the index's own.
+/// Size of the pack's hash and the index's own hash.
 const INDEX_END_BYTES: u64 = 2 * HASH_BYTES as u64;
 
-/// How closely indexes are looked at.
+/// How thoroughly indexes are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scrutiny {
-    /// Header and length: a read of a kilobyte for each.
+    /// Header and length: reads a kilobyte of each index.
     Quick,
-    /// The hash of all of it too.
+    /// Also the hash of the whole index.
     Thorough,
 }
 
-/// What became of the indexes in a folder.
+/// The result of repairing the indexes of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Checked {
-    /// Indexes that were built again.
+pub(super) struct IndexRepair {
+    /// Indexes that were rebuilt.
     pub(super) rebuilt: usize,
-    /// Packs that have no usable index and from which none can be built, since they are damaged too.
+    /// Packs without a usable index from which none can be built, because the pack is damaged too.
     pub(super) unusable: usize,
 }
 
-/// Builds the index of every pack again that has none or a damaged one. Packs in `ignored`, named without an ending, are
-/// on their way out and are left alone.
-pub(super) fn repair(folder: &Path, ignored: &HashSet<OsString>, scrutiny: Scrutiny) -> Result<Checked> {
-    let mut checked = Checked::default();
+/// Rebuilds the index of every pack whose index is missing or damaged. Packs in `ignored`, named without extension, are
+/// skipped: they are about to be removed.
+pub(super) fn repair(folder: &Path, ignored: &HashSet<OsString>, scrutiny: Scrutiny) -> Result<IndexRepair> {
+    let mut repair = IndexRepair::default();
     let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(checked),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(repair),
         entries => entries.map_err(Error::io("list", folder))?,
     };
     for entry in entries {
         let pack = entry.map_err(Error::io("list", folder))?.path();
-        let Some(name) = pack.file_stem().map(OsString::from) else { continue };
-        let is_pack = pack.extension().is_some_and(|extension| extension == "pack");
-        if !is_pack || !name.to_string_lossy().starts_with("pack-") || ignored.contains(&name) {
+        if pack.extension() != Some(OsStr::new("pack")) {
+            continue;
+        }
+        let Some(name) = pack.file_stem() else { continue };
+        if !name.to_string_lossy().starts_with("pack-") || ignored.contains(name) {
             continue;
         }
         let index = pack.with_extension("idx");
-        if is_whole(&index, scrutiny) {
+        if is_intact(&index, scrutiny) {
             continue;
         }
         match rebuild(folder, &pack, &index) {
             Ok(()) => {
-                tracing::warn!(pack = %pack.display(), "the pack's index was missing or damaged and was built again");
-                checked.rebuilt += 1;
+                tracing::warn!(pack = %pack.display(), "rebuilt the missing or damaged index of a pack");
+                repair.rebuilt += 1;
             }
             Err(error) => {
-                tracing::error!(pack = %pack.display(), %error, "the pack has no usable index and none can be built");
-                checked.unusable += 1;
+                tracing::error!(pack = %pack.display(), %error, "cannot rebuild the index of a damaged pack");
+                repair.unusable += 1;
             }
         }
     }
-    Ok(checked)
+    Ok(repair)
 }
 
-/// Whether an index is what it should be, as far as that is looked at. One that cannot be read because the disk fails is
-/// not known to be damaged: whoever needs it reports that.
-fn is_whole(index: &Path, scrutiny: Scrutiny) -> bool {
-    match looks_whole(index, scrutiny) {
-        Ok(whole) => whole,
+/// Returns whether an index is intact, as far as `scrutiny` checks. An index that a disk failure makes unreadable
+/// counts as intact, since it is not known to be damaged; the next read of an object in the pack reports the failure.
+fn is_intact(index: &Path, scrutiny: Scrutiny) -> bool {
+    match check_index(index, scrutiny) {
+        Ok(intact) => intact,
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
     }
 }
 
-fn looks_whole(index: &Path, scrutiny: Scrutiny) -> std::io::Result<bool> {
+fn check_index(index: &Path, scrutiny: Scrutiny) -> std::io::Result<bool> {
     let mut file = File::open(index)?;
     let bytes = file.metadata()?.len();
     let mut header = [0; INDEX_HEADER_BYTES];
@@ -95,25 +97,31 @@ fn looks_whole(index: &Path, scrutiny: Scrutiny) -> std::io::Result<bool> {
     }
     let mut count = 0;
     for word in header[8..].chunks_exact(4) {
-        let so_far = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
-        if so_far < count {
+        let total = u32::from_be_bytes([word[0], word[1], word[2], word[3]]);
+        if total < count {
             return Ok(false);
         }
-        count = so_far;
+        count = total;
     }
-    let least = INDEX_HEADER_BYTES as u64 + u64::from(count) * INDEX_ENTRY_BYTES + INDEX_END_BYTES;
-    let large_offsets = bytes.checked_sub(least);
-    let fits = large_offsets
-        .is_some_and(|more| more % LARGE_OFFSET_BYTES == 0 && more / LARGE_OFFSET_BYTES <= u64::from(count));
-    if !fits || scrutiny == Scrutiny::Quick {
-        return Ok(fits);
+    let bytes_min = INDEX_HEADER_BYTES as u64 + u64::from(count) * INDEX_ENTRY_BYTES + INDEX_END_BYTES;
+    let Some(large_offset_bytes) = bytes.checked_sub(bytes_min) else { return Ok(false) };
+    if !large_offset_bytes.is_multiple_of(LARGE_OFFSET_BYTES)
+        || large_offset_bytes / LARGE_OFFSET_BYTES > u64::from(count)
+    {
+        return Ok(false);
+    }
+    if scrutiny == Scrutiny::Quick {
+        return Ok(true);
     }
     let all = fs::read(index)?;
     let Some((content, own_hash)) = all.split_last_chunk::<HASH_BYTES>() else { return Ok(false) };
-    Ok(sha1(content).is_ok_and(|hash| hash.as_slice() == own_hash))
+    match sha1(content) {
+        Ok(hash) => Ok(hash.as_slice() == own_hash),
+        Err(_) => Ok(false),
+    }
 }
 
-/// A pack in memory, in which entries are found by their place.
+/// A pack in memory, as gix asks for it when it resolves deltas.
 struct PackBytes<'a>(&'a [u8]);
 
 fn entry_bytes<'a>(range: gix_pack::data::EntryRange, pack: &'a PackBytes<'_>) -> Option<&'a [u8]> {
@@ -121,7 +129,7 @@ fn entry_bytes<'a>(range: gix_pack::data::EntryRange, pack: &'a PackBytes<'_>) -
     pack.0.get(start..end)
 }
 
-/// Builds an index from its pack, whose checksum is verified on the way.
+/// Builds an index from its pack, and verifies the pack's checksum.
 fn rebuild(folder: &Path, pack: &Path, index: &Path) -> Result<()> {
     let bytes = fs::read(pack).map_err(Error::io("read", pack))?;
     let sha1_ids = gix::hash::Kind::Sha1;

@@ -1,4 +1,4 @@
-//! Looking at everything that a commit reaches, as an audit does: is it all there, and is it what its name says?
+//! Inspecting every object that a commit reaches: each must exist and match its id.
 
 use std::collections::HashSet;
 
@@ -7,48 +7,54 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::objs::Kind;
 use gix::validate::path::component;
 
-use super::repository::{CommitId, Repository};
+use super::commit::CommitId;
+use super::repository::Repository;
 use crate::error::{Error, Result};
 
-/// What was found in a repository.
+/// The result of inspecting a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
-    /// Objects that were looked at.
+    /// Objects that were read.
     pub objects: u64,
     /// Commits among them.
     pub commits: u64,
-    /// What is wrong, in words; empty for a sound repository.
-    pub wrong: Vec<String>,
+    /// Descriptions of damaged and missing objects; empty for an intact repository.
+    pub problems: Vec<String>,
 }
 
-/// No more than so many problems are told of one repository.
-const WRONG_MAX: usize = 20;
-/// After so many objects it is told how many there were.
-const TOLD_EVERY: u64 = 1024;
+/// Problems after which an inspection ends.
+const PROBLEMS_MAX: usize = 20;
+/// Objects between two reports of progress.
+const PROGRESS_INTERVAL: u64 = 1024;
 
 impl Repository {
-    /// Reads every object that a commit reaches, and compares its bytes with its name. `seen` is told how many it has
-    /// been so far, now and then.
-    pub fn inspect(&self, head: CommitId, mut seen: impl FnMut(u64)) -> Result<Inspection> {
+    /// Reads every object that a commit reaches and compares its content with its id. Ends early after 20 problems.
+    /// `progress` receives the number of objects read so far, once for every 1024 objects.
+    pub fn inspect(&self, head: CommitId, mut progress: impl FnMut(u64)) -> Result<Inspection> {
         let repository = self.open()?;
-        let mut found = Inspection::default();
-        reach(&repository, head.0, |id, kind, read| {
-            found.objects += 1;
-            found.commits += u64::from(kind == Kind::Commit && read.is_ok());
-            if found.objects.is_multiple_of(TOLD_EVERY) {
-                seen(found.objects);
+        let mut inspection = Inspection::default();
+        let mut known = HashSet::from([head.0]);
+        let mut pending = vec![(head.0, Kind::Commit)];
+        while let Some((id, kind)) = pending.pop() {
+            inspection.objects += 1;
+            match read_references(&repository, id, kind) {
+                Ok(references) => {
+                    inspection.commits += u64::from(kind == Kind::Commit);
+                    pending.extend(references.into_iter().filter(|(id, _)| known.insert(*id)));
+                }
+                Err(error) => inspection.problems.push(format!("{kind} {id}: {error}")),
             }
-            if let Err(error) = read {
-                found.wrong.push(format!("{kind} {id}: {error}"));
+            if inspection.objects.is_multiple_of(PROGRESS_INTERVAL) {
+                progress(inspection.objects);
             }
-            if found.wrong.len() < WRONG_MAX { Ok(()) } else { Err(Error::corrupt("repository", "much is wrong")) }
-        })
-        // So much is wrong that the rest was not looked at.
-        .or_else(|error| if found.wrong.is_empty() { Err(error) } else { Ok(()) })?;
-        Ok(found)
+            if inspection.problems.len() == PROBLEMS_MAX {
+                break;
+            }
+        }
+        Ok(inspection)
     }
 
-    /// Whether a commit is another one or before it, by first parents.
+    /// Returns whether a commit equals `of` or precedes it along first parents.
     pub fn is_ancestor(&self, commit: CommitId, of: CommitId) -> Result<bool> {
         let repository = self.open()?;
         let mut next = Some(of.0);
@@ -63,27 +69,11 @@ impl Repository {
     }
 }
 
-/// Comes by every object that a commit reaches, once each, and says whether it could be read and is what its name says.
-/// Ends where it is told to by an error.
-fn reach(
-    repository: &gix::Repository,
-    head: ObjectId,
-    mut comes_by: impl FnMut(ObjectId, Kind, Result<()>) -> Result<()>,
-) -> Result<()> {
-    let mut known = HashSet::from([head]);
-    let mut next = vec![(head, Kind::Commit)];
-    while let Some((id, kind)) = next.pop() {
-        let read = read(repository, id, kind);
-        let reached = read.map(|reached| next.extend(reached.into_iter().filter(|(id, _)| known.insert(*id))));
-        comes_by(id, kind, reached)?;
-    }
-    Ok(())
-}
-
-/// Whether a name in a directory is one that git would put into a working copy, on whatever file system that is: NTFS
-/// takes `git~1` and `.git ` for `.git`, HFS+ leaves out characters that are not seen, and a backslash may separate names.
+/// Returns whether git would write a name into a working copy on every file system. NTFS treats `git~1` and `.git ` as
+/// `.git`, HFS+ ignores invisible characters, and a backslash may separate names.
 fn is_harmless(name: &BStr) -> bool {
-    // Links are refused where they come in, so none is named here: `.gitmodules` is a file like any other.
+    // Pushes and imports with symbolic links are rejected, so no mode is given: `.gitmodules` counts as an ordinary
+    // file.
     let options = component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
     if gix::validate::path::component(name, None, options).is_err() {
         return false;
@@ -96,38 +86,50 @@ fn is_harmless(name: &BStr) -> bool {
     true
 }
 
-/// What an object that must be of a kind refers to. Fails where it is not there, or is not what its id says.
-pub(super) fn read(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(ObjectId, Kind)>> {
+/// Returns the objects that an object refers to.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if the object is of another kind, does not match its id, or has an entry with a harmful name.
+pub(super) fn read_references(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<(ObjectId, Kind)>> {
     let object = repository.find_object(id).map_err(Error::git("read an object"))?;
-    let corrupt = |reason: &str| Error::corrupt(format!("object {id}"), reason);
     if object.kind != kind {
-        return Err(corrupt("is of another kind"));
+        return Err(Error::corrupt(format!("object {id}"), "is of another kind"));
     }
     let hash =
         gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &object.data).map_err(Error::git("hash an object"))?;
     if hash != id {
-        return Err(corrupt("does not hold what its name says"));
+        return Err(Error::corrupt(format!("object {id}"), "its content does not match its id"));
     }
+    let mut references = Vec::new();
     match kind {
         Kind::Commit => {
             let commit = object.try_into_commit().map_err(Error::git("read a commit"))?;
+            for parent in commit.parent_ids() {
+                references.push((parent.detach(), Kind::Commit));
+            }
             let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
-            let parents = commit.parent_ids().map(|parent| (parent.detach(), Kind::Commit));
-            Ok(parents.chain([(tree, Kind::Tree)]).collect())
+            references.push((tree, Kind::Tree));
         }
         Kind::Tree => {
             let tree = object.try_into_tree().map_err(Error::git("read a directory"))?;
             let decoded = tree.decode().map_err(Error::git("read a directory"))?;
-            if let Some(entry) = decoded.entries.iter().find(|entry| !is_harmless(entry.filename)) {
-                return Err(corrupt(&format!("has an entry named {:?}", entry.filename)));
+            for entry in &decoded.entries {
+                if !is_harmless(entry.filename) {
+                    let reason = format!("has an entry named {:?}", entry.filename);
+                    return Err(Error::corrupt(format!("object {id}"), reason));
+                }
+                // The commit of a submodule is in another repository.
+                if entry.mode.is_commit() {
+                    continue;
+                }
+                let kind = if entry.mode.is_tree() { Kind::Tree } else { Kind::Blob };
+                references.push((entry.oid.to_owned(), kind));
             }
-            let entries = decoded.entries.iter().filter(|entry| !entry.mode.is_commit());
-            Ok(entries
-                .map(|entry| (entry.oid.to_owned(), if entry.mode.is_tree() { Kind::Tree } else { Kind::Blob }))
-                .collect())
         }
-        Kind::Blob | Kind::Tag => Ok(Vec::new()),
+        Kind::Blob | Kind::Tag => {}
     }
+    Ok(references)
 }
 
 #[cfg(test)]
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_some_file_system_takes_for_gits_own_are_not_harmless() {
+    fn names_that_a_file_system_may_treat_as_dot_git_are_not_harmless() {
         for name in [
             "",
             ".",

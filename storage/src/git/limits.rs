@@ -1,51 +1,51 @@
-//! Bounds of what another git may bring in, by a push or in a bundle.
+//! Limits on data from another git, received by a push or in a bundle.
 //!
-//! A pack of a few kilobytes can stand for any number of bytes, paths and nested directories, so each of these is bounded
+//! A pack of a few kilobytes can expand to any number of bytes, paths and nested directories. Each of these is checked
 //! before the contents of a file are read.
 
-/// Unpacked, an object above this is refused: 64 MiB, the largest pack that a push may be.
+/// Largest unpacked object that is accepted: 64 MiB, the size of the largest pack that can be pushed.
 pub(super) const OBJECT_BYTES_MAX: u64 = 64 << 20;
-/// A commit above this is refused: its message is read with every history that it belongs to.
+/// Largest commit that is accepted. Its message is read with every history that contains the commit.
 pub(super) const COMMIT_BYTES_MAX: u64 = 256 << 10;
 
-/// Bounds of a pack and of the directories in it.
+/// Limits on a pack and on the directories in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntakeLimits {
     /// Objects in the pack.
     pub objects_max: u32,
-    /// Bytes of all objects once they are unpacked.
+    /// Total bytes of all unpacked objects.
     pub unpacked_bytes_max: u64,
-    /// Deltas that name their base by its id. git sends them only to servers that take incomplete packs, which this one
-    /// does not, and resolving them takes time that grows with the square of their number.
+    /// Deltas that name their base by its id. git sends them only to servers that accept incomplete packs; this one
+    /// does not. The time to resolve them grows with the square of their number.
     pub reference_deltas_max: u32,
-    /// Deltas that stand on one another. Reading an object takes time in proportion.
+    /// Length of a chain of deltas. The time to read an object is proportional to it.
     pub chain_max: u32,
     /// Names in one directory.
     pub names_max: usize,
     /// Directories above a file.
     pub depth_max: usize,
-    /// Files and directories that differ from the commit before, over all commits. One object under several paths
-    /// counts once for each.
+    /// Files and directories that differ from the previous commit, summed over all commits. An object under several
+    /// paths counts once for each path.
     pub paths_max: u64,
     /// Bytes of those paths.
     pub path_bytes_max: u64,
-    /// Bytes of the directories that are read to find them.
+    /// Bytes of the directories that are read to find those paths.
     pub tree_bytes_max: u64,
-    /// Bytes of the files that differ in the end, counted once for each path.
+    /// Bytes of the files that differ between the first and the last state, counted once for each path.
     pub changed_bytes_max: u64,
 }
 
 impl IntakeLimits {
-    /// Of a push: any client may send one, so that all of it together stays well below a gibibyte of memory and some
-    /// seconds of work.
+    /// Limits on a push. Any client may send one, so these limits keep it well below a gibibyte of memory and within a
+    /// few seconds of work.
     pub const PUSH: Self = Self {
         objects_max: 200_000,
         unpacked_bytes_max: 256 << 20,
         reference_deltas_max: 1000,
-        // git itself makes chains of up to 50, 250 when it is asked to try hard.
+        // git creates chains of up to 50 deltas, and up to 250 with `gc --aggressive`.
         chain_max: 512,
         names_max: 100_000,
-        // A memory's path has at most 9 segments; the rest is for what a person keeps beside the memories.
+        // A memory's path has at most 9 segments; other files in the repository may be nested deeper.
         depth_max: 32,
         paths_max: 100_000,
         path_bytes_max: 16 << 20,
@@ -53,7 +53,7 @@ impl IntakeLimits {
         changed_bytes_max: 64 << 20,
     };
 
-    /// Of a bundle: the operator imports it, and it is a whole history, maybe of years.
+    /// Limits on a bundle. An operator imports it, and it may hold the history of several years.
     pub const IMPORT: Self = Self {
         objects_max: 20_000_000,
         unpacked_bytes_max: 64 << 30,

@@ -1,4 +1,4 @@
-//! What one repository has and another lacks: the objects of a clone, a fetch, a bundle, or a push on its way in.
+//! Objects that one repository has and another lacks: the contents of a clone, a fetch, a bundle, or a push.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -7,90 +7,105 @@ use std::path::Path;
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::delta::{LARGE_TREE_BYTES, Window};
-use super::pack::{PackFile, PackStream, packed_entry};
-use super::repository::{CommitId, Repository};
-use super::tree::{RawTree, TreeEntry, content};
+use super::commit::{CommitId, CommitLinks};
+use super::delta::{DeltaWindow, LARGE_TREE_BYTES};
+use super::pack::{PackFile, PackStream, encode_entry};
+use super::repository::Repository;
+use super::tree::{RawTree, TreeEntry, read_content};
 use crate::error::{Error, Result};
 
-/// Objects of a repository, each once: commits first, newest first, then what they hold.
-pub struct Missing {
+/// Objects of a repository, each once: commits first, newest first, then their trees and blobs.
+pub struct MissingObjects {
     pub(super) repository: gix::Repository,
     pub(super) objects: Vec<(ObjectId, Kind)>,
 }
 
 impl Repository {
-    /// The objects that `wanted` reach and `had` do not. Each of both must be a commit of this repository.
-    pub fn missing(&self, wanted: &[CommitId], had: &[CommitId]) -> Result<Missing> {
+    /// Returns the objects that can be reached from `wanted` and not from `had`. All of these must be commits of this
+    /// repository.
+    pub fn missing(&self, wanted: &[CommitId], had: &[CommitId]) -> Result<MissingObjects> {
         let repository = self.open()?;
         let walk = repository.rev_walk(wanted.iter().map(|commit| commit.0));
         let walk = walk.with_hidden(had.iter().map(|commit| commit.0)).all().map_err(Error::git("walk a history"))?;
         let (mut objects, mut trees, mut parents) = (Vec::new(), Vec::new(), Vec::new());
         for info in walk {
             let info = info.map_err(Error::git("walk a history"))?;
-            let (tree, own) = tree_and_parents(&repository, info.id)?;
-            trees.push(tree);
-            parents.extend(own);
+            let links = CommitLinks::read(&repository, info.id)?;
+            trees.push(links.tree);
+            parents.extend(links.parents);
             objects.push((info.id, Kind::Commit));
         }
         let mut known: HashSet<ObjectId> = objects.iter().map(|(id, _)| *id).collect();
-        // The other side has what the commits at the edge hold.
+        // Parents outside of the walk are the other side's commits; it has everything below their trees.
         parents.retain(|parent| !known.contains(parent));
         parents.sort_unstable();
         parents.dedup();
         for parent in parents {
-            let (tree, _) = tree_and_parents(&repository, parent)?;
-            below(&repository, tree, &mut known, |_, _| {})?;
+            let tree = CommitLinks::read(&repository, parent)?.tree;
+            exclude_tree(&repository, tree, &mut known)?;
         }
         for tree in trees {
-            below(&repository, tree, &mut known, |id, kind| objects.push((id, kind)))?;
+            collect_tree(&repository, tree, &mut known, &mut objects)?;
         }
-        Ok(Missing { repository, objects })
+        Ok(MissingObjects { repository, objects })
     }
 
-    /// Which of these ids are commits here, in the same order.
+    /// Returns those of the ids that are commits of this repository, in the same order.
     pub fn commits_among(&self, ids: &[CommitId]) -> Result<Vec<CommitId>> {
         let mut repository = self.open()?;
-        // Most are of the other side alone: no reason to look for new packs each time.
+        // Most ids exist on the other side only, so looking for new packs after each miss would be wasted.
         repository.objects.refresh_never();
         let mut found = Vec::new();
         for id in ids {
             let header = repository.try_find_header(id.0).map_err(Error::git("find a commit"))?;
-            found.extend(header.filter(|header| header.kind() == Kind::Commit).map(|_| *id));
+            if let Some(header) = header
+                && header.kind() == Kind::Commit
+            {
+                found.push(*id);
+            }
         }
         Ok(found)
     }
 }
 
-/// A commit's tree and its parents.
-pub(super) fn tree_and_parents(repository: &gix::Repository, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>)> {
-    let commit = repository.find_commit(id).map_err(Error::git("read a commit"))?;
-    let tree = commit.tree_id().map_err(Error::git("read a commit"))?.detach();
-    Ok((tree, commit.parent_ids().map(gix::Id::detach).collect()))
+/// Adds a tree and everything below it to `known`.
+pub(super) fn exclude_tree(repository: &gix::Repository, tree: ObjectId, known: &mut HashSet<ObjectId>) -> Result<()> {
+    visit_unknown(repository, tree, known, |_, _| {})
 }
 
-/// Comes by a tree and what is below it, leaving out what is known and making it known. Each tree is read once, and none
-/// is held: the stack holds ids alone, at most one for every entry of the trees that were read.
-pub(super) fn below(
+/// Adds a tree and everything below it to `known`, and appends to `objects` those that were not known before.
+pub(super) fn collect_tree(
     repository: &gix::Repository,
     tree: ObjectId,
     known: &mut HashSet<ObjectId>,
-    mut comes_by: impl FnMut(ObjectId, Kind),
+    objects: &mut Vec<(ObjectId, Kind)>,
+) -> Result<()> {
+    visit_unknown(repository, tree, known, |id, kind| objects.push((id, kind)))
+}
+
+/// Visits a tree and everything below it that is not in `known`, and adds it there. Each tree is read once and dropped
+/// again; the stack holds only ids, at most one for every entry of the trees read.
+fn visit_unknown(
+    repository: &gix::Repository,
+    tree: ObjectId,
+    known: &mut HashSet<ObjectId>,
+    mut visit: impl FnMut(ObjectId, Kind),
 ) -> Result<()> {
     if !known.insert(tree) {
         return Ok(());
     }
-    comes_by(tree, Kind::Tree);
-    let mut next = vec![tree];
-    while let Some(id) = next.pop() {
+    visit(tree, Kind::Tree);
+    let mut pending = vec![tree];
+    while let Some(id) = pending.pop() {
         let entries = RawTree::read(repository, id)?;
         for index in 0..entries.len() {
-            match entries.entry(index).and_then(TreeEntry::of) {
+            let Some(entry) = entries.entry(index) else { continue };
+            match TreeEntry::of(entry) {
                 Some(TreeEntry::Directory(id)) if known.insert(id) => {
-                    comes_by(id, Kind::Tree);
-                    next.push(id);
+                    visit(id, Kind::Tree);
+                    pending.push(id);
                 }
-                Some(TreeEntry::File(id)) if known.insert(id) => comes_by(id, Kind::Blob),
+                Some(TreeEntry::File(id)) if known.insert(id) => visit(id, Kind::Blob),
                 _ => {}
             }
         }
@@ -98,42 +113,43 @@ pub(super) fn below(
     Ok(())
 }
 
-impl Missing {
-    /// How many.
+impl MissingObjects {
+    /// Returns the number of objects.
     pub fn count(&self) -> u64 {
         self.objects.len() as u64
     }
 
-    /// Writes all of them as one pack. `told` is told how many of how many are written.
-    pub fn write_pack(&self, out: impl Write, mut told: impl FnMut(u64, u64)) -> Result<()> {
+    /// Writes the objects as one pack. `progress` receives the number of objects written and their total.
+    pub fn write_pack(&self, out: impl Write, mut progress: impl FnMut(u64, u64)) -> Result<()> {
         let count = u32::try_from(self.count()).map_err(|_| Error::invalid("history", "has too many objects"))?;
         let mut pack = PackStream::begin(out, count)?;
-        let mut window = Window::default();
+        let mut window = DeltaWindow::default();
         for (done, (id, kind)) in (1..).zip(&self.objects) {
-            pack.put(&self.packed(*id, *kind, &mut window)?)?;
-            told(done, u64::from(count));
+            pack.put(&self.encode_object(*id, *kind, &mut window)?)?;
+            progress(done, u64::from(count));
         }
-        pack.finish().map(drop)
+        pack.finish()?;
+        Ok(())
     }
 
-    /// Writes all of them as a pack of ours, which is yet to be published. None but the entry that is being written is
-    /// held in memory.
+    /// Writes the objects as a pack in `folder` that is not published yet. Only the entry being written is held in
+    /// memory.
     pub(super) fn write_pack_file(&self, folder: &Path) -> Result<PackFile> {
         let mut pack = PackFile::create(folder, self.objects.len())?;
-        let mut window = Window::default();
+        let mut window = DeltaWindow::default();
         for (id, kind) in &self.objects {
-            pack.put(*id, &self.packed(*id, *kind, &mut window)?)?;
+            pack.put(*id, &self.encode_object(*id, *kind, &mut window)?)?;
         }
         Ok(pack)
     }
 
-    /// An object as it is to stand in a pack. Commits come newest first, so that the versions of a large tree come one
-    /// after the other, and all but the first are told by their difference.
-    fn packed(&self, id: ObjectId, kind: Kind, window: &mut Window) -> Result<Vec<u8>> {
-        let data = content(&self.repository, id, kind)?;
+    /// Encodes the pack entry of an object. Commits come newest first, so the versions of a large tree follow one
+    /// another, and all but the first are encoded as deltas.
+    fn encode_object(&self, id: ObjectId, kind: Kind, window: &mut DeltaWindow) -> Result<Vec<u8>> {
+        let data = read_content(&self.repository, id, kind)?;
         if kind == Kind::Tree && data.len() as u64 >= LARGE_TREE_BYTES {
-            return window.packed(id, data);
+            return window.encode(id, data);
         }
-        packed_entry(kind, &data)
+        encode_entry(kind, &data)
     }
 }

@@ -1,22 +1,28 @@
-//! One bare git repository per namespace: the truth for memories.
+//! One bare git repository per namespace: the source of truth for memories.
 //!
-//! Start with [`repository`], which opens and reads, and [`writer`], which makes commits, one at a time per namespace, and
-//! keeps the directories that it has seen so that the cost of a commit does not grow with the number of memories.
+//! Start with [`repository`], which opens a repository and reads files, and [`writer`], which commits. A namespace has
+//! one writer. It caches the directories it has read, so that the cost of a commit does not grow with the number of
+//! memories.
 //!
-//! - Objects: [`tree`] reads directories in place, [`compare`] finds what differs between two of them, [`history`] walks
-//!   along first parents within a budget.
-//! - Files: [`pack`] is the file that objects go into, [`delta`] tells large directories as their difference from another
-//!   version, [`consolidate`] folds many small packs into few larger ones, [`indexes`] builds lost pack indexes again,
-//!   [`branch`] moves and restores the branch.
-//! - Other repositories: [`missing`] is what another git lacks, [`shallow`] the same of one whose history ends early,
-//!   [`bundle`] is a whole history in one file, [`push`] takes in what another git sends. [`limits`] bounds what comes in,
-//!   [`scan`] looks at a pack before it is unpacked, [`inspect`] audits what a commit reaches.
+//! - Objects: [`commit`] reads commits, [`tree`] reads directories in place, [`compare`] finds the files that differ
+//!   between two trees, [`changes`] returns them with their contents, [`history`] walks along first parents within a
+//!   budget.
+//! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones, [`delta`] encodes large directories as
+//!   deltas from another version, [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
+//!   joined ones have replaced, [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
+//! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
+//!   histories, [`bundle`] stores a whole history in one file, [`push`] receives objects from another git.
+//! - Checks on received data: [`limits`] defines the limits, [`scan`] checks a pack before it is unpacked, [`inspect`]
+//!   checks every object that a commit reaches.
 //!
-//! A commit is durable when [`Writer::commit`] returns: pack, index, their directory and the branch are synced in that
-//! order, so that a loss of power leaves either the old head or the new one, whole.
+//! A commit is durable when [`Writer::commit`] returns. The pack, its index, their directory and the branch are synced
+//! in that order, so that after a loss of power the branch is either the old head or the new one, with all of its
+//! objects.
 
 mod branch;
 mod bundle;
+mod changes;
+mod commit;
 mod compare;
 mod consolidate;
 mod delta;
@@ -26,7 +32,9 @@ mod inspect;
 mod limits;
 mod missing;
 mod pack;
+mod pack_reader;
 mod push;
+mod replaced;
 mod repository;
 mod scan;
 mod shallow;
@@ -34,11 +42,13 @@ mod tree;
 mod writer;
 
 pub use bundle::is_bundle;
+pub use changes::{ChangedFile, FileChange, FileReader};
+pub use commit::{CommitId, CommitInfo};
 pub use history::{Histories, HistoryBudget};
 pub use inspect::Inspection;
 pub use limits::IntakeLimits;
-pub use missing::Missing;
-pub use repository::{Change, ChangedFile, CommitId, CommitInfo, FileReader, Repository};
+pub use missing::MissingObjects;
+pub use repository::Repository;
 pub use scan::check_pack;
-pub use shallow::Shallow;
+pub use shallow::ShallowFetch;
 pub use writer::{CommitMessage, Edit, Writer};

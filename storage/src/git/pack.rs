@@ -1,8 +1,9 @@
-//! A pack file and its index.
+//! Writing a pack file and its index.
 //!
-//! A pack of one commit holds whole objects alone; where packs are joined and where many commits are sent, large trees
-//! stand as deltas ([`delta`](super::delta)) that name their base by its id, so that packs can be joined by copying bytes.
-//! A delta's base is always in the same pack. Formats: git's `gitformat-pack`, pack version 2 and index version 2.
+//! The pack of one commit holds only whole objects. In joined packs and in packs of many commits, large trees are
+//! stored as deltas ([`delta`](super::delta)) that name their base by its id, so that packs can be joined by copying
+//! bytes. The base of a delta is always in the same pack. Formats: git's `gitformat-pack`, pack version 2 and index
+//! version 2.
 //!
 //! ```text
 //! pack   "PACK" | u32 2 | u32 count | entries | SHA-1 of all before
@@ -12,7 +13,7 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,27 +24,27 @@ use gix::objs::{Kind, WriteTo};
 
 use crate::error::{Error, Result};
 
-/// Header of a pack: magic, version, count.
+/// Size of a pack's header: magic, version, count.
 pub(super) const PACK_HEADER_BYTES: usize = 12;
-/// A SHA-1.
+/// Size of a SHA-1.
 pub(super) const HASH_BYTES: usize = 20;
-/// Before the name of a file that is being written. Git's own temporary files begin differently.
+/// Prefix of temporary files. Git's own temporary files have another prefix.
 pub(super) const TEMPORARY_PREFIX: &str = "tmp_cuebase-";
-/// Kind of an entry that is a delta and tells how far before it its base is.
+/// Kind of an entry that is a delta and gives its base as an offset within the pack.
 pub(super) const OFFSET_DELTA: u8 = 6;
 /// Kind of an entry that is a delta and names its base by its id.
 pub(super) const REFERENCE_DELTA: u8 = 7;
-/// Offsets above this need the index's 64-bit table, which is never written: packs are joined only up to far less.
+/// Largest offset without the 64-bit table of the index, which is never written: joined packs are far smaller.
 const OFFSET_MAX: u64 = (1 << 31) - 1;
 
-/// One object's bytes as they stand in a pack.
+/// The entry of one object in a pack.
 struct PackEntry {
     id: ObjectId,
     /// Kind, size and compressed data.
     bytes: Vec<u8>,
 }
 
-/// The objects of a commit on their way into one pack.
+/// A builder for the pack of one commit.
 #[derive(Default)]
 pub(super) struct PackBuilder {
     entries: Vec<PackEntry>,
@@ -62,14 +63,14 @@ impl PackBuilder {
         self.add(object.kind(), &data)
     }
 
-    /// Adds an object of a kind.
+    /// Adds an object.
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data).map_err(Error::git("hash an object"))?;
-        self.entries.push(PackEntry { id, bytes: packed_entry(kind, data)? });
+        self.entries.push(PackEntry { id, bytes: encode_entry(kind, data)? });
         Ok(id)
     }
 
-    /// The objects as a pack in `folder` that is yet to be published.
+    /// Writes the objects as a pack in `folder` that is not published yet.
     pub(super) fn write(mut self, folder: &Path) -> Result<PackFile> {
         self.entries.sort_by_key(|entry| entry.id);
         self.entries.dedup_by_key(|entry| entry.id);
@@ -81,7 +82,7 @@ impl PackBuilder {
     }
 }
 
-/// A pack's bytes as they are written: header, entries, and the hash of all of it.
+/// A writer for the bytes of a pack: header, entries, and the hash of both.
 pub(super) struct PackStream<W> {
     out: W,
     hasher: gix::hash::Hasher,
@@ -89,7 +90,7 @@ pub(super) struct PackStream<W> {
 }
 
 impl<W: Write> PackStream<W> {
-    /// Begins a pack of that many entries.
+    /// Begins a pack of `count` entries.
     pub(super) fn begin(out: W, count: u32) -> Result<Self> {
         let mut stream = Self { out, hasher: gix::hash::hasher(gix::hash::Kind::Sha1), offset: 0 };
         stream.put(b"PACK")?;
@@ -106,56 +107,58 @@ impl<W: Write> PackStream<W> {
         Ok(())
     }
 
-    /// Ends the pack. Returns where it was written to and its hash.
+    /// Ends the pack. Returns the underlying writer and the pack's hash.
     pub(super) fn finish(mut self) -> Result<(W, ObjectId)> {
         let hash = self.hasher.try_finalize().map_err(Error::git("hash a pack"))?;
-        let written = self.out.write_all(hash.as_slice()).and_then(|()| self.out.flush());
-        written.map_err(Error::io("write", Path::new("a pack")))?;
+        self.out.write_all(hash.as_slice()).map_err(Error::io("write", Path::new("a pack")))?;
+        self.out.flush().map_err(Error::io("write", Path::new("a pack")))?;
         Ok((self.out, hash))
     }
 }
 
-/// What the index says of an entry.
-struct Placed {
+/// One object in the index of a pack.
+struct IndexEntry {
     id: ObjectId,
     crc: u32,
     offset: u32,
 }
 
-/// A pack on its way into a folder, under a temporary name. Dropped before it is published, it leaves nothing.
+/// A pack that is being written under a temporary name. Dropping it before it is published removes the file.
 pub(super) struct PackFile {
     folder: PathBuf,
     temporary: PathBuf,
-    /// None once the pack has its end.
+    /// `None` once the pack is finished.
     stream: Option<PackStream<BufWriter<File>>>,
-    placed: Vec<Placed>,
+    index: Vec<IndexEntry>,
 }
 
 impl PackFile {
-    /// Begins a pack of that many entries.
+    /// Begins a pack of `count` entries in `folder`.
     pub(super) fn create(folder: &Path, count: usize) -> Result<Self> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("{TEMPORARY_PREFIX}{}-{number}.pack", std::process::id()));
         let count = u32::try_from(count).map_err(|_| too_large())?;
         let file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
-        // From here on the file is removed where anything fails.
-        let mut pack = Self { folder: folder.to_path_buf(), temporary, stream: None, placed: Vec::new() };
+        // From here on, dropping `pack` removes the file.
+        let mut pack = Self { folder: folder.to_path_buf(), temporary, stream: None, index: Vec::new() };
         pack.stream = Some(PackStream::begin(BufWriter::with_capacity(256 << 10, file), count)?);
         Ok(pack)
     }
 
-    /// Writes an entry. No id comes twice.
+    /// Writes an entry. Each id may be written only once.
     pub(super) fn put(&mut self, id: ObjectId, entry: &[u8]) -> Result<()> {
         let Some(stream) = &mut self.stream else { return Err(too_large()) };
-        let offset = u32::try_from(stream.offset).ok().filter(|offset| u64::from(*offset) <= OFFSET_MAX);
-        let offset = offset.ok_or_else(too_large)?;
+        if stream.offset > OFFSET_MAX {
+            return Err(too_large());
+        }
+        let offset = u32::try_from(stream.offset).map_err(|_| too_large())?;
         stream.put(entry)?;
-        self.placed.push(Placed { id, crc: crc32fast::hash(entry), offset });
+        self.index.push(IndexEntry { id, crc: crc32fast::hash(entry), offset });
         Ok(())
     }
 
-    /// Ends the pack and syncs it. Returns the name that it is to have.
+    /// Ends the pack and syncs it. Returns the name for [`PackFile::publish`].
     pub(super) fn finish(&mut self) -> Result<PackName> {
         let Some(stream) = self.stream.take() else { return Err(too_large()) };
         let (writer, hash) = stream.finish()?;
@@ -163,16 +166,16 @@ impl PackFile {
         Ok(PackName(hash))
     }
 
-    /// Gives the pack its name, writes its index, and syncs both and the folder.
+    /// Renames the pack to its final name, writes its index, and syncs both and the folder.
     pub(super) fn publish(mut self, name: PackName) -> Result<()> {
-        let index = index(&mut self.placed, &name.0)?;
-        let (pack_path, index_path) =
-            (self.folder.join(format!("{name}.pack")), self.folder.join(format!("{name}.idx")));
+        let index = encode_index(&mut self.index, &name.0)?;
+        let pack_path = self.folder.join(format!("{name}.pack"));
+        let index_path = self.folder.join(format!("{name}.idx"));
         fs::rename(&self.temporary, &pack_path).map_err(Error::io("rename into place", &pack_path))?;
         // The index makes the pack visible, so it comes second.
         let written = write_synced(&self.folder, &format!("{name}.idx"), &index);
         if written.is_err() && !index_path.exists() {
-            // Nobody has seen it, and the disk may be full.
+            // Without an index nothing has read the pack, and the disk may be full.
             let _ = fs::remove_file(&pack_path);
         }
         written?;
@@ -182,12 +185,12 @@ impl PackFile {
 
 impl Drop for PackFile {
     fn drop(&mut self) {
-        // Not there any more once it was published.
+        // The file no longer exists if the pack was published.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// The name of a pack, without an ending: `pack-` and its hash.
+/// The name of a pack without extension: `pack-` and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PackName(ObjectId);
 
@@ -197,13 +200,13 @@ impl std::fmt::Display for PackName {
     }
 }
 
-/// The index of a pack; `placed` is sorted by id.
-fn index(placed: &mut [Placed], pack_hash: &ObjectId) -> Result<Vec<u8>> {
-    placed.sort_unstable_by_key(|entry| entry.id);
+/// Encodes the index of a pack. Sorts `entries` by id.
+fn encode_index(entries: &mut [IndexEntry], pack_hash: &ObjectId) -> Result<Vec<u8>> {
+    entries.sort_unstable_by_key(|entry| entry.id);
     let mut index = vec![0xff, b't', b'O', b'c'];
     index.extend_from_slice(&2u32.to_be_bytes());
     let mut fanout = [0u32; 256];
-    for entry in &*placed {
+    for entry in &*entries {
         fanout[usize::from(entry.id.as_slice()[0])] += 1;
     }
     let mut total = 0;
@@ -211,13 +214,13 @@ fn index(placed: &mut [Placed], pack_hash: &ObjectId) -> Result<Vec<u8>> {
         total += count;
         index.extend_from_slice(&total.to_be_bytes());
     }
-    for entry in &*placed {
+    for entry in &*entries {
         index.extend_from_slice(entry.id.as_slice());
     }
-    for entry in &*placed {
+    for entry in &*entries {
         index.extend_from_slice(&entry.crc.to_be_bytes());
     }
-    for entry in &*placed {
+    for entry in &*entries {
         index.extend_from_slice(&entry.offset.to_be_bytes());
     }
     index.extend_from_slice(pack_hash.as_slice());
@@ -226,8 +229,8 @@ fn index(placed: &mut [Placed], pack_hash: &ObjectId) -> Result<Vec<u8>> {
     Ok(index)
 }
 
-/// An object as it stands in a pack: kind, size and compressed data.
-pub(super) fn packed_entry(kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
+/// Encodes the pack entry of an object: kind, size and compressed data.
+pub(super) fn encode_entry(kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
     let kind = match kind {
         Kind::Commit => 1,
         Kind::Tree => 2,
@@ -239,8 +242,8 @@ pub(super) fn packed_entry(kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A delta as it stands in a pack: kind, size, the base's id and compressed instructions.
-pub(super) fn packed_delta(base: ObjectId, delta: &[u8]) -> Result<Vec<u8>> {
+/// Encodes the pack entry of a delta: kind, size, the base's id and compressed instructions.
+pub(super) fn encode_delta_entry(base: ObjectId, delta: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = entry_header(REFERENCE_DELTA, delta.len());
     bytes.extend_from_slice(base.as_slice());
     compress(delta, &mut bytes)?;
@@ -248,12 +251,14 @@ pub(super) fn packed_delta(base: ObjectId, delta: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn compress(data: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
-    // The lowest level: half of a tree is hashes, which no level makes shorter, and blobs are small.
+    // The fastest level: half of a tree is hashes, which cannot be compressed, and blobs are small.
     let mut encoder = ZlibEncoder::new(bytes, Compression::fast());
-    encoder.write_all(data).and_then(|()| encoder.finish().map(drop)).map_err(Error::git("compress an object"))
+    encoder.write_all(data).map_err(Error::git("compress an object"))?;
+    encoder.finish().map_err(Error::git("compress an object"))?;
+    Ok(())
 }
 
-/// Kind in bits 4 to 6 of the first byte, size in its low 4 bits and then 7 bits a byte.
+/// Encodes the kind in bits 4 to 6 of the first byte, and the size in its low 4 bits and 7 bits of each further byte.
 fn entry_header(kind: u8, size: usize) -> Vec<u8> {
     let mut rest = size >> 4;
     let mut bytes = vec![(kind << 4) | (size & 0x0f) as u8];
@@ -271,27 +276,51 @@ fn too_large() -> Error {
     Error::Git { action: "write a pack", reason: "it would be larger than 2 GiB".into() }
 }
 
+/// Returns the SHA-1 of some bytes.
 pub(super) fn sha1(bytes: &[u8]) -> Result<ObjectId> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
     hasher.update(bytes);
     hasher.try_finalize().map_err(Error::git("hash a pack"))
 }
 
-/// Writes a file under a temporary name, syncs it and gives it its name.
+/// Writes a file under a temporary name, syncs it and renames it. The folder is not synced.
 pub(super) fn write_synced(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = folder.join(name);
     let temporary = folder.join(format!("{TEMPORARY_PREFIX}{name}"));
     let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    if written.is_err() {
-        // The disk may be full: half of a file must not make it fuller.
+    if let Err(error) = write_and_sync(&mut file, bytes) {
+        // The disk may be full, and an incomplete file must not take more of it.
         let _ = fs::remove_file(&temporary);
+        return Err(Error::io("write", &temporary)(error));
     }
-    written.map_err(Error::io("write", &temporary))?;
     fs::rename(&temporary, &path).map_err(Error::io("rename into place", &path))
+}
+
+fn write_and_sync(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Syncs a directory, so that the names in it survive a loss of power.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io("sync", folder))
+    sync_file(folder)
+}
+
+/// Syncs an existing file.
+pub(super) fn sync_file(path: &Path) -> Result<()> {
+    let file = File::open(path).map_err(Error::io("sync", path))?;
+    file.sync_all().map_err(Error::io("sync", path))
+}
+
+/// Removes a pack and its index, given the pack's name without extension. Files that do not exist are skipped.
+pub(super) fn remove_pack_files(folder: &Path, name: &str) -> Result<()> {
+    // Index first: a pack without an index is never read.
+    for extension in ["idx", "pack"] {
+        let path = folder.join(name).with_extension(extension);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Tree objects, read where they lie: no entry is copied to look one up or to compare two trees.
+//! Tree objects, read in place: looking up an entry or comparing two trees copies no entry.
 //!
 //! ```text
 //! entry  mode in octal digits | ' ' | name | NUL | 20 bytes of id
@@ -16,11 +16,11 @@ use gix::objs::{Kind, TreeRefIter};
 
 use crate::error::{Error, Result};
 
-/// Trees that are held in memory at the same time while a history is walked, in bytes: two versions of the directories
-/// on the way to some files, each of thousands of names.
+/// Size of the trees in a [`TreeCache`]: enough for two versions of the directories on the paths to some files, each of
+/// thousands of names.
 const CACHE_BYTES_MAX: usize = 64 << 20;
 
-/// What an entry of a tree refers to. Submodules are left out everywhere.
+/// The object that an entry of a tree refers to. Submodules are ignored everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeEntry {
     Directory(ObjectId),
@@ -28,7 +28,7 @@ pub(super) enum TreeEntry {
 }
 
 impl TreeEntry {
-    /// None for a submodule.
+    /// Returns the object of an entry, or `None` for a submodule.
     pub(super) fn of(entry: EntryRef<'_>) -> Option<Self> {
         let id = entry.oid.to_owned();
         match entry.mode.kind() {
@@ -37,36 +37,22 @@ impl TreeEntry {
             EntryKind::Blob | EntryKind::BlobExecutable | EntryKind::Link => Some(Self::File(id)),
         }
     }
-
-    pub(super) fn directory(self) -> Option<ObjectId> {
-        match self {
-            Self::Directory(id) => Some(id),
-            Self::File(_) => None,
-        }
-    }
-
-    pub(super) fn file(self) -> Option<ObjectId> {
-        match self {
-            Self::File(id) => Some(id),
-            Self::Directory(_) => None,
-        }
-    }
 }
 
-/// One tree object.
+/// A tree object.
 pub(super) struct RawTree {
     bytes: Vec<u8>,
-    /// Where each entry begins in `bytes`.
+    /// Offset of each entry in `bytes`.
     starts: Vec<u32>,
 }
 
 impl RawTree {
     /// Reads a tree.
     pub(super) fn read(repository: &gix::Repository, id: ObjectId) -> Result<Self> {
-        Self::parse(id, content(repository, id, Kind::Tree)?)
+        Self::parse(id, read_content(repository, id, Kind::Tree)?)
     }
 
-    /// The tree of that id and content.
+    /// Parses the content of a tree. `id` is used in errors.
     pub(super) fn parse(id: ObjectId, bytes: Vec<u8>) -> Result<Self> {
         let mut starts = Vec::new();
         let mut entries = TreeRefIter::from_bytes(&bytes, gix::hash::Kind::Sha1);
@@ -85,32 +71,36 @@ impl RawTree {
         Self { bytes: Vec::new(), starts: Vec::new() }
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The object's content.
+    /// Returns the content of the object.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Memory that it takes.
+    /// Returns the memory that the tree takes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.bytes.len() + self.starts.len() * size_of::<u32>()
     }
 
-    /// The entry of a number; none from the end on.
+    /// Returns an entry, or `None` if `index` is past the end.
     pub(super) fn entry(&self, index: usize) -> Option<EntryRef<'_>> {
         self.entry_at(*self.starts.get(index)?)
     }
 
-    /// Where in the content the entry of a number is.
+    /// Returns the position of an entry in the content. Past the end, the range is empty.
     pub(super) fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let end = self.bytes.len();
-        let start = self.starts.get(index).map_or(end, |start| *start as usize);
-        let next = self.starts.get(index + 1).map_or(end, |start| *start as usize);
-        start..next
+        self.offset(index)..self.offset(index + 1)
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        match self.starts.get(index) {
+            Some(start) => *start as usize,
+            None => self.bytes.len(),
+        }
     }
 
     fn entry_at(&self, start: u32) -> Option<EntryRef<'_>> {
@@ -118,7 +108,7 @@ impl RawTree {
         TreeRefIter::from_bytes(rest, gix::hash::Kind::Sha1).next()?.ok()
     }
 
-    /// What is at a name.
+    /// Returns the object of a name.
     pub(super) fn find(&self, name: &[u8]) -> Option<TreeEntry> {
         let entry = self.search(name, false).or_else(|| self.search(name, true))?;
         TreeEntry::of(entry)
@@ -137,8 +127,12 @@ fn malformed(id: ObjectId) -> Error {
     Error::corrupt(format!("object {id}"), "is not a directory as git writes it")
 }
 
-/// An object's content. Fails with [`Error::Corrupt`] where the repository does not have it, or has another kind.
-pub(super) fn content(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
+/// Reads the content of an object.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if the repository does not have the object or has it with another kind.
+pub(super) fn read_content(repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
     let found = repository.try_find_object(id).map_err(Error::git("read an object"))?;
     let Some(object) = found else {
         return Err(Error::corrupt(format!("object {id}"), "is not in the repository"));
@@ -149,7 +143,7 @@ pub(super) fn content(repository: &gix::Repository, id: ObjectId, kind: Kind) ->
     Ok(object.detach().data)
 }
 
-/// Reads a tree into names and entries.
+/// Reads a tree into a map from names to objects.
 pub(super) fn read_tree(repository: &gix::Repository, id: ObjectId) -> Result<BTreeMap<Vec<u8>, TreeEntry>> {
     let tree = RawTree::read(repository, id)?;
     let mut entries = BTreeMap::new();
@@ -163,12 +157,12 @@ pub(super) fn read_tree(repository: &gix::Repository, id: ObjectId) -> Result<BT
     Ok(entries)
 }
 
-/// Trees read lately: walks along a history meet the same ones again and again.
+/// A cache of trees. Walks along a history read the same trees many times.
 pub(super) struct TreeCache<'a> {
     repository: &'a gix::Repository,
     trees: HashMap<ObjectId, RawTree>,
     held_bytes: usize,
-    /// Bytes of all trees that were read from the repository.
+    /// Total bytes of the trees that were read from the repository.
     pub(super) read_bytes: u64,
 }
 
@@ -192,19 +186,16 @@ impl<'a> TreeCache<'a> {
             }
         }
     }
-}
 
-impl TreeCache<'_> {
-    /// Takes a tree out, for who needs two of them at once and gives this one back.
+    /// Takes a tree out of the cache, for a caller that needs two trees at once and then calls [`TreeCache::put_back`].
     pub(super) fn take(&mut self, id: ObjectId) -> Result<RawTree> {
         self.get(id)?;
-        let taken = self.trees.remove(&id);
-        let tree = taken.ok_or_else(|| malformed(id))?;
+        let Some(tree) = self.trees.remove(&id) else { return Err(malformed(id)) };
         self.held_bytes -= tree.memory_bytes();
         Ok(tree)
     }
 
-    /// Gives back what was taken out.
+    /// Returns a tree to the cache.
     pub(super) fn put_back(&mut self, id: ObjectId, tree: RawTree) {
         self.held_bytes += tree.memory_bytes();
         self.trees.insert(id, tree);
@@ -220,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_found_whatever_stands_before_it() {
+    fn every_name_is_found_whatever_precedes_it() {
         let mut bytes = Vec::new();
-        // As git sorts them: `a` is a directory here and comes behind `a-b` and `a.md`.
+        // In git's order: `a` is a directory here and therefore comes after `a-b` and `a.md`.
         for (mode, name, n) in [("100644", "a-b", 1), ("100644", "a.md", 2), ("40000", "a", 3), ("100644", "a0", 4)] {
             bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
             bytes.extend_from_slice(&[n; 20]);

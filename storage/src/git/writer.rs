@@ -1,11 +1,12 @@
-//! Making commits.
+//! Writing commits.
 //!
-//! The writer remembers the directories it has read, so a commit reads nothing that it has seen before and writes only
-//! the changed files, the trees on their paths and the commit, all in one pack.
+//! The writer caches the directories it has read, so a commit reads each of them only once. It writes the changed
+//! files, the trees on their paths and the commit, all in one pack.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use gix::ObjectId;
@@ -13,70 +14,74 @@ use gix::objs::tree::name_order;
 use gix::objs::{Commit, Kind, Tree};
 
 use super::branch::BranchLock;
+use super::commit::CommitId;
 use super::pack::{PackBuilder, PackFile, sync_folder};
-use super::repository::{BRANCH, BRANCHES, CommitId, Repository};
+use super::repository::{BRANCH, BRANCHES, Repository};
 use super::tree::{TreeEntry, read_tree};
 use crate::error::{Error, Result};
 
-/// A file in the repository that names the pack and the commit that are being written, and that commit's parent. It is
-/// not synced: after a loss of power it may be gone, or be that of an earlier commit.
+/// A file in the repository that names the pack and the commit being written, and that commit's parent. It is not
+/// synced: after a loss of power it may be missing or describe an earlier commit.
 const PENDING: &str = "cuebase-pending";
-/// Stands in it for a parent where there is none.
+/// Marks a commit without a parent in that file.
 const NO_PARENT: &str = "none";
+/// Age in seconds above which the branch's lock was left by a crash.
+const LOCK_SECONDS_MAX: u64 = 5;
 const AUTHOR_NAME: &str = "Cuebase";
 const AUTHOR_EMAIL: &str = "cuebase@localhost";
-/// Directories above a file. Paths of memories and terms have far fewer; the bound keeps what follows a directory's
-/// nesting by recursion off the end of the stack.
+/// Directories above a file. Paths of memories and terms have far fewer; the limit keeps functions that recurse into
+/// directories from overflowing the stack.
 const DEPTH_MAX: usize = 64;
+/// Size of a tree entry without its name: mode, space, NUL and id.
+const ENTRY_BYTES: usize = 7 + 1 + 20;
 
-/// One file's change in a commit.
+/// A change of one file in a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Path from the root; valid as a memory's or vocabulary term's path.
+    /// Path from the root, valid as the path of a memory or a vocabulary term.
     pub path: String,
-    /// The new content, or none to remove the file.
+    /// The new content, or `None` to remove the file.
     pub content: Option<Vec<u8>>,
 }
 
-/// What a commit says of itself.
+/// The message and the time of a new commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitMessage {
     /// The first line.
     pub subject: String,
-    /// What is said below it, lines of text; empty for nothing.
+    /// Lines of text below the subject; may be empty.
     pub body: String,
-    /// Trailer lines, key and value.
+    /// Trailer lines as pairs of key and value.
     pub trailers: Vec<(String, String)>,
-    /// Seconds since the epoch.
+    /// Time of the commit in seconds since the epoch.
     pub at_seconds: i64,
 }
 
-/// The one writer of a namespace's repository.
+/// The only writer of a namespace's repository.
 pub struct Writer {
     repository: Repository,
     head: Option<ObjectId>,
-    /// What the head holds; none until something is looked for in it.
+    /// The cached root of the head; `None` until it is first used.
     root: Option<Directory>,
-    /// False from a failure on until the branch has been read again: what is remembered may never have been written.
-    sound: bool,
+    /// False from a failure until the next reload: the cached state may never have been written.
+    consistent: bool,
 }
 
-/// A directory, read when it is first entered.
+/// A directory whose entries are read on first use.
 struct Directory {
-    /// Its tree, when nothing below has changed since it was read or written.
+    /// Its tree; `None` if something below has changed since it was read or written.
     id: Option<ObjectId>,
     entries: Option<BTreeMap<Vec<u8>, Node>>,
 }
 
-/// The repository's objects, opened when the first one is read: a commit among directories that were seen before reads
-/// none.
-struct Objects<'a> {
+/// The repository's objects, opened on first use. A commit that changes only cached directories reads no object.
+struct LazyObjects<'a> {
     repository: &'a Repository,
     opened: OnceCell<gix::Repository>,
 }
 
-impl<'a> Objects<'a> {
-    fn of(repository: &'a Repository) -> Self {
+impl<'a> LazyObjects<'a> {
+    fn new(repository: &'a Repository) -> Self {
         Self { repository, opened: OnceCell::new() }
     }
 
@@ -94,47 +99,58 @@ enum Node {
     File(ObjectId),
 }
 
+impl Repository {
+    /// Returns a writer that starts from the current head.
+    pub fn writer(&self) -> Result<Writer> {
+        Writer::new(self.clone())
+    }
+}
+
 impl Writer {
-    pub(super) fn new(repository: Repository) -> Result<Self> {
-        let mut writer = Self { repository, head: None, root: None, sound: false };
+    fn new(repository: Repository) -> Result<Self> {
+        let mut writer = Self { repository, head: None, root: None, consistent: false };
         writer.reload()?;
         Ok(writer)
     }
 
-    /// The commit that the next one will have as its parent.
+    /// Returns the parent of the next commit.
     pub fn head(&self) -> Option<CommitId> {
         self.head.map(CommitId)
     }
 
-    /// Whether what it remembers is what is there; after a failure it is not until [`Writer::reload`] has gone well.
-    pub fn is_sound(&self) -> bool {
-        self.sound
+    /// Returns whether the cached state matches the repository. After a failure it does not, until [`Writer::reload`]
+    /// succeeds.
+    pub fn is_consistent(&self) -> bool {
+        self.consistent
     }
 
-    /// Whether a file is at that path.
+    /// Returns whether a file exists at a path.
     pub fn contains(&mut self, path: &str) -> Result<bool> {
-        let objects = Objects::of(&self.repository);
+        let objects = LazyObjects::new(&self.repository);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let root = root(&mut self.root, self.head, &objects)?;
+        let root = cached_root(&mut self.root, self.head, &objects)?;
         let Some(directory) = root.find(&objects, folder)? else { return Ok(false) };
         Ok(matches!(directory.entries(&objects)?.get(name.as_bytes()), Some(Node::File(_))))
     }
 
-    /// The names in a directory; none at all where there is no such directory.
+    /// Returns the names in a directory. A directory that does not exist has none.
     pub fn names(&mut self, folder: &str) -> Result<Vec<String>> {
-        let objects = Objects::of(&self.repository);
-        let root = root(&mut self.root, self.head, &objects)?;
+        let objects = LazyObjects::new(&self.repository);
+        let root = cached_root(&mut self.root, self.head, &objects)?;
         let Some(directory) = root.find(&objects, folder)? else { return Ok(Vec::new()) };
         let names = directory.entries(&objects)?.keys();
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// Makes one durable commit of all edits and moves the branch to it.
+    /// Writes one durable commit with all edits and moves the branch to it. Edits that change nothing still create a
+    /// commit.
     ///
-    /// Fails with [`Error::Conflict`] when somebody else moved the branch (a push); the writer has then read the new
-    /// head and the call can be made again. Edits that change nothing still make a commit.
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the branch was moved by someone else, such as a push. The writer has then read the new
+    /// head, and the call can be repeated.
     pub fn commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
-        if !self.sound {
+        if !self.consistent {
             self.reload()?;
             return Err(Error::Conflict);
         }
@@ -146,11 +162,14 @@ impl Writer {
     }
 
     fn try_commit(&mut self, edits: &[Edit], message: &CommitMessage) -> Result<CommitId> {
-        let objects = Objects::of(&self.repository);
-        let root = root(&mut self.root, self.head, &objects)?;
+        let objects = LazyObjects::new(&self.repository);
+        let root = cached_root(&mut self.root, self.head, &objects)?;
         let mut pack = PackBuilder::default();
         for edit in edits {
-            let blob = edit.content.as_ref().map(|content| pack.add_blob(content)).transpose()?;
+            let blob = match &edit.content {
+                Some(content) => Some(pack.add_blob(content)?),
+                None => None,
+            };
             let segments: Vec<&[u8]> = edit.path.split('/').map(str::as_bytes).collect();
             root.apply(&objects, &segments, blob)?;
         }
@@ -177,42 +196,56 @@ impl Writer {
         Ok(CommitId(id))
     }
 
-    /// Publishes the pack that holds a commit and moves the branch to it, all of it durable.
+    /// Publishes the pack of a commit and moves the branch to the commit. Both are durable when this returns.
     fn publish(&self, mut pack: PackFile, id: ObjectId) -> Result<()> {
         let pending = self.repository.path().join(PENDING);
         let name = pack.finish()?;
-        let parent = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
-        // Ahead of the pack's getting its name, so that a crash leaves no pack of which nothing is known.
-        fs::write(&pending, format!("{name} {id} {parent}")).map_err(Error::io("write", &pending))?;
+        // Written before the pack is renamed, so that a crash leaves no unknown pack.
+        fs::write(&pending, format!("{name} {id} {}", self.pending_parent())).map_err(Error::io("write", &pending))?;
         pack.publish(name)?;
         let moved = self.move_branch(id);
         if let Err(Error::Conflict) = moved {
-            // Somebody else's commit is the head now, and this one in nobody's history.
+            // Another commit is the head now, and no history contains this one.
             self.repository.remove_pack(&name.to_string())?;
         }
-        // After any other failure the pack goes when the head is read again, unless the branch has moved all the same.
+        // After any other failure, the next reload removes the pack unless the branch has moved nevertheless.
         moved?;
         fs::remove_file(&pending).map_err(Error::io("remove", &pending))
     }
 
-    /// Takes over what was pushed: the commits of a repository [apart](Repository::apart) from the head up to one, which
-    /// must go on from there. Durable when it returns. Fails with [`Error::Conflict`] where the head is another one.
-    pub fn take_in(&mut self, apart: &Repository, from: Option<CommitId>, to: CommitId) -> Result<()> {
-        if !self.sound {
+    /// Returns the parent of the next commit as [`PENDING`] stores it.
+    fn pending_parent(&self) -> String {
+        match self.head {
+            Some(head) => head.to_string(),
+            None => NO_PARENT.to_owned(),
+        }
+    }
+
+    /// Accepts a push: copies the commits after `from` up to `to` from a [scratch repository](Repository::open_scratch)
+    /// and moves the branch to `to`, which must be a descendant of `from`. The result is durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the head is not `from`.
+    pub fn accept_push(&mut self, scratch: &Repository, from: Option<CommitId>, to: CommitId) -> Result<()> {
+        if !self.consistent {
             self.reload()?;
         }
         if self.head() != from {
             return Err(Error::Conflict);
         }
         let had: Vec<CommitId> = from.into_iter().collect();
-        let pack = apart.missing(&[to], &had)?.write_pack_file(&self.repository.pack_folder())?;
-        let taken = self.publish(pack, to.0);
+        let pack = scratch.missing(&[to], &had)?.write_pack_file(&self.repository.pack_folder())?;
+        let published = self.publish(pack, to.0);
         self.reload()?;
-        taken
+        published
     }
 
-    /// Moves the branch if it is still where this writer left it. Fails with [`Error::Conflict`] only where it did not
-    /// move.
+    /// Moves the branch from the writer's head to a commit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the branch is elsewhere or locked. The branch has then not moved.
     fn move_branch(&self, id: ObjectId) -> Result<()> {
         let lock = BranchLock::take(&self.repository)?;
         if self.repository.head()?.map(|head| head.0) != self.head {
@@ -221,11 +254,16 @@ impl Writer {
         lock.move_to(id)
     }
 
-    /// Takes over the history of another repository on the same file system, which must go on where this one is.
-    pub fn adopt(&mut self, other: &Repository, head: CommitId) -> Result<()> {
-        let goes_on = self.head.map_or(Ok(true), |now| other.is_ancestor(CommitId(now), head))?;
-        if !goes_on {
-            return Err(Error::invalid("history", "it does not go on where the namespace's own one is"));
+    /// Moves the packs of another repository on the same file system here, and the branch to its `head`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if `head` is not a descendant of this repository's head.
+    pub fn import_history(&mut self, other: &Repository, head: CommitId) -> Result<()> {
+        if let Some(own) = self.head
+            && !other.is_ancestor(CommitId(own), head)?
+        {
+            return Err(Error::invalid("history", "it does not continue the namespace's own history"));
         }
         if self.head == Some(head.0) {
             return Ok(());
@@ -236,38 +274,61 @@ impl Writer {
         moved
     }
 
-    /// Forgets what was read and starts from the branch as it is.
+    /// Clears the cache and reads the branch again. Removes what a crash left.
     pub fn reload(&mut self) -> Result<()> {
-        self.sound = false;
-        // A lock left by a crash is ours: this process is the only writer, and a push holds its own only for moments.
+        self.consistent = false;
+        // This process is the only writer, and a push by git holds the lock only briefly. An old lock is from a crash.
         let lock = self.repository.path().join(BRANCH).with_extension("lock");
-        // One from the future was left before the clock was set back.
-        let made = fs::metadata(&lock).and_then(|m| m.modified()).ok();
-        let stale = made.map(|at| at.elapsed().unwrap_or(Duration::MAX));
-        if stale.is_some_and(|age| age.as_secs() > 5) || (self.head.is_none() && stale.is_some()) {
+        if let Some(age) = lock_age(&lock)
+            && (age.as_secs() > LOCK_SECONDS_MAX || self.head.is_none())
+        {
             let _ = fs::remove_file(&lock);
         }
         self.head = self.repository.head()?.map(|head| head.0);
-        // A branch that moved just before a failure may not be durable yet; whoever finds the commit builds on it.
+        // A branch that moved just before a failure may not be durable yet, and later commits build on it.
         let folder = self.repository.path().join(BRANCHES);
         if folder.exists() {
             sync_folder(&folder)?;
         }
-        self.sweep()?;
+        self.remove_unfinished()?;
         self.root = None;
-        self.sound = true;
+        self.consistent = true;
         Ok(())
+    }
+
+    /// Removes what a crash left: temporary files, and the pack of a commit that never became the head.
+    fn remove_unfinished(&self) -> Result<()> {
+        self.repository.remove_temporary_packs()?;
+        let pending = self.repository.path().join(PENDING);
+        let Ok(text) = fs::read_to_string(&pending) else { return Ok(()) };
+        let mut parts = text.split_whitespace();
+        // A commit whose parent is the head cannot be in the head's history. For any other parent it may be, so the
+        // pack is kept.
+        if let (Some(pack), Some(_), Some(parent)) = (parts.next(), parts.next(), parts.next())
+            && parent == self.pending_parent()
+        {
+            self.repository.remove_pack(pack)?;
+        }
+        fs::remove_file(&pending).map_err(Error::io("remove", &pending))
     }
 }
 
-/// What the head holds, from memory once it was read: opening a repository looks into none of its packs.
-fn root<'a>(
+/// Returns how long ago a lock file was created, or `None` if it does not exist.
+fn lock_age(lock: &Path) -> Option<Duration> {
+    let metadata = fs::metadata(lock).ok()?;
+    let modified = metadata.modified().ok()?;
+    // A lock from the future was left before the clock was set back.
+    Some(modified.elapsed().unwrap_or(Duration::MAX))
+}
+
+/// Returns the root of the head, and reads it on first use: opening a repository reads none of its packs.
+fn cached_root<'a>(
     root: &'a mut Option<Directory>,
     head: Option<ObjectId>,
-    objects: &Objects<'_>,
+    objects: &LazyObjects<'_>,
 ) -> Result<&'a mut Directory> {
-    let read = match (root.take(), head) {
-        (Some(known), _) => known,
+    let directory = match (root.take(), head) {
+        (Some(cached), _) => cached,
         (None, None) => Directory::empty(),
         (None, Some(head)) => {
             let commit = objects.open()?.find_commit(head).map_err(Error::git("read a commit"))?;
@@ -275,25 +336,7 @@ fn root<'a>(
             Directory { id: Some(tree), entries: None }
         }
     };
-    Ok(root.insert(read))
-}
-
-impl Writer {
-    /// Removes what a crash left: half-written files, and the pack of a commit that never became the head.
-    fn sweep(&self) -> Result<()> {
-        self.repository.remove_half_written()?;
-        let pending = self.repository.path().join(PENDING);
-        let Ok(text) = fs::read_to_string(&pending) else { return Ok(()) };
-        let mut parts = text.split_whitespace();
-        let head = self.head.map_or(NO_PARENT.to_owned(), |head| head.to_string());
-        // A commit whose parent is the head is not in its history. Of any other one that is not known: its pack stays.
-        if let (Some(pack), Some(_), Some(parent)) = (parts.next(), parts.next(), parts.next())
-            && parent == head
-        {
-            self.repository.remove_pack(pack)?;
-        }
-        fs::remove_file(&pending).map_err(Error::io("remove", &pending))
-    }
+    Ok(root.insert(directory))
 }
 
 impl CommitMessage {
@@ -317,8 +360,8 @@ impl Directory {
         Self { id: None, entries: Some(BTreeMap::new()) }
     }
 
-    /// The entries, read now if they were not.
-    fn entries(&mut self, objects: &Objects<'_>) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
+    /// Returns the entries, and reads them on first use.
+    fn entries(&mut self, objects: &LazyObjects<'_>) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
         if self.entries.is_none() {
             let mut entries = BTreeMap::new();
             if let Some(id) = self.id {
@@ -335,7 +378,7 @@ impl Directory {
         Ok(self.entries.get_or_insert_default())
     }
 
-    fn find(&mut self, objects: &Objects<'_>, folder: &str) -> Result<Option<&mut Self>> {
+    fn find(&mut self, objects: &LazyObjects<'_>, folder: &str) -> Result<Option<&mut Self>> {
         let mut at = self;
         for (depth, segment) in folder.split('/').filter(|segment| !segment.is_empty()).enumerate() {
             check_depth(depth)?;
@@ -347,11 +390,12 @@ impl Directory {
         Ok(Some(at))
     }
 
-    /// Puts a blob at a path below, or takes it away; directories come and go with their files.
-    fn apply(&mut self, objects: &Objects<'_>, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
+    /// Puts a blob at a path below this directory, or removes the file there. Creates missing directories and removes
+    /// empty ones.
+    fn apply(&mut self, objects: &LazyObjects<'_>, path: &[&[u8]], blob: Option<ObjectId>) -> Result<()> {
         check_depth(path.len())?;
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
-        // Read before the id is dropped: it is where the entries are read from.
+        // The entries are read through the id, so this comes before the id is cleared.
         self.entries(objects)?;
         self.id = None;
         let entries = self.entries(objects)?;
@@ -368,14 +412,15 @@ impl Directory {
         }
         let Node::Directory(directory) = node else { return Ok(()) };
         directory.apply(objects, rest, blob)?;
-        if directory.entries.as_ref().is_some_and(BTreeMap::is_empty) {
+        let is_empty = matches!(&directory.entries, Some(below) if below.is_empty());
+        if is_empty {
             entries.remove(*name);
         }
         Ok(())
     }
 
-    /// Writes every changed tree from the leaves up; none when the directory is empty. Only directories that were looked
-    /// into are held, none of them nested deeper than [`DEPTH_MAX`].
+    /// Writes every changed tree from the leaves up. Returns `None` if the directory is empty. The recursion is
+    /// bounded, since cached directories are nested at most [`DEPTH_MAX`] deep.
     fn write(&mut self, pack: &mut PackBuilder) -> Result<Option<ObjectId>> {
         if self.id.is_some() {
             return Ok(self.id);
@@ -390,13 +435,13 @@ impl Directory {
             };
             if let Some(id) = id {
                 bytes += ENTRY_BYTES + name.len();
-                written.push(Written { name, is_directory, id });
+                written.push(NewEntry { name, is_directory, id });
             }
         }
         if written.is_empty() {
             return Ok(None);
         }
-        // Git's order: a directory's name sorts as if it ended in a slash. Files alone are in order already.
+        // In git's order a directory's name sorts as if it ended in a slash.
         written.sort_by(|one, other| name_order(one.name, one.is_directory, other.name, other.is_directory));
         let mut tree = Vec::with_capacity(bytes);
         for entry in &written {
@@ -411,11 +456,8 @@ impl Directory {
     }
 }
 
-/// What an entry of a tree takes beside its name: mode, space, NUL and id.
-const ENTRY_BYTES: usize = 7 + 1 + 20;
-
-/// An entry of a tree that is being written. Thousands of them refer to their names; none is copied.
-struct Written<'a> {
+/// An entry of a tree that is being written. It borrows its name, since a tree may have thousands.
+struct NewEntry<'a> {
     name: &'a [u8],
     is_directory: bool,
     id: ObjectId,

@@ -1,20 +1,20 @@
-//! The column families: one screen that shows the database.
+//! The column families, with the keys and values of each.
 //!
-//! Key parts are joined by a NUL byte where a part has no fixed length; account ids and names never hold one. Ids are
-//! ULIDs, 16 bytes big-endian, so that key order is creation order. What belongs to a namespace begins with the
-//! namespace's id, which is new with each creation: a namespace that is deleted and made again shares no key with the
-//! former one, and one range of each column holds all of it. Every value is one format byte
-//! ([`crate::records::RECORD_FORMAT`]) and a JSON object, except for the columns that hold raw bytes.
+//! A NUL byte follows each key part of variable length; account ids and names never contain one. Ids are ULIDs, 16
+//! bytes big-endian, so key order is creation order. Keys of a namespace's data begin with the namespace's id. Each
+//! creation of a namespace has a new id, so a deleted namespace shares no key with its successor, and its data is one
+//! key range per column. Every value is one format byte ([`crate::records::RECORD_FORMAT`]) and a JSON object, except
+//! in columns with raw bytes.
 
 /// A column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// `name` → raw bytes. `format`: u32 little-endian, the data directory's format. `issuer`: PKCS#8 of the local
-    /// issuer's signing key. `media`: the key that signs addresses of media. `newest-id`: 16 bytes, the greatest id
-    /// that was given out. `running-ms`: u64 little-endian, for how long services have run on this data directory.
-    /// `directories`: present while folders still have the names of format 1.
+    /// issuer's signing key. `media`: the key that signs media URLs. `newest-id`: 16 bytes, the greatest id assigned.
+    /// `running-ms`: u64 little-endian, the total running time of services on this data directory. `directories`:
+    /// present while folders still have the names of format 1. `prices`: prices record.
     Meta,
-    /// `account` → account record (suspended or not, since when).
+    /// `account` → account record.
     Accounts,
     /// `key id`, 16 hex characters → API key record. Point reads on every request.
     Keys,
@@ -22,9 +22,9 @@ pub enum Column {
     KeysByAccount,
     /// `account NUL namespace` → namespace record. Iterated to list an account's namespaces by name.
     Namespaces,
-    /// `namespace id` → which namespace that was: deleted, with files that are still to be removed.
+    /// `namespace id` → removal record: a deleted namespace whose data is not fully removed yet.
     Removals,
-    /// `namespace id`, `message id` → queue entry. Iterated once, at start.
+    /// `namespace id`, `message id` → queue entry. Iterated once at start.
     Queue,
     /// `account NUL message id` → dead letter without its work. Iterated to list an account's dead letters.
     DeadLetters,
@@ -32,28 +32,28 @@ pub enum Column {
     DeadLetterWork,
     /// `column name NUL key` → raw bytes: a queue entry or dead letter that could not be decoded.
     Unreadable,
-    /// `namespace id`, `kind NUL SHA-256 of the body` → the message id that body was accepted under, and when.
+    /// `namespace id`, `kind NUL SHA-256 of the body` → message id and acceptance time of that body.
     Fingerprints,
-    /// `namespace id`, 16 bytes of a subject's SHA-256, `kind NUL SHA-256 of the body` → empty: the fingerprint is void
-    /// once the subject (a path, a term) is written or forgotten.
+    /// `namespace id`, 16 bytes of a subject's hash, `kind NUL SHA-256 of the body` → empty. A write or deletion of the
+    /// subject (a path or term) invalidates the fingerprint.
     FingerprintSubjects,
-    /// `namespace id`, `path` → message id, raw, 16 bytes: writes accepted before it do not touch the path any more.
+    /// `namespace id`, `path` → message id, raw, 16 bytes. Writes accepted before it must not change the path.
     PathWrites,
-    /// `namespace id`, SHA-256 of a message from elsewhere → the message id that it was imported under.
+    /// `namespace id`, SHA-256 of an imported message → message id of its import.
     Imports,
-    /// `account NUL meter` → how much was used, ever and by month.
+    /// `account NUL meter` → usage in total and by month.
     Usage,
-    /// `account` → wallet: plan, balance, up to where usage was debited.
+    /// `account` → wallet: plan, balance, settled usage.
     Billing,
     /// `account NUL transaction id` → transaction.
     Transactions,
-    /// `account NUL transaction id` → empty: a transaction that the payment provider's ledger does not have yet.
+    /// `account NUL transaction id` → empty: a transaction that is missing in the payment provider's ledger.
     Outbox,
-    /// `payment id` → what a started payment is for, and whether it was credited.
+    /// `payment id` → a started payment: account, amount, whether it was credited.
     Payments,
     /// `notification id` → when it was processed.
     Notifications,
-    /// `idempotency key` → an entry of the sandbox provider's ledger. `NUL payment id` → one of its payments.
+    /// `idempotency key` → entry of the sandbox provider's ledger. `NUL payment id` → payment of the sandbox provider.
     Sandbox,
     /// `namespace id`, `path` → vocabulary term. Derived from git.
     Terms,
@@ -69,26 +69,26 @@ pub enum Column {
     Media,
     /// `namespace id`, `media id` → empty. Iterated when a namespace is deleted.
     MediaByNamespace,
-    /// `account NUL environment NUL`, the animal's number as u64 big-endian → animal.
+    /// `account NUL environment NUL`, animal number as u64 big-endian → animal.
     Animals,
-    /// `namespace id`, 8 bytes of the model, SHA-256 of the text → its vector, raw: f16 little-endian. A cache: a missing
-    /// vector is requested again.
+    /// `namespace id`, 8 bytes of the model's hash, SHA-256 of the text → the text's vector, raw: f16 little-endian. A
+    /// cache: a missing vector is requested again.
     Vectors,
-    /// `model` → how much it was called.
+    /// `model` → calls and tokens of the model.
     Models,
-    /// `namespace id`, `path NUL`, place in the history as u64 big-endian → raw: commit id (20 bytes), its time in seconds
-    /// (i64 little-endian). Which commits changed a file. Derived from git.
+    /// `namespace id`, `path NUL`, position in the history as u64 big-endian → raw: commit id (20 bytes), commit time
+    /// in seconds (i64 little-endian). The commits that changed a file. Derived from git.
     Revisions,
-    /// `namespace id`, `write id` → what a list shows of a conversation that was ingested.
+    /// `namespace id`, `write id` → source record: list view of an ingested conversation.
     Sources,
-    /// `namespace id`, `write id` → that conversation: the bytes of its queue entry.
+    /// `namespace id`, `write id` → the conversation: the bytes of its queue entry.
     SourceConversations,
-    /// `namespace id`, `write id` → the paths of the memory files that it changed.
+    /// `namespace id`, `write id` → paths of the memory files that the conversation changed.
     SourcePaths,
 }
 
 impl Column {
-    /// Every column family, in the order in which they are opened.
+    /// Every column family, in opening order.
     pub const ALL: [Self; 35] = [
         Self::Meta,
         Self::Accounts,
@@ -127,7 +127,7 @@ impl Column {
         Self::SourcePaths,
     ];
 
-    /// The columns whose keys begin with a namespace's id: a deletion empties the namespace's range in each.
+    /// The columns whose keys begin with a namespace's id. Deleting a namespace deletes its key range in each of them.
     pub(crate) const BY_NAMESPACE: [Self; 14] = [
         Self::Queue,
         Self::Fingerprints,
@@ -145,7 +145,7 @@ impl Column {
         Self::SourcePaths,
     ];
 
-    /// Whether its values are bytes rather than records.
+    /// Whether the column's values are raw bytes rather than records.
     pub(crate) fn holds_raw_bytes(self) -> bool {
         matches!(self, Self::Meta | Self::Vectors | Self::Unreadable | Self::Revisions | Self::PathWrites)
     }
@@ -202,12 +202,17 @@ pub(crate) fn joined_bytes(first: &str, second: &[u8]) -> Vec<u8> {
     [first.as_bytes(), &[0], second].concat()
 }
 
-/// Joins key parts with NUL bytes, the last one being followed by one too: the prefix of every key below them.
+/// Returns the prefix of all keys that begin with these parts: each part followed by a NUL byte.
 pub(crate) fn prefix(parts: &[&str]) -> Vec<u8> {
-    parts.iter().flat_map(|part| part.bytes().chain([0])).collect()
+    let mut prefix = Vec::new();
+    for part in parts {
+        prefix.extend_from_slice(part.as_bytes());
+        prefix.push(0);
+    }
+    prefix
 }
 
-/// A prefix and an id or number of fixed length after it.
-pub(crate) fn below(parts: &[&str], id: &[u8]) -> Vec<u8> {
+/// Joins a prefix of parts and an id or number of fixed length.
+pub(crate) fn prefixed_key(parts: &[&str], id: &[u8]) -> Vec<u8> {
     [prefix(parts).as_slice(), id].concat()
 }

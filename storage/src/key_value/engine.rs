@@ -1,4 +1,5 @@
-//! RocksDB behind ordered keys and atomic batches.
+//! The RocksDB database behind the key-value interface: opening, batches, scans, syncs, and reopening after a refused
+//! write.
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -15,31 +16,31 @@ use rocksdb::{
 use super::{Column, manifest, power};
 use crate::error::{DiskTrouble, Error, Result};
 
-/// A file beside the database that the process with the database open holds locked. It exists for its lock alone, so
-/// that a lock held elsewhere is known by its kind and not by the words of an error.
+/// A file in the database's folder that the process holds locked while it has the database open. RocksDB reports its
+/// own lock only as the text of an error; this lock can be tested by type.
 const PROCESS_LOCK: &str = "PROCESS";
-/// Write-ahead log kept before column families are flushed, 64 MiB.
+/// Size of the write-ahead log at which column families are flushed, 64 MiB.
 const WRITE_AHEAD_LOG_BYTES_MAX: u64 = 64 << 20;
 
-/// Write buffer of one column family, 4 MiB: the records are small and an idle server should stay small too.
+/// Write buffer of one column family, 4 MiB: records are small, and an idle server should use little memory.
 const WRITE_BUFFER_BYTES: usize = 4 << 20;
-/// The column family that RocksDB makes by itself and that holds nothing of ours.
+/// The column family that RocksDB always creates. Cuebase stores nothing in it.
 const DEFAULT_FAMILY: &str = "default";
 
-/// Files that the engine keeps open.
+/// Files that the engine keeps open at most.
 const OPEN_FILES_MAX: i32 = 256;
 
-/// A database that takes no writes is opened again no more often than this.
+/// Shortest time between two attempts to reopen a database that refuses writes.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
-/// So much must go onto the disk before that is tried: the engine writes some files of its own when it opens.
+/// Bytes that must be writable before the database is reopened: the engine writes files of its own when it opens.
 const PROBE_BYTES: usize = 1 << 20;
 
-/// How much memory the database may take for its own.
+/// Memory limits of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineMemory {
-    /// Blocks of sorted files, shared by all column families.
+    /// Cache of blocks of sorted files, shared by all column families.
     pub block_cache_bytes: usize,
-    /// The write buffers of all column families together; a single one takes at most 4 MiB.
+    /// Write buffers of all column families together. One write buffer takes at most 4 MiB.
     pub write_buffer_bytes: usize,
 }
 
@@ -49,35 +50,43 @@ impl Default for EngineMemory {
     }
 }
 
-/// When a write has to be on disk.
+/// When a write must be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Before the call returns: survives the loss of power.
+    /// Before the call returns. The write survives a loss of power.
     Synced,
-    /// Soon: survives the death of the process. For what is derived or can be done again.
+    /// Later. The write survives the death of the process, but not a loss of power. For data that is derived or can be
+    /// written again.
     Buffered,
 }
 
-/// How much a database takes.
+/// Disk and memory use of a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Levels {
-    /// Its sorted files.
+pub struct EngineStats {
+    /// Bytes of the sorted files.
     pub disk_bytes: u64,
-    /// What is not in them yet.
+    /// Bytes of the write buffers, which are not in sorted files yet.
     pub memory_bytes: u64,
-    /// Column families that wait to be merged.
+    /// Column families with a pending compaction.
     pub compactions_pending: u64,
 }
 
-/// One opening of a database; after a write that the system refused there is another.
+/// Identifies one opening of the database. The number increases when the database is reopened after a refused write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening(u64);
+pub struct OpenGeneration(u64);
 
-/// Changes that take effect together or not at all.
+/// Changes that are applied atomically.
 #[derive(Default)]
 pub struct Batch {
-    changes: Vec<(Column, Vec<u8>, Option<Vec<u8>>)>,
-    prefixes: Vec<(Column, Vec<u8>)>,
+    changes: Vec<KeyChange>,
+    deleted_prefixes: Vec<(Column, Vec<u8>)>,
+}
+
+struct KeyChange {
+    column: Column,
+    key: Vec<u8>,
+    /// The new value; `None` deletes the key.
+    value: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -88,19 +97,19 @@ impl Batch {
 
     /// Sets a key.
     pub fn put(&mut self, column: Column, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> &mut Self {
-        self.changes.push((column, key.into(), Some(value.into())));
+        self.changes.push(KeyChange { column, key: key.into(), value: Some(value.into()) });
         self
     }
 
-    /// Removes every key that starts with a prefix, before the batch's other changes are made.
-    pub(crate) fn delete_below(&mut self, column: Column, prefix: Vec<u8>) -> &mut Self {
-        self.prefixes.push((column, prefix));
+    /// Deletes every key with a prefix, before the batch's other changes are applied.
+    pub(crate) fn delete_prefix(&mut self, column: Column, prefix: Vec<u8>) -> &mut Self {
+        self.deleted_prefixes.push((column, prefix));
         self
     }
 
-    /// Removes a key; one that is not there is no error.
+    /// Deletes a key. Deleting a missing key succeeds.
     pub fn delete(&mut self, column: Column, key: impl Into<Vec<u8>>) -> &mut Self {
-        self.changes.push((column, key.into(), None));
+        self.changes.push(KeyChange { column, key: key.into(), value: None });
         self
     }
 }
@@ -113,23 +122,32 @@ fn options(recovery: rocksdb::DBRecoveryMode, memory: EngineMemory) -> Options {
     options.set_keep_log_file_num(2);
     options.set_max_background_jobs(2);
     options.set_max_open_files(OPEN_FILES_MAX);
-    // As many threads are begun for every column family with files in it, and its files are few.
+    // RocksDB starts this number of threads for every column family that has files, and each has few files.
     options.set_max_file_opening_threads(1);
     options.set_wal_recovery_mode(recovery);
     options.set_db_write_buffer_size(memory.write_buffer_bytes);
     options
 }
 
-/// The names of the column families to open: every column, and what an earlier format left in the database.
+/// The names of the column families to open: every column, and those that an earlier format left in the database.
 fn family_names(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = Column::ALL.iter().map(|column| column.name().to_owned()).collect();
-    // Fails where there is no database yet; what is wrong with one that is there shows when it is opened.
-    for name in DB::list_cf(&Options::default(), path).unwrap_or_default() {
-        if name != DEFAULT_FAMILY && !names.contains(&name) {
-            names.push(name);
+    names.extend(legacy_family_names(path));
+    names
+}
+
+/// The names of column families on disk that this build does not know.
+fn legacy_family_names(path: &Path) -> Vec<String> {
+    let mut legacy = Vec::new();
+    // Listing fails if the database does not exist yet. A damaged database fails when it is opened.
+    let Ok(names) = DB::list_cf(&Options::default(), path) else { return legacy };
+    for name in names {
+        let is_known = name == DEFAULT_FAMILY || Column::ALL.iter().any(|column| column.name() == name);
+        if !is_known {
+            legacy.push(name);
         }
     }
-    names
+    legacy
 }
 
 fn descriptors(names: &[String], memory: EngineMemory, cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
@@ -151,172 +169,177 @@ pub struct KeyValueStore {
     path: PathBuf,
     memory: EngineMemory,
     cache: Cache,
-    /// Locked for as long as the database is open.
-    _process: File,
-    /// Written to only to put the database, opened again, in its own place.
+    /// Locked while the database is open.
+    _process_lock: File,
+    /// Locked for writing only to replace the database with a reopened one, or to drop a column family.
     db: RwLock<DB>,
-    /// How often it has been opened again.
-    opening: AtomicU64,
-    /// How many have asked for what they wrote to be durable, and how many of those it is for.
-    asked: AtomicU64,
-    durable: Mutex<u64>,
-    /// When it was last tried to open it again, and whether that went well.
-    reopened: Mutex<Option<(Instant, bool)>>,
-    /// Whether the system refused a write or sync since the database was opened: then it takes no further one.
+    /// Number of times the database was reopened.
+    generation: AtomicU64,
+    /// Number of sync requests so far.
+    sync_requests: AtomicU64,
+    /// Number of sync requests whose writes are durable. Locked during a sync, so that concurrent requests share it.
+    durable_requests: Mutex<u64>,
+    last_reopen: Mutex<Option<ReopenAttempt>>,
+    /// Whether the system refused a write or sync since the database was opened. The engine then refuses all later
+    /// ones.
     refused: AtomicBool,
+}
+
+/// The latest attempt to reopen the database.
+struct ReopenAttempt {
+    at: Instant,
+    succeeded: bool,
 }
 
 impl KeyValueStore {
     /// Opens the database in `path`, creating it and any missing column family.
     ///
-    /// Fails with [`Error::Locked`] when another process has it open, and with [`Error::DamagedRecords`] when what is
-    /// there is not what was written. After a loss of power the end of the write-ahead log may be anything; it is taken
-    /// up to where it is whole, since whatever was acknowledged had been synced and stands before that.
+    /// After a loss of power the write-ahead log may end in arbitrary bytes. It is replayed up to the last intact
+    /// record: acknowledged writes were synced, so they precede the damage.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process has the database open, [`Error::DamagedRecords`] if its files differ from
+    /// what was written.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_within(path, EngineMemory::default())
+        Self::open_with_memory(path, EngineMemory::default())
     }
 
-    /// The same with another amount of memory.
-    pub fn open_within(path: &Path, memory: EngineMemory) -> Result<Self> {
+    /// Opens the database like [`Self::open`], with given memory limits.
+    pub fn open_with_memory(path: &Path, memory: EngineMemory) -> Result<Self> {
         std::fs::create_dir_all(path).map_err(Error::io("create", path))?;
-        let process = lock_process(path)?;
+        let process_lock = lock_process(path)?;
         let cache = Cache::new_lru_cache(memory.block_cache_bytes);
-        let opened = open_database(path, memory, &cache, rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
-        let db = match opened {
+        let strict = rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords;
+        let db = match open_database(path, memory, &cache, strict) {
             Err(Error::DamagedRecords(reason)) if power::was_lost(path) => {
-                tracing::warn!(%reason, "the power was lost: logs are taken up to where they are whole");
-                let point_in_time = rocksdb::DBRecoveryMode::PointInTime;
-                match open_database(path, memory, &cache, point_in_time) {
-                    Err(Error::DamagedRecords(_)) if manifest::cut_back(path)? => {
-                        open_database(path, memory, &cache, point_in_time)?
-                    }
-                    opened => opened?,
-                }
+                tracing::warn!(%reason, "recovering after a loss of power: logs are read up to the last intact record");
+                open_after_power_loss(path, memory, &cache)?
             }
             opened => opened?,
         };
-        power::note(path);
+        power::record_boot(path);
         Ok(Self {
             path: path.to_path_buf(),
             memory,
             cache,
-            _process: process,
+            _process_lock: process_lock,
             db: RwLock::new(db),
-            opening: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
-            durable: Mutex::default(),
-            reopened: Mutex::default(),
+            generation: AtomicU64::new(0),
+            sync_requests: AtomicU64::new(0),
+            durable_requests: Mutex::default(),
+            last_reopen: Mutex::default(),
             refused: AtomicBool::new(false),
         })
     }
 
-    /// The names of column families that this build does not know: left by an earlier format.
-    pub(crate) fn former_families(&self) -> Vec<String> {
-        let names = DB::list_cf(&Options::default(), &self.path).unwrap_or_default();
-        let known = |name: &String| name == DEFAULT_FAMILY || Column::ALL.iter().any(|column| column.name() == name);
-        names.into_iter().filter(|name| !known(name)).collect()
+    /// The names of column families that this build does not know, left by an earlier format.
+    pub(crate) fn legacy_families(&self) -> Vec<String> {
+        legacy_family_names(&self.path)
     }
 
-    /// Up to `limit` entries of a column family of an earlier format, in key order, after a given key; none where there is
+    /// Up to `limit` entries of a legacy column family, in key order, with keys greater than `after`. Empty if there is
     /// no column family of that name.
-    pub(crate) fn scan_former(&self, name: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
+    pub(crate) fn scan_legacy(&self, name: &str, after: Option<&[u8]>, limit: usize) -> Result<Vec<KeyValuePair>> {
         let db = self.db.read();
         let Some(family) = db.cf_handle(name) else { return Ok(Vec::new()) };
-        let mode = after.map_or(IteratorMode::Start, |key| IteratorMode::From(key, Direction::Forward));
         let mut entries = Vec::new();
-        for entry in db.iterator_cf(family, mode) {
+        for entry in db.iterator_cf(family, forward_from(after.unwrap_or(b""))) {
             let (key, value) = entry.map_err(read_error)?;
             if entries.len() == limit {
                 break;
             }
-            if after.is_none_or(|after| &*key > after) {
+            if Some(&*key) > after {
                 entries.push((key.into_vec(), value.into_vec()));
             }
         }
         Ok(entries)
     }
 
-    /// Drops a column family of an earlier format.
-    pub(crate) fn drop_former(&self, name: &str) -> Result<()> {
+    /// Drops a legacy column family.
+    pub(crate) fn drop_legacy(&self, name: &str) -> Result<()> {
         self.db.write().drop_cf(name).map_err(|error| self.failed(&error))
     }
 
-    /// After a write that the system refused the engine takes no further one. Opens it again, once the disk takes writes
-    /// and not more than once a second; true where that went well, for all who waited for it. Until then reads go on.
+    /// Reopens the database after a refused write, since the engine then refuses all later writes. Tries at most once a
+    /// second, and only if the disk accepts writes. Returns whether writes are possible again, also to callers that
+    /// waited for another caller's attempt. Reads continue until then.
     fn reopen(&self) -> bool {
-        let mut reopened = self.reopened.lock();
-        if let Some((at, went_well)) = *reopened
-            && at.elapsed() < REOPEN_INTERVAL
+        let mut last_reopen = self.last_reopen.lock();
+        if let Some(last) = &*last_reopen
+            && last.at.elapsed() < REOPEN_INTERVAL
         {
-            return went_well;
+            return last.succeeded;
         }
-        if self.probe().is_err() {
+        if probe(&self.path).is_err() {
             return false;
         }
-        let strict = rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords;
         let mut db = self.db.write();
-        let opened = (|| {
-            self.opening.fetch_add(1, Ordering::SeqCst);
-            // Only one at a time may write; one that only reads takes the place of the other meanwhile.
-            let names = family_names(&self.path);
-            let families = || descriptors(&names, self.memory, &self.cache);
-            *db = DB::open_cf_descriptors_read_only(&options(strict, self.memory), &self.path, families(), false)?;
-            *db = DB::open_cf_descriptors(&options(strict, self.memory), &self.path, families())?;
-            Ok::<_, rocksdb::Error>(())
-        })();
-        match &opened {
-            Ok(()) => tracing::info!("the key-value store takes writes again"),
-            Err(error) => tracing::error!(%error, "the key-value store could not be opened again"),
+        let reopened = self.replace_database(&mut db);
+        match &reopened {
+            Ok(()) => tracing::info!("the key-value store accepts writes again"),
+            Err(error) => tracing::error!(%error, "cannot reopen the key-value store"),
         }
-        self.refused.store(opened.is_err(), Ordering::SeqCst);
-        *reopened = Some((Instant::now(), opened.is_ok()));
-        opened.is_ok()
+        self.refused.store(reopened.is_err(), Ordering::SeqCst);
+        *last_reopen = Some(ReopenAttempt { at: Instant::now(), succeeded: reopened.is_ok() });
+        reopened.is_ok()
     }
 
-    /// Whether the disk takes writes.
-    fn probe(&self) -> std::io::Result<()> {
-        probe(&self.path)
+    fn replace_database(&self, db: &mut DB) -> std::result::Result<(), rocksdb::Error> {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        let options = options(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords, self.memory);
+        let names = family_names(&self.path);
+        // RocksDB allows one writer at a time. A read-only database replaces the old writer until the new one is open.
+        let families = descriptors(&names, self.memory, &self.cache);
+        *db = DB::open_cf_descriptors_read_only(&options, &self.path, families, false)?;
+        let families = descriptors(&names, self.memory, &self.cache);
+        *db = DB::open_cf_descriptors(&options, &self.path, families)?;
+        Ok(())
     }
 
-    /// An error of the engine as ours. The engine reports a refusal by the system in words only; what the system
-    /// refuses is found out by trying.
+    /// Converts an error of the engine. The engine reports a refusal by the system only as text, so the cause is found
+    /// with a test write.
     fn failed(&self, error: &rocksdb::Error) -> Error {
         engine_error(error, &self.path)
     }
 
-    /// The value at a key.
+    /// Returns the value of a key.
     pub fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let db = self.db.read();
         db.get_cf(family(&db, column)?, key).map_err(read_error)
     }
 
     /// Up to `limit` entries whose key starts with `prefix` and is greater than `after`, in key order.
-    pub(crate) fn scan(&self, column: Column, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Entry>> {
-        let from = after.map_or(prefix, |key| key.max(prefix));
-        let mode = IteratorMode::From(from, Direction::Forward);
+    pub(crate) fn scan(
+        &self,
+        column: Column,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<KeyValuePair>> {
+        let from = after.unwrap_or(prefix).max(prefix);
         let mut entries = Vec::new();
         let db = self.db.read();
-        for entry in db.iterator_cf(family(&db, column)?, mode) {
+        for entry in db.iterator_cf(family(&db, column)?, forward_from(from)) {
             let (key, value) = entry.map_err(read_error)?;
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
             }
-            if after.is_none_or(|after| &*key > after) {
+            if Some(&*key) > after {
                 entries.push((key.into_vec(), value.into_vec()));
             }
         }
         Ok(entries)
     }
 
-    /// Up to `limit` entries whose key starts with `prefix` and is less than `before`, in falling key order.
+    /// Up to `limit` entries whose key starts with `prefix` and is less than `before`, in descending key order.
     pub(crate) fn scan_back(
         &self,
         column: Column,
         prefix: &[u8],
         before: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Entry>> {
-        // Ids are no longer than this, and no byte is greater.
+    ) -> Result<Vec<KeyValuePair>> {
+        // Sorts after every key with the prefix: ids are at most 32 bytes long, and no byte is greater than 0xff.
         let end = [prefix, &[0xff; 32]].concat();
         let from = before.unwrap_or(&end);
         let mut entries = Vec::new();
@@ -326,28 +349,29 @@ impl KeyValueStore {
             if entries.len() == limit || !key.starts_with(prefix) {
                 break;
             }
-            if before.is_none_or(|before| &*key < before) {
+            // The iterator starts at `before` itself, which is excluded.
+            if before != Some(&*key) {
                 entries.push((key.into_vec(), value.into_vec()));
             }
         }
         Ok(entries)
     }
 
-    /// Applies a batch atomically. One that failed may be there all the same, in whole.
+    /// Applies a batch atomically. A batch whose write failed may still have been applied, in whole.
     ///
-    /// A synced batch is written like any other and then waits for a sync that it shares with others: the engine's own
-    /// synced write would hold up every write behind it, and with them readers that count a unit.
+    /// A synced batch is written like any other and then waits for a sync that it shares with other callers. The
+    /// engine's own synced write would block every later write, and with them readers that charge a unit.
     pub fn write(&self, batch: &Batch, durability: Durability) -> Result<()> {
-        let mut opening = self.current();
+        let mut generation = self.current();
         match self.write_once(batch) {
             Err(Error::EngineIo { .. }) if self.reopen() => {
-                opening = self.current();
+                generation = self.current();
                 self.write_once(batch)?;
             }
             written => written?,
         }
         match durability {
-            Durability::Synced => self.sync_since(opening),
+            Durability::Synced => self.sync_since(generation),
             Durability::Buffered => Ok(()),
         }
     }
@@ -355,10 +379,10 @@ impl KeyValueStore {
     fn write_once(&self, batch: &Batch) -> Result<()> {
         let db = self.db.read();
         let mut changes = WriteBatch::default();
-        for (column, prefix) in &batch.prefixes {
-            changes.delete_range_cf(family(&db, *column)?, prefix, &after_all(prefix));
+        for (column, prefix) in &batch.deleted_prefixes {
+            changes.delete_range_cf(family(&db, *column)?, prefix, &prefix_end(prefix));
         }
-        for (column, key, value) in &batch.changes {
+        for KeyChange { column, key, value } in &batch.changes {
             let family = family(&db, *column)?;
             match value {
                 Some(value) => changes.put_cf(family, key, value),
@@ -372,88 +396,87 @@ impl KeyValueStore {
         })
     }
 
-    /// Which opening of the database this is. A database that takes no writes is opened again first where that is
-    /// possible, so that what is written next can be made durable under the opening that is returned.
-    pub fn opening(&self) -> Opening {
+    /// Returns the current generation, for [`Self::sync_since`]. Reopens a database that refuses writes first, if
+    /// possible, so that the caller's next writes belong to the returned generation.
+    pub fn generation(&self) -> OpenGeneration {
         if self.refused.load(Ordering::SeqCst) {
             self.reopen();
         }
         self.current()
     }
 
-    fn current(&self) -> Opening {
-        Opening(self.opening.load(Ordering::SeqCst))
+    fn current(&self) -> OpenGeneration {
+        OpenGeneration(self.generation.load(Ordering::SeqCst))
     }
 
-    /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system: files
-    /// that never change are linked, not copied.
+    /// Writes a snapshot of the database into a new folder on the same file system. Immutable files are linked, not
+    /// copied.
     pub(crate) fn checkpoint(&self, folder: &Path) -> Result<()> {
         let db = self.db.read();
         let checkpoint = rocksdb::checkpoint::Checkpoint::new(&*db).map_err(|error| self.failed(&error))?;
         checkpoint.create_checkpoint(folder).map_err(|error| self.failed(&error))
     }
 
-    /// Reads every entry of a column, each block's checksum being checked on the way.
-    pub(crate) fn read_all(&self, column: Column, mut entry: impl FnMut(&[u8], &[u8])) -> Result<()> {
+    /// Visits every entry of a column and verifies the checksum of each block.
+    pub(crate) fn read_all(&self, column: Column, mut visit: impl FnMut(&[u8], &[u8])) -> Result<()> {
         let db = self.db.read();
-        for read in db.iterator_cf(family(&db, column)?, IteratorMode::Start) {
-            let (key, value) = read.map_err(read_error)?;
-            entry(&key, &value);
+        for entry in db.iterator_cf(family(&db, column)?, IteratorMode::Start) {
+            let (key, value) = entry.map_err(read_error)?;
+            visit(&key, &value);
         }
         Ok(())
     }
 
-    /// How much the database takes.
-    pub fn levels(&self) -> Levels {
+    /// Returns the disk and memory use of the database.
+    pub fn stats(&self) -> EngineStats {
         let db = self.db.read();
-        let sum = |property: &str| {
-            let of = |column: Column| db.property_int_value_cf(family(&db, column).ok()?, property).ok().flatten();
-            Column::ALL.into_iter().filter_map(of).sum()
-        };
-        Levels {
-            disk_bytes: sum("rocksdb.total-sst-files-size"),
-            memory_bytes: sum("rocksdb.cur-size-all-mem-tables"),
-            compactions_pending: sum("rocksdb.compaction-pending"),
+        EngineStats {
+            disk_bytes: sum_property(&db, "rocksdb.total-sst-files-size"),
+            memory_bytes: sum_property(&db, "rocksdb.cur-size-all-mem-tables"),
+            compactions_pending: sum_property(&db, "rocksdb.compaction-pending"),
         }
     }
 
-    fn is_still(&self, opening: Opening) -> Result<()> {
-        if opening == self.current() {
+    fn require_generation(&self, generation: OpenGeneration) -> Result<()> {
+        if generation == self.current() {
             return Ok(());
         }
-        let reason = "the database was opened again before what was written was durable".into();
+        let reason = "the database was reopened before the preceding writes were durable".into();
         Err(Error::EngineIo { trouble: DiskTrouble::Failing, reason })
     }
 
-    /// Makes every buffered write durable that was made before the call.
+    /// Makes all buffered writes that were made before the call durable.
     pub fn sync(&self) -> Result<()> {
         self.sync_since(self.current())
     }
 
-    /// The same for what was written, or read, since an opening was asked for; fails where there has been another, as
-    /// what had not been synced may not have come through that. Those who call at the same time share one sync of the
-    /// disk.
-    pub fn sync_since(&self, opening: Opening) -> Result<()> {
-        let place = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
-        let mut durable = self.durable.lock();
-        self.is_still(opening)?;
-        if *durable >= place {
+    /// Makes all buffered writes that were made before the call durable, as well as the data the caller has read.
+    /// Concurrent callers share one sync of the disk.
+    ///
+    /// # Errors
+    /// [`Error::EngineIo`] if the database was reopened since the caller obtained `generation`: writes that were not
+    /// synced before may be lost.
+    pub fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
+        let request = self.sync_requests.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut durable_requests = self.durable_requests.lock();
+        self.require_generation(generation)?;
+        if *durable_requests >= request {
             return Ok(());
         }
-        // Whoever has asked by now has written by now.
-        let all = self.asked.load(Ordering::SeqCst);
+        // Callers write before they request a sync, so this sync covers every request up to now.
+        let covered_requests = self.sync_requests.load(Ordering::SeqCst);
         let synced = {
+            // While this lock is held, the database is not reopened.
             let db = self.db.read();
-            // Nobody opens it again while this is held.
-            self.is_still(opening)?;
+            self.require_generation(generation)?;
             db.flush_wal(true).map_err(|error| {
                 self.refused.store(true, Ordering::SeqCst);
                 self.failed(&error)
             })
         };
         match &synced {
-            Ok(()) => *durable = all,
-            // What was written may be there or not; it is for the caller to say so.
+            Ok(()) => *durable_requests = covered_requests,
+            // The writes may be on disk or not. The caller reports that.
             Err(Error::EngineIo { .. }) => {
                 self.reopen();
             }
@@ -464,14 +487,35 @@ impl KeyValueStore {
 }
 
 fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {
-    let missing = || Error::Engine(format!("column family {} is missing", column.name()));
-    db.cf_handle(column.name()).ok_or_else(missing)
+    match db.cf_handle(column.name()) {
+        Some(family) => Ok(family),
+        None => Err(Error::Engine(format!("column family {} is missing", column.name()))),
+    }
 }
 
-/// The first key after all that start with a prefix, which is no run of 0xff alone.
-fn after_all(prefix: &[u8]) -> Vec<u8> {
-    let kept = prefix.iter().rposition(|byte| *byte != 0xff).map_or(0, |last| last + 1);
-    let mut end = prefix[..kept].to_vec();
+fn forward_from(key: &[u8]) -> IteratorMode<'_> {
+    IteratorMode::From(key, Direction::Forward)
+}
+
+/// Adds up an integer property over all column families. Families without the property count as 0.
+fn sum_property(db: &DB, property: &str) -> u64 {
+    let mut sum = 0;
+    for column in Column::ALL {
+        if let Ok(family) = family(db, column)
+            && let Ok(Some(value)) = db.property_int_value_cf(family, property)
+        {
+            sum += value;
+        }
+    }
+    sum
+}
+
+/// The smallest key greater than every key with a prefix. The prefix must not consist of 0xff bytes only.
+fn prefix_end(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while end.last() == Some(&0xff) {
+        end.pop();
+    }
     if let Some(last) = end.last_mut() {
         *last += 1;
     }
@@ -479,15 +523,25 @@ fn after_all(prefix: &[u8]) -> Vec<u8> {
 }
 
 /// A key and its value.
-pub(crate) type Entry = (Vec<u8>, Vec<u8>);
+pub(crate) type KeyValuePair = (Vec<u8>, Vec<u8>);
 
-/// Opens the database with every column family, creating what is missing.
+/// Opens the database with every column family, creating missing ones.
 fn open_database(path: &Path, memory: EngineMemory, cache: &Cache, recovery: rocksdb::DBRecoveryMode) -> Result<DB> {
     let families = descriptors(&family_names(path), memory, cache);
     DB::open_cf_descriptors(&options(recovery, memory), path, families).map_err(|error| engine_error(&error, path))
 }
 
-/// Takes the lock that says which process has the database open.
+/// Opens a database whose files were damaged by a loss of power. Logs are replayed up to the last intact record. If
+/// that fails, the manifest is cut back as well.
+fn open_after_power_loss(path: &Path, memory: EngineMemory, cache: &Cache) -> Result<DB> {
+    let point_in_time = rocksdb::DBRecoveryMode::PointInTime;
+    match open_database(path, memory, cache, point_in_time) {
+        Err(Error::DamagedRecords(_)) if manifest::cut_back(path)? => open_database(path, memory, cache, point_in_time),
+        opened => opened,
+    }
+}
+
+/// Locks the database for this process.
 fn lock_process(path: &Path) -> Result<File> {
     let name = path.join(PROCESS_LOCK);
     let opened = File::options().create(true).truncate(false).write(true).open(&name);
@@ -499,38 +553,42 @@ fn lock_process(path: &Path) -> Result<File> {
     }
 }
 
-/// Whether the disk under a folder takes writes.
+/// Tests whether the disk of a folder accepts writes.
 fn probe(folder: &Path) -> std::io::Result<()> {
     let path = folder.join("probe");
-    let probed = File::create(&path).and_then(|mut file| {
-        file.write_all(&[0; PROBE_BYTES])?;
-        file.sync_all()
-    });
-    std::fs::remove_file(&path).and(probed)
+    let probed = write_probe(&path);
+    std::fs::remove_file(&path)?;
+    probed
 }
 
-/// An error of opening, writing or syncing. What the system refuses is found out by trying: the engine says it in words
-/// only.
+fn write_probe(path: &Path) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(&[0; PROBE_BYTES])?;
+    file.sync_all()
+}
+
+/// Converts an error of opening, writing or syncing. The engine reports the cause only as text, so a test write
+/// determines it.
 fn engine_error(error: &rocksdb::Error, path: &Path) -> Error {
-    let Error::EngineIo { reason, .. } = classified(error) else { return classified(error) };
+    let Error::EngineIo { reason, .. } = classify(error) else { return classify(error) };
     let trouble = match probe(path) {
-        Err(refused) => DiskTrouble::of(&refused).unwrap_or(DiskTrouble::Failing),
+        Err(refused) => DiskTrouble::from_io_error(&refused).unwrap_or(DiskTrouble::Failing),
         Ok(()) => DiskTrouble::Failing,
     };
     Error::EngineIo { trouble, reason }
 }
 
-/// An error of reading.
-#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
+/// Converts an error of reading.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err requires")]
 fn read_error(error: rocksdb::Error) -> Error {
-    classified(&error)
+    classify(&error)
 }
 
-fn classified(error: &rocksdb::Error) -> Error {
+fn classify(error: &rocksdb::Error) -> Error {
     use rocksdb::ErrorKind::{Aborted, Corruption, IOError, Incomplete, ShutdownInProgress, TryAgain};
     match error.kind() {
         Corruption => Error::DamagedRecords(error.to_string()),
-        // After a refusal the engine goes on refusing, with one of these kinds.
+        // After one refusal by the system, the engine refuses all later writes with one of these kinds.
         IOError | Aborted | Incomplete | ShutdownInProgress | TryAgain => {
             Error::EngineIo { trouble: DiskTrouble::Failing, reason: error.to_string() }
         }
@@ -543,7 +601,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_is_ordered_bounded_and_starts_after_the_given_key() {
+    fn a_scan_is_ordered_and_limited_and_starts_after_the_given_key() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = KeyValueStore::open(folder.path()).expect("opens");
         let mut batch = Batch::new();
@@ -559,25 +617,25 @@ mod tests {
         assert_eq!(names(Some(b"a\0one"), 9), ["three", "two"]);
         assert_eq!(names(None, 1), ["one"]);
         let mut batch = Batch::new();
-        batch.delete_below(Column::Namespaces, b"a\0".to_vec()).put(Column::Namespaces, "a\0four", "");
+        batch.delete_prefix(Column::Namespaces, b"a\0".to_vec()).put(Column::Namespaces, "a\0four", "");
         store.write(&batch, Durability::Buffered).expect("writes");
         assert_eq!(names(None, 9), ["four"]);
         assert!(store.get(Column::Namespaces, b"b\0one").expect("reads").is_some());
     }
 
     #[test]
-    fn the_end_of_a_prefix_is_the_next_one() {
-        assert_eq!(after_all(b"a\0"), b"a\x01");
-        assert_eq!(after_all(b"a\xff\xff"), b"b");
+    fn a_prefix_ends_at_the_next_prefix() {
+        assert_eq!(prefix_end(b"a\0"), b"a\x01");
+        assert_eq!(prefix_end(b"a\xff\xff"), b"b");
     }
 
     #[test]
-    fn what_was_not_durable_when_it_was_opened_again_is_not_said_to_be() {
+    fn a_sync_fails_for_writes_that_preceded_a_reopening() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = KeyValueStore::open(folder.path()).expect("opens");
         let mut batch = Batch::new();
         batch.put(Column::Namespaces, "a", "1");
-        let before = store.opening();
+        let before = store.generation();
         store.write(&batch, Durability::Buffered).expect("writes");
         assert!(store.reopen());
         assert!(matches!(store.sync_since(before), Err(Error::EngineIo { .. })));
@@ -585,17 +643,17 @@ mod tests {
     }
 
     #[test]
-    fn a_second_process_is_told_that_the_directory_is_in_use() {
+    fn a_second_process_fails_with_locked() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let _held = KeyValueStore::open(folder.path()).expect("opens");
         assert!(matches!(KeyValueStore::open(folder.path()), Err(Error::Locked(_))));
     }
 
     #[test]
-    fn a_path_that_holds_the_word_lock_is_not_taken_for_a_lock_held_elsewhere() {
+    fn a_path_that_contains_the_word_lock_does_not_fail_as_locked() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let path = folder.path().join("LOCK: lock hold by current process");
-        std::fs::write(&path, "in the way").expect("writes");
+        std::fs::write(&path, "a file, not a folder").expect("writes");
         let opened = KeyValueStore::open(&path);
         assert!(matches!(opened, Err(Error::Io { .. })), "{:?}", opened.err());
     }

@@ -1,14 +1,14 @@
-//! Cutting the engine's manifest back to where it is whole, after a loss of power.
+//! Truncates the engine's manifest to its last intact record after a loss of power.
 //!
-//! The manifest is a log of which files make up the database. Each record is synced before anything relies on it, so a
-//! torn record at the end is of a change that never took effect. The engine passes over one that is cut short, but not
-//! over one whose bytes are there and wrong. Format, as of RocksDB's `db/log_format.h`: blocks of 32 KiB, in them
+//! The manifest is a log of the files that make up the database. Each record is synced before anything relies on it, so
+//! a torn record at the end describes a change that never took effect. The engine ignores a last record that is cut
+//! short, but rejects one with wrong bytes. Format, from RocksDB's `db/log_format.h`: blocks of 32 KiB that contain
 //!
 //! ```text
-//! u32 masked CRC-32C of what follows the length | u16 length | u8 kind | [u32 log number, kinds 5 to 8] | payload
+//! u32 masked CRC-32C of all bytes after the length | u16 length | u8 kind | [u32 log number, kinds 5 to 8] | payload
 //! ```
 //!
-//! all little-endian; a record that crosses blocks is a first part, middle ones and a last one.
+//! All numbers are little-endian. A record that crosses blocks consists of a first part, middle parts and a last part.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 
 const BLOCK_BYTES: usize = 32 << 10;
 const HEADER_BYTES: usize = 7;
-/// Parts that no record ends with: first and middle ones, plain or of a recycled log.
+/// Kinds of parts that do not end a record: first and middle parts, plain or of a recycled log.
 const UNFINISHED_KINDS: [u8; 4] = [2, 3, 6, 7];
 const CRC_MASK: u32 = 0xa282_ead8;
 
-/// Cuts the current manifest back to its last whole record. False where it is whole already.
+/// Truncates the current manifest to its last intact record. Returns false if the manifest is already intact.
 pub(super) fn cut_back(database: &Path) -> Result<bool> {
     let current = database.join("CURRENT");
     let name = fs::read_to_string(&current).map_err(Error::io("read", &current))?;
@@ -31,35 +31,38 @@ pub(super) fn cut_back(database: &Path) -> Result<bool> {
     }
     let manifest = database.join(name);
     let bytes = fs::read(&manifest).map_err(Error::io("read", &manifest))?;
-    let whole = whole_records(&bytes);
-    if whole == bytes.len() {
+    let intact = intact_bytes(&bytes);
+    if intact == bytes.len() {
         return Ok(false);
     }
     let file = File::options().write(true).open(&manifest).map_err(Error::io("open", &manifest))?;
-    file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(Error::io("truncate", &manifest))?;
+    file.set_len(intact as u64).map_err(Error::io("truncate", &manifest))?;
+    file.sync_all().map_err(Error::io("truncate", &manifest))?;
     Ok(true)
 }
 
-/// How many bytes from the beginning are whole records.
-fn whole_records(bytes: &[u8]) -> usize {
-    let (mut at, mut whole) = (0, 0);
+/// The number of bytes at the beginning that are intact records.
+fn intact_bytes(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    let mut intact = 0;
     loop {
-        let left = BLOCK_BYTES - at % BLOCK_BYTES;
-        if left < HEADER_BYTES {
-            at += left;
+        let left_in_block = BLOCK_BYTES - at % BLOCK_BYTES;
+        if left_in_block < HEADER_BYTES {
+            at += left_in_block;
         }
-        let Some(header) = bytes.get(at..at + HEADER_BYTES) else { return whole };
+        let Some(header) = bytes.get(at..at + HEADER_BYTES) else { return intact };
         let checksum = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-        let (length, kind) = (usize::from(u16::from_le_bytes([header[4], header[5]])), header[6]);
+        let length = usize::from(u16::from_le_bytes([header[4], header[5]]));
+        let kind = header[6];
         let number_bytes = if (5..=8).contains(&kind) { 4 } else { 0 };
         let end = at + HEADER_BYTES + number_bytes + length;
-        let Some(covered) = bytes.get(at + HEADER_BYTES - 1..end) else { return whole };
+        let Some(covered) = bytes.get(at + HEADER_BYTES - 1..end) else { return intact };
         if kind == 0 || masked(crc32c(covered)) != checksum {
-            return whole;
+            return intact;
         }
         at = end;
         if !UNFINISHED_KINDS.contains(&kind) {
-            whole = at;
+            intact = at;
         }
     }
 }
@@ -68,10 +71,16 @@ fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(CRC_MASK)
 }
 
-/// Castagnoli's polynomial, a bit at a time: a manifest is small and this is seldom needed.
+/// CRC with Castagnoli's polynomial, computed bit by bit: manifests are small, and repairs are rare.
 fn crc32c(bytes: &[u8]) -> u32 {
-    let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
-    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
+        }
+    }
+    !crc
 }
 
 #[cfg(test)]
@@ -80,13 +89,13 @@ mod tests {
     use crate::key_value::{Batch, Column, Durability, KeyValueStore};
 
     #[test]
-    fn the_checksum_is_castagnolis() {
-        // The check value of CRC-32C in the catalogue of parametrised CRC algorithms.
+    fn the_checksum_matches_the_check_value_of_crc_32c() {
+        // From the catalogue of parametrised CRC algorithms.
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     }
 
     #[test]
-    fn a_torn_manifest_is_cut_back_and_a_whole_one_is_left_alone() {
+    fn a_torn_manifest_is_cut_back_and_an_intact_one_is_unchanged() {
         let folder = tempfile::tempdir().expect("temporary directory");
         for round in 0..3u8 {
             let store = KeyValueStore::open(folder.path()).expect("opens");
@@ -97,11 +106,11 @@ mod tests {
         assert!(!cut_back(folder.path()).expect("reads"));
         let name = fs::read_to_string(folder.path().join("CURRENT")).expect("reads");
         let manifest = folder.path().join(name.trim_end());
-        let whole = fs::read(&manifest).expect("reads");
-        // A record of which the length became durable and the bytes did not.
-        let torn = [&whole[..], &whole[..HEADER_BYTES], &[0; 300]].concat();
+        let intact = fs::read(&manifest).expect("reads");
+        // A record whose length is durable while its bytes are not.
+        let torn = [&intact[..], &intact[..HEADER_BYTES], &[0; 300]].concat();
         fs::write(&manifest, torn).expect("writes");
-        assert!(KeyValueStore::open(folder.path()).is_err(), "while the machine ran nothing can tear");
+        assert!(KeyValueStore::open(folder.path()).is_err(), "without a reboot a torn manifest is damage");
         fs::remove_file(folder.path().join("BOOT")).expect("removes");
         let store = KeyValueStore::open(folder.path()).expect("opens");
         for round in 0..3u8 {

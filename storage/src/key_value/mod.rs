@@ -1,9 +1,9 @@
-//! Ordered keys with atomic batches: the narrow interface under every record.
+//! The key-value interface below all records: ordered keys and atomic batches.
 //!
-//! [`columns`] is the one place that lists the column families and their key layouts; [`engine`] is the RocksDB behind
-//! them; [`power`] tells whether the machine was off since, and [`manifest`] cuts back what was torn then. Nothing above
-//! this folder knows which engine it is, so that another one that offers ordered keys and atomic batches can take its
-//! place.
+//! [`columns`] lists the column families and their key layouts. [`engine`] implements the interface with RocksDB. After
+//! a failed opening, [`power`] detects a loss of power, and [`manifest`] repairs the manifest that it tore. Code
+//! outside of this folder does not depend on RocksDB, so another engine with ordered keys and atomic batches can
+//! replace it.
 
 pub mod columns;
 mod engine;
@@ -11,4 +11,5 @@ mod manifest;
 mod power;
 
 pub use columns::Column;
-pub use engine::{Batch, Durability, EngineMemory, KeyValueStore, Levels, Opening};
+pub(crate) use engine::KeyValuePair;
+pub use engine::{Batch, Durability, EngineMemory, EngineStats, KeyValueStore, OpenGeneration};

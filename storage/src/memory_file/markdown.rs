@@ -1,61 +1,65 @@
-//! Reading a memory's body: its title, its sections, its links.
+//! Reads title, sections and links from the markdown body of a memory.
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// A heading and the text that it heads.
+/// A heading and the text below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The heading's words.
+    /// Text of the heading.
     pub name: String,
     /// 1 for `#`, 2 for `##`, and so on.
     pub level: u8,
-    /// Bytes of the body from the heading up to the next heading of the same or a higher level.
+    /// Byte range in the body, from the heading to the next heading of the same or a higher level.
     pub range: Range<usize>,
 }
 
-/// The words of the first `# heading`, or of the first line that is not empty.
+/// Returns the text of the first `# heading`, or of the first non-blank line.
 pub fn title(body: &str) -> String {
-    let first = sections(body).into_iter().find(|section| section.level == 1);
-    first.map(|section| section.name).unwrap_or_else(|| {
-        let line = body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        line.trim_start_matches(['#', ' ']).to_owned()
-    })
+    if let Some(section) = sections(body).into_iter().find(|section| section.level == 1) {
+        return section.name;
+    }
+    let first_line = body.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    first_line.trim_start_matches(['#', ' ']).to_owned()
 }
 
-/// Every heading with its section, in order.
+/// Returns the sections of all headings, in order of appearance.
 pub fn sections(body: &str) -> Vec<Section> {
-    let mut found: Vec<Section> = Vec::new();
-    let mut open: Option<(u8, usize, String)> = None;
+    let mut sections: Vec<Section> = Vec::new();
+    // The heading being read. Its range ends with the body until all headings are known.
+    let mut heading: Option<Section> = None;
     for (event, range) in Parser::new(body).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { level, .. }) => open = Some((depth(level), range.start, String::new())),
+            Event::Start(Tag::Heading { level, .. }) => {
+                heading = Some(Section { name: String::new(), level: level as u8, range: range.start..body.len() });
+            }
             Event::Text(text) | Event::Code(text) => {
-                if let Some((_, _, name)) = &mut open {
-                    name.push_str(&text);
+                if let Some(heading) = &mut heading {
+                    heading.name.push_str(&text);
                 }
             }
             Event::End(TagEnd::Heading(_)) => {
-                if let Some((level, start, name)) = open.take() {
-                    found.push(Section { name: name.trim().to_owned(), level, range: start..body.len() });
+                if let Some(mut section) = heading.take() {
+                    section.name = section.name.trim().to_owned();
+                    sections.push(section);
                 }
             }
             _ => {}
         }
     }
-    for index in 0..found.len() {
-        let level = found[index].level;
-        if let Some(next) = found[index + 1..].iter().find(|next| next.level <= level) {
-            found[index].range.end = next.range.start;
+    for index in 0..sections.len() {
+        let level = sections[index].level;
+        if let Some(next) = sections[index + 1..].iter().find(|next| next.level <= level) {
+            sections[index].range.end = next.range.start;
         }
     }
-    found
+    sections
 }
 
-/// Paths of other memories that the body links to, relative links resolved against `path`, in order of appearance.
+/// Returns the paths of other memories that the body links to, in order. Relative links are resolved against `path`.
 ///
-/// Both `[text](../other.md)` and `[[facts/other.md]]` count; links that lead outside the tiers do not.
+/// Includes `[text](../other.md)` and `[[facts/other.md]]`, but no links that lead outside the tiers.
 pub fn links(path: &str, body: &str) -> Vec<String> {
     let mut found = Vec::new();
     for event in Parser::new(body) {
@@ -67,7 +71,7 @@ pub fn links(path: &str, body: &str) -> Vec<String> {
     }
     for piece in body.split("[[").skip(1) {
         if let Some((target, _)) = piece.split_once("]]") {
-            found.extend(resolve("", target.split('#').next().unwrap_or_default()));
+            found.extend(resolve("", target));
         }
     }
     let mut seen = std::collections::HashSet::new();
@@ -75,8 +79,9 @@ pub fn links(path: &str, body: &str) -> Vec<String> {
     found
 }
 
+/// Resolves a link in the file `from` to the path of a memory. Removes a `#fragment`.
 fn resolve(from: &str, target: &str) -> Option<String> {
-    let target = target.split('#').next().unwrap_or_default();
+    let (target, _) = target.split_once('#').unwrap_or((target, ""));
     if target.contains(':') || target.is_empty() {
         return None;
     }
@@ -90,11 +95,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
         }
     }
     let joined = parts.join("/");
-    joined.parse::<super::MemoryPath>().is_ok().then_some(joined)
-}
-
-fn depth(level: HeadingLevel) -> u8 {
-    level as u8
+    if joined.parse::<super::MemoryPath>().is_ok() { Some(joined) } else { None }
 }
 
 #[cfg(test)]
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_nest_and_titles_are_found() {
+    fn sections_nest_and_titles_fall_back_to_the_first_line() {
         let body = "# Deploy\n\nintro\n\n## Roll out\n\none\n\n### Detail `x`\n\ntwo\n\n## Roll back\n\nthree\n";
         let names: Vec<_> =
             sections(body).iter().map(|s| (s.name.clone(), body[s.range.clone()].lines().count())).collect();

@@ -1,4 +1,4 @@
-//! The file that holds one memory: YAML front matter, then markdown that a person can read, edit and push.
+//! The file format of a memory: YAML front matter, then markdown that a person can read, edit and push.
 //!
 //! ```text
 //! ---
@@ -14,15 +14,15 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, [`path`] says where a file may live;
-//! [`term_file`] is the same idea for a term of the vocabulary.
+//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, and [`path`] validates paths.
+//! [`term_file`] is the corresponding format of a vocabulary term.
 
 pub mod front_matter;
 pub mod markdown;
 pub mod path;
 pub mod term_file;
 
-pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, Source};
+pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, SourceMessage};
 pub use path::{MemoryPath, Tier};
 pub use term_file::TermFile;
 
@@ -33,41 +33,40 @@ use crate::error::{Error, Result};
 
 const FENCE: &str = "---\n";
 
-/// One memory as it is written to git.
+/// A memory file in git.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryFile {
-    /// What is known about the memory.
+    /// The metadata.
     pub front: FrontMatter,
-    /// The markdown after the front matter: the memory's content. Starts with a `# title` where we wrote it.
+    /// The markdown after the front matter, which is the memory's content. Cuebase starts it with a `# title`.
     pub body: String,
 }
 
 impl MemoryFile {
-    /// Reads a file. One without front matter is all body; a file that opens a front matter must close it and hold a
-    /// YAML mapping there.
+    /// Parses a file. A file without front matter is all body. Front matter must be closed and contain a YAML mapping.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let (yaml, body) = fenced(bytes)?;
+        let (yaml, body) = split_front_matter(bytes)?;
         Ok(Self { front: FrontMatter::parse(&yaml)?, body })
     }
 
-    /// Reads a file of another maker: whatever mapping its front matter is, and the rest.
-    pub fn parse_any(bytes: &[u8]) -> Result<(Map<String, Value>, String)> {
-        let (yaml, body) = fenced(bytes)?;
-        Ok((if yaml.trim().is_empty() { Map::new() } else { from_yaml(&yaml)? }, body))
+    /// Parses a file of another program. Returns its front matter, which may be any mapping, and its body.
+    pub fn parse_untyped(bytes: &[u8]) -> Result<(Map<String, Value>, String)> {
+        let (yaml, body) = split_front_matter(bytes)?;
+        let fields = if yaml.trim().is_empty() { Map::new() } else { from_yaml(&yaml)? };
+        Ok((fields, body))
     }
 
-    /// Writes the file; [`MemoryFile::parse`] reads the same back.
+    /// Renders the file. [`MemoryFile::parse`] returns an equal value.
     pub fn render(&self) -> Result<String> {
-        Ok(render(&self.front.render()?, &self.body))
+        Ok(join_front_matter(&self.front.render()?, &self.body))
     }
 }
 
-/// Takes a file apart: what stands between the fences, and what comes after them.
-fn fenced(bytes: &[u8]) -> Result<(String, String)> {
+/// Splits a file into the YAML between the fences and the body after them.
+fn split_front_matter(bytes: &[u8]) -> Result<(String, String)> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Error::invalid("memory file", format!("it is not UTF-8 at line {line}"))
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Error::invalid("memory file", format!("line {line} is not valid UTF-8"))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -79,19 +78,20 @@ fn fenced(bytes: &[u8]) -> Result<(String, String)> {
     } else if let Some(yaml) = rest.strip_suffix("\n---") {
         (yaml, "")
     } else {
-        return Err(Error::invalid("memory file", "the front matter opened at line 1 is not closed by a line of ---"));
+        return Err(Error::invalid("memory file", "the front matter that starts at line 1 has no closing --- line"));
     };
     Ok((yaml.to_owned(), body.strip_prefix('\n').unwrap_or(body).to_owned()))
 }
 
-/// Reads the YAML between the fences, which is not empty. Errors name the line of the file, whose first one is the fence.
+/// Parses non-empty YAML between the fences. A newline replaces the opening fence, so that errors name lines of the
+/// file.
 fn from_yaml<T: DeserializeOwned>(yaml: &str) -> Result<T> {
     serde_saphyr::from_str(&format!("\n{yaml}"))
         .map_err(|error| Error::invalid("front matter", error.without_snippet()))
 }
 
-/// Puts a file together, ending in a newline.
-fn render(yaml: &str, body: &str) -> String {
+/// Joins front matter and body into a file that ends in a newline.
+fn join_front_matter(yaml: &str, body: &str) -> String {
     let newline = if body.ends_with('\n') || body.is_empty() { "" } else { "\n" };
     format!("{FENCE}{yaml}{FENCE}\n{body}{newline}")
 }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_or_malformed_front_matter_is_refused() {
+    fn an_unclosed_or_malformed_front_matter_is_rejected() {
         assert!(MemoryFile::parse(b"---\ntags: [a]\n\n# no end").is_err());
         assert!(MemoryFile::parse(b"---\n- a list\n---\nbody").is_err());
         assert!(MemoryFile::parse(b"---\ntags: [unclosed\n---\nbody").is_err());
@@ -129,19 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line_in_the_file() {
-        let told = |bytes: &[u8]| MemoryFile::parse(bytes).expect_err("refused").to_string();
-        assert!(told(b"---\ntags: [a]\noccurred_at: soon\n---\nbody").contains("line 3"));
-        assert!(told(b"---\r\ntags: [a]\r\ncues: what?\r\n---\r\nbody").contains("line 3"));
-        assert!(told(b"---\ntags: [unclosed\n---\nbody").contains("line "));
-        assert!(told(b"---\ntags: [a]\n\n# no end").contains("line 1"));
-        assert!(told(b"one\ntwo \xff\n").contains("line 2"));
-        assert_eq!(told(b"---\n- a list\n---\nbody").lines().count(), 1);
+    fn errors_name_the_line_in_the_file() {
+        fn error(bytes: &[u8]) -> String {
+            MemoryFile::parse(bytes).expect_err("rejected").to_string()
+        }
+        assert!(error(b"---\ntags: [a]\noccurred_at: soon\n---\nbody").contains("line 3"));
+        assert!(error(b"---\r\ntags: [a]\r\ncues: what?\r\n---\r\nbody").contains("line 3"));
+        assert!(error(b"---\ntags: [unclosed\n---\nbody").contains("line "));
+        assert!(error(b"---\ntags: [a]\n\n# no end").contains("line 1"));
+        assert!(error(b"one\ntwo \xff\n").contains("line 2"));
+        assert_eq!(error(b"---\n- a list\n---\nbody").lines().count(), 1);
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn a_rendered_file_is_parsed_back(
             tags in proptest::collection::vec("\\PC{1,20}", 0..4),
             cues in proptest::collection::vec("\\PC{0,60}", 0..4),
             snippet in "\\PC{0,40}",
@@ -156,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_parsed_or_rejected_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = MemoryFile::parse(&bytes);
             let _ = MemoryFile::parse(&[b"---\n", &bytes[..], b"\n---\n"].concat());
         }

@@ -1,4 +1,4 @@
-//! Where a memory may live: its path is its address.
+//! Paths of memories: the four tiers and the rules for valid paths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Longest path, in bytes.
+/// Maximum length of a path, in bytes.
 pub const PATH_BYTES_MAX: usize = 256;
-/// Most segments below the tier.
+/// Maximum number of segments below the tier.
 pub const SEGMENTS_MAX: usize = 8;
 
 /// The four kinds of memory, each a top directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// What is so.
+    /// Statements that hold.
     Facts,
-    /// What happened, when.
+    /// Events with their time.
     Incidents,
-    /// What is always or never to be done, and what somebody prefers.
+    /// Instructions and preferences.
     Rules,
-    /// How something is done.
+    /// Procedures.
     Skills,
 }
 
 impl Tier {
-    /// All four, by name.
+    /// All tiers, in alphabetical order.
     pub const ALL: [Self; 4] = [Self::Facts, Self::Incidents, Self::Rules, Self::Skills];
 
     /// The directory's name.
@@ -45,12 +45,16 @@ impl FromStr for Tier {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|tier| tier.name() == name);
-        found.ok_or_else(|| Error::invalid("tier", "must be one of facts, incidents, rules, skills"))
+        for tier in Self::ALL {
+            if tier.name() == name {
+                return Ok(tier);
+            }
+        }
+        Err(Error::invalid("tier", "must be one of facts, incidents, rules, skills"))
     }
 }
 
-/// A valid path of a memory: under a tier, of plain segments, ending in `.md`.
+/// A valid path of a memory: a tier, plain segments, and the ending `.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryPath {
     text: String,
@@ -58,7 +62,7 @@ pub struct MemoryPath {
 }
 
 impl MemoryPath {
-    /// The path as written.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -84,14 +88,14 @@ impl FromStr for MemoryPath {
         }
         let tier = check_segments(text)?;
         if !text.contains('/') {
-            return Err(Error::invalid("path", "names a tier but no file"));
+            return Err(Error::invalid("path", "must name a file below the tier, for example facts/ann.md"));
         }
         Ok(Self { text: text.to_owned(), tier })
     }
 }
 
-/// Checks a directory under a tier (or a whole tier), with or without a closing slash; returns it without.
-pub fn directory(text: &str) -> Result<&str> {
+/// Checks the path of a tier or of a directory below it. Returns the path without a trailing slash.
+pub fn parse_directory(text: &str) -> Result<&str> {
     let text = text.strip_suffix('/').unwrap_or(text);
     check_segments(text)?;
     Ok(text)
@@ -99,28 +103,31 @@ pub fn directory(text: &str) -> Result<&str> {
 
 fn check_segments(text: &str) -> Result<Tier> {
     if text.len() > PATH_BYTES_MAX {
-        return Err(Error::invalid(
-            "path",
-            format!("is {} bytes long, at most {PATH_BYTES_MAX} are taken", text.len()),
-        ));
+        return Err(Error::invalid("path", format!("is {} bytes long; the limit is {PATH_BYTES_MAX}", text.len())));
     }
     let mut segments = text.split('/');
-    let tier = segments.next().unwrap_or_default().parse()?;
-    let mut below = 0;
+    let tier = segments.next().unwrap_or("").parse()?;
+    let mut count = 0;
     for segment in segments {
-        below += 1;
+        count += 1;
         if segment.is_empty() || segment.starts_with('.') {
-            return Err(Error::invalid("path", "has an empty segment or one that begins with a dot"));
+            return Err(Error::invalid("path", "must not contain an empty segment or one that begins with a dot"));
         }
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if !segment.chars().all(plain) {
-            return Err(Error::invalid("path", "may hold letters, digits, - _ . in its segments"));
+        if !segment.chars().all(is_path_character) {
+            return Err(Error::invalid("path", "may contain only ASCII letters, digits, - _ . in its segments"));
         }
     }
-    if below > SEGMENTS_MAX {
-        return Err(Error::invalid("path", format!("has {below} segments below the tier, at most {SEGMENTS_MAX}")));
+    if count > SEGMENTS_MAX {
+        return Err(Error::invalid(
+            "path",
+            format!("has {count} segments below the tier; the limit is {SEGMENTS_MAX}"),
+        ));
     }
     Ok(tier)
+}
+
+fn is_path_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
 #[cfg(test)]
@@ -128,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_paths_under_a_tier_are_taken() {
+    fn only_plain_paths_below_a_tier_are_valid() {
         for good in ["facts/a.md", "skills/x/y-z/a_b.c.md", "rules/1/2/3/4/5/6/7/8.md"] {
             assert!(good.parse::<MemoryPath>().is_ok(), "{good}");
         }
@@ -156,7 +163,7 @@ mod tests {
             assert!(bad.parse::<MemoryPath>().is_err(), "{bad:?}");
         }
         assert!(format!("facts/{}.md", "x".repeat(PATH_BYTES_MAX)).parse::<MemoryPath>().is_err());
-        assert_eq!(directory("facts/ann/").expect("a directory"), "facts/ann");
-        assert!(directory("facts/../x").is_err());
+        assert_eq!(parse_directory("facts/ann/").expect("a directory"), "facts/ann");
+        assert!(parse_directory("facts/../x").is_err());
     }
 }

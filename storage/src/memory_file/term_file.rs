@@ -1,4 +1,4 @@
-//! The file that holds one vocabulary term: `vocab/<slug>.md`.
+//! The file format of a vocabulary term, `vocab/<slug>.md`.
 //!
 //! ```text
 //! ---
@@ -13,28 +13,28 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{fenced, from_yaml, render};
+use super::{from_yaml, join_front_matter, split_front_matter};
 use crate::error::{Error, Result};
 
 /// The directory of all terms.
 pub const VOCABULARY_FOLDER: &str = "vocab";
 
-/// A term as it is written to git.
+/// A term file in git.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermFile {
     /// The canonical form.
     pub term: String,
     /// The other surface forms.
     pub aliases: Vec<String>,
-    /// What it means.
+    /// The definition.
     pub definition: String,
-    /// Front-matter keys that are not ours; kept as they are through a rewrite.
+    /// Unknown keys of the front matter. A rewrite keeps them unchanged.
     pub other: Map<String, Value>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Front {
+struct TermFrontMatter {
     term: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<String>,
@@ -43,34 +43,35 @@ struct Front {
 }
 
 impl TermFile {
-    /// Reads a file. Without a `term` in its front matter the first heading is the term.
+    /// Parses a file. If the front matter has no `term`, the first heading is the term.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let (yaml, body) = fenced(bytes)?;
-        let front: Front = match yaml.trim() {
-            "" => Front::default(),
-            _ => from_yaml(&yaml)?,
-        };
+        let (yaml, body) = split_front_matter(bytes)?;
+        let front = if yaml.trim().is_empty() { TermFrontMatter::default() } else { from_yaml(&yaml)? };
         let (title, rest) = match body.trim_start().strip_prefix("# ") {
             Some(heading) => heading.split_once('\n').unwrap_or((heading, "")),
             None => ("", body.as_str()),
         };
         let term = if front.term.is_empty() { title.trim().to_owned() } else { front.term };
         if term.is_empty() {
-            return Err(Error::invalid("term file", "names no term"));
+            return Err(Error::invalid(
+                "term file",
+                "names no term: set `term` in the front matter or begin the text with a # heading",
+            ));
         }
         Ok(Self { term, aliases: front.aliases, definition: rest.trim().to_owned(), other: front.other })
     }
 
-    /// Writes the file; [`TermFile::parse`] reads the same back, outer white space of the definition aside.
+    /// Renders the file. [`TermFile::parse`] returns an equal value, except for outer white space of the definition.
     pub fn render(&self) -> Result<String> {
-        let front = Front { term: self.term.clone(), aliases: self.aliases.clone(), other: self.other.clone() };
+        let front =
+            TermFrontMatter { term: self.term.clone(), aliases: self.aliases.clone(), other: self.other.clone() };
         let mut yaml = serde_saphyr::to_string(&front).map_err(|e| Error::invalid("front matter", e))?;
         if !yaml.ends_with('\n') {
             yaml.push('\n');
         }
         let definition = self.definition.trim();
         let gap = if definition.is_empty() { "" } else { "\n" };
-        Ok(render(&yaml, &format!("# {}\n{gap}{definition}", self.term)))
+        Ok(join_front_matter(&yaml, &format!("# {}\n{gap}{definition}", self.term)))
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_file_written_by_hand_is_read() {
+    fn a_file_written_by_hand_is_parsed() {
         let file = TermFile::parse(b"# SLO\n\nWhat we promise.\n\nMore.\n").expect("parses");
         assert_eq!((file.term.as_str(), file.definition.as_str()), ("SLO", "What we promise.\n\nMore."));
         assert!(TermFile::parse(b"no heading").is_err());
@@ -91,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn a_rendered_file_is_parsed_back(
             term in "[^\\p{C}\\s]{1,10}( [^\\p{C}\\s]{1,10})?",
             aliases in proptest::collection::vec("[^\\p{C}\\s]{1,10}( [^\\p{C}\\s]{1,10})?", 0..4),
             definition in "[^\r\u{feff}]{0,100}",

@@ -1,4 +1,4 @@
-//! API keys. Only a hash of the secret is ever stored.
+//! API keys. Only a hash of each secret is stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,35 +7,34 @@ use crate::error::Result;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
-/// What is kept of an API key.
+/// An API key, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKeyRecord {
-    /// 16 hex characters.
+    /// Id, 16 hex characters.
     pub id: String,
     /// The owning account.
     pub account: String,
-    /// `live` or `test`.
+    /// Environment, `live` or `test`.
     pub env: String,
     /// The label given at creation.
     pub name: String,
-    /// The one namespace that the key reaches; none for an account-wide key.
+    /// The namespace that the key is limited to. `None` for an account-wide key.
     pub namespace: Option<String>,
     /// SHA-256 of the secret, hex.
     pub secret_sha256: String,
-    /// Milliseconds since the epoch.
+    /// Creation time, milliseconds since the epoch.
     pub created_at_ms: i64,
-    /// Once revoked, for good.
+    /// Whether the key is revoked. A revoked key stays revoked.
     pub revoked: bool,
 }
 
 impl Store {
-    /// The key with that id.
+    /// Returns the key with an id.
     pub fn api_key(&self, id: &str) -> Result<Option<ApiKeyRecord>> {
-        let found = self.kv.get(Column::Keys, id.as_bytes())?;
-        found.map(|bytes| decode(Column::Keys, &bytes)).transpose()
+        self.get_record(Column::Keys, id.as_bytes())
     }
 
-    /// Writes a key's record and its place in the account's list.
+    /// Writes the record of a key and lists it under its account.
     pub fn put_api_key(&self, record: &ApiKeyRecord) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Keys, record.id.as_bytes(), encode(record)?);
@@ -43,7 +42,7 @@ impl Store {
         self.kv.write(&batch, Durability::Synced)
     }
 
-    /// An account's keys, oldest first.
+    /// Returns the keys of an account, oldest first.
     pub fn api_keys(&self, account: &str) -> Result<Vec<ApiKeyRecord>> {
         let prefix = joined(account, "");
         let mut keys = Vec::new();

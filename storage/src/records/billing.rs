@@ -1,4 +1,4 @@
-//! Wallets, their transactions, and which of them the payment provider's ledger still has to hear of.
+//! Wallets, payments and transactions, and the outbox of transactions for the payment provider's ledger.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +7,44 @@ use ulid::Ulid;
 
 use super::{Store, decode, encode};
 use crate::error::Result;
-use crate::key_value::columns::{below, prefix};
+use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Key of the prices record in [`Column::Meta`].
-const PRICES: &[u8] = b"prices";
+const PRICES_KEY: &[u8] = b"prices";
 
 /// An account's wallet and plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletRecord {
-    /// Whose.
+    /// The owning account.
     pub account: String,
-    /// The plan in effect; none means the default one.
+    /// The plan in effect. `None` means the default plan.
     pub plan: Option<String>,
     /// The provider's id of the subscription that the plan comes from.
     pub subscription: Option<String>,
     /// The provider's id of the customer.
     pub customer: Option<String>,
-    /// Money in it, paise; below zero when more was used than was paid.
+    /// Balance in paise. Negative if the account used more than it paid for.
     pub balance_paise: i64,
-    /// Units settled so far, by meter, of what was ever used: debited at the price of their time, or free.
+    /// Units settled so far, by meter: debited at the price of their time, or free.
     pub settled: BTreeMap<String, u64>,
     /// Time of the newest event that changed the plan, milliseconds since the epoch, by the provider's clock.
     #[serde(default)]
     pub plan_changed_at_ms: i64,
-    /// Subscriptions that ended: when, by the provider's id. The newest ones only.
+    /// End times of ended subscriptions, by the provider's id. Only the newest ones are kept.
     #[serde(default)]
     pub ended: BTreeMap<String, i64>,
 }
 
-/// What decides the price of a unit, as of the last start.
+/// The settings of the last start that determine prices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PricesRecord {
     /// The plan of an account without a subscription.
     pub default_plan: String,
-    /// Price of one unit by meter, paise; zero for all of them while payments are off.
+    /// Price of one unit by meter, in paise. Zero for all meters while payments are off.
     pub rates: BTreeMap<String, u64>,
-    /// The payment provider, as the setting names it. None where a version recorded the prices that charged units whether
-    /// or not there was a provider.
+    /// The payment provider, as named by the setting. `None` in records of versions that charged units with and without
+    /// a provider.
     #[serde(default)]
     pub provider: Option<String>,
 }
@@ -52,13 +52,13 @@ pub struct PricesRecord {
 /// A movement of a wallet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionRecord {
-    /// Its id, and its idempotency key with the provider.
+    /// The transaction id, also used as idempotency key with the provider.
     pub id: Ulid,
-    /// Paise; negative for a debit.
+    /// Amount in paise. Negative for a debit.
     pub amount_paise: i64,
-    /// What for.
+    /// Purpose of the transaction.
     pub note: String,
-    /// When, milliseconds since the epoch.
+    /// Time of the transaction, milliseconds since the epoch.
     pub at_ms: i64,
 }
 
@@ -67,44 +67,42 @@ pub struct TransactionRecord {
 pub struct PaymentRecord {
     /// The provider's id.
     pub id: String,
-    /// Whose wallet it fills.
+    /// The account whose wallet is credited.
     pub account: String,
-    /// Paise that it is about.
+    /// Amount in paise.
     pub amount_paise: i64,
-    /// Whether the wallet has them.
+    /// Whether the amount was credited to the wallet.
     pub credited: bool,
 }
 
-/// Changes of one account's billing that take effect together.
+/// Changes of one account's billing records, applied atomically.
 #[derive(Clone, Debug, Default)]
 pub struct BillingChange<'a> {
-    /// The wallet afterwards.
+    /// The new state of the wallet.
     pub wallet: Option<&'a WalletRecord>,
-    /// New transactions, each still to be mirrored.
+    /// New transactions. Each is added to the outbox.
     pub transactions: &'a [TransactionRecord],
-    /// A payment afterwards.
+    /// The new state of a payment.
     pub payment: Option<&'a PaymentRecord>,
-    /// The notification that this was asked by, and when it came.
+    /// Id of the notification that caused the change, and when it arrived in milliseconds since the epoch.
     pub notification: Option<(&'a str, i64)>,
 }
 
 impl Store {
-    /// An account's wallet, if it has one.
+    /// Returns the wallet of an account. `None` if it has none.
     pub fn wallet(&self, account: &str) -> Result<Option<WalletRecord>> {
-        let found = self.kv.get(Column::Billing, account.as_bytes())?;
-        found.map(|bytes| decode(Column::Billing, &bytes)).transpose()
+        self.get_record(Column::Billing, account.as_bytes())
     }
 
-    /// Returns the prices of the last start; none before the first one that recorded them.
+    /// Returns the prices of the last start. `None` if no start recorded them yet.
     pub fn prices(&self) -> Result<Option<PricesRecord>> {
-        let found = self.kv.get(Column::Meta, PRICES)?;
-        found.map(|bytes| decode(Column::Meta, &bytes)).transpose()
+        self.get_record(Column::Meta, PRICES_KEY)
     }
 
-    /// Records the prices of this start; everything written before is durable when this returns.
+    /// Records the prices of this start. On return, this write and all earlier writes are durable.
     pub fn put_prices(&self, prices: &PricesRecord) -> Result<()> {
         let mut batch = Batch::new();
-        batch.put(Column::Meta, PRICES, encode(prices)?);
+        batch.put(Column::Meta, PRICES_KEY, encode(prices)?);
         self.kv.write(&batch, Durability::Synced)
     }
 
@@ -113,7 +111,7 @@ impl Store {
         self.write_billing(account, change, Durability::Synced)
     }
 
-    /// Applies changes in one batch that the next synced write makes durable, for many accounts at once.
+    /// Applies changes in one batch that the next synced write makes durable. Use it to change many accounts.
     pub fn change_billing_buffered(&self, account: &str, change: &BillingChange<'_>) -> Result<()> {
         self.write_billing(account, change, Durability::Buffered)
     }
@@ -124,7 +122,7 @@ impl Store {
             batch.put(Column::Billing, account.as_bytes(), encode(wallet)?);
         }
         for transaction in change.transactions {
-            let key = below(&[account], &transaction.id.to_bytes());
+            let key = prefixed_key(&[account], &transaction.id.to_bytes());
             batch.put(Column::Transactions, key.clone(), encode(transaction)?);
             batch.put(Column::Outbox, key, "");
         }
@@ -137,63 +135,62 @@ impl Store {
         self.kv.write(&batch, durability)
     }
 
-    /// An account's newest transactions, newest first.
+    /// Returns the newest transactions of an account, newest first.
     pub fn transactions(&self, account: &str, limit: usize) -> Result<Vec<TransactionRecord>> {
         let entries = self.kv.scan_back(Column::Transactions, &prefix(&[account]), None, limit)?;
         entries.iter().map(|(_, value)| decode(Column::Transactions, value)).collect()
     }
 
-    /// The transactions that the provider's ledger does not have yet, oldest first.
-    pub fn unmirrored(&self, account: &str) -> Result<Vec<TransactionRecord>> {
-        let mut open = Vec::new();
+    /// Returns the transactions that are missing in the provider's ledger, oldest first.
+    pub fn unmirrored_transactions(&self, account: &str) -> Result<Vec<TransactionRecord>> {
+        let mut unmirrored = Vec::new();
         for (key, _) in self.kv.scan(Column::Outbox, &prefix(&[account]), None, usize::MAX)? {
             if let Some(value) = self.kv.get(Column::Transactions, &key)? {
-                open.push(decode(Column::Transactions, &value)?);
+                unmirrored.push(decode(Column::Transactions, &value)?);
             }
         }
-        Ok(open)
+        Ok(unmirrored)
     }
 
-    /// The provider's ledger has a transaction.
-    pub fn mirrored(&self, account: &str, id: Ulid) -> Result<()> {
+    /// Records that the provider's ledger contains a transaction.
+    pub fn mark_mirrored(&self, account: &str, id: Ulid) -> Result<()> {
         let mut batch = Batch::new();
-        batch.delete(Column::Outbox, below(&[account], &id.to_bytes()));
+        batch.delete(Column::Outbox, prefixed_key(&[account], &id.to_bytes()));
         self.kv.write(&batch, Durability::Synced)
     }
 
-    /// A payment that was started here.
+    /// Returns a started payment.
     pub fn payment(&self, id: &str) -> Result<Option<PaymentRecord>> {
-        let found = self.kv.get(Column::Payments, id.as_bytes())?;
-        found.map(|bytes| decode(Column::Payments, &bytes)).transpose()
+        self.get_record(Column::Payments, id.as_bytes())
     }
 
     /// Whether a notification was processed.
-    pub fn notification_seen(&self, id: &str) -> Result<bool> {
+    pub fn is_notification_processed(&self, id: &str) -> Result<bool> {
         Ok(self.kv.get(Column::Notifications, id.as_bytes())?.is_some())
     }
 
-    /// Forgets notifications that came before a time. Returns how many.
+    /// Deletes the records of notifications that arrived before a time. Returns the number deleted.
     pub fn purge_notifications(&self, before_ms: i64) -> Result<usize> {
         let mut batch = Batch::new();
-        let mut gone = 0;
+        let mut deleted = 0;
         for (key, value) in self.kv.scan(Column::Notifications, b"", None, usize::MAX)? {
-            // One that cannot be decoded recognises nothing.
-            if decode::<i64>(Column::Notifications, &value).map_or(true, |at_ms| at_ms < before_ms) {
+            // A record that cannot be decoded has no use.
+            let is_current = matches!(decode::<i64>(Column::Notifications, &value), Ok(at_ms) if at_ms >= before_ms);
+            if !is_current {
                 batch.delete(Column::Notifications, key);
-                gone += 1;
+                deleted += 1;
             }
         }
         self.kv.write(&batch, Durability::Buffered)?;
-        Ok(gone)
+        Ok(deleted)
     }
 
-    /// A record of the sandbox provider's own books.
+    /// Returns a record of the sandbox provider's ledger.
     pub fn sandbox<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
-        let found = self.kv.get(Column::Sandbox, key.as_bytes())?;
-        found.map(|bytes| decode(Column::Sandbox, &bytes)).transpose()
+        self.get_record(Column::Sandbox, key.as_bytes())
     }
 
-    /// Writes a record of the sandbox provider's own books.
+    /// Writes a record of the sandbox provider's ledger.
     pub fn put_sandbox<T: Serialize>(&self, key: &str, record: &T) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Sandbox, key.as_bytes(), encode(record)?);

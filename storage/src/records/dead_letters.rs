@@ -1,7 +1,7 @@
-//! Writes that failed for good, and records that cannot be read.
+//! Dead letters, which are permanently failed writes, and records that cannot be decoded.
 //!
-//! What a list shows of a dead letter and the work itself are two records: a list reads no bodies. Letters are keyed by
-//! account, so that nobody's list reads another account's.
+//! A dead letter and its work are two records, so that listing letters does not read request bodies. Letters are keyed
+//! by account, so that listing one account does not read the letters of others.
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
@@ -9,10 +9,10 @@ use ulid::Ulid;
 use super::queue::{self, QueueEntry, QueuedWork};
 use super::{NamespaceId, Store, decode, encode};
 use crate::error::Result;
-use crate::key_value::columns::{below, prefix};
+use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
-/// A write that failed for good, without its work.
+/// A permanently failed write, without its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
     /// The queue message id.
@@ -21,35 +21,35 @@ pub struct DeadLetter {
     pub account: String,
     /// The namespace to write to.
     pub namespace: String,
-    /// That namespace's identity.
+    /// The id of the namespace.
     pub namespace_id: NamespaceId,
-    /// What kind of work it was.
+    /// Kind of the work, see [`QueuedWork::kind`].
     pub kind: String,
-    /// When it was accepted, milliseconds since the epoch.
+    /// Time of acceptance, milliseconds since the epoch.
     pub accepted_at_ms: i64,
-    /// How often it was tried.
+    /// Number of failed attempts.
     pub failures: u32,
-    /// When it died, milliseconds since the epoch.
+    /// Time of the permanent failure, milliseconds since the epoch.
     pub died_at_ms: i64,
-    /// For how long services had run on the data directory when it died, milliseconds.
+    /// Total running time of services on the data directory at the permanent failure, in milliseconds.
     pub died_running_ms: u64,
-    /// The last failure, in words.
+    /// Error message of the last failure.
     pub reason: String,
 }
 
 /// A record that could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
-    /// The queue message id, where its key holds one.
+pub struct UnreadableRecord {
+    /// The queue message id, if the key contains one.
     pub id: Option<Ulid>,
-    /// The column family it was in.
+    /// The original column family.
     pub column: String,
-    /// Its size in bytes.
+    /// Size of the record in bytes.
     pub bytes: usize,
 }
 
 impl DeadLetter {
-    /// The letter of an entry that dies.
+    /// Creates the dead letter of a queue entry.
     pub fn of(entry: &QueueEntry, died_at_ms: i64, died_running_ms: u64, reason: String) -> Self {
         Self {
             id: entry.id,
@@ -66,10 +66,10 @@ impl DeadLetter {
     }
 
     fn key(account: &str, id: Ulid) -> Vec<u8> {
-        below(&[account], &id.to_bytes())
+        prefixed_key(&[account], &id.to_bytes())
     }
 
-    /// Puts the letter and its work into a batch.
+    /// Adds the letter and its work to a batch.
     pub(super) fn put(&self, batch: &mut Batch, work: &QueuedWork) -> Result<()> {
         let key = Self::key(&self.account, self.id);
         batch.put(Column::DeadLetters, key.clone(), encode(self)?);
@@ -85,7 +85,8 @@ impl DeadLetter {
 }
 
 impl Store {
-    /// An account's dead letters, oldest first, at most `limit` after a given one.
+    /// Returns up to `limit` dead letters of an account after `after`, oldest first. Letters that cannot be decoded are
+    /// set aside.
     pub fn dead_letters(&self, account: &str, after: Option<Ulid>, limit: usize) -> Result<Vec<DeadLetter>> {
         let after = after.map(|id| DeadLetter::key(account, id));
         let entries = self.kv.scan(Column::DeadLetters, &prefix(&[account]), after.as_deref(), limit)?;
@@ -99,14 +100,13 @@ impl Store {
         Ok(letters)
     }
 
-    /// The dead letter with an id; of that account, or of any.
+    /// Returns the dead letter with an id, of one account or of any account.
     pub fn dead_letter(&self, account: Option<&str>, id: Ulid) -> Result<Option<DeadLetter>> {
         if let Some(account) = account {
-            let found = self.kv.get(Column::DeadLetters, &DeadLetter::key(account, id))?;
-            return found.map(|bytes| decode(Column::DeadLetters, &bytes)).transpose();
+            return self.get_record(Column::DeadLetters, &DeadLetter::key(account, id));
         }
         let mut found = None;
-        self.each_dead_letter(|letter| {
+        self.for_each_dead_letter(|letter| {
             if letter.id == id {
                 found = Some(letter);
             }
@@ -114,8 +114,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Visits the dead letters of every account. Letters that cannot be decoded are set aside.
-    pub fn each_dead_letter(&self, mut visit: impl FnMut(DeadLetter)) -> Result<()> {
+    /// Visits the dead letters of all accounts. Letters that cannot be decoded are set aside.
+    pub fn for_each_dead_letter(&self, mut visit: impl FnMut(DeadLetter)) -> Result<()> {
         let mut unreadable = Vec::new();
         self.kv.read_all(Column::DeadLetters, |key, value| match decode(Column::DeadLetters, value) {
             Ok(letter) => visit(letter),
@@ -127,19 +127,19 @@ impl Store {
         Ok(())
     }
 
-    /// How many dead letters there are.
+    /// Returns the number of dead letters.
     pub fn dead_letter_count(&self) -> Result<u64> {
         let mut count = 0;
         self.kv.read_all(Column::DeadLetters, |_, _| count += 1)?;
         Ok(count)
     }
 
-    /// Puts a dead letter back into the queue, its failures forgotten, its time there beginning again at a running time;
-    /// none where there is no such letter, or its namespace was deleted.
+    /// Moves a dead letter back into the queue, with no failures and with `running_ms` as its new acceptance time.
+    /// Returns `None` if the letter does not exist or its namespace was deleted.
     pub fn revive(&self, account: &str, id: Ulid, running_ms: u64) -> Result<Option<QueueEntry>> {
         let Some(letter) = self.dead_letter(Some(account), id)? else { return Ok(None) };
         let key = DeadLetter::key(account, id);
-        let Some(work) = self.kv.get(Column::DeadLetterWork, &key)? else { return Ok(None) };
+        let Some(work) = self.get_record(Column::DeadLetterWork, &key)? else { return Ok(None) };
         let entry = QueueEntry {
             id,
             account: letter.account,
@@ -149,11 +149,11 @@ impl Store {
             accepted_running_ms: running_ms,
             failures: 0,
             fingerprint: None,
-            work: decode(Column::DeadLetterWork, &work)?,
+            work,
         };
-        let opening = self.kv.opening();
+        let generation = self.kv.generation();
         {
-            let _held = self.live.read();
+            let _existence = self.namespace_existence.read();
             if !self.is_live(account, &entry.namespace, entry.namespace_id)? {
                 return Ok(None);
             }
@@ -162,11 +162,11 @@ impl Store {
             queue::put(&mut batch, &entry)?;
             self.kv.write(&batch, Durability::Buffered)?;
         }
-        self.kv.sync_since(opening)?;
+        self.kv.sync_since(generation)?;
         Ok(Some(entry))
     }
 
-    /// Forgets a dead letter; false where there is none.
+    /// Deletes a dead letter. Returns false if there is none.
     pub fn drop_dead_letter(&self, account: &str, id: Ulid) -> Result<bool> {
         if self.kv.get(Column::DeadLetters, &DeadLetter::key(account, id))?.is_none() {
             return Ok(false);
@@ -177,21 +177,22 @@ impl Store {
         Ok(true)
     }
 
-    /// Forgets dead letters that died before services had run for that long, milliseconds. Returns how many.
+    /// Deletes dead letters that failed before the given total running time, in milliseconds. Returns the number
+    /// deleted.
     pub fn purge_dead_letters(&self, died_before_running_ms: u64) -> Result<usize> {
         let mut batch = Batch::new();
-        let mut gone = 0;
-        self.each_dead_letter(|letter| {
+        let mut deleted = 0;
+        self.for_each_dead_letter(|letter| {
             if letter.died_running_ms < died_before_running_ms {
                 DeadLetter::delete(&mut batch, &letter.account, letter.id);
-                gone += 1;
+                deleted += 1;
             }
         })?;
         self.kv.write(&batch, Durability::Buffered)?;
-        Ok(gone)
+        Ok(deleted)
     }
 
-    /// Removes the dead letters of a deleted namespace.
+    /// Deletes the dead letters of a deleted namespace.
     pub(super) fn drop_dead_letters_of(&self, account: &str, namespace: NamespaceId) -> Result<()> {
         let mut batch = Batch::new();
         for letter in self.dead_letters(account, None, usize::MAX)? {
@@ -202,37 +203,37 @@ impl Store {
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// The records that were set aside because they could not be decoded.
-    pub fn unreadable(&self) -> Result<Vec<Unreadable>> {
+    /// Returns the records that were set aside because they could not be decoded.
+    pub fn unreadable(&self) -> Result<Vec<UnreadableRecord>> {
         let mut found = Vec::new();
         self.kv.read_all(Column::Unreadable, |key, value| {
-            found.push(Unreadable { id: id_at_end(key), column: column_of(key), bytes: value.len() });
+            found.push(UnreadableRecord { id: id_at_end(key), column: column_of(key), bytes: value.len() });
         })?;
         Ok(found)
     }
 
-    /// Forgets a record that was set aside, by the message id at the end of its key; false where there is none.
+    /// Deletes the records set aside whose keys end with a message id. Returns false if there are none.
     pub fn drop_unreadable(&self, id: Ulid) -> Result<bool> {
         let mut batch = Batch::new();
-        let mut gone = false;
+        let mut found = false;
         self.kv.read_all(Column::Unreadable, |key, _| {
             if id_at_end(key) == Some(id) {
                 batch.delete(Column::Unreadable, key);
-                gone = true;
+                found = true;
             }
         })?;
         self.kv.write(&batch, Durability::Synced)?;
-        Ok(gone)
+        Ok(found)
     }
 }
 
-/// The message id that a key ends with.
+/// The message id at the end of a key.
 fn id_at_end(key: &[u8]) -> Option<Ulid> {
     let bytes: [u8; 16] = *key.last_chunk()?;
     Some(Ulid::from_bytes(bytes))
 }
 
-/// The column name that a key of [`Column::Unreadable`] begins with.
+/// The column name at the beginning of a key of [`Column::Unreadable`].
 fn column_of(key: &[u8]) -> String {
     let end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
     String::from_utf8_lossy(&key[..end]).into_owned()

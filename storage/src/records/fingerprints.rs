@@ -1,8 +1,9 @@
-//! Recognising a write that comes again: identical bodies for a short while, messages from elsewhere for good.
+//! Deduplication of writes: identical bodies within a time window, imported messages for the life of the namespace.
 //!
-//! A fingerprint says that a body was accepted under an id. It is void once what the body made is no longer as the body
-//! made it: the write died, or a path or term that it wrote was written or forgotten since. For that, each fingerprint
-//! is also found by its subjects. A conversation's subjects are the paths it became, known when it is ingested.
+//! A fingerprint records the id under which a body was accepted. It becomes invalid when the write fails permanently,
+//! or when another write changes or deletes a path or term that the body wrote. Each fingerprint is therefore also
+//! indexed by its subjects. The subjects of a conversation are the paths of its memories, which are known after
+//! ingestion.
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
@@ -14,47 +15,47 @@ use crate::error::Result;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
-/// Entries that a purge reads at once.
-const PAGE: usize = 1000;
-/// Bytes of a subject's hash in a key.
+/// Entries that a purge reads per page.
+const PAGE_ENTRIES: usize = 1000;
+/// Length of a subject's hash in a key, in bytes.
 const SUBJECT_BYTES: usize = 16;
 
-/// How a repeated write is recognised.
+/// How a repeated write is detected.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Dedup<'a> {
     /// Every write is new.
     #[default]
-    Nothing,
-    /// By the entry's fingerprint.
+    Off,
+    /// By the fingerprint of the entry.
     Body {
-        /// For how long, milliseconds.
+        /// Length of the window in milliseconds.
         window_ms: u64,
     },
-    /// By each message from elsewhere that it brings, for as long as the namespace exists.
+    /// By the SHA-256 hashes of the imported messages in the entry, without a time limit.
     Imports(&'a [[u8; 32]]),
 }
 
-/// Something that a write changes: a path, or a term of the vocabulary.
+/// Something that a write changes: a path or a vocabulary term. Holds a hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subject([u8; SUBJECT_BYTES]);
+pub struct FingerprintSubject([u8; SUBJECT_BYTES]);
 
-impl Subject {
-    /// A file's path.
+impl FingerprintSubject {
+    /// The subject of a path.
     pub fn path(path: &str) -> Self {
-        Self::of("path", path)
+        Self::from_name("path", path)
     }
 
-    /// A term by the form that makes two spellings one.
+    /// The subject of a term. `identity` is the normalised form that all spellings of the term share.
     pub fn term(identity: &str) -> Self {
-        Self::of("term", identity)
+        Self::from_name("term", identity)
     }
 
-    fn of(kind: &str, name: &str) -> Self {
+    fn from_name(kind: &str, name: &str) -> Self {
         let text = joined(kind, name);
         let mut hash = [0; SUBJECT_BYTES];
         let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
         hasher.update(&text);
-        // SHA-1 with detection of collisions fails only on a crafted one, whose subject then is all zeros.
+        // SHA-1 with collision detection fails only for a crafted collision. Its subject is then all zeros.
         if let Ok(digest) = hasher.try_finalize() {
             hash.copy_from_slice(&digest.as_slice()[..SUBJECT_BYTES]);
         }
@@ -70,68 +71,76 @@ pub(super) struct Fingerprint {
     pub(super) running_ms: u64,
 }
 
-/// `kind NUL hash`: the rest of a fingerprint's key.
-fn rest(entry: &QueueEntry) -> Option<Vec<u8>> {
-    entry.fingerprint.as_ref().map(|hash| joined(entry.work.kind(), hash))
+/// `kind NUL hash`: the part of a fingerprint's key after the namespace id.
+fn fingerprint_suffix(entry: &QueueEntry) -> Option<Vec<u8>> {
+    let hash = entry.fingerprint.as_ref()?;
+    Some(joined(entry.work.kind(), hash))
 }
 
-fn subject_key(namespace: NamespaceId, subject: Subject, rest: &[u8]) -> Vec<u8> {
-    key(namespace, &[&subject.0, rest].concat())
+fn subject_key(namespace: NamespaceId, subject: FingerprintSubject, suffix: &[u8]) -> Vec<u8> {
+    key(namespace, &[&subject.0, suffix].concat())
 }
 
 impl Store {
-    /// The id under which the same body was accepted a short while ago.
-    pub(super) fn known_duplicate(&self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<Ulid>> {
-        let (Dedup::Body { window_ms }, Some(rest)) = (dedup, rest(entry)) else { return Ok(None) };
-        let Some(bytes) = self.kv.get(Column::Fingerprints, &key(entry.namespace_id, &rest))? else { return Ok(None) };
-        // One that cannot be decoded recognises nothing; it is written over.
-        let Ok(seen) = decode::<Fingerprint>(Column::Fingerprints, &bytes) else { return Ok(None) };
+    /// Returns the id under which the same body was accepted within the window.
+    pub(super) fn find_duplicate(&self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<Ulid>> {
+        let Dedup::Body { window_ms } = dedup else { return Ok(None) };
+        let Some(suffix) = fingerprint_suffix(entry) else { return Ok(None) };
+        let Some(known) = self.fingerprint(&key(entry.namespace_id, &suffix))? else { return Ok(None) };
         let window = i64::try_from(window_ms).unwrap_or(i64::MAX);
-        let by_clock = entry.accepted_at_ms.saturating_sub(seen.at_ms) < window;
-        // Negative where the running time of the last minute was not noted before a crash: still within.
-        let by_running_time = entry.accepted_running_ms < seen.running_ms.saturating_add(window_ms);
-        Ok(Some(seen.id).filter(|_| by_clock && by_running_time))
+        let within_by_clock = entry.accepted_at_ms.saturating_sub(known.at_ms) < window;
+        // After a crash the entry's running time may be less than the fingerprint's, as the last minute of it may be
+        // unrecorded. The entry is then within the window.
+        let within_by_running_time = entry.accepted_running_ms < known.running_ms.saturating_add(window_ms);
+        if within_by_clock && within_by_running_time { Ok(Some(known.id)) } else { Ok(None) }
     }
 
-    /// Notes in a batch how an entry is recognised from now on.
-    pub(super) fn note_dedup(&self, batch: &mut Batch, entry: &QueueEntry, options: &EnqueueOptions<'_>) -> Result<()> {
-        if let Dedup::Imports(marks) = options.dedup {
-            for mark in marks {
-                batch.put(Column::Imports, key(entry.namespace_id, mark), encode(&entry.id)?);
+    /// Adds the records by which repetitions of an entry are detected to a batch.
+    pub(super) fn record_dedup(
+        &self,
+        batch: &mut Batch,
+        entry: &QueueEntry,
+        options: &EnqueueOptions<'_>,
+    ) -> Result<()> {
+        if let Dedup::Imports(hashes) = options.dedup {
+            for hash in hashes {
+                batch.put(Column::Imports, key(entry.namespace_id, hash), encode(&entry.id)?);
             }
         }
-        let Some(rest) = rest(entry) else { return Ok(()) };
-        let seen = Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms, running_ms: entry.accepted_running_ms };
-        batch.put(Column::Fingerprints, key(entry.namespace_id, &rest), encode(&seen)?);
+        let Some(suffix) = fingerprint_suffix(entry) else { return Ok(()) };
+        let fingerprint =
+            Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms, running_ms: entry.accepted_running_ms };
+        batch.put(Column::Fingerprints, key(entry.namespace_id, &suffix), encode(&fingerprint)?);
         for subject in options.subjects {
-            batch.put(Column::FingerprintSubjects, subject_key(entry.namespace_id, *subject, &rest), "");
+            batch.put(Column::FingerprintSubjects, subject_key(entry.namespace_id, *subject, &suffix), "");
         }
         Ok(())
     }
 
-    /// Notes in a batch which paths an ingested entry became.
-    pub(super) fn note_paths(&self, batch: &mut Batch, entry: &QueueEntry, paths: &[String]) {
-        let Some(rest) = rest(entry) else { return };
+    /// Adds the paths of an ingested entry's memories to a batch, as subjects of its fingerprint.
+    pub(super) fn record_paths(&self, batch: &mut Batch, entry: &QueueEntry, paths: &[String]) {
+        let Some(suffix) = fingerprint_suffix(entry) else { return };
         for path in paths {
-            let key = subject_key(entry.namespace_id, Subject::path(path), &rest);
+            let key = subject_key(entry.namespace_id, FingerprintSubject::path(path), &suffix);
             batch.put(Column::FingerprintSubjects, key, "");
         }
     }
 
-    /// Makes every fingerprint void, in a batch, that a subject belongs to; where an id is given, only those of bodies
-    /// accepted before it.
-    pub(super) fn void_subject(
+    /// Invalidates, in a batch, all fingerprints of a subject. With `before`, only those of bodies accepted before that
+    /// id.
+    pub(super) fn invalidate_subject(
         &self,
         batch: &mut Batch,
         namespace: NamespaceId,
-        subject: Subject,
+        subject: FingerprintSubject,
         before: Option<Ulid>,
     ) -> Result<()> {
         let prefix = subject_key(namespace, subject, b"");
         for (found, _) in self.kv.scan(Column::FingerprintSubjects, &prefix, None, usize::MAX)? {
             let fingerprint = key(namespace, &found[prefix.len()..]);
             if let Some(before) = before
-                && self.accepted_under(&fingerprint)?.is_some_and(|id| id >= before)
+                && let Some(known) = self.fingerprint(&fingerprint)?
+                && known.id >= before
             {
                 continue;
             }
@@ -141,64 +150,66 @@ impl Store {
         Ok(())
     }
 
-    /// The id that a fingerprint's body was accepted under.
-    fn accepted_under(&self, key: &[u8]) -> Result<Option<Ulid>> {
+    /// Returns the fingerprint with a key. `None` if it is missing or cannot be decoded; it then detects no repetition.
+    fn fingerprint(&self, key: &[u8]) -> Result<Option<Fingerprint>> {
         let Some(bytes) = self.kv.get(Column::Fingerprints, key)? else { return Ok(None) };
-        Ok(decode::<Fingerprint>(Column::Fingerprints, &bytes).ok().map(|seen| seen.id))
+        Ok(decode(Column::Fingerprints, &bytes).ok())
     }
 
-    /// Makes an entry's own fingerprint void, in a batch.
-    pub(super) fn void_fingerprint(&self, batch: &mut Batch, entry: &QueueEntry) {
-        if let Some(rest) = rest(entry) {
-            batch.delete(Column::Fingerprints, key(entry.namespace_id, &rest));
+    /// Invalidates, in a batch, the fingerprint of an entry.
+    pub(super) fn invalidate_fingerprint(&self, batch: &mut Batch, entry: &QueueEntry) {
+        if let Some(suffix) = fingerprint_suffix(entry) {
+            batch.delete(Column::Fingerprints, key(entry.namespace_id, &suffix));
         }
     }
 
-    /// Which messages from elsewhere were imported into a namespace before, in the same order.
-    pub fn imported(&self, namespace: NamespaceId, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
-        let mut known = Vec::with_capacity(marks.len());
-        for mark in marks {
-            known.push(self.kv.get(Column::Imports, &key(namespace, mark))?.is_some());
+    /// Returns, for each hash of a message, whether the message was imported into the namespace.
+    pub fn imported(&self, namespace: NamespaceId, hashes: &[[u8; 32]]) -> Result<Vec<bool>> {
+        let mut imported = Vec::with_capacity(hashes.len());
+        for hash in hashes {
+            imported.push(self.kv.get(Column::Imports, &key(namespace, hash))?.is_some());
         }
-        Ok(known)
+        Ok(imported)
     }
 
-    /// Forgets fingerprints of bodies accepted before services had run for that long, milliseconds. Returns how many.
+    /// Deletes fingerprints of bodies accepted before the given total running time, in milliseconds. Returns the number
+    /// deleted.
     pub fn purge_fingerprints(&self, before_running_ms: u64) -> Result<usize> {
-        let mut gone = 0;
+        let mut deleted = 0;
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let page = self.kv.scan(Column::Fingerprints, b"", after.as_deref(), PAGE)?;
+            let page = self.kv.scan(Column::Fingerprints, b"", after.as_deref(), PAGE_ENTRIES)?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             let mut batch = Batch::new();
             for (key, value) in &page {
-                let seen = decode::<Fingerprint>(Column::Fingerprints, value);
-                // One that cannot be decoded recognises nothing.
-                if seen.map_or(true, |seen| seen.running_ms < before_running_ms) {
+                let fingerprint = decode::<Fingerprint>(Column::Fingerprints, value);
+                // A fingerprint that cannot be decoded detects no repetition.
+                let is_current = matches!(fingerprint, Ok(known) if known.running_ms >= before_running_ms);
+                if !is_current {
                     batch.delete(Column::Fingerprints, key.clone());
-                    gone += 1;
+                    deleted += 1;
                 }
             }
             self.kv.write(&batch, Durability::Buffered)?;
         }
         self.purge_subjects()?;
-        Ok(gone)
+        Ok(deleted)
     }
 
-    /// Forgets the subjects of fingerprints that are gone.
+    /// Deletes the subjects of fingerprints that no longer exist.
     fn purge_subjects(&self) -> Result<()> {
         let namespace_bytes = size_of::<Ulid>();
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let page = self.kv.scan(Column::FingerprintSubjects, b"", after.as_deref(), PAGE)?;
+            let page = self.kv.scan(Column::FingerprintSubjects, b"", after.as_deref(), PAGE_ENTRIES)?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = Some(last.clone());
             let mut batch = Batch::new();
             for (key, _) in &page {
                 let (namespace, rest) = key.split_at(namespace_bytes.min(key.len()));
-                let rest = rest.get(SUBJECT_BYTES..).unwrap_or_default();
-                if self.kv.get(Column::Fingerprints, &[namespace, rest].concat())?.is_none() {
+                let suffix = rest.get(SUBJECT_BYTES..).unwrap_or(&[]);
+                if self.kv.get(Column::Fingerprints, &[namespace, suffix].concat())?.is_none() {
                     batch.delete(Column::FingerprintSubjects, key.clone());
                 }
             }

@@ -1,8 +1,8 @@
-//! Bringing a database of an earlier format to the present one, one numbered step after the other.
+//! Migrates a database of an earlier format to the current format, in numbered steps.
 //!
-//! A step copies records into the columns of the next format, in batches, and ends with one batch that moves the format's
-//! number. Until then nothing that the former format reads is changed in a way that it would not understand, so a step
-//! that is interrupted is begun again. Former columns are dropped once the number has moved.
+//! A step copies records into the columns of the next format, in batches. Its last batch also writes the new format
+//! number. Until then, all changes remain readable in the earlier format, so an interrupted step can start again. The
+//! legacy columns are dropped after the format number has changed.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,136 +16,98 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::key_value::columns::joined_bytes;
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 
-/// Changes of one batch at most.
+/// Maximum number of changes in one batch.
 const BATCH_CHANGES: usize = 1000;
-/// Entries that are read at once.
-const PAGE: usize = 1000;
+/// Entries that are read per page.
+const PAGE_ENTRIES: usize = 1000;
 
-/// Runs every step from a format to the present one.
+/// Runs all steps from a format to the current one.
 pub(super) fn migrate(store: &Store, from: u32) -> Result<()> {
     if from < DATA_FORMAT_OLDEST {
-        return Err(Error::corrupt("data format", format!("there is no format {from}")));
+        return Err(Error::corrupt("data format", format!("format {from} does not exist")));
     }
-    tracing::info!(from, to = DATA_FORMAT, "migrating the records to the present format");
+    tracing::info!(from, to = DATA_FORMAT, "migrating the records to the current format");
     if from < 2 {
         from_1_to_2(store)?;
     }
     from_2_to_3(store)
 }
 
-/// Format 3 adds the column families of kept conversations, empty at first, and a kind of queue entry. Only the number
-/// moves: a build of format 2 would drop column families that it does not know, so it must refuse the directory.
+/// Format 3 adds column families for kept conversations, which start empty, and a kind of queue entry. Only the format
+/// number changes. It must change because a build of format 2 drops column families that it does not know.
 fn from_2_to_3(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.put(Column::Meta, FORMAT_KEY, 3u32.to_le_bytes());
     store.kv.write(&batch, Durability::Synced)
 }
 
-/// Format 2 gives each namespace an id that begins the keys of what belongs to it, and keys dead letters by account.
+/// Format 2 gives each namespace an id, which begins the keys of its data, and keys dead letters by account.
 fn from_1_to_2(store: &Store) -> Result<()> {
-    let mut writer = Writer { store, batch: Batch::new(), changes: 0 };
-    let mut newest = Ulid::nil();
-    let entries = store.kv.scan(Column::Namespaces, b"", None, usize::MAX)?;
-    for (name, value) in entries {
-        namespace_to_2(&mut writer, &name, &value)?;
-    }
-    each_former(store, "deletions", |name, _| {
-        let id = namespace_id(name, 0);
-        let (account, name) = account_and_name(name);
-        writer.put(Column::Removals, id.to_bytes(), encode(&RemovalRecord { account, name, id })?)
-    })?;
-    each_former(store, "queue", |id, value| {
-        newest = newest.max(id_of(id));
-        match decode::<FormerEntry>(Column::Queue, value).and_then(|entry| entry.with_id(store)) {
-            Ok(Some(entry)) => {
-                writer.put(Column::Queue, key(entry.namespace_id, &entry.id.to_bytes()), encode(&entry)?)
-            }
-            // Its namespace is gone.
-            Ok(None) => Ok(()),
-            Err(_) => writer.put(Column::Unreadable, joined_bytes("queue", id), value.to_vec()),
-        }
-    })?;
-    each_former(store, "dead_letters", |id, value| {
-        newest = newest.max(id_of(id));
-        let letter = decode::<FormerLetter>(Column::DeadLetters, value);
-        match letter.and_then(|letter| Ok((letter.entry.with_id(store)?, letter.died_at_ms, letter.reason))) {
-            Ok((Some(entry), died_at_ms, reason)) => {
-                DeadLetter::of(&entry, died_at_ms, 0, reason).put(&mut writer.batch, &entry.work)?;
-                writer.changed()
-            }
-            Ok((None, ..)) => Ok(()),
-            Err(_) => writer.put(Column::Unreadable, joined_bytes("dead_letters", id), value.to_vec()),
-        }
-    })?;
-    for (former, column) in [
-        ("imports", Column::Imports),
-        ("vocab", Column::Terms),
-        ("vocab_forms", Column::TermForms),
-        ("deduplication", Column::Fingerprints),
-    ] {
-        each_former(store, former, |found, value| {
-            // `account NUL namespace NUL` and the rest.
-            let Some((name, rest)) = split_namespace(found) else { return Ok(()) };
-            let Some(id) = current_id(store, name)? else { return Ok(()) };
-            let rest = if column == Column::Fingerprints { hex_hash(rest) } else { rest.to_vec() };
-            writer.put(column, key(id, &rest), value.to_vec())
-        })?;
-    }
-    for (former, column, record) in [
-        ("conversations_by_namespace", Column::ConversationsByNamespace, Column::Conversations),
-        ("media_by_namespace", Column::MediaByNamespace, Column::Media),
-    ] {
-        each_former(store, former, |found, _| {
-            let Some((name, id)) = split_namespace(found) else { return Ok(()) };
-            let Some(namespace) = current_id(store, name)? else { return Ok(()) };
-            newest = newest.max(id_of(id));
-            let (account, _) = account_and_name(name);
-            let own = if record == Column::Media { id.to_vec() } else { joined_bytes(&account, id) };
-            if let Some(value) = store.kv.get(record, &own)? {
-                writer.put(record, own, with_field(record, &value, "namespace_id", namespace)?)?;
-                writer.put(column, key(namespace, id), Vec::new())?;
-            }
-            Ok(())
-        })?;
-    }
-    // Remembered vectors were an account's and are a namespace's now: they are requested again when they are needed.
-    writer.batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
-    writer.batch.put(Column::Meta, FORMAT_KEY, 2u32.to_le_bytes());
-    writer.batch.put(Column::Meta, DIRECTORIES_KEY, "");
-    store.kv.write(&writer.batch, Durability::Synced)
+    let mut step = StepTo2 { store, batch: Batch::new(), changes: 0, newest_id: Ulid::nil() };
+    step.migrate_namespaces()?;
+    step.migrate_removals()?;
+    step.migrate_queue()?;
+    step.migrate_dead_letters()?;
+    step.migrate_namespace_data("imports", Column::Imports)?;
+    step.migrate_namespace_data("vocab", Column::Terms)?;
+    step.migrate_namespace_data("vocab_forms", Column::TermForms)?;
+    step.migrate_namespace_data("deduplication", Column::Fingerprints)?;
+    step.migrate_conversations()?;
+    step.migrate_media()?;
+    // Cached vectors belonged to an account and now belong to a namespace. They are requested again when needed.
+    step.finish()
 }
 
-/// Visits every entry of a column family of an earlier format, in pages, with no lock held.
-fn each_former(store: &Store, name: &str, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-    let mut after: Option<Vec<u8>> = None;
-    loop {
-        let page = store.kv.scan_former(name, after.as_deref(), PAGE)?;
-        for (key, value) in &page {
-            visit(key, value)?;
-        }
-        match page.into_iter().last() {
-            Some((last, _)) => after = Some(last),
-            None => return Ok(()),
-        }
+/// The entries of a legacy column family. Reads them in pages, without holding a lock.
+struct LegacyEntries<'a> {
+    store: &'a Store,
+    family: &'a str,
+    page: std::vec::IntoIter<KeyValuePair>,
+    last_key: Option<Vec<u8>>,
+}
+
+impl<'a> LegacyEntries<'a> {
+    fn new(store: &'a Store, family: &'a str) -> Self {
+        Self { store, family, page: Vec::new().into_iter(), last_key: None }
     }
 }
 
-/// Collects changes and writes them in batches.
-struct Writer<'a> {
+impl Iterator for LegacyEntries<'_> {
+    type Item = Result<KeyValuePair>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(entry) = self.page.next() {
+            return Some(Ok(entry));
+        }
+        let page = match self.store.kv.scan_legacy(self.family, self.last_key.as_deref(), PAGE_ENTRIES) {
+            Ok(page) => page,
+            Err(error) => return Some(Err(error)),
+        };
+        let (last_key, _) = page.last()?;
+        self.last_key = Some(last_key.clone());
+        self.page = page.into_iter();
+        self.page.next().map(Ok)
+    }
+}
+
+/// The step from format 1 to format 2. Collects changes and writes them in batches.
+struct StepTo2<'a> {
     store: &'a Store,
     batch: Batch,
     changes: usize,
+    newest_id: Ulid,
 }
 
-impl Writer<'_> {
+impl StepTo2<'_> {
     fn put(&mut self, column: Column, key: impl Into<Vec<u8>>, value: Vec<u8>) -> Result<()> {
         self.batch.put(column, key, value);
-        self.changed()
+        self.count_change()
     }
 
-    fn changed(&mut self) -> Result<()> {
+    /// Writes the batch when it is full.
+    fn count_change(&mut self) -> Result<()> {
         self.changes += 1;
         if self.changes < BATCH_CHANGES {
             return Ok(());
@@ -153,11 +115,119 @@ impl Writer<'_> {
         self.changes = 0;
         self.store.kv.write(&std::mem::take(&mut self.batch), Durability::Buffered)
     }
+
+    /// Updates the greatest id with one from a key.
+    fn observe_id(&mut self, id: &[u8]) {
+        self.newest_id = self.newest_id.max(id_from_key(id));
+    }
+
+    fn migrate_namespaces(&mut self) -> Result<()> {
+        for (name, value) in self.store.kv.scan(Column::Namespaces, b"", None, usize::MAX)? {
+            add_namespace_id(self.store, &name, &value)?;
+        }
+        Ok(())
+    }
+
+    fn migrate_removals(&mut self) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, "deletions") {
+            let (name, _) = entry?;
+            let id = namespace_id(&name, 0);
+            let (account, name) = account_and_name(&name);
+            self.put(Column::Removals, id.to_bytes(), encode(&RemovalRecord { account, name, id })?)?;
+        }
+        Ok(())
+    }
+
+    fn migrate_queue(&mut self) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, "queue") {
+            let (id, value) = entry?;
+            self.observe_id(&id);
+            match decode_entry(self.store, &value) {
+                Ok(Some(entry)) => {
+                    let key = key(entry.namespace_id, &entry.id.to_bytes());
+                    self.put(Column::Queue, key, encode(&entry)?)?;
+                }
+                // The namespace was deleted.
+                Ok(None) => {}
+                Err(_) => self.put(Column::Unreadable, joined_bytes("queue", &id), value)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn migrate_dead_letters(&mut self) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, "dead_letters") {
+            let (id, value) = entry?;
+            self.observe_id(&id);
+            match decode_letter(self.store, &value) {
+                Ok(Some((letter, work))) => {
+                    letter.put(&mut self.batch, &work)?;
+                    self.count_change()?;
+                }
+                // The namespace was deleted.
+                Ok(None) => {}
+                Err(_) => self.put(Column::Unreadable, joined_bytes("dead_letters", &id), value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces `account NUL namespace NUL` with the namespace's id in the keys of a legacy column family.
+    fn migrate_namespace_data(&mut self, family: &str, column: Column) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, family) {
+            let (old_key, value) = entry?;
+            let Some((name, rest)) = split_namespace(&old_key) else { continue };
+            let Some(id) = current_id(self.store, name)? else { continue };
+            let rest = if column == Column::Fingerprints { hex_hash(rest) } else { rest.to_vec() };
+            self.put(column, key(id, &rest), value)?;
+        }
+        Ok(())
+    }
+
+    fn migrate_conversations(&mut self) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, "conversations_by_namespace") {
+            let (old_key, _) = entry?;
+            let Some((name, id)) = split_namespace(&old_key) else { continue };
+            let Some(namespace) = current_id(self.store, name)? else { continue };
+            self.observe_id(id);
+            let (account, _) = account_and_name(name);
+            let record_key = joined_bytes(&account, id);
+            if let Some(value) = self.store.kv.get(Column::Conversations, &record_key)? {
+                let value = with_namespace_id(Column::Conversations, &value, namespace)?;
+                self.put(Column::Conversations, record_key, value)?;
+                self.put(Column::ConversationsByNamespace, key(namespace, id), Vec::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn migrate_media(&mut self) -> Result<()> {
+        for entry in LegacyEntries::new(self.store, "media_by_namespace") {
+            let (old_key, _) = entry?;
+            let Some((name, id)) = split_namespace(&old_key) else { continue };
+            let Some(namespace) = current_id(self.store, name)? else { continue };
+            self.observe_id(id);
+            if let Some(value) = self.store.kv.get(Column::Media, id)? {
+                let value = with_namespace_id(Column::Media, &value, namespace)?;
+                self.put(Column::Media, id, value)?;
+                self.put(Column::MediaByNamespace, key(namespace, id), Vec::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the remaining changes together with the format number.
+    fn finish(mut self) -> Result<()> {
+        self.batch.put(Column::Meta, NEWEST_ID_KEY, self.newest_id.to_bytes());
+        self.batch.put(Column::Meta, FORMAT_KEY, 2u32.to_le_bytes());
+        self.batch.put(Column::Meta, DIRECTORIES_KEY, "");
+        self.store.kv.write(&self.batch, Durability::Synced)
+    }
 }
 
-/// A queue entry as format 1 has it.
+/// A queue entry in format 1.
 #[derive(Deserialize)]
-struct FormerEntry {
+struct QueueEntryV1 {
     id: Ulid,
     account: String,
     namespace: String,
@@ -166,17 +236,17 @@ struct FormerEntry {
     work: QueuedWork,
 }
 
-/// A dead letter as format 1 has it.
+/// A dead letter in format 1.
 #[derive(Deserialize)]
-struct FormerLetter {
-    entry: FormerEntry,
+struct DeadLetterV1 {
+    entry: QueueEntryV1,
     died_at_ms: i64,
     reason: String,
 }
 
-impl FormerEntry {
-    /// The entry of today; none where its namespace is gone.
-    fn with_id(self, store: &Store) -> Result<Option<QueueEntry>> {
+impl QueueEntryV1 {
+    /// Converts the entry to the current form. `None` if its namespace was deleted.
+    fn with_namespace_id(self, store: &Store) -> Result<Option<QueueEntry>> {
         let name = joined_bytes(&self.account, self.namespace.as_bytes());
         let Some(namespace_id) = current_id(store, &name)? else { return Ok(None) };
         Ok(Some(QueueEntry {
@@ -193,49 +263,68 @@ impl FormerEntry {
     }
 }
 
-/// Gives a namespace's record an id, and notes where its recorded history begins.
-fn namespace_to_2(writer: &mut Writer<'_>, name: &[u8], value: &[u8]) -> Result<()> {
+/// Decodes a queue entry of format 1. `None` if its namespace was deleted.
+fn decode_entry(store: &Store, value: &[u8]) -> Result<Option<QueueEntry>> {
+    decode::<QueueEntryV1>(Column::Queue, value)?.with_namespace_id(store)
+}
+
+/// Decodes a dead letter of format 1. `None` if its namespace was deleted.
+fn decode_letter(store: &Store, value: &[u8]) -> Result<Option<(DeadLetter, QueuedWork)>> {
+    let letter: DeadLetterV1 = decode(Column::DeadLetters, value)?;
+    let Some(entry) = letter.entry.with_namespace_id(store)? else { return Ok(None) };
+    Ok(Some((DeadLetter::of(&entry, letter.died_at_ms, 0, letter.reason), entry.work)))
+}
+
+/// Adds an id to the record of a namespace, and its head as the beginning of the recorded history. Written at once,
+/// because the other records look the id up.
+fn add_namespace_id(store: &Store, name: &[u8], value: &[u8]) -> Result<()> {
     let mut record: Map<String, Value> = decode(Column::Namespaces, value)?;
     if record.contains_key("id") {
         return Ok(());
     }
-    let created_at_ms = record.get("created_at_ms").and_then(Value::as_u64).unwrap_or_default();
+    let created_at_ms = match record.get("created_at_ms") {
+        Some(value) => value.as_u64().unwrap_or(0),
+        None => 0,
+    };
     let id = namespace_id(name, created_at_ms);
-    record.insert("id".into(), serde_json::to_value(id).map_err(|error| Error::corrupt("namespace id", error))?);
-    if let Some(head) = record.get("head").filter(|head| !head.is_null()).cloned() {
+    record.insert("id".into(), id_value(id)?);
+    if let Some(head) = record.get("head").cloned()
+        && !head.is_null()
+    {
         record.insert("history_base".into(), head);
     }
-    // At once: the copies below look the ids up.
     let mut batch = Batch::new();
     batch.put(Column::Namespaces, name, encode(&record)?);
-    writer.store.kv.write(&batch, Durability::Buffered)
+    store.kv.write(&batch, Durability::Buffered)
 }
 
-/// An id that is the same however often the step is begun: of when the namespace was made, and of its name.
+/// Derives a namespace id from the creation time and the name, so that repeating the step yields the same id.
 fn namespace_id(name: &[u8], created_at_ms: u64) -> NamespaceId {
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     // FNV-1a, 128 bits.
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in name {
         hash = (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
     NamespaceId::new(Ulid::from_parts(created_at_ms, hash))
 }
 
-/// The id of the namespace with a key `account NUL name`, if there is one.
+/// Returns the id of the namespace with the key `account NUL name`. `None` if it does not exist.
 fn current_id(store: &Store, name: &[u8]) -> Result<Option<NamespaceId>> {
     #[derive(Deserialize)]
-    struct Identified {
+    struct NamespaceIdOnly {
         id: NamespaceId,
     }
-    let Some(value) = store.kv.get(Column::Namespaces, name)? else { return Ok(None) };
-    Ok(Some(decode::<Identified>(Column::Namespaces, &value)?.id))
+    match store.get_record::<NamespaceIdOnly>(Column::Namespaces, name)? {
+        Some(record) => Ok(Some(record.id)),
+        None => Ok(None),
+    }
 }
 
-/// A key `account NUL namespace NUL rest` as the first two parts with the NUL between them, and the rest.
+/// Splits a key `account NUL namespace NUL rest` into `account NUL namespace` and `rest`.
 fn split_namespace(key: &[u8]) -> Option<(&[u8], &[u8])> {
-    let account = key.iter().position(|byte| *byte == 0)?;
-    let name = account + 1 + key[account + 1..].iter().position(|byte| *byte == 0)?;
-    Some((&key[..name], &key[name + 1..]))
+    let account_end = key.iter().position(|byte| *byte == 0)?;
+    let name_end = account_end + 1 + key[account_end + 1..].iter().position(|byte| *byte == 0)?;
+    Some((&key[..name_end], &key[name_end + 1..]))
 }
 
 fn account_and_name(key: &[u8]) -> (String, String) {
@@ -244,23 +333,35 @@ fn account_and_name(key: &[u8]) -> (String, String) {
     (account.to_owned(), name.to_owned())
 }
 
-/// `kind NUL` and 32 bytes of a hash as `kind NUL` and the hash in hex.
+/// Converts `kind NUL` and the 32 bytes of a hash to `kind NUL` and the hash in hex.
 fn hex_hash(rest: &[u8]) -> Vec<u8> {
-    let kind = rest.iter().position(|byte| *byte == 0).map_or(rest.len(), |at| at + 1);
-    let mut text = rest[..kind].to_vec();
-    for byte in &rest[kind..] {
+    let hash_start = match rest.iter().position(|byte| *byte == 0) {
+        Some(nul) => nul + 1,
+        None => rest.len(),
+    };
+    let mut text = rest[..hash_start].to_vec();
+    for byte in &rest[hash_start..] {
         text.extend_from_slice(format!("{byte:02x}").as_bytes());
     }
     text
 }
 
-fn with_field(column: Column, value: &[u8], name: &str, id: NamespaceId) -> Result<Vec<u8>> {
+/// Adds the namespace id to an encoded record.
+fn with_namespace_id(column: Column, value: &[u8], id: NamespaceId) -> Result<Vec<u8>> {
     let mut record: Map<String, Value> = decode(column, value)?;
-    record.insert(name.into(), serde_json::to_value(id).map_err(|error| Error::corrupt("namespace id", error))?);
+    record.insert("namespace_id".into(), id_value(id)?);
     debug_assert_eq!(value.first(), Some(&RECORD_FORMAT));
     encode(&record)
 }
 
-fn id_of(key: &[u8]) -> Ulid {
-    key.try_into().map_or(Ulid::nil(), Ulid::from_bytes)
+fn id_value(id: NamespaceId) -> Result<Value> {
+    serde_json::to_value(id).map_err(|error| Error::corrupt("namespace id", error))
+}
+
+/// Reads a message id from a key. A key of another length counts as the nil id.
+fn id_from_key(key: &[u8]) -> Ulid {
+    match <[u8; 16]>::try_from(key) {
+        Ok(bytes) => Ulid::from_bytes(bytes),
+        Err(_) => Ulid::nil(),
+    }
 }

@@ -1,7 +1,8 @@
-//! The typed records in the key-value store, one file a resource.
+//! The typed records in the key-value store, one file per resource.
 //!
-//! [`Store`] is the open data directory's database; each file adds its resource's methods to it. Writes that belong
-//! together go out as one batch, and the ones that were promised to a client are synced before the call returns.
+//! [`Store`] is the open database of a data directory. Each file adds the methods of its resource to it. Writes that
+//! belong together are one batch. Writes that the server acknowledges to a client are synced before the
+//! acknowledgement.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use ulid::Ulid;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability, EngineMemory, KeyValueStore, Levels, Opening};
+use crate::key_value::{Batch, Column, Durability, EngineMemory, EngineStats, KeyValueStore, OpenGeneration};
 
 mod accounts;
 mod acknowledgement;
@@ -33,13 +34,13 @@ mod vectors;
 mod vocabulary;
 
 pub use accounts::AccountRecord;
-pub use acknowledgement::{Acknowledgement, Ingested, RecordedCommit, Revision};
+pub use acknowledgement::{Acknowledgement, IngestedEntry, RecordedCommit, Revision};
 pub use animals::AnimalRecord;
 pub use api_keys::ApiKeyRecord;
 pub use billing::{BillingChange, PaymentRecord, PricesRecord, TransactionRecord, WalletRecord};
 pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
-pub use dead_letters::{DeadLetter, Unreadable};
-pub use fingerprints::{Dedup, Subject};
+pub use dead_letters::{DeadLetter, UnreadableRecord};
+pub use fingerprints::{Dedup, FingerprintSubject};
 pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::{Creation, NamespaceId, NamespaceRecord, RemovalRecord};
@@ -51,50 +52,50 @@ pub use vocabulary::{TermChange, TermRecord};
 
 /// The first byte of every record's value.
 pub const RECORD_FORMAT: u8 = 1;
-/// The data directory's format that this build writes.
+/// The data directory format that this build writes.
 pub const DATA_FORMAT: u32 = 3;
-/// The oldest format that this build brings up to its own.
+/// The oldest data directory format that this build can migrate.
 pub const DATA_FORMAT_OLDEST: u32 = 1;
 
-/// Key of [`Column::Meta`]: the data directory's format.
+/// Key in [`Column::Meta`]: the format of the data directory.
 const FORMAT_KEY: &[u8] = b"format";
-/// Key of [`Column::Meta`]: the greatest id that was given out.
+/// Key in [`Column::Meta`]: the greatest id assigned so far.
 const NEWEST_ID_KEY: &[u8] = b"newest-id";
-/// Key of [`Column::Meta`]: for how long services have run.
+/// Key in [`Column::Meta`]: the total running time of services.
 const RUNNING_KEY: &[u8] = b"running-ms";
-/// Key of [`Column::Meta`]: folders still have the names of format 1.
+/// Key in [`Column::Meta`]: present while folders have the names of format 1.
 const DIRECTORIES_KEY: &[u8] = b"directories";
 
-/// The data directory's database, opened.
+/// The open database of a data directory.
 pub struct Store {
     kv: KeyValueStore,
-    /// Held for reading around a conditional write to a namespace, for writing around creating or deleting one. Never held
-    /// over a sync.
-    live: RwLock<()>,
-    /// The greatest id that was noted, see [`Store::newest_id`].
-    newest: Mutex<Ulid>,
+    /// Locked for reading during a conditional write to a namespace, and for writing while one is created or deleted.
+    /// Never locked during a sync.
+    namespace_existence: RwLock<()>,
+    /// The greatest id recorded so far, see [`Store::newest_id`].
+    newest_id: Mutex<Ulid>,
 }
 
 impl Store {
-    /// Opens (or creates) the database under `path`, and brings it to the format of this build.
+    /// Opens or creates the database in `path` and migrates it to the format of this build.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`] where a later version wrote it.
+    /// [`Error::NewerFormat`] if a later version wrote the database.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_within(path, EngineMemory::default())
+        Self::open_with_memory(path, EngineMemory::default())
     }
 
-    /// The same with another amount of memory.
+    /// Opens the database like [`Store::open`], with given memory limits.
     ///
     /// # Errors
-    /// As [`Store::open`].
-    pub fn open_within(path: &Path, memory: EngineMemory) -> Result<Self> {
-        let kv = KeyValueStore::open_within(path, memory)?;
-        let store = Self { kv, live: RwLock::new(()), newest: Mutex::new(Ulid::nil()) };
+    /// The errors of [`Store::open`].
+    pub fn open_with_memory(path: &Path, memory: EngineMemory) -> Result<Self> {
+        let kv = KeyValueStore::open_with_memory(path, memory)?;
+        let store = Self { kv, namespace_existence: RwLock::new(()), newest_id: Mutex::new(Ulid::nil()) };
         let found = match store.kv.get(Column::Meta, FORMAT_KEY)? {
             None => DATA_FORMAT,
             Some(bytes) => {
-                let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not four bytes"))?;
+                let bytes = bytes.try_into().map_err(|_| Error::corrupt("data format", "not 4 bytes"))?;
                 u32::from_le_bytes(bytes)
             }
         };
@@ -109,56 +110,57 @@ impl Store {
         if store.kv.get(Column::Meta, FORMAT_KEY)?.is_none() {
             store.kv.write(&batch, Durability::Synced)?;
         }
-        // What a migration has copied; a crash may have come before it was dropped.
-        for family in store.kv.former_families() {
-            store.kv.drop_former(&family)?;
+        // A migration copies these families. A crash may have prevented their removal.
+        for family in store.kv.legacy_families() {
+            store.kv.drop_legacy(&family)?;
         }
-        *store.newest.lock() = store.newest_id()?.unwrap_or(Ulid::nil());
+        *store.newest_id.lock() = store.newest_id()?.unwrap_or(Ulid::nil());
         Ok(store)
     }
 
-    /// The greatest id that was ever given out. Ids are noted in the batch of what they are the id of; of two batches at
-    /// the same time the later one may note the smaller id, so new ids should begin a second after it.
+    /// The greatest id assigned so far. The batch that writes a record also records its id. Of two concurrent batches
+    /// the later one may record the smaller id, so new ids should begin one second after this one.
     pub fn newest_id(&self) -> Result<Option<Ulid>> {
         let Some(bytes) = self.kv.get(Column::Meta, NEWEST_ID_KEY)? else { return Ok(None) };
         let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
         Ok(Some(Ulid::from_bytes(bytes)))
     }
 
-    /// Notes in a batch that an id was given out.
-    fn note_id(&self, batch: &mut Batch, id: Ulid) {
-        let mut newest = self.newest.lock();
+    /// Adds the assignment of an id to a batch.
+    fn record_id(&self, batch: &mut Batch, id: Ulid) {
+        let mut newest = self.newest_id.lock();
         *newest = id.max(*newest);
         batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
     }
 
-    /// For how long services have run on this data directory, milliseconds, as it was noted last.
+    /// The last recorded total running time of services on this data directory, in milliseconds.
     pub fn running_ms(&self) -> Result<u64> {
         let Some(bytes) = self.kv.get(Column::Meta, RUNNING_KEY)? else { return Ok(0) };
         let bytes = bytes.try_into().map_err(|_| Error::corrupt("running time", "not 8 bytes"))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Notes for how long services have run on this data directory, milliseconds. Buffered.
-    pub fn note_running(&self, running_ms: u64) -> Result<()> {
+    /// Records the total running time of services on this data directory, in milliseconds. Buffered.
+    pub fn put_running_ms(&self, running_ms: u64) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Meta, RUNNING_KEY, running_ms.to_le_bytes());
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// Whether folders still have the names that format 1 gave them.
-    pub fn has_former_directories(&self) -> Result<bool> {
+    /// Whether folders still have the names of format 1.
+    pub fn has_format_1_directories(&self) -> Result<bool> {
         Ok(self.kv.get(Column::Meta, DIRECTORIES_KEY)?.is_some())
     }
 
-    /// All folders have the names of this format.
-    pub fn directories_renamed(&self) -> Result<()> {
+    /// Records that all folders have the names of the current format.
+    pub fn mark_directories_renamed(&self) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete(Column::Meta, DIRECTORIES_KEY);
         self.kv.write(&batch, Durability::Synced)
     }
 
-    /// A secret of this data directory by its name (see [`Column::Meta`]), made by `mint` the first time.
+    /// Returns a secret of this data directory by its name (see [`Column::Meta`]). The first call stores the result of
+    /// `mint`.
     pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Zeroizing<Vec<u8>>> {
         if let Some(key) = self.kv.get(Column::Meta, name.as_bytes())? {
             return Ok(key.into());
@@ -170,72 +172,83 @@ impl Store {
         Ok(key)
     }
 
-    /// How much the database takes.
-    pub fn levels(&self) -> Levels {
-        self.kv.levels()
+    /// Returns the disk and memory use of the database.
+    pub fn engine_stats(&self) -> EngineStats {
+        self.kv.stats()
     }
 
-    /// Puts a copy of the database as it is now into a folder that does not exist yet, on the same file system.
+    /// Writes a snapshot of the database into a new folder on the same file system.
     pub fn checkpoint(&self, folder: &Path) -> Result<()> {
         self.kv.checkpoint(folder)
     }
 
-    /// Reads everything there is. Returns how many records there are, and what is wrong with them.
+    /// Reads all records. Returns their number and a description of each problem.
     pub fn check(&self) -> (u64, Vec<String>) {
-        let (mut records, mut wrong) = (0, Vec::new());
+        let mut records = 0;
+        let mut problems = Vec::new();
         for column in Column::ALL {
             let mut unreadable = 0u64;
             let read = self.kv.read_all(column, |_, value| {
                 records += 1;
-                let whole = match value.split_first() {
-                    // Sets of keys.
+                let is_readable = match value.split_first() {
+                    // Columns of keys without values.
                     None => true,
                     _ if column.holds_raw_bytes() => true,
                     Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
                     Some(_) => false,
                 };
-                unreadable += u64::from(!whole);
+                unreadable += u64::from(!is_readable);
             });
             if let Err(error) = read {
-                wrong.push(format!("{}: {error}", column.name()));
+                problems.push(format!("{}: {error}", column.name()));
             }
             if unreadable > 0 {
-                wrong.push(format!("{}: {unreadable} records cannot be read", column.name()));
+                problems.push(format!("{}: {unreadable} records cannot be read", column.name()));
             }
         }
-        (records, wrong)
+        (records, problems)
     }
 
-    /// Makes every buffered write durable that was made before the call.
+    /// Makes all buffered writes that were made before the call durable.
     pub fn sync(&self) -> Result<()> {
         self.kv.sync()
     }
 
-    /// Which opening of the database this is, for [`Self::sync_since`].
-    pub fn opening(&self) -> Opening {
-        self.kv.opening()
+    /// Returns the current generation of the database, for [`Self::sync_since`].
+    pub fn generation(&self) -> OpenGeneration {
+        self.kv.generation()
     }
 
-    /// Makes every buffered write durable that was made since an opening was asked for. Fails where the database has been
-    /// opened again meanwhile: what had been written may be there or not.
-    pub fn sync_since(&self, opening: Opening) -> Result<()> {
-        self.kv.sync_since(opening)
+    /// Makes all buffered writes that were made since the caller obtained `generation` durable.
+    ///
+    /// # Errors
+    /// [`Error::EngineIo`] if the database was reopened since then: these writes may be lost.
+    pub fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
+        self.kv.sync_since(generation)
+    }
+
+    /// Reads and decodes the record with a key.
+    fn get_record<T: DeserializeOwned>(&self, column: Column, key: &[u8]) -> Result<Option<T>> {
+        match self.kv.get(column, key)? {
+            Some(bytes) => Ok(Some(decode(column, &bytes)?)),
+            None => Ok(None),
+        }
     }
 }
 
 fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
     let mut bytes = vec![RECORD_FORMAT];
-    serde_json::to_writer(&mut bytes, record).map_err(|e| Error::corrupt("record to be written", e))?;
+    serde_json::to_writer(&mut bytes, record).map_err(|e| Error::corrupt("new record", e))?;
     Ok(bytes)
 }
 
 fn decode<T: DeserializeOwned>(column: Column, bytes: &[u8]) -> Result<T> {
     match bytes.split_first() {
         Some((&RECORD_FORMAT, json)) => {
-            // The error's own text may quote what a client wrote.
+            // The message of serde may quote a client's data, so the error contains only its class and position.
             serde_json::from_slice(json).map_err(|error| {
-                let how = format!("{:?} error at byte {}", error.classify(), error.column());
-                Error::corrupt(format!("record in {}", column.name()), how)
+                let reason = format!("{:?} error at byte {}", error.classify(), error.column());
+                Error::corrupt(format!("record in {}", column.name()), reason)
             })
         }
         _ => Err(Error::corrupt(format!("record in {}", column.name()), "unknown record format")),

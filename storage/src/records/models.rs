@@ -1,4 +1,4 @@
-//! How much each model was called, over all runs, and what is needed to call it again.
+//! Usage counts of each model over all runs, and the folders of local models.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,43 +6,43 @@ use super::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability};
 
-/// What is known of a model that was used.
+/// A model that was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelRecord {
-    /// The folder of a local one, so that it can serve until another has taken its place.
+    /// The folder of a local model, so that it can serve until another model replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Calls that were answered.
+    /// Number of successful calls.
     #[serde(default)]
     pub calls: u64,
-    /// Calls that were not.
+    /// Number of failed calls.
     #[serde(default)]
     pub failures: u64,
-    /// Tokens that went in, as the provider counts.
+    /// Input tokens, as counted by the provider.
     #[serde(default)]
     pub prompt_tokens: u64,
-    /// Tokens that came out.
+    /// Output tokens, as counted by the provider.
     #[serde(default)]
     pub completion_tokens: u64,
 }
 
 impl Store {
-    /// What is known of a model by its identity.
+    /// Returns the record of a model.
     pub fn model(&self, identity: &str) -> Result<Option<ModelRecord>> {
-        let found = self.kv.get(Column::Models, identity.as_bytes())?;
-        found.map(|bytes| decode(Column::Models, &bytes)).transpose()
+        self.get_record(Column::Models, identity.as_bytes())
     }
 
-    /// Everything that is known of models, by identity.
+    /// Returns the records of all models with their identities, ordered by identity.
     pub fn models(&self) -> Result<Vec<(String, ModelRecord)>> {
-        let entries = self.kv.scan(Column::Models, b"", None, usize::MAX)?;
-        let entry = |(key, value): (Vec<u8>, Vec<u8>)| {
-            Ok((String::from_utf8_lossy(&key).into_owned(), decode(Column::Models, &value)?))
-        };
-        entries.into_iter().map(entry).collect()
+        let mut models = Vec::new();
+        for (key, value) in self.kv.scan(Column::Models, b"", None, usize::MAX)? {
+            let identity = String::from_utf8_lossy(&key).into_owned();
+            models.push((identity, decode(Column::Models, &value)?));
+        }
+        Ok(models)
     }
 
-    /// Notes what is known of a model. Buffered: counts of the last moments may be lost with the power.
+    /// Writes the record of a model. Buffered: a loss of power may lose the newest counts.
     pub fn put_model(&self, identity: &str, record: &ModelRecord) -> Result<()> {
         let mut batch = Batch::new();
         batch.put(Column::Models, identity, encode(record)?);

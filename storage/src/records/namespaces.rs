@@ -1,12 +1,12 @@
-//! Namespaces: what exists, and up to which commit it can be retrieved from.
+//! Namespaces: creation, conditional writes and deletion, with the commit up to which each can be retrieved from.
 //!
-//! A namespace has a name, which is used again after a deletion, and an id, which never is. Keys and folders are named by
-//! the id. A write to a namespace is conditional: it fails with [`Error::NamespaceGone`] where the namespace with that id
-//! was deleted since it was looked up, so nothing of a deleted namespace reaches its successor.
+//! A namespace has a name, which may be reused after a deletion, and an id, which is never reused. Keys and folders
+//! contain the id. A write to a namespace is conditional: it fails with [`Error::NamespaceGone`] if the namespace with
+//! that id was deleted after the caller looked it up. No data of a deleted namespace can therefore reach its successor.
 //!
-//! Deleting takes two steps. [`Store::retire_namespace`] is one small batch: from then on the namespace does not exist.
-//! [`Store::remove_records`] then removes what is left of it in the other columns, in as many batches as it takes, and
-//! can be repeated until [`Store::finish_removal`].
+//! Deletion has two steps. [`Store::retire_namespace`] writes one small batch, after which the namespace does not
+//! exist. [`Store::remove_records`] then deletes its records in the other columns, in several batches. It can be
+//! repeated until [`Store::finish_removal`].
 
 use std::fmt;
 
@@ -15,66 +15,66 @@ use ulid::Ulid;
 
 use super::{Store, decode, encode};
 use crate::error::{Error, Result};
-use crate::key_value::columns::{below, joined};
+use crate::key_value::columns::{joined, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
-/// Records that one batch of a removal takes away at most.
-const REMOVAL_BATCH: usize = 1000;
+/// Maximum number of records that one batch of a removal deletes.
+const REMOVAL_BATCH_RECORDS: usize = 1000;
 
-/// The identity of one creation of a namespace. A namespace that is deleted and created again has another one.
+/// The id of a namespace. A namespace that is deleted and created again gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamespaceId(Ulid);
 
 impl NamespaceId {
-    /// An id from a ULID.
+    /// Creates an id from a ULID.
     pub fn new(id: Ulid) -> Self {
         Self(id)
     }
 
-    /// As it begins the keys of what belongs to the namespace.
+    /// The prefix of all keys of the namespace's data.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_bytes()
     }
 }
 
 impl fmt::Display for NamespaceId {
-    /// Lowercase, as it stands in the names of folders.
+    /// Lowercase, as used in folder names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.to_string().to_lowercase())
     }
 }
 
-/// What is known of a namespace.
+/// A namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceRecord {
     /// The owning account.
     pub account: String,
-    /// `[a-z0-9-]{1,64}`.
+    /// The name, `[a-z0-9-]{1,64}`.
     pub name: String,
-    /// Its identity.
+    /// The namespace id.
     pub id: NamespaceId,
-    /// Milliseconds since the epoch.
+    /// Creation time, milliseconds since the epoch.
     pub created_at_ms: i64,
-    /// When the head last moved, milliseconds since the epoch.
+    /// Time of the last change of the head, milliseconds since the epoch.
     pub updated_at_ms: i64,
-    /// How many memories it holds.
+    /// Number of memories.
     pub memories: u64,
-    /// The recorded head, a commit id in hex: every commit up to here can be retrieved from.
+    /// The recorded head, a commit id in hex. All commits up to this one are indexed.
     pub head: Option<String>,
-    /// How many memories wait for vectors of their cues.
+    /// Number of memories whose cues are not embedded yet.
     #[serde(default)]
     pub waiting: u64,
-    /// Commits whose changed paths are in [`Column::Revisions`].
+    /// Number of commits whose changed paths are in [`Column::Revisions`].
     #[serde(default)]
     pub commits: u64,
-    /// The commit before the first of those, where the history is longer: of a namespace from before format 2.
+    /// The parent of the first of these commits, if the history is longer: set for namespaces created in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_base: Option<String>,
 }
 
 impl NamespaceRecord {
-    /// A namespace with nothing in it.
+    /// Creates the record of an empty namespace.
     pub fn new(account: &str, name: &str, id: NamespaceId, now_ms: i64) -> Self {
         Self {
             account: account.to_owned(),
@@ -91,76 +91,78 @@ impl NamespaceRecord {
     }
 }
 
-/// A deleted namespace with files or records that are still to be removed.
+/// A deleted namespace whose files or records are not fully removed yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovalRecord {
-    /// The account that owned it.
+    /// The account that owned the namespace.
     pub account: String,
-    /// What it was called.
+    /// The name of the namespace.
     pub name: String,
-    /// Its identity.
+    /// The id of the namespace.
     pub id: NamespaceId,
 }
 
-/// Whether a creation made a namespace or found one.
+/// The result of [`Store::create_namespace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
-    /// There was none of that name.
-    Made,
-    /// It was there.
-    Found,
+    /// The namespace was created.
+    Created,
+    /// A namespace of that name already existed.
+    Existing,
 }
 
 impl Store {
-    /// The namespace, if it was created.
+    /// Returns a namespace. `None` if it does not exist.
     pub fn namespace(&self, account: &str, name: &str) -> Result<Option<NamespaceRecord>> {
-        let found = self.kv.get(Column::Namespaces, &joined(account, name))?;
-        found.map(|bytes| decode(Column::Namespaces, &bytes)).transpose()
+        self.get_record(Column::Namespaces, &joined(account, name))
     }
 
-    /// Whether the namespace of that name is still the one with that id.
+    /// Whether the namespace of a name still has the given id.
     pub fn is_live(&self, account: &str, name: &str, id: NamespaceId) -> Result<bool> {
-        Ok(self.namespace(account, name)?.is_some_and(|record| record.id == id))
+        match self.namespace(account, name)? {
+            Some(record) => Ok(record.id == id),
+            None => Ok(false),
+        }
     }
 
-    /// Creates a namespace unless there is one of that name; durable when this returns.
+    /// Creates a namespace, or returns the existing one of that name. The namespace is durable on return.
     pub fn create_namespace(&self, wanted: &NamespaceRecord) -> Result<(NamespaceRecord, Creation)> {
-        let opening = self.kv.opening();
+        let generation = self.kv.generation();
         let created = self.put_if_absent(wanted)?;
-        // Also where another call made it a moment ago: its sync may not have ended.
-        self.kv.sync_since(opening)?;
+        // Synced even if the namespace existed: the sync of a concurrent creation may not be complete.
+        self.kv.sync_since(generation)?;
         Ok(created)
     }
 
     fn put_if_absent(&self, wanted: &NamespaceRecord) -> Result<(NamespaceRecord, Creation)> {
-        let _held = self.live.write();
+        let _existence = self.namespace_existence.write();
         if let Some(record) = self.namespace(&wanted.account, &wanted.name)? {
-            return Ok((record, Creation::Found));
+            return Ok((record, Creation::Existing));
         }
         let mut batch = Batch::new();
         put(&mut batch, wanted)?;
         self.kv.write(&batch, Durability::Buffered)?;
-        Ok((wanted.clone(), Creation::Made))
+        Ok((wanted.clone(), Creation::Created))
     }
 
-    /// Rewrites a namespace's record. Buffered.
+    /// Writes the record of an existing namespace. Buffered.
     pub fn put_namespace(&self, record: &NamespaceRecord) -> Result<()> {
         let mut batch = Batch::new();
         put(&mut batch, record)?;
-        self.write_live(record, &batch)
+        self.write_if_live(record, &batch)
     }
 
-    /// Applies a batch of changes to a namespace, buffered, unless the namespace was deleted since it was looked up.
-    pub(super) fn write_live(&self, namespace: &NamespaceRecord, batch: &Batch) -> Result<()> {
-        let _held = self.live.read();
+    /// Applies a batch of changes to a namespace, buffered. Fails if the namespace was deleted after it was looked up.
+    pub(super) fn write_if_live(&self, namespace: &NamespaceRecord, batch: &Batch) -> Result<()> {
+        let _existence = self.namespace_existence.read();
         if !self.is_live(&namespace.account, &namespace.name, namespace.id)? {
             return Err(Error::NamespaceGone(namespace.name.clone()));
         }
         self.kv.write(batch, Durability::Buffered)
     }
 
-    /// Up to `limit` namespaces of an account, by name, after the given one. A record that cannot be decoded is left out
-    /// and logged: it must not hide the others.
+    /// Returns up to `limit` namespaces of an account with names greater than `after`, ordered by name. Logs and omits
+    /// records that cannot be decoded, so that they do not hide the others.
     pub fn namespaces(&self, account: &str, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
         let prefix = joined(account, "");
         let after = after.map(|name| joined(account, name));
@@ -170,20 +172,20 @@ impl Store {
                 Ok(record) => records.push(record),
                 Err(error) => {
                     let key = String::from_utf8_lossy(&key).replace('\0', "/");
-                    tracing::error!(%error, namespace = ?key, "the record of a namespace cannot be decoded");
+                    tracing::error!(%error, namespace = ?key, "cannot decode the record of a namespace");
                 }
             }
         }
         Ok(records)
     }
 
-    /// The accounts that have a namespace.
-    pub fn accounts_of_namespaces(&self) -> Result<Vec<String>> {
+    /// Returns the accounts that have at least one namespace.
+    pub fn accounts_with_namespaces(&self) -> Result<Vec<String>> {
         let mut accounts: Vec<String> = Vec::new();
         for (key, _) in self.kv.scan(Column::Namespaces, b"", None, usize::MAX)? {
             let end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
             let account = String::from_utf8_lossy(&key[..end]).into_owned();
-            // In the order of keys, so an account's namespaces stand together.
+            // In key order, the namespaces of an account are consecutive.
             if accounts.last() != Some(&account) {
                 accounts.push(account);
             }
@@ -191,12 +193,12 @@ impl Store {
         Ok(accounts)
     }
 
-    /// Deletes a namespace: durable when this returns. False where it was deleted already. What it leaves in other
-    /// columns and on disk is listed by [`Store::pending_removals`].
+    /// Deletes a namespace. The deletion is durable on return. Returns false if it was already deleted. Until its
+    /// records and files are removed, [`Store::pending_removals`] lists it.
     pub fn retire_namespace(&self, record: &NamespaceRecord) -> Result<bool> {
-        let opening = self.kv.opening();
+        let generation = self.kv.generation();
         {
-            let _held = self.live.write();
+            let _existence = self.namespace_existence.write();
             if !self.is_live(&record.account, &record.name, record.id)? {
                 return Ok(false);
             }
@@ -206,11 +208,11 @@ impl Store {
             batch.put(Column::Removals, record.id.to_bytes(), encode(&removal)?);
             self.kv.write(&batch, Durability::Buffered)?;
         }
-        self.kv.sync_since(opening)?;
+        self.kv.sync_since(generation)?;
         Ok(true)
     }
 
-    /// Deleted namespaces of which something may be left.
+    /// Returns the deleted namespaces whose records or files may not be fully removed.
     pub fn pending_removals(&self) -> Result<Vec<RemovalRecord>> {
         let mut removals = Vec::new();
         for (key, value) in self.kv.scan(Column::Removals, b"", None, usize::MAX)? {
@@ -222,38 +224,53 @@ impl Store {
         Ok(removals)
     }
 
-    /// Removes the records of a deleted namespace. Can be repeated.
+    /// Deletes the records of a deleted namespace. Can be repeated.
     pub fn remove_records(&self, removal: &RemovalRecord) -> Result<()> {
-        let id = removal.id.to_bytes();
-        while let conversations @ [_, ..] =
-            self.kv.scan(Column::ConversationsByNamespace, &id, None, REMOVAL_BATCH)?.as_slice()
-        {
-            let mut batch = Batch::new();
-            for (key, _) in conversations {
-                let conversation = &key[id.len()..];
-                batch.delete(Column::Conversations, below(&[&removal.account], conversation));
-                batch.delete_below(Column::Messages, conversation.to_vec());
-                batch.delete(Column::ConversationsByNamespace, key.clone());
-            }
-            self.kv.write(&batch, Durability::Buffered)?;
-        }
-        while let media @ [_, ..] = self.kv.scan(Column::MediaByNamespace, &id, None, REMOVAL_BATCH)?.as_slice() {
-            let mut batch = Batch::new();
-            for (key, _) in media {
-                batch.delete(Column::Media, &key[id.len()..]);
-                batch.delete(Column::MediaByNamespace, key.clone());
-            }
-            self.kv.write(&batch, Durability::Buffered)?;
-        }
+        self.remove_conversations(removal)?;
+        self.remove_media(removal.id)?;
         self.drop_dead_letters_of(&removal.account, removal.id)?;
         let mut batch = Batch::new();
         for column in Column::BY_NAMESPACE {
-            batch.delete_below(column, id.to_vec());
+            batch.delete_prefix(column, removal.id.to_bytes().to_vec());
         }
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// Nothing of a deleted namespace is left.
+    fn remove_conversations(&self, removal: &RemovalRecord) -> Result<()> {
+        let prefix = removal.id.to_bytes();
+        loop {
+            let listed = self.kv.scan(Column::ConversationsByNamespace, &prefix, None, REMOVAL_BATCH_RECORDS)?;
+            if listed.is_empty() {
+                return Ok(());
+            }
+            let mut batch = Batch::new();
+            for (key, _) in listed {
+                let conversation = &key[prefix.len()..];
+                batch.delete(Column::Conversations, prefixed_key(&[&removal.account], conversation));
+                batch.delete_prefix(Column::Messages, conversation.to_vec());
+                batch.delete(Column::ConversationsByNamespace, key);
+            }
+            self.kv.write(&batch, Durability::Buffered)?;
+        }
+    }
+
+    fn remove_media(&self, namespace: NamespaceId) -> Result<()> {
+        let prefix = namespace.to_bytes();
+        loop {
+            let listed = self.kv.scan(Column::MediaByNamespace, &prefix, None, REMOVAL_BATCH_RECORDS)?;
+            if listed.is_empty() {
+                return Ok(());
+            }
+            let mut batch = Batch::new();
+            for (key, _) in listed {
+                batch.delete(Column::Media, &key[prefix.len()..]);
+                batch.delete(Column::MediaByNamespace, key);
+            }
+            self.kv.write(&batch, Durability::Buffered)?;
+        }
+    }
+
+    /// Records that a deleted namespace is fully removed.
     pub fn finish_removal(&self, id: NamespaceId) -> Result<()> {
         let mut batch = Batch::new();
         batch.delete(Column::Removals, id.to_bytes());
@@ -266,7 +283,7 @@ pub(super) fn put(batch: &mut Batch, record: &NamespaceRecord) -> Result<()> {
     Ok(())
 }
 
-/// The key of something that belongs to a namespace.
+/// Returns a key of a namespace's data: the namespace id, then `rest`.
 pub(super) fn key(id: NamespaceId, rest: &[u8]) -> Vec<u8> {
     [&id.to_bytes(), rest].concat()
 }

@@ -1,43 +1,43 @@
-//! Conversations as they were accepted, kept after ingestion.
+//! Sources: accepted conversations, kept after ingestion.
 //!
-//! The batch that takes a conversation out of the queue ([`Store::acknowledge`]) puts it here, under the id of its write. A
-//! source is therefore as durable as the memories that were made from it, and the `202` waits for nothing more. A source is
-//! three records: the one that a list shows, the conversation itself, and the paths of the memories; a list reads neither
-//! conversations nor paths. All three go with their namespace.
+//! The batch that removes a conversation from the queue ([`Store::acknowledge`]) writes it here, under the id of its
+//! write. A source is therefore as durable as the memories made from it, and it does not delay the `202`. A source
+//! consists of three records: the list view, the conversation, and the paths of the memories. Listing sources reads
+//! neither conversations nor paths. Deleting a namespace deletes its sources.
 
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::acknowledgement::Ingested;
+use super::acknowledgement::IngestedEntry;
 use super::namespaces::key;
 use super::queue::{QueueEntry, QueuedWork};
 use super::{NamespaceId, Store, decode, encode};
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 
-/// What a list shows of a kept conversation.
+/// The list view of a kept conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// The id of the write that carried it.
+    /// The id of the write that contained the conversation.
     pub id: Ulid,
     /// The caller's name for the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// How many messages it has.
+    /// Number of messages.
     pub messages: u64,
-    /// When it took place, if the caller said so: a calendar date or RFC 3339.
+    /// Time of the conversation, if given by the caller: a calendar date or RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<String>,
-    /// When it was accepted, milliseconds since the epoch.
+    /// Time of acceptance, milliseconds since the epoch.
     pub accepted_at_ms: i64,
 }
 
-/// What a check of all sources found.
+/// The result of [`Store::check_sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceCheck {
-    /// Conversations that can be read.
+    /// Number of readable conversations.
     pub conversations: u64,
-    /// Records that could not be decoded and were set aside.
+    /// Number of records that could not be decoded and were set aside.
     pub unreadable: u64,
 }
 
@@ -48,15 +48,15 @@ struct SourcePaths {
 }
 
 impl Store {
-    /// Keeps the conversation of an entry that leaves the queue, in the same batch. Of a conversation that was extracted
-    /// again only the paths grow.
-    pub(super) fn keep_source(&self, batch: &mut Batch, ingested: &Ingested) -> Result<()> {
+    /// Keeps the conversation of an entry that leaves the queue, in the same batch. For a repeated extraction, adds
+    /// only the new paths to the source.
+    pub(super) fn keep_source(&self, batch: &mut Batch, ingested: &IngestedEntry) -> Result<()> {
         let entry = &ingested.entry;
         if let QueuedWork::Reextract { source } = &entry.work {
             return self.add_paths(batch, entry.namespace_id, *source, &ingested.paths);
         }
         let Some(record) = &ingested.source else { return Ok(()) };
-        // Moved as it is stored: a conversation of megabytes is not encoded a second time.
+        // The stored bytes are moved, so that a conversation of megabytes is not encoded again.
         let Some(conversation) = self.encoded_entry(entry.namespace_id, entry.id)? else { return Ok(()) };
         let key = source_key(entry.namespace_id, entry.id);
         batch.put(Column::Sources, key.clone(), encode(record)?);
@@ -65,7 +65,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds paths to those of a source, unless it was deleted.
+    /// Adds paths to a source, unless the source was deleted.
     fn add_paths(&self, batch: &mut Batch, namespace: NamespaceId, id: Ulid, added: &[String]) -> Result<()> {
         let Some(mut paths) = self.source_paths(namespace, id)? else { return Ok(()) };
         paths.extend_from_slice(added);
@@ -75,14 +75,16 @@ impl Store {
         Ok(())
     }
 
-    /// A namespace's sources, newest first, those accepted before a given one. Records that cannot be decoded are set aside.
+    /// Returns up to `limit` sources of a namespace that are older than `before`, newest first. Records that cannot be
+    /// decoded are set aside.
     pub fn sources(&self, namespace: NamespaceId, before: Option<Ulid>, limit: usize) -> Result<Vec<SourceRecord>> {
         let before = before.map(|id| source_key(namespace, id));
         let entries = self.kv.scan_back(Column::Sources, &namespace.to_bytes(), before.as_deref(), limit)?;
         self.decode_records(entries)
     }
 
-    /// A namespace's sources, oldest first, those accepted after a given one. Records that cannot be decoded are set aside.
+    /// Returns up to `limit` sources of a namespace that are newer than `after`, oldest first. Records that cannot be
+    /// decoded are set aside.
     pub fn sources_after(
         &self,
         namespace: NamespaceId,
@@ -94,7 +96,7 @@ impl Store {
         self.decode_records(entries)
     }
 
-    fn decode_records(&self, entries: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<SourceRecord>> {
+    fn decode_records(&self, entries: Vec<KeyValuePair>) -> Result<Vec<SourceRecord>> {
         let mut records = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             match decode_record(&key, &value) {
@@ -108,16 +110,16 @@ impl Store {
         Ok(records)
     }
 
-    /// The write that carried a source, as it was queued. None where there is no such source, or where it cannot be decoded:
-    /// it is set aside then.
+    /// Returns the queue entry of a source's write. `None` if the source is missing or cannot be decoded; in the second
+    /// case it is set aside.
     pub fn source(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<QueueEntry>> {
         let key = source_key(namespace, id);
         let Some(value) = self.kv.get(Column::SourceConversations, &key)? else { return Ok(None) };
         self.decode_conversation(&key, &value)
     }
 
-    /// The oldest source of a namespace that was accepted after a given one. Sources that cannot be decoded are set aside
-    /// and passed over.
+    /// Returns the oldest source of a namespace that is newer than `after`. Sources that cannot be decoded are set
+    /// aside and skipped.
     pub fn next_source(&self, namespace: NamespaceId, after: Option<Ulid>) -> Result<Option<QueueEntry>> {
         let mut after = after.map(|id| source_key(namespace, id));
         loop {
@@ -141,7 +143,7 @@ impl Store {
         }
     }
 
-    /// Sets a conversation aside that cannot be decoded. What a list shows of it goes: it would lead nowhere.
+    /// Sets aside a conversation that cannot be decoded, and deletes its list view and paths.
     fn set_conversation_aside(&self, key: &[u8]) -> Result<()> {
         self.set_aside(Column::SourceConversations, key)?;
         let mut batch = Batch::new();
@@ -149,8 +151,8 @@ impl Store {
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// The paths of the memory files that a source changed, also of those that are gone since. None where they are not
-    /// known; a record that cannot be decoded is set aside.
+    /// Returns the paths of the memory files that a source changed, including files deleted since. `None` if the record
+    /// is missing or cannot be decoded; in the second case it is set aside.
     pub fn source_paths(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<Vec<String>>> {
         let key = source_key(namespace, id);
         let Some(value) = self.kv.get(Column::SourcePaths, &key)? else { return Ok(None) };
@@ -169,7 +171,7 @@ impl Store {
         Ok(self.kv.get(Column::Sources, &source_key(namespace, id))?.is_some())
     }
 
-    /// Deletes a source; false where there is none. Buffered: durable once [`Store::sync_since`] has returned.
+    /// Deletes a source. Returns false if there is none. Buffered: durable after [`Store::sync_since`].
     pub fn delete_source(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
         let key = source_key(namespace, id);
         let is_kept = self.kv.get(Column::SourceConversations, &key)?.is_some();
@@ -184,7 +186,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Decodes every source, one in memory at a time, and sets aside what cannot be decoded.
+    /// Decodes all sources, with one in memory at a time, and sets aside records that cannot be decoded.
     pub fn check_sources(&self) -> Result<SourceCheck> {
         let mut check = SourceCheck::default();
         let mut unreadable = Vec::new();
@@ -202,7 +204,7 @@ impl Store {
         Ok(check)
     }
 
-    /// Decodes every record of a column and sets aside what cannot be decoded. Returns how many that are.
+    /// Decodes all records of a column. Sets aside those that cannot be decoded and returns their number.
     fn check_records<T: serde::de::DeserializeOwned>(&self, column: Column) -> Result<u64> {
         let mut unreadable = Vec::new();
         self.kv.read_all(column, |key, value| {
@@ -234,16 +236,16 @@ fn decode_entry(key: &[u8], value: &[u8]) -> Result<QueueEntry> {
     Ok(entry)
 }
 
-/// Fails where a record is not of the id that its key ends with. Callers read on from the id of the last record.
+/// Fails if the id in a record differs from the id at the end of its key. Callers page by the id of the last record.
 fn require_id(column: Column, key: &[u8], id: Ulid) -> Result<()> {
     if key.ends_with(&id.to_bytes()) {
         return Ok(());
     }
-    Err(Error::corrupt(format!("record in {}", column.name()), "its id is not the one of its key"))
+    Err(Error::corrupt(format!("record in {}", column.name()), "its id differs from its key"))
 }
 
 fn log_unreadable(error: &Error) {
-    tracing::error!(%error, "a kept conversation cannot be decoded; `cuebase dead-letters list` shows it");
+    tracing::error!(%error, "cannot decode a kept conversation; `cuebase dead-letters list` shows it");
 }
 
 #[cfg(test)]
@@ -277,13 +279,13 @@ mod tests {
         QueuedWork::Conversation { request: serde_json::json!({"messages": [{"text": "The vault is open"}]}) }
     }
 
-    /// Queues an entry and acknowledges it, with the record of a source where its conversation is to be kept.
+    /// Enqueues an entry and acknowledges it, with a source record.
     fn ingest(store: &Store, namespace: &NamespaceRecord, entry: &QueueEntry, paths: &[&str]) {
         store.enqueue(namespace, entry, &EnqueueOptions::default()).expect("enqueues");
         let record = SourceRecord { id: entry.id, session_id: None, messages: 1, occurred_at: None, accepted_at_ms: 7 };
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        let ingested = [Ingested { entry: entry.clone(), paths, source: Some(record) }];
-        let done = Acknowledgement { ingested: &ingested, ..Acknowledgement::of(namespace) };
+        let ingested = [IngestedEntry { entry: entry.clone(), paths, source: Some(record) }];
+        let done = Acknowledgement { ingested: &ingested, ..Acknowledgement::new(namespace) };
         store.acknowledge(&done).expect("acknowledges");
     }
 
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_leaves_the_queue_is_kept_as_it_was_queued_and_listed_by_id() {
+    fn an_acknowledged_conversation_is_kept_unchanged_and_listed_by_id() {
         let (_folder, store, home) = open();
         for id in 1..=3 {
             ingest(&store, &home, &entry(&home, id, conversation()), &["facts/a.md"]);
@@ -305,24 +307,24 @@ mod tests {
         let next = store.next_source(home.id, Some(Ulid::from(2u128))).expect("reads").expect("is kept");
         assert_eq!(next.id, Ulid::from(3u128));
         assert!(store.delete_source(home.id, Ulid::from(2u128)).expect("deletes"));
-        assert!(!store.delete_source(home.id, Ulid::from(2u128)).expect("is deleted"));
+        assert!(!store.delete_source(home.id, Ulid::from(2u128)).expect("is already deleted"));
         assert_eq!(store.source(home.id, Ulid::from(2u128)).expect("reads"), None);
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [3, 1]);
     }
 
     #[test]
-    fn an_extraction_that_is_repeated_adds_its_paths_to_the_source() {
+    fn a_repeated_extraction_adds_its_paths_to_the_source() {
         let (_folder, store, home) = open();
         ingest(&store, &home, &entry(&home, 1, conversation()), &["facts/a.md"]);
         let again = QueuedWork::Reextract { source: Ulid::from(1u128) };
         ingest(&store, &home, &entry(&home, 2, again), &["facts/b.md", "facts/a.md"]);
-        let paths = store.source_paths(home.id, Ulid::from(1u128)).expect("reads").expect("are known");
+        let paths = store.source_paths(home.id, Ulid::from(1u128)).expect("reads").expect("paths");
         assert_eq!(paths, ["facts/a.md", "facts/b.md"]);
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [1]);
     }
 
     #[test]
-    fn the_sources_of_a_namespace_go_with_it_and_no_others() {
+    fn deleting_a_namespace_deletes_only_its_own_sources() {
         let (_folder, store, home) = open();
         let wanted = NamespaceRecord::new("default", "other", NamespaceId::new(Ulid::from(2u128)), 0);
         let other = store.create_namespace(&wanted).expect("creates").0;

@@ -1,21 +1,21 @@
-//! How much each account used, by meter.
+//! Usage of each account, by meter.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Store, decode, encode};
+use super::{Store, encode};
 use crate::error::Result;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
-/// Months whose counts are kept.
+/// Maximum number of months whose counts are kept.
 const MONTHS_MAX: usize = 24;
 
-/// One meter of an account.
+/// A meter of an account.
 ///
-/// The former form of the record held one month: `period` (`YYYY-MM`) and `base`, the total when that month began.
-/// Reading turns it into an entry of `months`.
+/// An earlier form of the record contained one month: `period` (`YYYY-MM`) and `base`, the total at the start of that
+/// month. Deserialization converts it into an entry of `months`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredUsage")]
 pub struct UsageRecord {
@@ -23,13 +23,13 @@ pub struct UsageRecord {
     pub account: String,
     /// `writes`, `reads`, `chats`, or `media_bytes`.
     pub meter: String,
-    /// Units ever used, which only grows; of `media_bytes`, the bytes stored now.
+    /// Total units used, which never decreases. For `media_bytes`, the bytes currently stored.
     pub total: u64,
-    /// Units used by month (`YYYY-MM`), the newest months only. Empty for `media_bytes`.
+    /// Units used per month (`YYYY-MM`), for the newest months. Empty for `media_bytes`.
     pub months: BTreeMap<String, u64>,
 }
 
-/// A record as it may be stored, in the former or the present form.
+/// The stored form of a record, earlier or current.
 #[derive(Deserialize)]
 struct StoredUsage {
     account: String,
@@ -55,18 +55,18 @@ impl From<StoredUsage> for UsageRecord {
 }
 
 impl UsageRecord {
-    /// Units used in a month, `YYYY-MM`.
+    /// Returns the units used in a month, `YYYY-MM`.
     pub fn used_in(&self, month: &str) -> u64 {
         self.months.get(month).copied().unwrap_or(0)
     }
 
-    /// Counts units of a month. The oldest other month is dropped when there are more than 24.
+    /// Adds units to a month. If there are more than 24 months, drops the oldest other ones.
     pub fn count(&mut self, month: &str, units: u64) {
         self.total = self.total.saturating_add(units);
         let counted = self.months.entry(month.to_owned()).or_insert(0);
         *counted = counted.saturating_add(units);
         while self.months.len() > MONTHS_MAX {
-            // A clock that went back counts in a month that may be the oldest: it stays.
+            // After the clock went back, the current month may be the oldest. It is kept.
             let Some(oldest) = self.months.keys().find(|kept| *kept != month).cloned() else { return };
             self.months.remove(&oldest);
         }
@@ -74,13 +74,12 @@ impl UsageRecord {
 }
 
 impl Store {
-    /// Returns a meter of an account; none when it never counted.
+    /// Returns a meter of an account. `None` if it never counted.
     pub fn usage(&self, account: &str, meter: &str) -> Result<Option<UsageRecord>> {
-        let found = self.kv.get(Column::Usage, &joined(account, meter))?;
-        found.map(|bytes| decode(Column::Usage, &bytes)).transpose()
+        self.get_record(Column::Usage, &joined(account, meter))
     }
 
-    /// Writes meters in one batch. Survives the death of the process, not the loss of power.
+    /// Writes meters in one buffered batch: it survives the death of the process, but not a loss of power.
     pub fn put_usages(&self, records: &[UsageRecord]) -> Result<()> {
         if records.is_empty() {
             return Ok(());
@@ -92,11 +91,11 @@ impl Store {
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// Adds up the bytes of an account's uploaded files from their records. Reads every one of them.
+    /// Adds up the sizes of an account's uploaded files. Reads the record of each file.
     pub fn media_bytes(&self, account: &str) -> Result<u64> {
         let mut bytes = 0u64;
         for namespace in self.namespaces(account, None, usize::MAX)? {
-            for record in self.media_of(namespace.id)? {
+            for record in self.media_of_namespace(namespace.id)? {
                 bytes = bytes.saturating_add(record.bytes);
             }
         }
@@ -114,17 +113,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_of_the_former_form_becomes_one_month() {
-        let former = r#"{"account":"a","meter":"reads","total":57,"period":"2026-01","base":7}"#;
-        let record: UsageRecord = serde_json::from_str(former).expect("reads");
+    fn a_record_of_the_earlier_form_becomes_one_month() {
+        let earlier = r#"{"account":"a","meter":"reads","total":57,"period":"2026-01","base":7}"#;
+        let record: UsageRecord = serde_json::from_str(earlier).expect("reads");
         assert_eq!((record.total, record.used_in("2026-01"), record.used_in("2026-02")), (57, 50, 0));
-        let present = serde_json::to_string(&record).expect("writes");
-        assert!(!present.contains("period") && !present.contains("base"), "{present}");
-        assert_eq!(serde_json::from_str::<UsageRecord>(&present).expect("reads"), record);
+        let current = serde_json::to_string(&record).expect("writes");
+        assert!(!current.contains("period") && !current.contains("base"), "{current}");
+        assert_eq!(serde_json::from_str::<UsageRecord>(&current).expect("reads"), record);
     }
 
     #[test]
-    fn months_are_kept_apart_and_the_oldest_ones_dropped() {
+    fn months_are_counted_separately_and_the_oldest_are_dropped() {
         let mut record = UsageRecord::default();
         for month in ["2026-01", "2026-02", "2026-01"] {
             record.count(month, 5);

@@ -1,61 +1,62 @@
-//! The vectors that were made of texts, so that no text is embedded twice by one model for one namespace.
+//! The cache of embedding vectors, so that a model embeds each text only once per namespace.
 
 use super::{NamespaceId, Store};
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability};
 
-/// Bytes of a namespace's id in a key.
+/// Length of a namespace's id in a key, in bytes.
 const NAMESPACE_BYTES: usize = 16;
 
-/// Bytes of a model's name in a key.
+/// Length of a model's hash in a key, in bytes.
 const MODEL_BYTES: usize = 8;
 
-/// Which text, embedded by which model.
+/// The key of a cached vector within a namespace: a model and a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VectorKey {
-    /// The beginning of the SHA-256 of the model's identity.
+    /// The first 8 bytes of the SHA-256 of the model's identity.
     pub model: [u8; MODEL_BYTES],
     /// The SHA-256 of the text.
     pub text: [u8; 32],
 }
 
 impl VectorKey {
-    fn below(&self, namespace: NamespaceId) -> Vec<u8> {
+    fn in_namespace(&self, namespace: NamespaceId) -> Vec<u8> {
         [&namespace.to_bytes()[..], &self.model, &self.text].concat()
     }
 }
 
 impl Store {
-    /// The bytes of a vector that was made before.
+    /// Returns the bytes of a cached vector.
     pub fn vector(&self, namespace: NamespaceId, key: &VectorKey) -> Result<Option<Vec<u8>>> {
-        self.kv.get(Column::Vectors, &key.below(namespace))
+        self.kv.get(Column::Vectors, &key.in_namespace(namespace))
     }
 
-    /// Keeps vectors. Buffered: after a loss of power they are made again.
+    /// Caches vectors. Buffered: vectors lost with the power are computed again.
     pub fn put_vectors(&self, namespace: NamespaceId, vectors: Vec<(VectorKey, Vec<u8>)>) -> Result<()> {
         let mut batch = Batch::new();
         for (key, bytes) in vectors {
-            batch.put(Column::Vectors, key.below(namespace), bytes);
+            batch.put(Column::Vectors, key.in_namespace(namespace), bytes);
         }
         self.kv.write(&batch, Durability::Buffered)
     }
 
-    /// Drops every namespace's vectors that are of none of these models. Returns of how many models, each namespace's
-    /// counted by itself. Takes one look-up for each of them, however many vectors they have.
-    pub fn drop_vectors_but(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {
+    /// Deletes the vectors of all models except the given ones, in all namespaces. Returns the number of deleted pairs
+    /// of namespace and model. Takes one lookup per pair, independent of the number of vectors.
+    pub fn drop_vectors_except(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {
         let mut batch = Batch::new();
-        let (mut gone, mut after) = (0, None::<Vec<u8>>);
+        let mut deleted = 0;
+        let mut after: Option<Vec<u8>> = None;
         while let Some((key, _)) = self.kv.scan(Column::Vectors, b"", after.as_deref(), 1)?.pop() {
-            let group = key.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&key).to_vec();
-            // No text's hash sorts after this.
-            after = Some([&group[..], &[0xff; 33]].concat());
-            if !models.iter().any(|kept| group.ends_with(kept)) {
-                batch.delete_below(Column::Vectors, group);
-                gone += 1;
+            let pair = key.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&key).to_vec();
+            // Sorts after the hash of every text.
+            after = Some([&pair[..], &[0xff; 33]].concat());
+            if !models.iter().any(|kept| pair.ends_with(kept)) {
+                batch.delete_prefix(Column::Vectors, pair);
+                deleted += 1;
             }
         }
         self.kv.write(&batch, Durability::Buffered)?;
-        Ok(gone)
+        Ok(deleted)
     }
 }
 
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_are_kept_by_namespace_model_and_text_and_swept_by_model() {
+    fn vectors_are_cached_by_namespace_model_and_text_and_deleted_by_model() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Store::open(folder.path()).expect("opens");
         let key = |model: u8, text: u8| VectorKey { model: [model; 8], text: [text; 32] };
@@ -77,7 +78,7 @@ mod tests {
         put(b, key(0, 7));
         assert_eq!(store.vector(a, &key(1, 1)).expect("reads"), Some(vec![1, 2]));
         assert_eq!(store.vector(b, &key(1, 1)).expect("reads"), None);
-        assert_eq!(store.drop_vectors_but(&[[2; 8]]).expect("sweeps"), 2);
+        assert_eq!(store.drop_vectors_except(&[[2; 8]]).expect("deletes"), 2);
         assert_eq!(store.vector(a, &key(1, 1)).expect("reads"), None);
         assert_eq!(store.vector(a, &key(2, 1)).expect("reads"), Some(vec![1, 2]));
     }

@@ -1,4 +1,4 @@
-//! The vocabulary's lookup: which term a surface form belongs to. Derived from `vocab/` in the namespace's repository.
+//! The vocabulary lookup, from surface forms to terms. Derived from `vocab/` in the namespace's repository.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,45 +8,44 @@ use crate::error::Result;
 use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column};
 
-/// A term as the lookup keeps it.
+/// A term in the lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermRecord {
-    /// `vocab/<slug>.md`.
+    /// Path of the term file, `vocab/<slug>.md`.
     pub path: String,
     /// The canonical form.
     pub term: String,
     /// The other surface forms.
     pub aliases: Vec<String>,
-    /// What it means.
+    /// The definition.
     pub definition: String,
-    /// Every surface form as it is looked up, folded, without repeats.
+    /// All surface forms in their folded form, without repetitions.
     pub forms: Vec<String>,
 }
 
 /// A change of the lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermChange {
-    /// A term is new or rewritten.
+    /// Adds or replaces a term.
     Put(TermRecord),
-    /// The term at this path is gone.
+    /// Removes the term at this path.
     Remove(String),
 }
 
 impl Store {
-    /// The term at a path.
+    /// Returns the term at a path.
     pub fn term(&self, namespace: NamespaceId, path: &str) -> Result<Option<TermRecord>> {
-        let found = self.kv.get(Column::Terms, &key(namespace, path.as_bytes()))?;
-        found.map(|bytes| decode(Column::Terms, &bytes)).transpose()
+        self.get_record(Column::Terms, &key(namespace, path.as_bytes()))
     }
 
-    /// The terms of a namespace, by path.
+    /// Returns the terms of a namespace, ordered by path.
     pub fn terms(&self, namespace: NamespaceId) -> Result<Vec<TermRecord>> {
         let entries = self.kv.scan(Column::Terms, &namespace.to_bytes(), None, usize::MAX)?;
         entries.iter().map(|(_, value)| decode(Column::Terms, value)).collect()
     }
 
-    /// The terms that have a surface form, given as it is looked up, by path.
-    pub fn terms_of_form(&self, namespace: NamespaceId, form: &str) -> Result<Vec<TermRecord>> {
+    /// Returns the terms with a surface form, given in its folded form, ordered by path.
+    pub fn terms_by_form(&self, namespace: NamespaceId, form: &str) -> Result<Vec<TermRecord>> {
         let prefix = key(namespace, &prefix(&[form]));
         let mut terms = Vec::new();
         for (found, _) in self.kv.scan(Column::TermForms, &prefix, None, usize::MAX)? {
@@ -56,7 +55,7 @@ impl Store {
         Ok(terms)
     }
 
-    /// Puts changes of the lookup into a batch.
+    /// Adds changes of the lookup to a batch.
     pub(super) fn change_terms(&self, batch: &mut Batch, namespace: NamespaceId, changes: &[TermChange]) -> Result<()> {
         for change in changes {
             let path = match change {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the encoders that the tests load: two of a few thousand random weights, and what they must answer.
+"""Generates the encoders of the tests: two models with a few thousand random weights, and their expected vectors.
 
     pip install torch transformers tokenizers safetensors
     make.py [FOLDER OF all-MiniLM-L6-v2]
 
-With the folder it also writes `minilm.json`: vectors of that model as transformers computes them.
+With the folder, the script also writes `minilm.json`: vectors that transformers computes with that model.
 """
 import json
 import os

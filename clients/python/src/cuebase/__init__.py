@@ -1,6 +1,7 @@
-"""Client of the Cuebase memory service.
+"""Client for the Cuebase memory service.
 
-`Client` waits, `AsyncClient` is awaited; both have the same methods. Failures are subclasses of `CuebaseError`.
+`Client` is synchronous, `AsyncClient` is asynchronous. Both have the same methods. Errors are subclasses of
+`CuebaseError`.
 """
 
 from ._async import AsyncClient

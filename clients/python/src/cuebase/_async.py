@@ -1,4 +1,4 @@
-"""The client that is awaited. `_sync.py` is made from this file by `generate_sync.py`."""
+"""The asynchronous client. `generate_sync.py` generates `_sync.py` from this file."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from .wire import Call, body, listed, memory_path, params, when
 
 T = TypeVar("T")
 
-#: Entries that a page of each listing holds at most.
+#: Largest number of entries in a page of each listing.
 _NAMESPACES_PAGE = 200
 _CONVERSATIONS_PAGE = 200
 _SOURCES_PAGE = 200
-#: Between two looks at whether a write was ingested; seconds.
-_LOOK_INTERVAL = 0.05
-_LOOK_INTERVAL_MAX = 1.0
-#: Memories that one look reads.
-_LOOK_LIMIT = 200
+#: First and longest pause between two polls for an ingested write; seconds.
+_POLL_INTERVAL = 0.05
+_POLL_INTERVAL_MAX = 1.0
+#: Memories read per poll.
+_POLL_LIMIT = 200
 
 
 class AsyncClient:
-    """A client of one server, with one credential: an API key, or a dashboard session.
+    """A client for one server with one credential: an API key or a dashboard session.
 
-    Without `url` it takes the environment variable `CUEBASE_URL`, otherwise `http://127.0.0.1:8080`; without `key`,
-    `CUEBASE_KEY`. `MissingKey` when there is no key.
+    `url` defaults to the environment variable `CUEBASE_URL`, then to `http://127.0.0.1:8080`. `key` defaults to
+    `CUEBASE_KEY`. Without a key the constructor raises `MissingKey`.
 
-    What fails because the server is busy or cannot be reached is tried again, `max_retries` times, after waits that
-    grow, are spread at random, and are never shorter than the server asked for.
+    Requests that fail because the server is busy or unreachable are retried up to `max_retries` times. The waits grow,
+    have random jitter, and are never shorter than the `retry-after` of the server.
     """
 
     def __init__(
@@ -104,36 +104,36 @@ class AsyncClient:
     # Health and identity.
 
     async def health(self) -> str:
-        """The server's version, if it answers."""
+        """Returns the version of the server."""
         return await self._do(Call("GET", "/health", lambda answer: str(answer["version"])))
 
     async def whoami(self) -> m.Who:
-        """What the credential is."""
+        """Returns the account and the kind of the credential."""
         return await self._do(Call("GET", "/v1/whoami", wire.who))
 
     async def create_key(
         self, name: str = "", *, env: m.Environment = "live", namespace: str | None = None
     ) -> m.NewKey:
-        """Makes a key, confined to a namespace where one is named. The whole key is told this once."""
+        """Creates an API key, limited to `namespace` if given. Only this response contains the complete key."""
         sent = body(name=name, env=env, namespace=namespace)
         return await self._do(Call("POST", "/v1/keys", wire.new_key, body=sent, repeatable=False))
 
     async def keys(self) -> tuple[m.Key, ...]:
-        """All keys (dashboard session)."""
+        """Returns all API keys. Requires a dashboard session."""
         return await self._do(Call("GET", "/v1/keys", lambda value: wire.many(wire.key, value["keys"])))
 
     async def revoke_key(self, key_id: str) -> None:
-        """Revokes a key for good (dashboard session). It may keep working for up to 30 seconds."""
+        """Revokes a key permanently. The key may work for up to 30 more seconds. Requires a dashboard session."""
         await self._do(Call("DELETE", f"/v1/keys/{wire.segment(key_id)}", wire.nothing))
 
     # Namespaces.
 
     async def create_namespace(self, name: str) -> m.Namespace:
-        """Makes a namespace; one that exists is told as it is."""
+        """Creates a namespace, or returns the existing one with this name."""
         return await self._do(Call("POST", "/v1/namespaces", wire.namespace, body=body(name=name)))
 
     async def namespaces(self) -> AsyncIterator[m.Namespace]:
-        """Every namespace, by name, however many there are."""
+        """Iterates over all namespaces, sorted by name. Reads page after page."""
         after: str | None = None
         while True:
             page = await self._do(
@@ -151,7 +151,7 @@ class AsyncClient:
             after = page[-1].name
 
     async def delete_namespace(self, name: str) -> None:
-        """Removes a namespace with everything in it, for good (dashboard session)."""
+        """Deletes a namespace and all its contents permanently. Requires a dashboard session."""
         await self._do(Call("DELETE", f"/v1/namespaces/{wire.segment(name)}", wire.nothing))
 
     # Memories.
@@ -166,9 +166,9 @@ class AsyncClient:
         occurred_at: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Accepted:
-        """Stores a conversation: a list of messages, one message, or a text, which is one message of the user.
+        """Stores a conversation: a list of messages, one message, or a text, which becomes one message of the user.
 
-        The write is durable when this returns, and retrievable a moment later.
+        When this returns, the write is durable. It can be retrieved a moment later.
         """
         sent = body(
             messages=wire.messages(messages),
@@ -197,7 +197,7 @@ class AsyncClient:
         limit: int | None = None,
         detail: Literal["full"] | None = None,
     ) -> m.Retrieved:
-        """What a query brings to mind, best first; without one, what the filters let through, newest first."""
+        """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first."""
         if not (query and query.strip()) and not any([tiers, paths, tags, tags_all]) and since is None and until is None:
             raise ValueError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, since, until")
         sent = params(
@@ -220,12 +220,11 @@ class AsyncClient:
     async def wait_until_ingested(self, accepted: m.Accepted, *, timeout: float = 60.0) -> tuple[m.Memory, ...]:
         """Waits until a write can be retrieved, and returns the memories that it made or changed.
 
-        The service tells this by retrieval alone: a memory's history names the write that it came from. A write that
-        made no memory (nothing in it was worth keeping) cannot be told from one that is still to come: `NotIngested`
-        after `timeout` seconds.
+        The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes
+        no memory looks the same as a write that is still queued. Both raise `NotIngested` after `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
-        pause = _LOOK_INTERVAL
+        pause = _POLL_INTERVAL
         since = wire.accepted_at(accepted.id)
         mark = f"Cuebase-Message: {accepted.id}"
         while True:
@@ -233,7 +232,7 @@ class AsyncClient:
                 namespace=accepted.namespace,
                 since=datetime.fromtimestamp(since, zone.utc),
                 time_field="updated",
-                limit=_LOOK_LIMIT,
+                limit=_POLL_LIMIT,
                 detail="full",
             )
             made = tuple(hit for hit in found.hits if any(mark in each.message for each in hit.revisions or ()))
@@ -242,7 +241,7 @@ class AsyncClient:
             if time.monotonic() + pause > deadline:
                 raise NotIngested(f"write {accepted.id} was not retrievable within {timeout} s", code="not_ingested")
             await asyncio.sleep(pause)
-            pause = min(_LOOK_INTERVAL_MAX, pause * 1.5)
+            pause = min(_POLL_INTERVAL_MAX, pause * 1.5)
 
     async def answer(
         self,
@@ -260,7 +259,10 @@ class AsyncClient:
         min_score: float | None = None,
         limit: int | None = None,
     ) -> m.Answer:
-        """Answers a question from the memories, with citations; filters as for `retrieve`. `NotFound` for no answer."""
+        """Answers a question from the memories, with citations. Takes the filters of `retrieve`.
+
+        Raises `NotFound` if the memories contain no answer.
+        """
         sent = body(
             q=question,
             namespace=self._in(namespace),
@@ -286,7 +288,7 @@ class AsyncClient:
         revision: str | None = None,
         detail: Literal["full"] | None = None,
     ) -> m.Memory:
-        """One memory by its path; `facts/a.md#Heading`, or `section`, is one section of it."""
+        """Returns a memory by path. `facts/a.md#Heading` or `section` selects one section."""
         sent = params(namespace=self._in(namespace), section=section, revision=revision, detail=detail)
         return await self._do(Call("GET", memory_path(path), wire.memory, params=sent))
 
@@ -302,7 +304,7 @@ class AsyncClient:
         expires_at: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Written:
-        """Writes a memory at a path that ends in `.md`: one commit, and the next read sees it."""
+        """Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it."""
         sent = body(
             content=content,
             namespace=self._in(namespace),
@@ -315,18 +317,18 @@ class AsyncClient:
         return await self._do(Call("POST", memory_path(path), wire.written, body=sent))
 
     async def forget(self, path: str, *, namespace: str | None = None) -> m.Accepted:
-        """Has a memory forgotten; earlier revisions stay in git history."""
+        """Deletes a memory. Earlier revisions stay in the git history."""
         sent = params(namespace=self._in(namespace))
         return await self._do(Call("DELETE", memory_path(path), wire.accepted, params=sent))
 
     async def tree(self, path: str = "", *, namespace: str | None = None) -> tuple[m.TreeEntry, ...]:
-        """What is right below a directory."""
+        """Returns the entries directly below a directory."""
         sent = params(path=path or None, namespace=self._in(namespace))
         read = lambda value: wire.many(wire.tree_entry, value["entries"])  # noqa: E731
         return await self._do(Call("GET", "/v1/tree", read, params=sent))
 
     async def topics(self, *, namespace: str | None = None) -> tuple[m.Topic, ...]:
-        """Every topic with the number of its memories."""
+        """Returns all topics with their numbers of memories."""
         sent = params(namespace=self._in(namespace))
         return await self._do(
             Call("GET", "/v1/topics", lambda value: wire.many(wire.topic, value["topics"]), params=sent)
@@ -335,37 +337,37 @@ class AsyncClient:
     async def graph(
         self, path: str | None = None, *, depth: int | None = None, limit: int | None = None, namespace: str | None = None
     ) -> m.Graph:
-        """The relations around a memory, or of the whole namespace."""
+        """Returns the relations around a memory, or those of the whole namespace."""
         sent = params(path=path, depth=depth, limit=limit, namespace=self._in(namespace))
         return await self._do(Call("GET", "/v1/graph", wire.graph, params=sent))
 
     # Vocabulary and skills.
 
     async def teach(self, terms: Sequence[m.NewTerm], *, namespace: str | None = None) -> m.Accepted:
-        """Teaches terms, each with `term`, `aliases`, `definition`; a known one is rewritten."""
+        """Stores terms, each with `term`, `aliases` and `definition`. A known term is replaced."""
         sent = body(terms=list(terms), namespace=self._in(namespace))
         return await self._do(Call("POST", "/v1/vocab", wire.accepted, body=sent))
 
     async def vocabulary(
         self, *, like: str | None = None, limit: int | None = None, namespace: str | None = None
     ) -> tuple[m.Term, ...]:
-        """The terms, those whose name holds `like`."""
+        """Returns the terms, or only those whose name contains `like`."""
         sent = params(like=like, limit=limit, namespace=self._in(namespace))
         return await self._do(Call("GET", "/v1/vocab", lambda value: wire.many(wire.term, value["terms"]), params=sent))
 
     async def resolve(self, word: str, *, namespace: str | None = None) -> m.Term | None:
-        """The term that a word is a name of."""
+        """Returns the term with the name or alias `word`, or `None`."""
         sent = params(word=word, namespace=self._in(namespace))
         read = lambda value: wire.term(value["term"]) if value["found"] else None  # noqa: E731
         return await self._do(Call("GET", "/v1/vocab", read, params=sent))
 
     async def forget_terms(self, terms: Sequence[str], *, namespace: str | None = None) -> m.Accepted:
-        """Forgets terms by their canonical names."""
+        """Deletes terms by their canonical names."""
         sent = params(term=terms, namespace=self._in(namespace))
         return await self._do(Call("DELETE", "/v1/vocab", wire.accepted, params=sent))
 
     async def store_skills(self, skills: Sequence[m.NewSkill], *, namespace: str | None = None) -> m.Accepted:
-        """Stores procedures; the answer names the paths at which they will be."""
+        """Stores procedures. The result contains the paths at which they will be stored."""
         sent = body(skills=list(skills), namespace=self._in(namespace))
         return await self._do(Call("POST", "/v1/skills", wire.accepted, body=sent))
 
@@ -378,19 +380,19 @@ class AsyncClient:
         limit: int | None = None,
         namespace: str | None = None,
     ) -> tuple[m.Skill, ...]:
-        """The skills for a task, best first; without one, all of them."""
+        """Returns the skills for a task, best first. Without a task, returns all skills."""
         sent = params(q=task, paths=paths, tags=tags, limit=limit, namespace=self._in(namespace))
         return await self._do(Call("GET", "/v1/skills", lambda value: wire.many(wire.skill, value["skills"]), params=sent))
 
     # Conversations and media.
 
     async def create_conversation(self, title: str | None = None, *, namespace: str | None = None) -> m.Conversation:
-        """Begins a managed conversation."""
+        """Creates a managed conversation."""
         sent = body(title=title, namespace=self._in(namespace))
         return await self._do(Call("POST", "/v1/conversations", wire.conversation, body=sent, repeatable=False))
 
     async def conversations(self, *, namespace: str | None = None) -> AsyncIterator[m.Conversation]:
-        """Every conversation, newest first, however many there are."""
+        """Iterates over all conversations, newest first. Reads page after page."""
         before: str | None = None
         while True:
             sent = params(namespace=self._in(namespace), before=before, limit=_CONVERSATIONS_PAGE)
@@ -409,47 +411,47 @@ class AsyncClient:
             before = page[-1].id
 
     async def conversation(self, conversation_id: str, *, branch: str | None = None) -> m.Conversation:
-        """A conversation with the messages of a branch, by default the active one."""
+        """Returns a conversation with the messages of a branch. Default: the active branch."""
         return await self._do(Call("GET", _at(conversation_id), wire.conversation, params=params(branch=branch)))
 
     async def update_conversation(
         self, conversation_id: str, *, title: str | None = None, branch: str | None = None
     ) -> m.Conversation:
-        """Sets the title, or makes a branch the active one."""
+        """Sets the title, or selects the active branch."""
         return await self._do(
             Call("PATCH", _at(conversation_id), wire.conversation, body=body(title=title, branch=branch))
         )
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Deletes a conversation; the memories made from it stay."""
+        """Deletes a conversation. The memories made from it stay."""
         await self._do(Call("DELETE", _at(conversation_id), wire.nothing))
 
     async def append(
         self, conversation_id: str, messages: m.Messages, *, branch: str | None = None
     ) -> tuple[str, ...]:
-        """Appends messages, which are also remembered, and returns their ids. A text is one message of the user."""
+        """Appends messages and returns their ids. The messages are also remembered. A text is one message of the user."""
         sent = body(messages=wire.messages(messages), branch=branch)
         path = f"{_at(conversation_id)}/messages"
         return await self._do(Call("POST", path, lambda value: tuple(value["ids"]), body=sent, repeatable=False))
 
     async def rewind(self, conversation_id: str, to: str) -> m.Conversation:
-        """Ends the active branch at a message; what came after stays, on a branch of its own."""
+        """Ends the active branch at a message. Later messages stay on a separate branch."""
         path = f"{_at(conversation_id)}/rewind"
         return await self._do(Call("POST", path, wire.conversation, body=body(to=to), repeatable=False))
 
     async def edit_in_place(self, conversation_id: str, message_id: str, content: m.Content) -> m.ConversationMessage:
-        """Puts other content in a message's place."""
+        """Replaces the content of a message."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}"
         return await self._do(Call("PATCH", path, wire.conversation_message, body=body(content=content)))
 
     async def edit(self, conversation_id: str, message_id: str, content: m.Content) -> str:
-        """Other content on a new branch that forks before the message; the branch's name."""
+        """Adds the changed message on a new branch that forks before it. Returns the name of the branch."""
         path = f"{_at(conversation_id)}/messages/{wire.segment(message_id)}/edit"
         read = lambda value: str(value["branch"])  # noqa: E731
         return await self._do(Call("POST", path, read, body=body(content=content), repeatable=False))
 
     async def branches(self, conversation_id: str) -> tuple[m.Branch, ...]:
-        """The branches of a conversation."""
+        """Returns the branches of a conversation."""
         path = f"{_at(conversation_id)}/branches"
         return await self._do(Call("GET", path, lambda value: wire.many(wire.branch, value["branches"])))
 
@@ -463,7 +465,7 @@ class AsyncClient:
         )
 
     async def media_url(self, media_id: str) -> tuple[str, datetime]:
-        """An address that opens a file without a credential, and until when it does."""
+        """Returns a URL that opens a file without a credential, and the expiry of the URL."""
         read = lambda value: (str(value["url"]), m.known(value["expires_at"]))  # noqa: E731
         return await self._do(Call("GET", f"/v1/media/{wire.segment(media_id)}", read))
 
@@ -472,7 +474,7 @@ class AsyncClient:
     async def sources(
         self, session_id: str | None = None, *, namespace: str | None = None
     ) -> AsyncIterator[m.SourceEntry]:
-        """Every kept conversation, newest first; with `session_id`, only those of that session."""
+        """Iterates over kept conversations, newest first. `session_id` limits them to one session."""
         before: str | None = None
         while True:
             sent = params(namespace=self._in(namespace), session_id=session_id, before=before, limit=_SOURCES_PAGE)
@@ -486,10 +488,10 @@ class AsyncClient:
             before = page[-1].id
 
     async def source(self, source_id: str, *, namespace: str | None = None) -> m.SourceConversation:
-        """A kept conversation as it was accepted, and the paths of the memories made from it.
+        """Returns a kept conversation as it was accepted, with the paths of the memories made from it.
 
-        The id is that of the write: `id` of what `remember` returned, or `write` of a memory's source. `NotFound` before
-        the write is ingested.
+        `source_id` is the id of the write: `id` of the result of `remember`, or `write` of a memory's source. Raises
+        `NotFound` until the write is ingested.
         """
         sent = params(namespace=self._in(namespace))
         return await self._do(
@@ -497,32 +499,32 @@ class AsyncClient:
         )
 
     async def delete_source(self, source_id: str, *, namespace: str | None = None) -> None:
-        """Deletes a kept conversation; the memories made from it stay."""
+        """Deletes a kept conversation. The memories made from it stay."""
         sent = params(namespace=self._in(namespace))
         await self._do(Call("DELETE", f"/v1/sources/{wire.segment(source_id)}", wire.nothing, params=sent))
 
     # Usage and billing.
 
     async def queue(self, *, limit: int | None = None, after: str | None = None) -> m.Queue:
-        """What waits to be ingested, and a page of what failed for good."""
+        """Returns the state of the ingestion queue and a page of dead letters."""
         return await self._do(Call("GET", "/v1/queue", wire.queue, params=params(limit=limit, after=after)))
 
     async def usage(self) -> m.Usage:
-        """What was used this month, and what may be."""
+        """Returns the usage and the limits of this month."""
         return await self._do(Call("GET", "/v1/usage", wire.usage))
 
     async def billing(self) -> m.Billing:
-        """The wallet."""
+        """Returns the plan, the wallet and its transactions."""
         return await self._do(Call("GET", "/v1/billing", wire.billing))
 
     async def recharge(self, amount_paise: int) -> tuple[str, str]:
-        """A page to pay at, and the payment's id (dashboard session)."""
+        """Returns the URL of a payment page, and the id of the payment. Requires a dashboard session."""
         read = lambda value: (str(value["payment_link"]), str(value["payment_id"]))  # noqa: E731
         sent = body(amount_paise=amount_paise)
         return await self._do(Call("POST", "/v1/billing/recharge", read, body=sent, repeatable=False))
 
     async def subscribe(self, plan: m.Plan) -> str:
-        """A page to subscribe to a plan at (dashboard session)."""
+        """Returns the URL of a page that subscribes to a plan. Requires a dashboard session."""
         read = lambda value: str(value["payment_link"])  # noqa: E731
         return await self._do(Call("POST", "/v1/billing/subscribe", read, body=body(plan=plan), repeatable=False))
 

@@ -1,4 +1,4 @@
-"""What a client uses when its caller passes no `url` or no `key`: the variables `CUEBASE_URL` and `CUEBASE_KEY`."""
+"""Defaults for `url` and `key`: the environment variables `CUEBASE_URL` and `CUEBASE_KEY`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 from .errors import MissingKey
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-#: An invalid URL may be a key in the wrong place: an error shows only its first characters.
+#: An invalid URL may be a key passed by mistake, so an error shows only its first characters.
 _SHOWN_CHARACTERS = 9
 
 
 def server_url(given: str | None) -> str:
-    """Returns the address of the server, without a slash at its end. Raises `ValueError` when it is not an HTTP address."""
+    """Returns the address of the server, without a trailing slash. Raises `ValueError` for anything but an HTTP URL."""
     url = given or os.environ.get("CUEBASE_URL") or DEFAULT_URL
     if not re.match(r"https?://[^/]", url):
         shown = url[:_SHOWN_CHARACTERS]

@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each family of codes, all of them `CuebaseError`."""
+"""Errors: one subclass of `CuebaseError` for each family of error codes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class CuebaseError(Exception):
-    """A request that was not answered as hoped.
+    """A failed request.
 
-    `code` is what to branch on, `status` the HTTP status (0 where there was none), `message` prose for people,
-    `request_id` the name under which the server logged it, `retry_after` the seconds that it asked to wait.
+    Branch on `code`. `status` is the HTTP status, or 0 without a response. `message` is text for people. `request_id`
+    identifies the request in the server's log. `retry_after` is the wait that the server asked for, in seconds.
     """
 
     def __init__(
@@ -35,23 +35,23 @@ class MissingKey(CuebaseError):
 
 
 class Unauthorized(CuebaseError):
-    """No credential, or one that is not good; the service does not say why."""
+    """The credential is missing or invalid. The service does not report the reason."""
 
 
 class Forbidden(CuebaseError):
-    """A good credential that may not do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`."""
+    """The credential is valid but not allowed to do this: `dashboard_only`, `scoped_key`, `forbidden_namespace`."""
 
 
 class InvalidRequest(CuebaseError):
-    """The request breaks a rule, which `code` names."""
+    """The request is invalid. `code` names the violated rule."""
 
 
 class NotFound(CuebaseError):
-    """There is no such thing: `not_found`, `namespace_not_found`, `no_answer`."""
+    """The requested object does not exist: `not_found`, `namespace_not_found`, `no_answer`."""
 
 
 class TooLarge(CuebaseError):
-    """More than is taken at once: `too_many_terms`, `too_many_skills`, `payload_too_large`."""
+    """The request exceeds a size limit: `too_many_terms`, `too_many_skills`, `payload_too_large`."""
 
 
 class PaymentRequired(CuebaseError):
@@ -59,31 +59,31 @@ class PaymentRequired(CuebaseError):
 
 
 class QuotaExceeded(CuebaseError):
-    """The plan's limit for this month is reached; do not try again soon."""
+    """The plan's limit for this month is reached. Retrying soon does not help."""
 
 
 class RateLimited(CuebaseError):
-    """Too many requests in a minute, also after waiting and trying again."""
+    """Too many requests per minute, even after all retries."""
 
 
 class Unavailable(CuebaseError):
-    """The service is busy or cannot do this now, also after waiting and trying again."""
+    """The service is busy or temporarily unable to do this, even after all retries."""
 
 
 class ServerError(CuebaseError):
-    """Something failed on the service's side, also after trying again."""
+    """The service failed internally, even after all retries."""
 
 
 class Unreachable(CuebaseError):
-    """No answer came at all, also after trying again."""
+    """The server did not respond, even after all retries."""
 
 
 class NotIngested(CuebaseError):
-    """What was accepted could not be retrieved within the time."""
+    """An accepted write could not be retrieved within the timeout."""
 
 
 def from_answer(status: int, body: Any, headers: Mapping[str, str]) -> CuebaseError:
-    """The error that an answer is."""
+    """Returns the error for an error response."""
     body = body if isinstance(body, dict) else {}
     error = body.get("error")
     if isinstance(error, dict):
@@ -91,7 +91,7 @@ def from_answer(status: int, body: Any, headers: Mapping[str, str]) -> CuebaseEr
     elif isinstance(error, str):
         code, message = error, str(body.get("message", ""))
     else:
-        # The gateway's refusals and the ceiling have a message alone.
+        # Refusals by the gateway and by the concurrency limit contain only a message.
         code = {401: "unauthorized", 403: "unauthorized", 503: "unavailable"}.get(status, "unknown")
         message = str(body.get("message", f"status {status}"))
     return _class(status, code)(

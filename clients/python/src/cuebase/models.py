@@ -1,4 +1,4 @@
-"""What the service answers, as frozen records; times are aware datetimes in UTC."""
+"""Responses of the service as frozen dataclasses. Times are aware datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Union
 Tier = Literal["facts", "incidents", "rules", "skills"]
 TimeField = Literal["occurred", "created", "updated"]
 Environment = Literal["live", "test"]
-#: A plan that can be subscribed to.
+#: A plan with a subscription.
 Plan = Literal["starter", "growth", "scale", "max"]
 #: A JSON object as the service sends it.
 Json = dict[str, Any]
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 ContentPart = Mapping[str, object]
 #: The content of a message: a text, or a list of parts.
 Content = Union[str, Sequence[ContentPart]]
-#: A time as callers have it: a datetime (a naive one is UTC), a date, seconds since the epoch, or text.
+#: A time argument: a datetime (naive is read as UTC), a date, seconds since the epoch, or text.
 When = Union[datetime, date, int, float, str]
 
 
@@ -28,13 +28,13 @@ class _RequiredMessage(TypedDict):
 
 
 class Message(_RequiredMessage, total=False):
-    """A message to remember: `role` and `content`, and where it is known `name` and `occurred_at`."""
+    """A message to remember: `role`, `content`, and optionally `name` and `occurred_at`."""
 
     name: str
     occurred_at: When
 
 
-#: What `remember` and `append` take: a list of messages, one message, or a text, which is one message of the user.
+#: Argument of `remember` and `append`: a list of messages, one message, or a text, which is one message of the user.
 Messages = Union[str, Message, Sequence[Message]]
 
 
@@ -51,7 +51,7 @@ class _RequiredSkill(TypedDict):
 
 
 class NewSkill(_RequiredSkill, total=False):
-    """A procedure to store: a `description` or a `content` must be there."""
+    """A procedure to store. `description` or `content` is required."""
 
     description: str
     content: str
@@ -64,7 +64,7 @@ class NewSkill(_RequiredSkill, total=False):
 
 
 def to_wire(when: When) -> str | int | float:
-    """A time as the service reads it."""
+    """Converts a time to the form that the service accepts."""
     if isinstance(when, datetime):
         aware = when if when.tzinfo else when.replace(tzinfo=timezone.utc)
         return aware.isoformat()
@@ -74,14 +74,14 @@ def to_wire(when: When) -> str | int | float:
 
 
 def at(text: str | None) -> datetime | None:
-    """A time as the service writes it."""
+    """Parses an optional time from the service."""
     if text is None:
         return None
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
 def known(text: str) -> datetime:
-    """A time that is always there."""
+    """Parses a required time from the service."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
@@ -94,7 +94,7 @@ class Who:
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made; `key` is shown this once."""
+    """A new API key. Only this response contains `key`."""
 
     id: str
     env: Environment
@@ -125,12 +125,12 @@ class Namespace:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A write that is durable and on its way. `id` is of the write, not of a memory."""
+    """An accepted, durable write. `id` is the id of the write, not of a memory."""
 
     id: str
     namespace: str
     paths: tuple[str, ...] = ()
-    #: What the server ignored in the request, such as a field that it does not know.
+    #: Parts of the request that the server ignored, such as unknown fields.
     warnings: tuple[str, ...] = ()
 
 
@@ -155,13 +155,13 @@ class Source:
     session_id: str | None
     #: The position of the message in its conversation, from 0.
     message: int
-    #: The id of the write that carried the message, for `source`; none where it is not known.
+    #: The id of the write that contained the message, as `source` takes it; `None` if unknown.
     write: str | None = None
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory. What stands below `updated` is there with `detail="full"`."""
+    """A memory. The fields after `updated` are set with `detail="full"`."""
 
     path: str
     content: str
@@ -198,7 +198,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What came to mind, best first, with the time that each arm took, and the definitions of terms in the query."""
+    """Results of a query, best first, with the time of each search method and the definitions of terms in the query."""
 
     hits: tuple[Memory, ...]
     defined: tuple[Term, ...]
@@ -206,7 +206,7 @@ class Retrieved:
     lexical_ms: float
     graph_ms: float
     cold_start: bool
-    #: What the server ignored in the request, such as a parameter that it does not know.
+    #: Parts of the request that the server ignored, such as unknown parameters.
     warnings: tuple[str, ...] = ()
 
 
@@ -230,7 +230,7 @@ class Written:
     path: str
     namespace: str
     commit: str
-    #: What the server ignored in the request, such as a field that it does not know.
+    #: Parts of the request that the server ignored, such as unknown fields.
     warnings: tuple[str, ...] = ()
 
 
@@ -296,7 +296,7 @@ class ConversationMessage:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A managed conversation; `messages` are those of `branch`, where they were asked for."""
+    """A managed conversation. `messages`, if requested, are the messages of `branch`."""
 
     id: str
     namespace: str
@@ -326,42 +326,42 @@ class Media:
 
 @dataclass(frozen=True)
 class SourceEntry:
-    """A kept conversation in the listing of `sources`. `messages` is how many it has."""
+    """A kept conversation in the listing of `sources`. `messages` is the number of messages."""
 
     id: str
     namespace: str
     session_id: str | None
     messages: int
-    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    #: RFC 3339 or a calendar date, as `remember` takes it.
     occurred_at: str | None
     accepted_at: datetime
 
 
 @dataclass(frozen=True)
 class SourceMessage:
-    """A message of a kept conversation. Its text parts are joined."""
+    """A message of a kept conversation. Text parts are joined."""
 
     role: Literal["user", "assistant", "system", "tool"]
     content: str | list[dict[str, object]]
     name: str | None
-    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    #: RFC 3339 or a calendar date, as `remember` takes it.
     occurred_at: str | None
 
 
 @dataclass(frozen=True)
 class SourceConversation:
-    """A kept conversation as it was accepted. `id` is of the write that carried it."""
+    """A kept conversation as it was accepted. `id` is the id of the write that contained it."""
 
     id: str
     namespace: str
     messages: tuple[SourceMessage, ...]
     session_id: str | None
     tags: tuple[str, ...]
-    #: Text that `remember` takes: RFC 3339, or a calendar date.
+    #: RFC 3339 or a calendar date, as `remember` takes it.
     occurred_at: str | None
     timezone: str | None
     accepted_at: datetime
-    #: Paths of the memories made from it that still exist, at most 200.
+    #: Paths of the existing memories made from the conversation, at most 200.
     memories: tuple[str, ...]
 
 
@@ -377,15 +377,15 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Queue:
-    """What waits to be ingested, and what failed for good."""
+    """The ingestion queue and the dead letters."""
 
     waiting: int
     waiting_since: datetime | None
     dead_letters: tuple[DeadLetter, ...]
     next: str | None = None
-    """Where there are more dead letters, the `after` of the next page."""
+    """The `after` of the next page; `None` on the last page of dead letters."""
     model_unavailable_since: datetime | None = None
-    """Since when conversations wait for a chat model that does not answer; none while it answers."""
+    """Start of the current outage of the chat model; `None` while the model answers."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What goes over the wire: requests as data, and how answers are read. No input or output happens here."""
+"""Encoding of requests and decoding of responses. This module does no input or output."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .errors import CuebaseError, RateLimited, ServerError, Unavailable, Unreach
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: The first wait before trying again, doubled each time, and the longest; seconds.
+#: The first wait before a retry, doubled for each further retry, and the longest wait; seconds.
 BACKOFF = 0.25
 BACKOFF_MAX = 20.0
 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request and how its answer is read. `repeatable` is one that does no harm when it is done twice."""
+    """A request, and the function that reads the response. `repeatable` requests are safe to send twice."""
 
     method: str
     path: str
@@ -34,19 +34,19 @@ class Call(Generic[T]):
 
 
 def wait_before_retry(call: Call[Any], error: CuebaseError, attempt: int) -> float | None:
-    """How long to wait before a request is tried again, in seconds; none where it should not be."""
+    """Returns the wait before a retry in seconds, or `None` if the request must not be retried."""
     busy = isinstance(error, (RateLimited, Unavailable)) and error.code != "merchant_not_live"
     unclear = isinstance(error, (ServerError, Unreachable))
     if not busy and not (unclear and call.repeatable):
         return None
     backoff = min(BACKOFF_MAX, BACKOFF * 2.0**attempt)
-    # All that were refused at the same time do not come back at the same time.
+    # Random jitter spreads the retries of clients that were refused at the same time.
     jittered = backoff * random.uniform(0.5, 1.0)
     return jittered if error.retry_after is None else error.retry_after + jittered
 
 
 def params(**values: Any) -> dict[str, str]:
-    """A query: lists comma-separated, what is not given left out."""
+    """Encodes query parameters. Lists are comma-separated; `None` is omitted."""
     query: dict[str, str] = {}
     for name, value in values.items():
         if value is None:
@@ -64,7 +64,7 @@ def params(**values: Any) -> dict[str, str]:
 
 
 def body(**values: Any) -> m.Json:
-    """A body: what is not given left out."""
+    """Builds a request body. `None` is omitted."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -73,24 +73,24 @@ def when(value: m.When | None) -> str | int | float | None:
 
 
 def listed(values: Sequence[str] | None) -> list[str] | None:
-    """A list for a body. A plain text is a list of one, as it is in a query."""
+    """Returns a list for a body. A plain text is a list of one, as in a query."""
     if isinstance(values, str):
         return [values]
     return None if values is None else list(values)
 
 
 def segment(text: str) -> str:
-    """One part of a path."""
+    """Encodes one segment of a URL path."""
     return quote(text, safe="")
 
 
 def memory_path(path: str) -> str:
-    """The address of a memory, or of a section of it: `facts/a.md#Heading`."""
+    """Returns the URL path of a memory, or of one section: `facts/a.md#Heading`."""
     return "/v1/memories/" + quote(path, safe="/")
 
 
 def messages(given: m.Messages) -> list[m.Json]:
-    """The messages of a request. Raises `TypeError` for anything but a text, a message, or a list of messages."""
+    """Encodes the messages of a request. Raises `TypeError` for anything but a text, a message, or a list of messages."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     if isinstance(given, Mapping):
@@ -344,12 +344,12 @@ def billing(value: m.Json) -> m.Billing:
     )
 
 
-#: A message id is a ULID: 48 bits of milliseconds in Crockford's base 32 come first.
+#: A message id is a ULID. It starts with 48 bits of milliseconds in Crockford's base 32.
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def accepted_at(message_id: str) -> float:
-    """When a write was accepted, by the server's clock, in seconds since the epoch."""
+    """Returns when a write was accepted, by the server's clock, in seconds since the epoch."""
     milliseconds = 0
     for character in message_id[:10]:
         milliseconds = milliseconds * 32 + _BASE32.index(character)

@@ -1,4 +1,4 @@
-//! Seeing inside: metrics, request ids, what the log says and what it never says.
+//! Metrics, request ids, logs and traces, and that none of them contains content of clients.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use crate::support::fake::{self, Told};
 use crate::support::{Server, fresh, git, metrics, metrics_address, sample, stdout, wait_for};
 
-/// A server that tells its metrics, and where it does.
-fn observed(data: &Path) -> (Server, String) {
+/// Starts a server with metrics. Returns the server and the URL of the metrics.
+fn server_with_metrics(data: &Path) -> (Server, String) {
     let (address, url) = metrics_address();
     (Server::start_with(data, &["--metrics-listen", &address]), url)
 }
 
 #[test]
-fn metrics_tell_what_happened_on_an_address_of_their_own() {
+fn metrics_are_served_on_their_own_address() {
     let (_folder, data) = fresh();
-    let (server, url) = observed(&data);
+    let (server, url) = server_with_metrics(&data);
     server.remember("default", &["The observatory opens at dusk"]);
     server.settle("default");
     server.retrieve("default", "q=observatory");
@@ -33,10 +33,10 @@ fn metrics_tell_what_happened_on_an_address_of_their_own() {
     assert_eq!(sample(&text, "cuebase_namespaces_open "), 1.0);
     assert!(sample(&text, "cuebase_resident_bytes ") > 1e7 && sample(&text, "cuebase_open_files ") > 5.0);
     assert!(text.ends_with("# EOF\n"));
-    // Nothing that was sent, no account, no namespace is in them; and the API does not show them.
     for step in ["commit", "index", "pack"] {
         assert!(sample(&text, &format!("cuebase_write_seconds_count{{step=\"{step}\"}}")) >= 1.0);
     }
+    // The metrics contain no content and no key, and the API does not serve them.
     for secret in ["observatory", "dusk", server.key.as_str(), "nothing-here"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -46,11 +46,11 @@ fn metrics_tell_what_happened_on_an_address_of_their_own() {
 }
 
 #[test]
-fn a_queue_that_stands_still_is_seen() {
+fn a_stalled_queue_shows_in_the_metrics() {
     let (_folder, data) = fresh();
-    let (server, url) = observed(&data);
+    let (server, url) = server_with_metrics(&data);
     server.settle("default");
-    // Somebody holds the branch, as a push does, so that nothing is committed for a while.
+    // A lock on the branch, as a push takes it, blocks all commits.
     let lock = server.repository("default").join("refs/heads/main.lock");
     std::fs::write(&lock, "").expect("writes");
     server.remember("default", &["The ferryman waits at the jetty"]);
@@ -63,7 +63,7 @@ fn a_queue_that_stands_still_is_seen() {
 }
 
 #[test]
-fn a_request_has_an_id_that_the_log_repeats_and_the_log_has_no_content() {
+fn request_ids_are_logged_and_content_is_not() {
     let (_folder, data) = fresh();
     let file = data.with_extension("toml");
     std::fs::write(&file, "log = \"cuebase=debug\"\n").expect("writes");
@@ -97,12 +97,12 @@ fn a_request_has_an_id_that_the_log_repeats_and_the_log_has_no_content() {
 }
 
 #[test]
-fn traces_go_to_a_collector_with_the_clients_own_and_without_content() {
+fn traces_carry_the_clients_trace_id_and_no_content() {
     let (sent, received) = std::sync::mpsc::channel::<Value>();
-    let collector = fake::serve(move |asked| {
-        assert_eq!((asked.method.as_str(), asked.path.as_str()), ("POST", "/v1/traces"));
-        // The test may have ended.
-        let _ = sent.send(asked.body.clone());
+    let collector = fake::serve(move |request| {
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/traces"));
+        // Sending fails after the test has ended.
+        let _ = sent.send(request.body.clone());
         Told::Json(200, json!({}))
     });
     let (_folder, data) = fresh();
@@ -117,12 +117,14 @@ fn traces_go_to_a_collector_with_the_clients_own_and_without_content() {
     assert_eq!(request.send().expect("answers").status(), 200);
     let (key, log) = (server.key.clone(), server.log());
     assert!(server.terminate());
-    // What is left is sent at the end.
-    let told: Vec<Value> = received.try_iter().collect();
-    let scopes = told.iter().map(|body| &body["resourceSpans"][0]);
-    assert!(scopes.clone().all(|told| told["resource"].to_string().contains("cuebase")));
-    let spans: Vec<&Value> =
-        scopes.flat_map(|told| told["scopeSpans"][0]["spans"].as_array().expect("spans")).collect();
+    // The server sends the remaining spans before it ends.
+    let bodies: Vec<Value> = received.try_iter().collect();
+    let mut spans: Vec<&Value> = Vec::new();
+    for body in &bodies {
+        let resource_spans = &body["resourceSpans"][0];
+        assert!(resource_spans["resource"].to_string().contains("cuebase"), "{body}");
+        spans.extend(resource_spans["scopeSpans"][0]["spans"].as_array().expect("spans"));
+    }
     let named = |name: &str| spans.iter().filter(|span| span["name"] == name).copied().collect::<Vec<&Value>>();
     let own: Vec<&Value> = named("GET /v1/retrieve").into_iter().filter(|span| span["traceId"] == trace).collect();
     assert_eq!(own.len(), 1, "{spans:?}");
@@ -132,14 +134,14 @@ fn traces_go_to_a_collector_with_the_clients_own_and_without_content() {
     let nanoseconds = |name: &str| own[0][name].as_str().expect("text").parse::<u64>().expect("a number");
     assert!(nanoseconds("startTimeUnixNano") <= nanoseconds("endTimeUnixNano"));
     assert!(named("ingest").iter().any(|span| span.to_string().contains(&id)), "{spans:?}");
-    let told = json!(told).to_string();
+    let sent_text = json!(bodies).to_string();
     for content in ["astrolabe", "chalk", key.as_str()] {
-        assert!(!told.contains(content) && !log.contains(content), "{content}");
+        assert!(!sent_text.contains(content) && !log.contains(content), "{content}");
     }
 }
 
 #[test]
-fn a_collector_that_is_not_there_costs_nothing_but_its_traces() {
+fn an_unreachable_collector_loses_only_traces() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[telemetry]\notlp_endpoint = 'http://127.0.0.1:1'\n");
     server.remember("default", &["The sextant hangs by the door"]);
