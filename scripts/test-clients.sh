@@ -1,8 +1,8 @@
 #!/bin/sh
-# What the scripts check before a build, the dashboard in a real browser, MCP through its official client, the clients in
-# Python and TypeScript, every example of the documents, each against the real binary, and whether docs/api.md is what the
-# binary says: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|documents|reference]…, all of them by
-# default. Installs what is missing: Chromium and Node.js as Debian's packages, the rest in folders of its own.
+# Tests against the real binary that need Python, Node.js or a browser: the setup script, the dashboard, MCP through its
+# official client, the Python and TypeScript clients, and every example of the documents.
+# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|documents]…, all parts by default.
+# Installs what is missing: Chromium and Node.js as Debian packages, everything else in folders of its own.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -36,7 +36,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-scripts dashboard mcp python typescript documents reference}; do
+for part in ${*:-scripts dashboard mcp python typescript documents}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
@@ -59,10 +59,6 @@ for part in ${*:-scripts dashboard mcp python typescript documents reference}; d
         [ -x clients/typescript/node_modules/.bin/tsc ] ||
             (cd clients/typescript && npm ci --no-audit --no-fund --silent)
         (cd tests/documents && MYPYPATH=. "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . && pytest -rs)
-        ;;
-    reference)
-        "$CUEBASE_BINARY" openapi | "$tools/bin/python" scripts/api-reference.py | diff docs/api.md - ||
-            { echo "docs/api.md is old: cuebase openapi | python3 scripts/api-reference.py > docs/api.md" >&2 && exit 1; }
         ;;
     *) echo "no such part: $part" >&2 && exit 1 ;;
     esac

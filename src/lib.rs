@@ -17,6 +17,7 @@ pub mod control;
 pub mod dashboard;
 pub mod dates;
 pub mod error;
+pub mod error_codes;
 pub mod eval;
 pub mod file_errors;
 pub mod gateway;

@@ -2,11 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use cuebase::error_codes::ERROR_CODES;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> =
-        ["src", "storage", "retrieval", "tests", "benches"].iter().map(|name| root.join(name)).collect();
+    let mut folders: Vec<PathBuf> = ["src", "storage", "retrieval", "tests", "benches", "fuzz", "xtask"]
+        .iter()
+        .map(|name| root.join(name))
+        .collect();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -35,11 +43,133 @@ fn every_source_file_has_a_module_header() {
 }
 
 #[test]
-fn every_setting_is_documented_in_the_readme() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
-    for setting in &cuebase::config::SETTINGS {
-        assert!(readme.contains(&format!("| `{}` |", setting.key)), "{} is missing in README.md", setting.key);
+fn every_error_code_of_the_sources_is_in_the_table() {
+    let mut faults = Vec::new();
+    for path in sources().iter().filter(|path| path.starts_with(root().join("src"))) {
+        let text = std::fs::read_to_string(path).expect("reads");
+        let code = text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for (before, status) in [
+            ("::invalid(", 400),
+            ("Invalid { code: ", 400),
+            ("::forbidden(", 403),
+            ("::not_found(", 404),
+            ("TooLarge { code: ", 413),
+            ("LimitReached { code: ", 429),
+            ("Unavailable { code: ", 503),
+        ] {
+            for rest in words_joined(code).split(before).skip(1) {
+                let Some(rest) = rest.trim_start().strip_prefix('"') else { continue };
+                let name = rest.split('"').next().unwrap_or_default();
+                let is_listed = ERROR_CODES.iter().any(|error| error.code == name && error.status == status);
+                if !is_listed {
+                    faults.push(format!("{}: {name} with status {status}", path.display()));
+                }
+            }
+        }
     }
+    assert!(faults.is_empty(), "not in src/error_codes.rs:\n{}", faults.join("\n"));
+}
+
+/// Returns code with every run of white space as one space.
+fn words_joined(code: &str) -> String {
+    code.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn error_codes_are_sorted_and_unique() {
+    for pair in ERROR_CODES.windows(2) {
+        assert!(pair[0].code < pair[1].code, "{} stands before {}", pair[0].code, pair[1].code);
+    }
+}
+
+#[test]
+fn no_sentence_has_more_than_40_words() {
+    let mut faults = Vec::new();
+    let mut documents = Vec::new();
+    for folder in ["", "docs", "docs/internals", "docs/reference", "docs/lab", "clients/python", "clients/typescript"] {
+        for entry in std::fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                documents.push(path);
+            }
+        }
+    }
+    assert!(documents.len() > 15, "the documents were not found");
+    for path in documents {
+        let text = std::fs::read_to_string(&path).expect("reads");
+        for sentence in long_sentences(&paragraphs_of_markdown(&text)) {
+            faults.push(format!("{}: {sentence}", path.display()));
+        }
+    }
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).expect("reads");
+        let mut header = String::new();
+        for line in text.lines() {
+            let Some(line) = line.strip_prefix("//!") else { break };
+            header.push_str(line.trim());
+            header.push('\n');
+        }
+        for sentence in long_sentences(&paragraphs_of_markdown(&header)) {
+            faults.push(format!("{}: {sentence}", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{} sentences:\n{}", faults.len(), faults.join("\n"));
+}
+
+const SENTENCE_WORDS_MAX: usize = 40;
+
+/// Returns the paragraphs, list items and table cells of a text, without code blocks.
+fn paragraphs_of_markdown(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    let mut in_code = false;
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            in_code = !in_code;
+            paragraphs.push(String::new());
+            continue;
+        }
+        if in_code {
+            continue;
+        }
+        if line.starts_with('|') {
+            paragraphs.extend(line.split('|').map(str::to_owned));
+            paragraphs.push(String::new());
+            continue;
+        }
+        let is_item = line.starts_with("- ") || line.starts_with("* ") || line.starts_with('#');
+        let is_numbered = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        if line.is_empty() || is_item || is_numbered {
+            paragraphs.push(String::new());
+        }
+        if let Some(paragraph) = paragraphs.last_mut() {
+            paragraph.push_str(line);
+            paragraph.push(' ');
+        }
+    }
+    paragraphs
+}
+
+fn long_sentences(paragraphs: &[String]) -> Vec<String> {
+    let mut long = Vec::new();
+    for paragraph in paragraphs {
+        let mut plain = String::new();
+        for (index, part) in paragraph.split('`').enumerate() {
+            plain.push_str(if index % 2 == 0 { part } else { "code" });
+        }
+        let mut sentence: Vec<&str> = Vec::new();
+        for word in plain.split_whitespace() {
+            sentence.push(word);
+            let is_end = word.trim_end_matches([')', '"', '*', '_']).ends_with(['.', '!', '?', ':']);
+            if is_end {
+                sentence.clear();
+            } else if sentence.len() > SENTENCE_WORDS_MAX {
+                long.push(sentence.join(" "));
+                break;
+            }
+        }
+    }
+    long
 }
 
 #[test]

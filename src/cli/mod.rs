@@ -46,6 +46,11 @@ struct Arguments {
     command: Task,
 }
 
+/// Returns the description of the command line, from which help, completions and manual pages are made.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
 /// Options that every command takes.
 #[derive(Args)]
 struct Common {
@@ -498,14 +503,14 @@ fn print_completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
     use std::io::Write;
     // Not straight to stdout: there it panics where nobody reads to the end.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "cuebase", &mut script);
+    clap_complete::generate(shell, &mut command(), "cuebase", &mut script);
     Ok(std::io::stdout().lock().write_all(&script)?)
 }
 
 fn write_manual(folder: &Path) -> anyhow::Result<()> {
     let told = || format!("the manual cannot be written to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(told)?;
-    clap_mangen::generate_to(Arguments::command(), folder).with_context(told)
+    clap_mangen::generate_to(command(), folder).with_context(told)
 }
 
 fn print_document() -> anyhow::Result<()> {

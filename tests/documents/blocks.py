@@ -40,7 +40,7 @@ class Block:
 def documents(root: Path = ROOT) -> list[str]:
     """Returns the paths of all documents, relative to the root of the repository."""
     found: list[Path] = []
-    for pattern in ("*.md", "docs/*.md", "clients/*/*.md"):
+    for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "clients/*/*.md"):
         found += sorted(root.glob(pattern))
     return [str(path.relative_to(root)) for path in found]
 

@@ -1,0 +1,39 @@
+# Recipes of development; `just` lists them. Every recipe is one plain command, so `just` itself is optional.
+
+set positional-arguments
+
+# List the recipes
+default:
+    @just --list
+
+# Start a server on ./cuebase-data
+run *arguments:
+    cargo run --release --locked -- serve "$@"
+
+# Run the whole test suite; arguments go to `cargo test`
+test *arguments:
+    sh scripts/test.sh "$@"
+
+# Run what continuous integration runs: format, lints, dependencies, tests, clients, parsers, instruction counts
+check:
+    sh .ci/run
+
+# Run a benchmark: engine, front, greedy, hosted, instructions, load or turns
+bench name="load" *arguments:
+    cargo bench --locked --bench "$@"
+
+# Fuzz a parser for a minute; without a target, list the targets
+fuzz *arguments:
+    sh scripts/fuzz.sh "$@"
+
+# Build the reproducible release binary into a folder
+release folder:
+    sh scripts/release.sh "$1"
+
+# Write the generated pages of docs/reference
+docs:
+    cargo xtask docs
+
+# Format the code
+fmt:
+    cargo fmt --all
