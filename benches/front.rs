@@ -1,13 +1,14 @@
-//! What the gateway, the router and hyper cost: a small answer through this server, beside the same bytes from a server
-//! that only answers (may_minihttp), asked by the same client over one kept-alive connection.
+//! The cost of the gateway, the router and hyper: a small response of this server compared with the same bytes from a
+//! minimal server (may_minihttp). The same client requests both over one keep-alive connection.
 //!
-//! Command: `cargo bench --bench front`. Quote the ratio of one run; absolute times depend on the machine.
+//! Command: `cargo bench --bench front`. Quote the ratio of one run, because absolute times depend on the machine.
 
-#![allow(missing_docs, reason = "a bench is read by its names")]
+#![allow(missing_docs, reason = "a bench is documented by its names")]
 
 mod loopback;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use loopback::{Client, Floor, Server};
 
 fn front(criterion: &mut Criterion) {
@@ -18,15 +19,16 @@ fn front(criterion: &mut Criterion) {
     let floor = Floor::start(whoami).expect("the floor starts");
     let mut theirs = Client::connect(&floor.address, "none").expect("connects");
     let mut group = criterion.benchmark_group("front");
-    let mut ask = |name: &str, client: &mut Client, path: &str| {
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| assert_eq!(client.send("GET", path, "").expect("answers").0, 200));
-        });
-    };
-    ask("floor: may_minihttp, the same bytes", &mut theirs, "/v1/whoami");
-    ask("hyper and router alone: /health", &mut ours, "/health");
-    ask("gateway, router, handler: /v1/whoami", &mut ours, "/v1/whoami");
+    measure(&mut group, "floor: may_minihttp, the same bytes", &mut theirs, "/v1/whoami");
+    measure(&mut group, "hyper and router alone: /health", &mut ours, "/health");
+    measure(&mut group, "gateway, router, handler: /v1/whoami", &mut ours, "/v1/whoami");
     group.finish();
+}
+
+fn measure(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, client: &mut Client, path: &str) {
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| assert_eq!(client.send("GET", path, "").expect("answers").0, 200));
+    });
 }
 
 criterion_group!(benches, front);

@@ -1,23 +1,23 @@
-//! A thousand greedy clients on every route, next to a well-behaved client of another account: the most memory
-//! that the server takes, and what the well-behaved client notices.
+//! A thousand greedy clients on every route, together with a well-behaved client of another account: measures the peak
+//! of the server's memory and the latency of the well-behaved client.
 //!
 //! ```sh
 //! cargo bench --bench greedy                     # every route, under five minutes
 //! cargo bench --bench greedy -- --clients 100    # fewer clients
 //! ```
 //!
-//! Of each route's clients a quarter reads nothing of a valid request's answer, a quarter sends half of a body and stops, a
-//! quarter sends garbage, and a quarter sends its request a byte at a time. They have one account's key, or none where a
-//! route takes none. Three further rows are connections that get to no route. The well-behaved client asks who it is,
-//! retrieves, reads a memory and writes one, in turns.
+//! Of the clients on each route, a quarter sends a valid request and never reads the response, a quarter sends half of
+//! a body and stops, a quarter sends garbage, and a quarter sends its request one byte at a time. They use one
+//! account's key, or none if the route requires none. Three more rows are connections that reach no route. The
+//! well-behaved client requests its identity, retrieves, reads a memory and writes one, in turns.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
-#[allow(dead_code, reason = "the other benches fill a namespace with it")]
+#[allow(dead_code, reason = "other benches use more of it")]
 mod corpus;
-#[allow(dead_code, reason = "what is measured is the server, not the floor")]
+#[allow(dead_code, reason = "the floor is not measured")]
 mod loopback;
-#[allow(dead_code, reason = "the well-behaved client has a load of its own")]
+#[allow(dead_code, reason = "the well-behaved client generates its own load")]
 mod retrievals;
 
 use std::io::{self, Write};
@@ -32,57 +32,58 @@ use cuebase::api::routes::{Access, Body, ROUTES, Route};
 use hyper::Method;
 use loopback::{Client, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use retrievals::{Spread, ms, query};
+use retrievals::{Percentiles, ms, query};
 use serde_json::{Value, json};
 
-/// The limit of resident memory beyond `server.body_memory_mib`, MiB.
+/// Limit of resident memory in addition to `server.body_memory_mib`, in MiB.
 const BEYOND_MIB: f64 = 300.0;
-/// `server.body_memory_mib`, as it is by default.
+/// The default of `server.body_memory_mib`.
 const BODY_MEMORY_MIB: f64 = 512.0;
-/// The well-behaved client's p99 may be this many times what it is when it is alone.
+/// Limit of the well-behaved client's p99, as a multiple of its p99 when it is alone.
 const RATIO_MAX: f64 = 20.0;
-/// Requests of the well-behaved client when it is alone.
+/// Requests of the well-behaved client in the measurement alone.
 const ALONE: usize = 2000;
-/// How long the well-behaved client is measured together with the clients of a route.
+/// Duration of the measurement together with the greedy clients of a route.
 const MEASURED: Duration = Duration::from_millis(2500);
-/// What half a body has of bytes: the other half never comes.
+/// Bytes of half a body. The other half is never sent.
 const HALF_BYTES: usize = 48 << 10;
 
-/// Runs greedy clients and a well-behaved one together and prints what the server and the well-behaved one took
+/// Runs greedy clients and a well-behaved one together and prints the server's memory and the well-behaved client's
+/// latency
 #[derive(Parser)]
 struct Options {
-    /// Greedy clients at once
+    /// Concurrent greedy clients
     #[arg(long, default_value_t = 1000)]
     clients: usize,
-    /// Given by cargo
+    /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
-    /// Given by `cargo test --benches`: nothing is measured then
+    /// Passed by `cargo test --benches`; nothing is measured then
     #[arg(long, hide = true)]
     test: bool,
 }
 
-/// What greedy clients do.
+/// The behaviour of greedy clients on one route.
 struct Attack {
     name: String,
-    /// Each client sends the next of these, and then what it drips.
-    sent: Vec<Opening>,
+    /// The clients use these in turn.
+    payloads: Vec<Payload>,
 }
 
-/// How a greedy client begins.
-struct Opening {
+/// The bytes that a greedy client sends.
+struct Payload {
     /// Sent at once.
     first: Vec<u8>,
-    /// Sent a byte at a time from then on.
+    /// Sent afterwards, one byte at a time.
     drip: Vec<u8>,
 }
 
-/// What greedy clients have stored, and their key.
-struct Greedy {
+/// The account of the greedy clients: its key and its stored items.
+struct GreedyAccount {
     key: String,
     conversation: String,
     medium: String,
-    /// The path and query of a signed address.
+    /// The path and query of a signed download URL.
     content: String,
 }
 
@@ -96,7 +97,7 @@ fn main() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let server = Server::start(folder.path())?;
     let greedy = fill(&server, folder.path())?;
-    let mut client = Patient::new(&server)?;
+    let mut client = PoliteClient::new(&server)?;
     // The first requests open the namespace and warm the caches.
     client.measure(|count| count >= ALONE / 4);
     let alone = client.measure(|count| count >= ALONE);
@@ -107,9 +108,9 @@ fn main() -> io::Result<()> {
     let (mut most_mib, mut most_ratio) = (0.0_f64, 0.0_f64);
     for attack in attacks(&greedy) {
         server.reset_peak();
-        let held = Held::open(&server.address, &attack, options.clients);
+        let connections = GreedyConnections::open(&server.address, &attack, options.clients);
         let deadline = Instant::now() + MEASURED;
-        let measured = held.drip_while(|| client.measure(|_| Instant::now() >= deadline));
+        let measured = connections.drip_while(|| client.measure(|_| Instant::now() >= deadline));
         let (peak, p99) = (server.peak_mib(), measured.times.at(0.99));
         let ratio = p99 / alone_p99;
         println!("| {} | {peak:.0} | {p99:.2} ms | {ratio:.1} | {} |", attack.name, measured.refused);
@@ -128,8 +129,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Stores what large answers are made of for the greedy account, and a little for the other one.
-fn fill(server: &Server, folder: &Path) -> io::Result<Greedy> {
+/// Stores large items for the greedy account and small ones for the other account.
+fn fill(server: &Server, folder: &Path) -> io::Result<GreedyAccount> {
     let mut own = Client::connect(&server.address, &server.key)?;
     own.send("POST", "/v1/namespaces", "{\"name\":\"bench\"}")?;
     let mut corpus = Corpus::new(7);
@@ -171,10 +172,10 @@ fn fill(server: &Server, folder: &Path) -> io::Result<Greedy> {
     let medium = uploaded["id"].as_str().unwrap_or("none").to_owned();
     let address = value(client.send("GET", &format!("/v1/media/{medium}"), "")?);
     let url = address["url"].as_str().unwrap_or_default();
-    // The address without its host: `http://bench/v1/media/…`.
-    let content = url.find("/v1/").map(|at| url[at..].to_owned()).unwrap_or_default();
+    // The URL is `http://bench/v1/media/…`; the host is removed.
+    let content = url.find("/v1/").map(|start| url[start..].to_owned()).unwrap_or_default();
     wait_until_settled(&mut client)?;
-    Ok(Greedy { key, conversation, medium, content })
+    Ok(GreedyAccount { key, conversation, medium, content })
 }
 
 fn value((_, body): (u16, Vec<u8>)) -> Value {
@@ -188,57 +189,68 @@ fn wait_until_settled(client: &mut Client) -> io::Result<()> {
     Ok(())
 }
 
-/// Everything that greedy clients do, a row each.
-fn attacks(greedy: &Greedy) -> Vec<Attack> {
-    let opening = |first: &str, drip: &str| Opening { first: first.into(), drip: drip.into() };
+/// Returns every attack, one per row of the table.
+fn attacks(greedy: &GreedyAccount) -> Vec<Attack> {
     let garbage: Vec<u8> = (0..8192_u32).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
     let mut attacks = vec![
-        Attack { name: "no route: silent".into(), sent: vec![opening("", "")] },
+        Attack { name: "no route: silent".into(), payloads: vec![Payload::new("", "")] },
         Attack {
             name: "no route: a head that does not end".into(),
-            sent: vec![opening(&format!("GET / HTTP/1.1\r\nhost: x\r\nx: {}", "a".repeat(31 << 10)), "aaaaaaaa")],
+            payloads: vec![Payload::new(
+                &format!("GET / HTTP/1.1\r\nhost: x\r\nx: {}", "a".repeat(31 << 10)),
+                "aaaaaaaa",
+            )],
         },
         Attack {
-            name: "no route: bytes that are no HTTP".into(),
-            sent: vec![Opening { first: garbage.clone(), drip: Vec::new() }],
+            name: "no route: bytes that are not HTTP".into(),
+            payloads: vec![Payload { first: garbage.clone(), drip: Vec::new() }],
         },
     ];
     for route in &ROUTES {
-        let (path, body) = valid(route, greedy);
-        let key = if route.access == Access::Open { "" } else { greedy.key.as_str() };
-        let head = |length: usize| {
-            let method = &route.method;
-            let credential = if key.is_empty() { String::new() } else { format!("authorization: Bearer {key}\r\n") };
-            format!("{method} {path} HTTP/1.1\r\nhost: bench\r\n{credential}content-length: {length}\r\n\r\n")
-        };
-        let whole = head(body.len()) + &body;
-        let half = head(2 * HALF_BYTES) + &half_a_body(route);
-        let mut noise = head(garbage.len()).into_bytes();
+        let (path, body) = valid_request(route, greedy);
+        let whole = head(route, &path, greedy, body.len()) + &body;
+        let half = head(route, &path, greedy, 2 * HALF_BYTES) + &half_body(route);
+        let mut noise = head(route, &path, greedy, garbage.len()).into_bytes();
         noise.extend_from_slice(&garbage);
         attacks.push(Attack {
             name: format!("`{} {}`", route.method, route.path),
-            sent: vec![
-                opening(&whole, ""),
-                opening(&half, ""),
-                Opening { first: noise, drip: Vec::new() },
-                opening("", &whole),
+            payloads: vec![
+                Payload::new(&whole, ""),
+                Payload::new(&half, ""),
+                Payload { first: noise, drip: Vec::new() },
+                Payload::new("", &whole),
             ],
         });
     }
     attacks
 }
 
-/// Half of a body that takes as much memory as can be.
-fn half_a_body(route: &Route) -> String {
+impl Payload {
+    fn new(first: &str, drip: &str) -> Self {
+        Self { first: first.into(), drip: drip.into() }
+    }
+}
+
+/// Returns the head of a request with a body of `length` bytes, with the greedy account's key if the route requires
+/// one.
+fn head(route: &Route, path: &str, greedy: &GreedyAccount, length: usize) -> String {
+    let method = &route.method;
+    let key = if route.access == Access::Open { "" } else { greedy.key.as_str() };
+    let credential = if key.is_empty() { String::new() } else { format!("authorization: Bearer {key}\r\n") };
+    format!("{method} {path} HTTP/1.1\r\nhost: bench\r\n{credential}content-length: {length}\r\n\r\n")
+}
+
+/// Returns half of a body that takes as much memory as possible once it is parsed.
+fn half_body(route: &Route) -> String {
     match route.body {
         Body::Json => format!("[{}", "{\"a\":0},".repeat(HALF_BYTES / 8)),
         _ => "m".repeat(HALF_BYTES),
     }
 }
 
-/// The path and body of a request that a route answers, with as large an answer as it has. What removes something asks
-/// for what is not there.
-fn valid(route: &Route, greedy: &Greedy) -> (String, String) {
+/// Returns the path and body of a valid request that yields the largest possible response. A request that deletes
+/// something names an item that does not exist.
+fn valid_request(route: &Route, greedy: &GreedyAccount) -> (String, String) {
     let removes = route.method == Method::DELETE;
     let id = if route.path.contains("media") { &greedy.medium } else { &greedy.conversation };
     let memory = if removes { "facts/none.md" } else { "facts/big0.md" };
@@ -268,40 +280,40 @@ fn valid(route: &Route, greedy: &Greedy) -> (String, String) {
     (format!("{path}{query}"), body)
 }
 
-/// The connections of greedy clients.
-struct Held {
+/// The connections of greedy clients, each with the bytes that it drips.
+struct GreedyConnections {
     streams: Vec<(TcpStream, Vec<u8>)>,
 }
 
-impl Held {
+impl GreedyConnections {
     fn open(address: &str, attack: &Attack, clients: usize) -> Self {
         let mut streams = Vec::new();
-        for opening in attack.sent.iter().cycle().take(clients) {
-            // One that is not let in is of no use to anybody.
+        for payload in attack.payloads.iter().cycle().take(clients) {
+            // The server may refuse the connection.
             let Ok(mut stream) = TcpStream::connect(address) else { continue };
             let _ = stream.set_nodelay(true);
-            // The server may take nothing, or close at once.
+            // The server may read nothing or close at once.
             let _ = stream.set_nonblocking(true);
-            let _ = stream.write_all(&opening.first);
-            streams.push((stream, opening.drip.clone()));
+            let _ = stream.write_all(&payload.first);
+            streams.push((stream, payload.drip.clone()));
         }
         Self { streams }
     }
 
-    /// Sends a byte of what is dripped on every connection, again and again, while something else is done.
+    /// Keeps sending one byte at a time on every connection while `work` runs.
     fn drip_while<T>(self, work: impl FnOnce() -> T) -> T {
         let done = std::sync::atomic::AtomicBool::new(false);
         let mut streams = self.streams;
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let mut at = 0;
+                let mut next = 0;
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
                     for (stream, drip) in &mut streams {
-                        if let Some(byte) = drip.get(at) {
+                        if let Some(byte) = drip.get(next) {
                             let _ = stream.write_all(&[*byte]);
                         }
                     }
-                    at += 1;
+                    next += 1;
                     std::thread::sleep(Duration::from_millis(20));
                 }
             });
@@ -313,49 +325,50 @@ impl Held {
 }
 
 /// The well-behaved client.
-struct Patient<'a> {
+struct PoliteClient<'a> {
     server: &'a Server,
     client: Client,
     corpus: Corpus,
-    asked: usize,
+    /// The number of requests sent.
+    requests: usize,
 }
 
-/// What it took.
+/// The measurements of the well-behaved client.
 struct Measured {
-    times: Spread,
-    /// Answers that were refusals, and requests that got none.
+    times: Percentiles,
+    /// Requests that were refused or got no response.
     refused: usize,
 }
 
-impl<'a> Patient<'a> {
+impl<'a> PoliteClient<'a> {
     fn new(server: &'a Server) -> io::Result<Self> {
         let client = Client::connect(&server.address, &server.key)?;
-        Ok(Self { server, client, corpus: Corpus::new(11), asked: 0 })
+        Ok(Self { server, client, corpus: Corpus::new(11), requests: 0 })
     }
 
-    /// Asks one thing after the other until the count of them says that it is enough.
+    /// Sends requests one after the other until `enough`, given their number, returns true.
     fn measure(&mut self, enough: impl Fn(usize) -> bool) -> Measured {
         let (mut times, mut refused) = (Vec::new(), 0);
         while !enough(times.len()) {
             let began = Instant::now();
-            if !self.ask() {
+            if !self.send_next() {
                 refused += 1;
             }
             times.push(ms(began));
         }
-        Measured { times: Spread::of(times), refused }
+        Measured { times: Percentiles::of(times), refused }
     }
 
-    /// Asks the next thing; false where it was refused, or got no answer.
-    fn ask(&mut self) -> bool {
-        self.asked += 1;
-        let note = self.asked % 50;
-        let (method, path, body) = match self.asked % 4 {
+    /// Sends the next request; returns false if it was refused or got no response.
+    fn send_next(&mut self) -> bool {
+        self.requests += 1;
+        let note = self.requests % 50;
+        let (method, path, body) = match self.requests % 4 {
             0 => ("GET", "/v1/whoami".to_owned(), String::new()),
             1 => ("GET", query(&mut self.corpus, ""), String::new()),
             2 => ("GET", format!("/v1/memories/facts/n{note}.md?namespace=bench"), String::new()),
             _ => {
-                let content = format!("# Note {note}\n\nThis is its version {}.\n", self.asked);
+                let content = format!("# Note {note}\n\nThis is its version {}.\n", self.requests);
                 let body = json!({"namespace": "bench", "content": content});
                 ("POST", format!("/v1/memories/facts/n{note}.md"), body.to_string())
             }
@@ -363,7 +376,7 @@ impl<'a> Patient<'a> {
         match self.client.send(method, &path, &body) {
             Ok((status, _)) => matches!(status, 200 | 201),
             Err(_) => {
-                // A new connection for the next one.
+                // Reconnects for the next request.
                 if let Ok(client) = Client::connect(&self.server.address, &self.server.key) {
                     self.client = client;
                 }

@@ -1,9 +1,11 @@
-//! What a hosted embedding model adds to a retrieval beside its own time: `cargo bench --bench hosted`.
+//! The overhead of a hosted embedding model in a retrieval, without the duration of the model call itself:
+//! `cargo bench --bench hosted`.
 //!
-//! Two real servers, one with the built-in model and one with an imitated provider on this machine, are asked the same
-//! questions in turns, and the provider is asked the same directly. No question is asked twice, so that none is remembered.
+//! Two real servers receive the same questions alternately: one with the built-in model, one with an imitated provider
+//! on the same machine. The same texts are also sent to the provider directly. No question is repeated, so none is
+//! cached.
 
-#![allow(missing_docs, reason = "a bench is read by its output")]
+#![allow(missing_docs, reason = "a bench is documented by its output")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 #[path = "../tests/support/mod.rs"]
@@ -21,9 +23,9 @@ const QUESTIONS: usize = 400;
 
 fn main() {
     let provider = Provider::start();
-    let places = [fresh(), fresh()];
-    let built_in = Server::start_with_models(&places[0].1, "");
-    let hosted = Server::start_with_models(&places[1].1, &provider.embedding_settings());
+    let folders = [fresh(), fresh()];
+    let built_in = Server::start_with_models(&folders[0].1, "");
+    let hosted = Server::start_with_models(&folders[1].1, &provider.embedding_settings());
     for server in [&built_in, &hosted] {
         for part in 0..MEMORIES / 100 {
             let texts: Vec<String> =
@@ -40,33 +42,39 @@ fn main() {
     for number in 0..QUESTIONS + 20 {
         let question = format!("Whose locker is number {number} then?");
         let query = format!("q=Whose+locker+is+number+{number}+then");
-        let timed = |work: &dyn Fn()| {
-            let began = Instant::now();
-            work();
-            began.elapsed()
-        };
-        let ask = |server: &Server| assert_eq!(server.retrieve("default", &query).hits().len(), 24);
-        let direct = || {
-            let body =
-                json!({"model": "imitation", "input": [question], "encoding_format": "float", "dimensions": 1024});
-            let response = client.post(format!("{}/embeddings", provider.url)).json(&body).send().expect("an answer");
-            let _: Value = response.json().expect("JSON");
-        };
-        let taken = [timed(&|| ask(&built_in)), timed(&|| ask(&hosted)), timed(&direct)];
-        // The first ones warm everything up.
+        let durations = [
+            time_retrieval(&built_in, &query),
+            time_retrieval(&hosted, &query),
+            time_embedding(&client, &provider, &question),
+        ];
+        // The first questions only warm the caches.
         if number >= 20 {
-            times.iter_mut().zip(taken).for_each(|(times, taken)| times.push(taken));
+            times.iter_mut().zip(durations).for_each(|(times, duration)| times.push(duration));
         }
     }
-    let middle = |times: &mut Vec<Duration>| {
-        times.sort_unstable();
-        times[times.len() / 2].as_secs_f64() * 1e3
-    };
-    let [built_in, hosted, provider] = &mut times;
-    let (built_in, hosted, provider) = (middle(built_in), middle(hosted), middle(provider));
+    let [built_in, hosted, provider] = times.map(median_ms);
     println!("a retrieval with the built-in model {built_in:.2} ms, with the hosted one {hosted:.2} ms (p50)");
     println!(
-        "the provider by itself {provider:.2} ms; added beside its own time {:.2} ms",
+        "the provider alone {provider:.2} ms; overhead without the provider's time {:.2} ms",
         hosted - built_in - provider
     );
+}
+
+fn time_retrieval(server: &Server, query: &str) -> Duration {
+    let began = Instant::now();
+    assert_eq!(server.retrieve("default", query).hits().len(), 24);
+    began.elapsed()
+}
+
+fn time_embedding(client: &reqwest::blocking::Client, provider: &Provider, text: &str) -> Duration {
+    let began = Instant::now();
+    let body = json!({"model": "imitation", "input": [text], "encoding_format": "float", "dimensions": 1024});
+    let response = client.post(format!("{}/embeddings", provider.url)).json(&body).send().expect("a response");
+    let _: Value = response.json().expect("JSON");
+    began.elapsed()
+}
+
+fn median_ms(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e3
 }

@@ -1,12 +1,12 @@
-//! How many instructions the paths that are run most take: the same number on a busy machine and on an idle one.
+//! Instruction counts of the most frequent paths. Unlike durations, they are the same on a busy and on an idle machine.
 //!
 //! ```sh
-//! sh scripts/instructions.sh     # installs what is missing, then runs this
+//! sh scripts/instructions.sh     # installs what is missing, then runs this bench
 //! ```
 //!
-//! Each path may take a few per cent more than it took when its figure was written down; beyond that the run fails. A
-//! change that needs more on purpose raises the figure and says why, one that needs less lowers it. Counted is one thread; what an
-//! index hands to others while it is opened or written is not.
+//! The run fails if a path takes more than its recorded figure and a tolerance of a few per cent. A change that needs
+//! more instructions on purpose raises the figure and explains why; a change that needs fewer lowers it. Only one
+//! thread is counted: work that an index hands to other threads while it is opened or written is not.
 
 #![allow(missing_docs, reason = "gungraun's macros make undocumented items")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -23,23 +23,23 @@ use cuebase::memory::draft::Draft;
 use cuebase::memory::files;
 use cuebase::model::StaticTable;
 use cuebase::text::steps::Steps;
-use cuebase_retrieval::{Change, Filter, Index, Outcome, Snapshot};
+use cuebase_retrieval::{Change, Filter, Index, SearchResults, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig};
-use indexed::{Asked, conversation, filled, memories_of, open, puts, questions, rare};
+use indexed::{Question, conversation, filled, memories_of, open, puts, questions, rare};
 use jiff::Timestamp;
 
-/// Enough for the cue arm to look at sketches first.
+/// Enough for the cue arm to scan sketches.
 const CUES: usize = 20_000;
 const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/instructions");
 
 const CUE: &str = "Melanie: We painted a sunset over the lake with the kids and framed it for the hallway last week.";
 
-/// Runs differ by a thousandth, C libraries by more.
+/// Runs differ by a thousandth, versions of the C library by more.
 const TOLERANCE_PER_CENT: u64 = 5;
 
-/// The limit of a path that took so many thousand instructions when this was written.
+/// Returns the limit for a path that took this many thousand instructions when the figure was recorded.
 fn took(thousands: u64) -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config.tool(Callgrind::default().hard_limits([(EventKind::Ir, thousands * 10 * (100 + TOLERANCE_PER_CENT))]));
@@ -50,7 +50,7 @@ fn table() -> &'static StaticTable {
     StaticTable::built_in().expect("the table is whole")
 }
 
-/// Makes the index that the benches open; not counted.
+/// Builds the index that the benches open; not counted.
 fn prepare() {
     let folder = Path::new(FOLDER);
     if folder.exists() {
@@ -60,25 +60,25 @@ fn prepare() {
 }
 
 struct Ready {
-    // Open while its snapshot is searched.
+    // Kept open while its snapshot is searched.
     _index: Index,
     snapshot: std::sync::Arc<Snapshot>,
-    asked: Asked,
+    question: Question,
     filter: Filter,
 }
 
-/// An index that has answered once, and a question.
+/// Returns an index that has answered one question, and a second question.
 fn ready(filter: Filter) -> Ready {
     let index = open(Path::new(FOLDER), table());
     let snapshot = index.published().load_full();
-    let mut asked = questions(2, table());
-    let ready = Ready { _index: index, snapshot, asked: asked.remove(0), filter };
+    let mut questions = questions(2, table());
+    let ready = Ready { _index: index, snapshot, question: questions.remove(0), filter };
     search(&ready);
-    Ready { asked: asked.remove(0), ..ready }
+    Ready { question: questions.remove(0), ..ready }
 }
 
-fn search(ready: &Ready) -> Outcome {
-    indexed::search(&ready.snapshot, &ready.asked, &ready.filter, false)
+fn search(ready: &Ready) -> SearchResults {
+    indexed::search(&ready.snapshot, &ready.question, &ready.filter, false)
 }
 
 #[library_benchmark(config = took(359))]
@@ -87,7 +87,7 @@ fn embed(table: &StaticTable) -> Vec<f32> {
     black_box(table.vector(black_box(CUE)))
 }
 
-/// A conversation, once the lists of words and phrases have been read: that is done once in a process.
+/// Returns a conversation after a first extraction, which reads the lists of words and phrases once per process.
 fn to_extract() -> Conversation {
     let (conversation, _) = drafts_of(conversation(1));
     conversation
@@ -105,7 +105,7 @@ fn drafts_of(conversation: Conversation) -> (Conversation, Vec<Draft>) {
     (conversation, drafts)
 }
 
-/// The file of a memory.
+/// Returns the text of a memory's file.
 fn file() -> String {
     let conversation = conversation(1);
     let now = Timestamp::UNIX_EPOCH;
@@ -124,25 +124,25 @@ fn parse_and_render(text: String) -> String {
 #[library_benchmark]
 #[bench::everything(args = (Filter::default()), setup = ready, config = took(8673))]
 #[bench::one_in_a_hundred(args = (rare()), setup = ready, config = took(2297))]
-fn search_20_000_cues(ready: Ready) -> (Ready, Outcome) {
+fn search_20_000_cues(ready: Ready) -> (Ready, SearchResults) {
     let outcome = search(black_box(&ready));
     (ready, outcome)
 }
 
-struct Changing {
+struct PendingChanges {
     index: Index,
     changes: Vec<Change>,
     _folder: tempfile::TempDir,
 }
 
-/// A copy of the index, and a conversation to put into it.
-fn to_change() -> Changing {
+/// Returns a copy of the index and the changes of one conversation.
+fn to_change() -> PendingChanges {
     let folder = tempfile::tempdir().expect("temporary directory");
     for file in std::fs::read_dir(FOLDER).expect("is there") {
         let file = file.expect("is there").path();
         std::fs::copy(&file, folder.path().join(file.file_name().expect("a file"))).expect("copies");
     }
-    Changing {
+    PendingChanges {
         index: open(folder.path(), table()),
         changes: puts(memories_of(&conversation(1_000_000), table())),
         _folder: folder,
@@ -151,9 +151,9 @@ fn to_change() -> Changing {
 
 #[library_benchmark(config = took(14413))]
 #[bench::twenty_messages(to_change())]
-fn apply(mut ready: Changing) -> Changing {
-    ready.index.apply(std::mem::take(&mut ready.changes), "new").expect("applies");
-    ready
+fn apply(mut pending: PendingChanges) -> PendingChanges {
+    pending.index.apply(std::mem::take(&mut pending.changes), "new").expect("applies");
+    pending
 }
 
 library_benchmark_group!(

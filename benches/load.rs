@@ -1,14 +1,14 @@
-//! A real server under load over HTTP: ingestion, freshness, direct writes, retrievals with 1 and 20 clients with and
-//! without a filter, a cold start, memory. Beside it the floor of a server that only answers (may_minihttp, the same
-//! client, the same bytes).
+//! A real server under load over HTTP: ingestion, freshness, direct writes, retrievals by 1 and 20 clients with and
+//! without a filter, a cold start, and memory. The floor is measured for comparison: the same client receives the same
+//! bytes from a minimal server (may_minihttp).
 //!
 //! ```sh
 //! cargo bench --bench load                            # 10,000 messages
 //! cargo bench --bench load -- --messages 100000       # more
-//! cargo bench --bench load -- --messages 100000 --data FOLDER   # kept, and used again when it is there
+//! cargo bench --bench load -- --messages 100000 --data FOLDER   # keeps the data, and reuses it if it exists
 //! ```
 //!
-//! Absolute times depend on the machine; quote the ratio to the floor of the same run.
+//! Absolute times depend on the machine. Quote the ratio to the floor of the same run.
 
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -25,29 +25,29 @@ use corpus::Corpus;
 use cuebase::model::{StaticTable, index_settings};
 use cuebase_retrieval::Index;
 use loopback::{Client, Floor, Server};
-use retrievals::{Load, Spread, ms, query};
+use retrievals::{Load, Percentiles, ms, query};
 use serde_json::{Value, json};
 
-/// Messages of a conversation, as the corpus is sent.
+/// Messages per conversation that is sent.
 const CONVERSATION: usize = 20;
-/// Writes whose way to a retrieval is timed.
+/// Writes per measurement of freshness.
 const WRITES: usize = 50;
-/// One conversation in so many has the tag that the filter asks for.
+/// One conversation in this many has the tag that the filter requires.
 const TAGGED: usize = 100;
 
-/// Puts a real server under load and prints what it took.
+/// Puts a real server under load and prints the measurements.
 #[derive(Parser)]
 struct Options {
-    /// Messages to ingest before anything is asked
+    /// Messages to ingest before the measurements
     #[arg(long, default_value_t = 10_000)]
     messages: usize,
-    /// A data folder to keep and to use again
+    /// Data folder to keep and reuse
     #[arg(long)]
     data: Option<PathBuf>,
-    /// Given by cargo
+    /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
-    /// Given by `cargo test --benches`: nothing is measured then
+    /// Passed by `cargo test --benches`; nothing is measured then
     #[arg(long, hide = true)]
     test: bool,
 }
@@ -61,38 +61,38 @@ fn main() -> io::Result<()> {
     let folder = options.data.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
     let mut server = Server::start(folder)?;
-    started(&server);
+    print_start(&server);
     if !folder.join("filled").exists() {
         fill(&server, options.messages)?;
         std::fs::write(folder.join("filled"), "")?;
         server = server.restart()?;
-        started(&server);
+        print_start(&server);
     }
     cold(&server)?;
     let mut client = Client::connect(&server.address, &server.key)?;
-    println!("202 to retrievable, three messages: {}", Spread::of(freshness(&mut client)?));
-    println!("direct write, call to visible: {}", Spread::of(direct_writes(&mut client)?));
+    println!("202 to retrievable, three messages: {}", Percentiles::of(freshness(&mut client)?));
+    println!("direct write, call to visible: {}", Percentiles::of(direct_writes(&mut client)?));
 
     let reply = client.send("GET", &query(&mut Corpus::new(1), ""), "")?.1;
     let floor = Floor::start(reply)?;
     for (what, filter) in [("retrieve", ""), ("retrieve through a filter of 1 %", "&tags=rare")] {
         for clients in [1, 20] {
-            let asked = Load { address: &server.address, key: &server.key, clients, filter };
-            println!("{what}, {clients} clients: {}", asked.run()?);
+            let load = Load { address: &server.address, key: &server.key, clients, filter };
+            println!("{what}, {clients} clients: {}", load.run()?);
         }
     }
     for clients in [1, 20] {
-        let asked = Load { address: &floor.address, key: "none", clients, filter: "" };
-        println!("floor of the same bytes, {clients} clients: {}", asked.run()?);
+        let load = Load { address: &floor.address, key: "none", clients, filter: "" };
+        println!("floor of the same bytes, {clients} clients: {}", load.run()?);
     }
-    writes_beside_reads(&server)?;
+    writes_during_reads(&server)?;
     println!("resident {:.0} MiB", server.resident_mib());
     server.terminate();
-    println!("{}", held(folder)?);
+    println!("{}", index_size(folder)?);
     Ok(())
 }
 
-fn started(server: &Server) {
+fn print_start(server: &Server) {
     println!(
         "start to listening: {:.0} ms; resident {:.0} MiB",
         server.start.as_secs_f64() * 1000.0,
@@ -100,10 +100,10 @@ fn started(server: &Server) {
     );
 }
 
-/// What the namespace holds; nothing may serve it meanwhile.
-fn held(folder: &Path) -> io::Result<String> {
+/// Describes the size of the measured namespace. The server must be stopped.
+fn index_size(folder: &Path) -> io::Result<String> {
     let settings = index_settings(StaticTable::built_in().map_err(io::Error::other)?).map_err(io::Error::other)?;
-    // The one namespace beside `default`: its folder is `bench.<id>`.
+    // The folder of the namespace `bench` is `bench.<id>`.
     let indexes = folder.join("data/indexes/default");
     let mut own = None;
     for entry in std::fs::read_dir(&indexes)? {
@@ -115,17 +115,17 @@ fn held(folder: &Path) -> io::Result<String> {
     let own = own.ok_or_else(|| io::Error::other("the namespace has no index"))?;
     let index = Index::open(&own, settings).map_err(io::Error::other)?;
     let snapshot = index.published().load_full();
-    Ok(format!("measured on {} memories with {} cues", snapshot.memories(), snapshot.cues()))
+    Ok(format!("measured on {} memories with {} cues", snapshot.memory_count(), snapshot.cue_count()))
 }
 
-/// Sends the corpus and waits until the last of it can be retrieved.
+/// Sends the corpus and waits until its last message can be retrieved.
 fn fill(server: &Server, messages: usize) -> io::Result<()> {
     let mut client = Client::connect(&server.address, &server.key)?;
     client.send("POST", "/v1/namespaces", "{\"name\":\"bench\"}")?;
-    println!("direct write into an empty namespace, call to visible: {}", Spread::of(direct_writes(&mut client)?));
+    println!("direct write into an empty namespace, call to visible: {}", Percentiles::of(direct_writes(&mut client)?));
     let mut corpus = Corpus::new(7);
     let conversations = messages.div_ceil(CONVERSATION);
-    // Ten parts, so that one can see whether the last is as quick as the first.
+    // Ten parts, to show whether the last is as fast as the first.
     let part = conversations.div_ceil(10).max(1);
     let whole = Instant::now();
     let mut began = Instant::now();
@@ -144,30 +144,30 @@ fn fill(server: &Server, messages: usize) -> io::Result<()> {
         if last {
             let token = format!("zz{n}qk");
             while !contains(&mut client, &format!("/v1/retrieve?namespace=bench&limit=3&q={token}"), &token)? {
-                // Asking all the time would be a load of its own.
+                // Polling without a pause would be a load of its own.
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
             let count = (n % part + 1) * CONVERSATION;
-            println!("ingested {count} messages: {:.0} a second", count as f64 / began.elapsed().as_secs_f64());
+            println!("ingested {count} messages: {:.0} per second", count as f64 / began.elapsed().as_secs_f64());
             began = Instant::now();
         }
     }
-    println!("ingestion as a whole: {:.0} messages a second", messages as f64 / whole.elapsed().as_secs_f64());
+    println!("whole ingestion: {:.0} messages per second", messages as f64 / whole.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// The first answer of a server that was just started.
+/// Measures the first retrieval of a server that has just started.
 fn cold(server: &Server) -> io::Result<()> {
     let mut client = Client::connect(&server.address, &server.key)?;
     let began = Instant::now();
     let (_, reply) = client.send("GET", &query(&mut Corpus::new(3), ""), "")?;
     let answer: Value = serde_json::from_slice(&reply).unwrap_or_default();
     let state = if answer["cold_start"] == true { "cold" } else { "warm" };
-    println!("open and first answer ({state}): {:.0} ms; resident {:.0} MiB", ms(began), server.resident_mib());
+    println!("open and first response ({state}): {:.0} ms; resident {:.0} MiB", ms(began), server.resident_mib());
     Ok(())
 }
 
-/// Milliseconds from the `202` until a retrieval returns the new memory, asking again and again.
+/// Returns the milliseconds from each `202` until a retrieval returns the new memory. Polls without a pause.
 fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
     let mut times = Vec::new();
     for n in 0..WRITES {
@@ -185,7 +185,7 @@ fn freshness(client: &mut Client) -> io::Result<Vec<f64>> {
     Ok(times)
 }
 
-/// Milliseconds that a write by path takes until a retrieval returns it.
+/// Returns the milliseconds from each call of a write by path until a retrieval returns the memory.
 fn direct_writes(client: &mut Client) -> io::Result<Vec<f64>> {
     let mut times = Vec::new();
     for n in 0..WRITES {
@@ -201,8 +201,8 @@ fn direct_writes(client: &mut Client) -> io::Result<Vec<f64>> {
     Ok(times)
 }
 
-/// How soon a write is seen while 20 clients read.
-fn writes_beside_reads(server: &Server) -> io::Result<()> {
+/// Measures the freshness of writes while 20 clients read.
+fn writes_during_reads(server: &Server) -> io::Result<()> {
     let done = std::sync::atomic::AtomicBool::new(false);
     let times = std::thread::scope(|scope| {
         for reader in 0..20 {
@@ -220,7 +220,7 @@ fn writes_beside_reads(server: &Server) -> io::Result<()> {
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         times
     });
-    println!("202 to retrievable while 20 clients read: {}", Spread::of(times?));
+    println!("202 to retrievable while 20 clients read: {}", Percentiles::of(times?));
     Ok(())
 }
 
@@ -229,14 +229,14 @@ fn contains(client: &mut Client, path: &str, token: &str) -> io::Result<bool> {
     Ok(String::from_utf8_lossy(&reply).contains(token))
 }
 
-/// A word that nothing else holds, also when a kept folder is measured again.
+/// Returns a word that is in no other memory, even if a kept folder is measured again.
 fn marker(n: usize) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format!("xy{}n{n}", now.as_nanos() % 1_000_000_007)
 }
 
 impl Server {
-    /// Ends the server and starts it on the same folder.
+    /// Stops the server and starts it again on the same folder.
     fn restart(self) -> io::Result<Self> {
         let folder: PathBuf = self.folder.clone();
         self.terminate();

@@ -1,5 +1,5 @@
-//! Clients that take what they can get, with and without a credential: memory, places, connections. What the others
-//! notice of it.
+//! Clients, with and without a credential, that try to use up memory, request slots and connections. The tests check
+//! that other accounts are still served.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
 use crate::support::provider::{Fault, Provider};
-use crate::support::{Answer, Server, fresh, stdout, wait_for};
+use crate::support::{Answer, Server, SetOnDrop, SplitMix64, fresh, stdout, wait_for};
 
 fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address.trim_start_matches("http://")).expect("connects");
@@ -19,28 +19,28 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
-/// A request's head, with whatever else it is to say.
-fn head(method: &str, path: &str, key: Option<&str>, further: &str) -> String {
+/// Returns a request's head with further header lines.
+fn request_head(method: &str, path: &str, key: Option<&str>, further: &str) -> String {
     let credential = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
     format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{credential}{further}\r\n")
 }
 
-/// Sends something raw on a new connection, and keeps it.
+/// Sends bytes on a new connection and returns it.
 fn send(address: &str, bytes: &[u8]) -> TcpStream {
     let mut stream = connect(address);
     stream.write_all(bytes).expect("sends");
     stream
 }
 
-/// Everything that comes until the server closes.
-fn rest(stream: &mut TcpStream) -> Vec<u8> {
+/// Reads until the server closes the connection.
+fn read_to_close(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
     bytes
 }
 
-/// The head of an answer, in lower case. What else has come with it is lost.
-fn answered(stream: &mut TcpStream) -> String {
+/// Reads a response's head and returns it in lower case. Discards what arrives with it.
+fn read_head(stream: &mut TcpStream) -> String {
     let (mut text, mut part) = (String::new(), [0; 512]);
     while !text.contains("\r\n\r\n") {
         match stream.read(&mut part) {
@@ -51,18 +51,19 @@ fn answered(stream: &mut TcpStream) -> String {
     text.to_ascii_lowercase()
 }
 
-/// A key of another account.
-fn stranger(data: &Path) -> String {
+/// Creates a key of another account.
+fn other_account_key(data: &Path) -> String {
     stdout(data, &["keys", "create", "--account", "stranger"])
 }
 
-fn dashboard(data: &Path) -> String {
+/// Returns the URL of the dashboard.
+fn dashboard_url(data: &Path) -> String {
     let link = stdout(data, &["token", "--link"]);
     link.split_once("/#code=").expect("a link with a code").0.to_owned()
 }
 
-/// Stores a memory of almost a megabyte.
-fn walrus(server: &Server) {
+/// Stores a memory of almost a megabyte at [`WALRUS`].
+fn store_walrus(server: &Server) {
     let body = json!({"content": format!("# Walrus\n\n{}", "walrus ".repeat(140_000))});
     assert_eq!(server.post("/v1/memories/facts/walrus.md", &body).status, 201);
 }
@@ -70,11 +71,11 @@ fn walrus(server: &Server) {
 const WALRUS: &str = "/v1/memories/facts/walrus.md";
 
 #[test]
-fn unfinished_bodies_without_a_credential_take_no_memory_from_accounts() {
+fn unauthenticated_bodies_do_not_use_the_accounts_memory() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nbody_timeout_ms = 600000\n");
-    let page = dashboard(&data);
-    // What they would take once read is almost all of the accounts' memory.
+    let page = dashboard_url(&data);
+    // Parsed, these bodies would use almost all of the accounts' memory.
     let part = "{".repeat(24_000);
     let mut held = Vec::new();
     for (address, method, path) in [
@@ -84,7 +85,10 @@ fn unfinished_bodies_without_a_credential_take_no_memory_from_accounts() {
         (&page, "POST", "/session"),
     ] {
         for _ in 0..20 {
-            held.push(send(address, (head(method, path, None, "content-length: 60000\r\n") + &part).as_bytes()));
+            held.push(send(
+                address,
+                (request_head(method, path, None, "content-length: 60000\r\n") + &part).as_bytes(),
+            ));
         }
     }
     for _ in 0..5 {
@@ -96,11 +100,11 @@ fn unfinished_bodies_without_a_credential_take_no_memory_from_accounts() {
 }
 
 #[test]
-fn a_body_that_announces_too_much_is_refused_before_it_is_sent() {
+fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[git]\naccept_push = true\n");
     server.remember("default", &["The ferry leaves at nine"]);
-    let page = dashboard(&data);
+    let page = dashboard_url(&data);
     let key = Some(server.key.as_str());
     for (address, method, path, key) in [
         (&server.url, "POST", "/v1/memories", key),
@@ -117,38 +121,38 @@ fn a_body_that_announces_too_much_is_refused_before_it_is_sent() {
     ] {
         for expect in ["", "expect: 100-continue\r\n"] {
             let further = format!("content-length: 1000000000000\r\n{expect}");
-            let mut stream = send(address, head(method, path, key, &further).as_bytes());
-            // To its end: the server closes by itself.
-            let answer = String::from_utf8_lossy(&rest(&mut stream)).to_ascii_lowercase();
+            let mut stream = send(address, request_head(method, path, key, &further).as_bytes());
+            // The read ends because the server closes the connection.
+            let answer = String::from_utf8_lossy(&read_to_close(&mut stream)).to_ascii_lowercase();
             assert!(answer.starts_with("http/1.1 413"), "{path} {expect}: {answer}");
             assert!(answer.contains("connection: close"), "{path}: {answer}");
         }
     }
-    // A body that is small enough is asked for.
+    // The server asks for a body within the limit.
     let further = "content-length: 2\r\nexpect: 100-continue\r\n";
-    let mut stream = send(&server.url, head("POST", "/v1/namespaces", key, further).as_bytes());
-    assert!(answered(&mut stream).starts_with("http/1.1 100"));
+    let mut stream = send(&server.url, request_head("POST", "/v1/namespaces", key, further).as_bytes());
+    assert!(read_head(&mut stream).starts_with("http/1.1 100"));
 }
 
 #[test]
-fn a_body_without_a_length_is_refused_where_it_gets_too_long() {
+fn a_chunked_body_is_refused_once_it_is_too_large() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let head = head("POST", "/v1/billing/notifications", None, "transfer-encoding: chunked\r\n");
+    let head = request_head("POST", "/v1/billing/notifications", None, "transfer-encoding: chunked\r\n");
     let mut stream = send(&server.url, head.as_bytes());
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     for _ in 0..40 {
-        // Sent first and read later: the rest is discarded, and the refusal arrives.
+        // The server discards the rest of the body, so that the client can read the error after sending.
         stream.write_all(chunk.as_bytes()).expect("sends");
     }
-    assert!(answered(&mut stream).starts_with("http/1.1 413"));
+    assert!(read_head(&mut stream).starts_with("http/1.1 413"));
 }
 
 #[test]
-fn deep_json_is_refused_wherever_json_is_taken() {
+fn deeply_nested_json_is_refused_on_every_route() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let page = dashboard(&data);
+    let page = dashboard_url(&data);
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let conversation = |levels: usize| {
         format!(r#"{{"messages":[{{"role":"user","content":[{{"type":"x","d":{}}}]}}]}}"#, nested(levels))
@@ -159,7 +163,7 @@ fn deep_json_is_refused_wherever_json_is_taken() {
         let response = request.send().expect("answers");
         (response.status().as_u16(), response.text().unwrap_or_default())
     };
-    // Five levels are around it.
+    // The conversation adds five levels around the nested value.
     assert_eq!(post(&server.url, "/v1/memories", conversation(59)).0, 202);
     for (address, path, body) in [
         (&server.url, "/v1/memories", conversation(60)),
@@ -176,38 +180,38 @@ fn deep_json_is_refused_wherever_json_is_taken() {
             "{path}: {status} {text}"
         );
     }
-    // Brackets within texts are none.
+    // Brackets inside strings do not count as levels.
     let text = json!({"messages": [{"role": "user", "content": "[{".repeat(500)}]});
     assert_eq!(post(&server.url, "/v1/memories", text.to_string()).0, 202);
 }
 
 #[test]
-fn a_head_above_its_limit_is_refused_however_it_arrives() {
+fn a_request_head_above_the_limit_is_refused() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let long = |bytes: usize| head("GET", "/health", None, &format!("x-long: {}\r\n", "a".repeat(bytes)));
+    let long = |bytes: usize| request_head("GET", "/health", None, &format!("x-long: {}\r\n", "a".repeat(bytes)));
     let mut fits = send(&server.url, long(31 << 10).as_bytes());
-    assert!(answered(&mut fits).starts_with("http/1.1 200"));
+    assert!(read_head(&mut fits).starts_with("http/1.1 200"));
     for bytes in [33 << 10, 40_000, 60_000] {
         let mut whole = send(&server.url, long(bytes).as_bytes());
-        assert!(answered(&mut whole).starts_with("http/1.1 431"), "{bytes} in one piece");
+        assert!(read_head(&mut whole).starts_with("http/1.1 431"), "{bytes} in one piece");
         let text = long(bytes);
         let (first, last) = text.split_at(20_000);
         let mut parts = send(&server.url, first.as_bytes());
         parts.write_all(last.as_bytes()).expect("sends");
-        assert!(answered(&mut parts).starts_with("http/1.1 431"), "{bytes} in two pieces");
+        assert!(read_head(&mut parts).starts_with("http/1.1 431"), "{bytes} in two pieces");
     }
 }
 
 #[test]
-fn clients_that_read_nothing_of_a_megabyte_are_cut_off_after_the_write_timeout() {
+fn clients_that_read_nothing_are_cut_off_after_the_timeout() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nwrite_timeout_ms = 500\n");
-    walrus(&server);
-    let request = head("GET", WALRUS, Some(&server.key), "");
+    store_walrus(&server);
+    let request = request_head("GET", WALRUS, Some(&server.key), "");
     let held: Vec<TcpStream> = (0..20).map(|_| send(&server.url, request.as_bytes())).collect();
     for stream in held {
-        // Nothing is read and nothing more is sent: the reset is an error of the socket.
+        // The test neither reads nor writes, so the reset shows as an error of the socket.
         wait_for("the client to be cut off", || matches!(stream.take_error(), Ok(Some(_))));
     }
 }
@@ -216,16 +220,16 @@ fn clients_that_read_nothing_of_a_megabyte_are_cut_off_after_the_write_timeout()
 fn unread_answers_are_held_within_the_memory_budget() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nbody_memory_mib = 16\nwrite_timeout_ms = 600000\n");
-    walrus(&server);
-    let other = stranger(&data);
+    store_walrus(&server);
+    let other = other_account_key(&data);
     assert_eq!(server.call_as(&other, "GET", "/v1/whoami", None).status, 200);
     let before = server.peak_bytes();
-    let request = head("GET", WALRUS, Some(&server.key), "");
+    let request = request_head("GET", WALRUS, Some(&server.key), "");
     let held: Vec<TcpStream> = (0..120).map(|_| send(&server.url, request.as_bytes())).collect();
-    wait_for("the memory to be taken", || server.get(WALRUS).status == 503);
+    wait_for("the memory budget to be used up", || server.get(WALRUS).status == 503);
     let refused: Answer = server.get(WALRUS);
     assert_eq!((refused.status, refused.retry_after.as_deref()), (503, Some("1")), "{refused:?}");
-    // Another account reads and writes on, and so does this one where the answers are small.
+    // Another account can still read and write, and this account can still read small responses.
     let small = json!({"content": "# Seal\n\nA seal sleeps on the slipway."});
     assert_eq!(server.call_as(&other, "POST", "/v1/memories/facts/seal.md", Some(&small)).status, 201);
     assert_eq!(server.call_as(&other, "GET", "/v1/memories/facts/seal.md", None).status, 200);
@@ -252,12 +256,12 @@ fn unread_downloads_of_one_address_take_little_memory() {
     let server = Server::start(&data);
     let bytes: Vec<u8> = (0..30_u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
     let (_, url) = upload(&server, bytes.clone());
-    let other = stranger(&data);
+    let other = other_account_key(&data);
     let before = server.peak_bytes();
     let path = url.strip_prefix(&server.url).expect("its own address");
-    let request = head("GET", path, None, "");
+    let request = request_head("GET", path, None, "");
     let mut held: Vec<TcpStream> = (0..200).map(|_| send(&server.url, request.as_bytes())).collect();
-    let heads: Vec<String> = held.iter_mut().map(answered).collect();
+    let heads: Vec<String> = held.iter_mut().map(read_head).collect();
     let sent = heads.iter().filter(|head| head.starts_with("http/1.1 200")).count();
     assert!(sent >= 32 && heads.iter().all(|head| head.contains(" 200 ") || head.contains(" 503 ")), "{sent}");
     assert_eq!(server.call_as(&other, "GET", "/v1/usage", None).status, 200);
@@ -274,12 +278,12 @@ fn unread_downloads_of_one_address_take_little_memory() {
     });
 }
 
-/// The only file below a folder that has a length.
+/// Returns the file below a folder that has a length.
 fn file_of_length(folder: &Path, bytes: u64) -> PathBuf {
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("lists").flatten() {
-            let data = entry.metadata().expect("is there");
+            let data = entry.metadata().expect("reads the metadata");
             if data.is_dir() {
                 folders.push(entry.path());
             } else if data.len() == bytes {
@@ -291,7 +295,7 @@ fn file_of_length(folder: &Path, bytes: u64) -> PathBuf {
 }
 
 #[test]
-fn a_file_that_is_not_what_was_uploaded_is_not_served_as_whole() {
+fn a_changed_upload_is_not_served_as_complete() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     for length in [1_234_u64, 200_001] {
@@ -310,32 +314,23 @@ fn a_file_that_is_not_what_was_uploaded_is_not_served_as_whole() {
     assert!(server.log().contains("is not what was uploaded"), "{}", server.log());
 }
 
-/// Says that something is over when it is dropped, so that a failed check ends what runs beside it.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
 #[test]
-fn one_account_that_takes_every_place_leaves_some_for_the_others() {
+fn one_account_cannot_take_every_request_slot() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
-    // Whatever waits for the model holds its place for as long.
+    // A request that waits for the model occupies its slot for that time.
     let settings = format!(
         "{}embedding_deadline_ms = 1000\n[server]\nrequests = 4\n[retrieval]\nconcurrency = 2\n",
         provider.embedding_settings()
     );
     let server = Server::start_with_models(&data, &settings);
-    let other = stranger(&data);
+    let other = other_account_key(&data);
     assert_eq!(server.call_as(&other, "POST", "/v1/namespaces", Some(&json!({"name": "own"}))).status, 201);
     provider.embedding_fault(Some(Fault::Silence));
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (server, done) = (&server, &done);
-        let _over = Over(done);
+        let _stop = SetOnDrop(done);
         for n in 0..12 {
             scope.spawn(move || {
                 while !done.load(Ordering::SeqCst) {
@@ -348,8 +343,8 @@ fn one_account_that_takes_every_place_leaves_some_for_the_others() {
                 }
             });
         }
-        wait_for("every place for requests to be taken", || server.get("/v1/usage").status == 503);
-        wait_for("every place for retrievals to be taken", || server.retrieve("default", "q=weir").status == 503);
+        wait_for("every request slot to be taken", || server.get("/v1/usage").status == 503);
+        wait_for("every retrieval slot to be taken", || server.retrieve("default", "q=weir").status == 503);
         for _ in 0..50 {
             let answer = server.call_as(&other, "GET", "/v1/usage", None);
             assert_eq!(answer.status, 200, "{answer:?}");
@@ -362,39 +357,39 @@ fn one_account_that_takes_every_place_leaves_some_for_the_others() {
     });
 }
 
-/// A line as git sends it, its length before it.
-fn packet(text: &str) -> String {
+/// Returns a line in git's format, with its length in front.
+fn packet_line(text: &str) -> String {
     format!("{:04x}{text}", text.len() + 4)
 }
 
 #[test]
-fn slow_clones_of_one_account_leave_room_for_another() {
+fn slow_clones_by_one_account_leave_room_for_another() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nwrite_timeout_ms = 600000\n");
-    // What cannot be compressed, and is more than the buffers on the way hold.
+    // Content that does not compress and exceeds the buffers between server and client.
     for n in 0..8_u64 {
-        let mut chance = crate::support::Chance(n);
-        let text: String = (0..45_000).map(|_| format!("{:016x} ", chance.next())).collect();
+        let mut random = SplitMix64(n);
+        let text: String = (0..45_000).map(|_| format!("{:016x} ", random.next())).collect();
         let answer = server.post(&format!("/v1/memories/facts/{n}.md"), &json!({"content": text}));
         assert_eq!(answer.status, 201, "{answer:?}");
     }
-    let other = stranger(&data);
+    let other = other_account_key(&data);
     assert_eq!(server.call_as(&other, "POST", "/v1/namespaces", Some(&json!({"name": "own"}))).status, 201);
     let references = |key: &str, namespace: &str| {
         let path = format!("/v1/git/{namespace}/info/refs?service=git-upload-pack");
-        let mut stream = send(&server.url, head("GET", &path, Some(key), "connection: close\r\n").as_bytes());
-        String::from_utf8_lossy(&rest(&mut stream)).into_owned()
+        let mut stream = send(&server.url, request_head("GET", &path, Some(key), "connection: close\r\n").as_bytes());
+        String::from_utf8_lossy(&read_to_close(&mut stream)).into_owned()
     };
     let text = references(&server.key, "default");
     let end = text.find(" HEAD").expect("a head");
-    let wanted = packet(&format!("want {} side-band-64k ofs-delta\n", &text[end - 40..end]));
-    let body = format!("{wanted}0000{}", packet("done\n"));
+    let wanted = packet_line(&format!("want {} side-band-64k ofs-delta\n", &text[end - 40..end]));
+    let body = format!("{wanted}0000{}", packet_line("done\n"));
     let further = format!("content-length: {}\r\n", body.len());
-    let request = head("POST", "/v1/git/default/git-upload-pack", Some(&server.key), &further) + &body;
+    let request = request_head("POST", "/v1/git/default/git-upload-pack", Some(&server.key), &further) + &body;
     let mut held = Vec::new();
-    wait_for("every place for transfers to be taken", || {
+    wait_for("every transfer slot to be taken", || {
         let mut stream = send(&server.url, request.as_bytes());
-        let answer = answered(&mut stream);
+        let answer = read_head(&mut stream);
         held.push(stream);
         answer.starts_with("http/1.1 503")
     });
@@ -407,17 +402,17 @@ fn slow_clones_of_one_account_leave_room_for_another() {
 }
 
 #[test]
-fn the_connections_of_one_account_make_room_before_those_of_another() {
+fn the_account_with_most_connections_loses_them_first() {
     let (_folder, data) = fresh();
     let settings = "[server]\nconnections = 5\nheader_timeout_ms = 600000\nbody_timeout_ms = 600000\n";
     let server = Server::start_configured(&data, settings);
-    let other = stranger(&data);
+    let other = other_account_key(&data);
     let mut patient = connect(&server.url);
     let whoami = |stream: &mut TcpStream, key: &str| {
-        stream.write_all(head("GET", "/v1/whoami", Some(key), "").as_bytes()).expect("sends");
-        answered(stream)
+        stream.write_all(request_head("GET", "/v1/whoami", Some(key), "").as_bytes()).expect("sends");
+        read_head(stream)
     };
-    // The one that has waited longest of all.
+    // This connection is idle for longer than all others.
     assert!(whoami(&mut patient, &other).starts_with("http/1.1 200"));
     let mut held = Vec::new();
     for _ in 0..30 {
@@ -425,11 +420,11 @@ fn the_connections_of_one_account_make_room_before_those_of_another() {
         assert!(whoami(&mut stream, &server.key).starts_with("http/1.1 200"));
         held.push(stream);
     }
-    assert!(whoami(&mut patient, &other).starts_with("http/1.1 200"), "it was given up");
+    assert!(whoami(&mut patient, &other).starts_with("http/1.1 200"), "the connection of the other account was closed");
 }
 
 #[test]
-fn the_animals_api_counts_the_requests_of_an_account() {
+fn the_animals_api_is_rate_limited_per_account() {
     let (_folder, data) = fresh();
     let address =
         std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();

@@ -1,4 +1,4 @@
-//! Metering, plans, wallets and paying, with the payment provider's side played by the tests.
+//! Metering, plans, wallets and payments. The tests imitate the payment provider.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,46 +12,48 @@ use reqwest::blocking::Client;
 use serde_json::{Value, json};
 use ulid::Ulid;
 
-use crate::support::fake::{Asked, Told, serve};
+use crate::support::fake::{FakeRequest, FakeResponse, serve};
 use crate::support::{Answer, Server, fresh, stdout, wait_for};
 
 const SECRET: &str = "whsec_Y3VlYmFzZSB0ZXN0cyBzaWduIHdpdGggdGhpcw==";
 
-/// What the provider's books say: amounts by idempotency key, debits below zero.
+/// An imitation of the payment provider, with its ledger.
 #[derive(Default)]
-struct Books {
+struct PaymentProvider {
+    /// Amounts by idempotency key; debits are negative.
     entries: Mutex<BTreeMap<String, i64>>,
-    asked: Mutex<Vec<(String, Value)>>,
+    /// Method, path and body of each request.
+    requests: Mutex<Vec<(String, Value)>>,
     customers: AtomicU32,
     payments: AtomicU32,
 }
 
-impl Books {
+impl PaymentProvider {
     fn sum(&self) -> i64 {
         self.entries.lock().values().sum()
     }
 
-    /// How the documented API answers when nothing goes wrong.
-    fn answer(&self, asked: &Asked) -> Told {
-        assert_eq!(asked.authorization, "Bearer dodo-key");
-        self.asked.lock().push((format!("{} {}", asked.method, asked.path), asked.body.clone()));
-        let body = &asked.body;
-        match (asked.method.as_str(), asked.path.as_str()) {
+    /// Answers a request as the documented API does without faults.
+    fn answer(&self, request: &FakeRequest) -> FakeResponse {
+        assert_eq!(request.authorization, "Bearer dodo-key");
+        self.requests.lock().push((format!("{} {}", request.method, request.path), request.body.clone()));
+        let body = &request.body;
+        match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/customers") => {
                 let number = self.customers.fetch_add(1, Ordering::SeqCst);
-                Told::Json(
+                FakeResponse::Json(
                     200,
                     json!({"customer_id": format!("cus_{number}"), "email": body["email"], "name": body["name"]}),
                 )
             }
             ("POST", "/payments") => {
                 let id = format!("pay_{}", self.payments.fetch_add(1, Ordering::SeqCst));
-                Told::Json(
+                FakeResponse::Json(
                     200,
                     json!({"payment_id": id, "payment_link": format!("https://pay.example/{id}"), "client_secret": "x", "total_amount": body["product_cart"][0]["amount"]}),
                 )
             }
-            ("POST", "/subscriptions") => Told::Json(
+            ("POST", "/subscriptions") => FakeResponse::Json(
                 200,
                 json!({"subscription_id": "sub_1", "payment_link": "https://pay.example/sub_1", "recurring_pre_tax_amount": 1}),
             ),
@@ -60,26 +62,27 @@ impl Books {
                 let amount = if body["entry_type"] == "debit" { -amount } else { amount };
                 let key = body["idempotency_key"].as_str().expect("a key").to_owned();
                 self.entries.lock().entry(key).or_insert(amount);
-                Told::Json(200, json!({"balance": self.sum(), "currency": body["currency"]}))
+                FakeResponse::Json(200, json!({"balance": self.sum(), "currency": body["currency"]}))
             }
-            _ => Told::Json(404, json!({"code": "NOT_FOUND"})),
+            _ => FakeResponse::Json(404, json!({"code": "NOT_FOUND"})),
         }
     }
 }
 
-/// The settings for a provider at an address.
-fn dodo(url: &str) -> String {
+/// Returns settings for a provider at a URL.
+fn dodo_settings(url: &str) -> String {
     format!(
         "[payments]\nprovider = 'dodo'\nurl = '{url}'\napi_key = 'dodo-key'\nwebhook_secret = '{SECRET}'\ntimeout_ms = 1000\n\
          products = {{ recharge = 'pdt_r', starter = 'pdt_s', growth = 'pdt_g' }}\n[billing]\nrates = {{ writes = 7, reads = 3, chats = 11 }}\n"
     )
 }
 
-/// Tells the server something as the provider does.
+/// Sends a notification to the server with a valid signature, as the provider does.
 fn notify(server: &Server, id: &str, body: &Value) -> Answer {
     notify_signed(server, id, body, |signature| signature)
 }
 
+/// Sends a notification with a signature that a function changes.
 fn notify_signed(server: &Server, id: &str, body: &Value, alter: impl Fn(String) -> String) -> Answer {
     let secret = WebhookSecret::parse(SECRET).expect("a secret");
     let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs().to_string();
@@ -93,11 +96,12 @@ fn notify_signed(server: &Server, id: &str, body: &Value, alter: impl Fn(String)
     Answer { status, body: response.json().unwrap_or_default(), retry_after: None, headers: String::new() }
 }
 
+/// Returns the body of a notification of a successful payment.
 fn paid(payment: &str, amount: i64) -> Value {
     json!({"type": "payment.succeeded", "business_id": "b", "timestamp": "2026-01-01T00:00:00Z", "data": {"payment_id": payment, "total_amount": amount, "currency": "INR", "metadata": {}}})
 }
 
-/// The statement's balance and the sums of its transactions, credits and debits apart.
+/// Returns the statement's balance, the sum of its credits and the sum of its debits.
 fn statement(server: &Server) -> (i64, i64, i64) {
     let answer = server.get("/v1/billing");
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -111,7 +115,7 @@ fn statement(server: &Server) -> (i64, i64, i64) {
 }
 
 #[test]
-fn usage_counts_what_was_accepted_and_answered() {
+fn usage_counts_accepted_and_answered_requests() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let used = || server.get("/v1/usage").body["used"].clone();
@@ -140,8 +144,8 @@ fn usage_counts_what_was_accepted_and_answered() {
     server.post("/v1/answer", &json!({"q": "zzyzx"}));
     let answered = || server.post("/v1/answer", &json!({"q": "where is the archive"})).status == 200;
     wait_for("an answer", answered);
-    // A repeated body is free, a refused request is, forgetting is, and listing is.
-    wait_for("the level", || used()["memories"] == 2);
+    // Repeated bodies, rejected requests, deletions of memories and listings are free.
+    wait_for("the count of memories", || used()["memories"] == 2);
     assert_eq!((&used()["writes"], &used()["reads"], &used()["chats"]), (&json!(4), &json!(3), &json!(1)));
     let usage = server.get("/v1/usage").body;
     assert_eq!((&usage["plan"], &usage["exceeded"]), (&json!("payg"), &json!(false)));
@@ -152,7 +156,7 @@ fn usage_counts_what_was_accepted_and_answered() {
 }
 
 #[test]
-fn a_plans_limits_are_429_with_the_seconds_until_they_end() {
+fn requests_above_a_plans_limits_get_429_and_retry_after() {
     let (_folder, data) = fresh();
     let settings = "[plans]\npayg = { writes = 2, reads = 1, memories = 1000, chats = 0 }\n";
     let server = Server::start_configured(&data, settings);
@@ -177,19 +181,19 @@ fn a_plans_limits_are_429_with_the_seconds_until_they_end() {
     assert_eq!((&read.body["error"], &read.body["namespace"]), (&json!("quota_exceeded"), &json!("default")));
     let chat = server.post("/v1/answer", &json!({"q": "harbours"}));
     refused(&chat);
-    assert_eq!(server.call("DELETE", "/v1/memories/facts/a.md", None).status, 202, "forgetting stays possible");
+    assert_eq!(server.call("DELETE", "/v1/memories/facts/a.md", None).status, 202, "deletion stays possible");
     assert_eq!(server.get("/v1/usage").body["exceeded"], true);
     server.kill();
     let settings = "[plans]\npayg = { writes = 100, reads = 100, memories = 1, chats = 100 }\n";
     let server = Server::start_configured(&data, settings);
-    wait_for("the memories to be in", || server.get("/v1/usage").body["used"]["memories"] == 2);
+    wait_for("the memories to be ingested", || server.get("/v1/usage").body["used"]["memories"] == 2);
     let full = server.post("/v1/memories/facts/x.md", &json!({"content": "x"}));
     refused(&full);
     assert_eq!((full.code(), server.retrieve("default", "q=harbours").status), ("quota_exceeded", 200));
 }
 
 #[test]
-fn too_many_requests_of_one_account_are_rate_limited_and_others_are_not() {
+fn the_rate_limit_applies_to_each_account_separately() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[rate_limit]\nrequests_per_minute = 5\n");
     let answers: Vec<Answer> = (0..6).map(|_| server.get("/v1/usage")).collect();
@@ -198,13 +202,13 @@ fn too_many_requests_of_one_account_are_rate_limited_and_others_are_not() {
     assert_eq!((last.status, last.code()), (429, "rate_limited"));
     let seconds: u64 = last.retry_after.as_ref().expect("retry-after").parse().expect("seconds");
     assert!((1..=60).contains(&seconds));
-    assert_eq!(server.retrieve("default", "q=x").body["error"], "rate_limited", "in retrieve's own shape");
+    assert_eq!(server.retrieve("default", "q=x").body["error"], "rate_limited", "in the format of retrieve's errors");
     let other = stdout(&data, &["keys", "create", "--account", "other"]);
     assert_eq!(server.call_as(&other, "GET", "/v1/usage", None).status, 200);
 }
 
 #[test]
-fn an_empty_wallet_refuses_writes_where_that_is_on_and_never_reads() {
+fn an_empty_wallet_refuses_writes_if_enforced_but_never_reads() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(
         &data,
@@ -221,7 +225,7 @@ fn an_empty_wallet_refuses_writes_where_that_is_on_and_never_reads() {
 }
 
 #[test]
-fn without_a_provider_payments_are_not_live() {
+fn without_a_provider_payment_routes_report_not_live() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = stdout(&data, &["token"]);
@@ -253,7 +257,7 @@ fn without_a_provider_payments_are_not_live() {
     assert_eq!(server.get("/v1/billing").body["ledger"], "local");
 }
 
-/// Writes and reads until the meters have counted both.
+/// Writes and reads, and checks that the meters have counted both.
 fn use_units(server: &Server) {
     server.remember("default", &["The toll of the bridge is three crowns"]);
     for _ in 0..5 {
@@ -264,7 +268,7 @@ fn use_units(server: &Server) {
 }
 
 #[test]
-fn without_a_provider_units_are_counted_and_nothing_is_debited() {
+fn without_a_provider_units_are_counted_but_not_debited() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     use_units(&server);
@@ -278,22 +282,22 @@ fn without_a_provider_units_are_counted_and_nothing_is_debited() {
 }
 
 #[test]
-fn units_used_without_a_provider_are_not_charged_once_there_is_one() {
+fn units_used_without_a_provider_are_never_charged_later() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     use_units(&server);
     assert_eq!(statement(&server), (0, 0, 0));
     use_units(&server);
-    // Without a stop in order: the last units were never settled.
+    // Killed, so that the last units are not settled.
     server.kill();
     let server = Server::start_configured(&data, &rates(7, 3));
     assert_eq!(statement(&server), (0, 0, 0));
     assert_eq!(server.retrieve("default", "q=bridge").status, 200);
-    assert_eq!(statement(&server), (-3, 0, -3), "what is used now has its price");
+    assert_eq!(statement(&server), (-3, 0, -3), "units used now are charged");
 }
 
 #[test]
-fn a_command_without_the_settings_of_the_server_charges_what_the_server_charged() {
+fn a_command_charges_the_prices_of_the_server() {
     let (folder, data) = fresh();
     let settings = rates(7, 3);
     assert!(Server::start_configured(&data, &settings).terminate());
@@ -306,7 +310,7 @@ fn a_command_without_the_settings_of_the_server_charges_what_the_server_charged(
 }
 
 #[test]
-fn a_wallet_is_hidden_without_a_provider_and_shown_again_with_one() {
+fn a_wallet_is_hidden_while_there_is_no_provider() {
     let (_folder, data) = fresh();
     let settings = rates(7, 3);
     let server = Server::start_configured(&data, &settings);
@@ -316,19 +320,19 @@ fn a_wallet_is_hidden_without_a_provider_and_shown_again_with_one() {
     assert_eq!(statement(&server), (-12, 0, -12));
     assert!(server.terminate());
     let server = Server::start(&data);
-    assert_eq!(statement(&server), (0, 0, 0), "hidden");
+    assert_eq!(statement(&server), (0, 0, 0), "not shown without a provider");
     use_units(&server);
     assert!(server.terminate());
     let server = Server::start_configured(&data, &settings);
-    assert_eq!(statement(&server), (-12, 0, -12), "kept, and nothing was added meanwhile");
+    assert_eq!(statement(&server), (-12, 0, -12), "kept, and units used meanwhile are not charged");
 }
 
 #[test]
-fn a_debt_that_an_earlier_version_made_without_a_provider_is_shown_to_nobody_and_never_due() {
+fn a_debt_from_an_earlier_version_is_credited() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     {
-        // As version 0.1 left it: a debit for what was used, prices without a provider.
+        // The state that version 0.1 left: a debit for used units, although there was no provider.
         let store = Store::open(&data.join("records")).expect("opens");
         let wallet = WalletRecord { account: "default".into(), balance_paise: -4046, ..WalletRecord::default() };
         let debit = TransactionRecord {
@@ -352,7 +356,7 @@ fn a_debt_that_an_earlier_version_made_without_a_provider_is_shown_to_nobody_and
 }
 
 #[test]
-fn a_recharge_is_clicked_through_in_the_sandbox() {
+fn a_recharge_is_paid_in_the_sandbox() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n");
     let session = stdout(&data, &["token"]);
@@ -362,39 +366,40 @@ fn a_recharge_is_clicked_through_in_the_sandbox() {
     let page = Client::new().get(link).send().expect("answers");
     assert!(page.headers()["content-security-policy"].to_str().expect("text").contains("default-src 'none'"));
     assert!(page.text().expect("text").contains("1234.56 INR"));
-    assert_eq!(statement(&server).0, 0, "nothing before the click");
+    assert_eq!(statement(&server).0, 0, "nothing is credited before the click");
     for _ in 0..2 {
         assert!(Client::new().post(link).send().expect("answers").text().expect("text").contains("Paid."));
     }
     assert_eq!(statement(&server), (123_456, 123_456, 0), "a second click changes nothing");
     let plan = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "growth"})));
-    assert_eq!(server.get("/v1/usage").body["plan"], "payg", "not at the click");
+    assert_eq!(server.get("/v1/usage").body["plan"], "payg", "the plan does not change before the payment");
     Client::new().post(plan.body["payment_link"].as_str().expect("a link")).send().expect("answers");
     assert_eq!(server.get("/v1/usage").body["plan"], "growth");
     assert_eq!(Client::new().get(format!("{link}x")).send().expect("answers").status(), 404);
 }
 
 #[test]
-fn the_provider_is_spoken_to_as_its_api_is_documented() {
+fn requests_to_the_provider_follow_its_documented_api() {
     let (_folder, data) = fresh();
-    let books = Arc::new(Books::default());
+    let books = Arc::new(PaymentProvider::default());
     let provider = Arc::clone(&books);
-    let server = Server::start_configured(&data, &dodo(&serve(move |asked| provider.answer(asked))));
+    let server = Server::start_configured(&data, &dodo_settings(&serve(move |request| provider.answer(request))));
     let session = stdout(&data, &["token"]);
     let started = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 60000})));
     assert_eq!(started.body, json!({"payment_link": "https://pay.example/pay_0", "payment_id": "pay_0"}));
-    let asked = books.asked.lock().clone();
-    assert_eq!(asked[0].0, "POST /customers");
-    assert!(asked[0].1["email"].as_str().expect("an address").contains('@') && asked[0].1["name"] == "default");
-    let payment = &asked[1].1;
+    let requests = books.requests.lock().clone();
+    let (customer_route, customer) = &requests[0];
+    assert_eq!(customer_route, "POST /customers");
+    assert!(customer["email"].as_str().expect("an address").contains('@') && customer["name"] == "default");
+    let (payment_route, payment) = &requests[1];
     assert_eq!(
-        (asked[1].0.as_str(), &payment["customer"], &payment["payment_link"]),
+        (payment_route.as_str(), &payment["customer"], &payment["payment_link"]),
         ("POST /payments", &json!({"customer_id": "cus_0"}), &json!(true))
     );
     assert_eq!(payment["product_cart"], json!([{"product_id": "pdt_r", "quantity": 1, "amount": 60000}]));
     assert!(payment["billing"]["country"].is_string() && payment["metadata"].is_object());
 
-    // Less than was asked for is no payment of it; in another currency the figures cannot be compared.
+    // A smaller amount does not pay the recharge. Amounts in another currency are not compared.
     assert_eq!(notify(&server, "evt_less", &paid("pay_0", 59999)).body["processed"], false);
     assert_eq!(statement(&server).0, 0);
     let abroad = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 70000})));
@@ -403,7 +408,7 @@ fn the_provider_is_spoken_to_as_its_api_is_documented() {
     assert_eq!(notify(&server, "evt_usd", &event).body["processed"], true);
     assert_eq!((statement(&server).0, books.sum()), (70000, 70000));
 
-    // Paid: credited once, however often it is told, under whatever id.
+    // A payment is credited once, also if it is notified several times and under different ids.
     assert_eq!(notify(&server, "evt_1", &paid("pay_0", 60000)).body, json!({"received": true, "processed": true}));
     for id in ["evt_1", "evt_2"] {
         assert_eq!(notify(&server, id, &paid("pay_0", 60000)).body["processed"], false);
@@ -414,7 +419,7 @@ fn the_provider_is_spoken_to_as_its_api_is_documented() {
     assert_eq!(statement(&server), (130_000, 130_000, 0));
     assert_eq!(books.sum(), 130_000);
 
-    // Used: debited at the rates, and mirrored.
+    // Used units are debited at the rates, and the debit is mirrored to the provider.
     server.remember("default", &["The ferry leaves at nine"]);
     for _ in 0..4 {
         server.retrieve("default", "q=ferry");
@@ -422,48 +427,49 @@ fn the_provider_is_spoken_to_as_its_api_is_documented() {
     assert_eq!(statement(&server), (130_000 - 7 - 12, 130_000, -19));
     assert_eq!(books.sum(), 130_000 - 19);
     assert_eq!(server.get("/v1/billing").body["rates_paise"], json!({"writes": 7, "reads": 3, "chats": 11}));
-    let entry = books.asked.lock().last().expect("an entry").clone();
+    let entry = books.requests.lock().last().expect("an entry").clone();
     assert_eq!(entry.0, "POST /customers/cus%5F0/wallets/ledger-entries");
     assert_eq!((&entry.1["entry_type"], &entry.1["currency"]), (&json!("debit"), &json!("INR")));
 
-    // A plan begins when the provider says so, and ends the same way.
+    // The provider's notifications start and end a plan.
     let plan = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "starter"})));
     assert_eq!(plan.body, json!({"payment_link": "https://pay.example/sub_1"}));
     let not_sold = server.call_as(&session, "POST", "/v1/billing/subscribe", Some(&json!({"plan": "max"})));
     assert_eq!((not_sold.status, not_sold.code()), (400, "unknown_plan"));
     let metadata =
-        books.asked.lock().iter().find(|(call, _)| call == "POST /subscriptions").expect("asked").1["metadata"].clone();
+        books.requests.lock().iter().find(|(call, _)| call == "POST /subscriptions").expect("a request").1["metadata"]
+            .clone();
     let event = |kind: &str, product: &str| json!({"type": kind, "data": {"subscription_id": "sub_1", "product_id": product, "metadata": metadata}});
     server.retrieve("default", "q=ferry");
     assert_eq!(notify(&server, "evt_5", &event("subscription.active", "pdt_g")).body["processed"], true);
     assert_eq!(server.get("/v1/usage").body["plan"], "growth", "the product decides");
     server.retrieve("default", "q=ferry");
-    assert_eq!(statement(&server).2, -22, "what was used before was debited, what a plan covers is not");
+    assert_eq!(statement(&server).2, -22, "units used before the plan were debited, units that it covers are not");
     assert_eq!(notify(&server, "evt_6", &event("subscription.cancelled", "pdt_g")).body["processed"], true);
     assert_eq!(server.get("/v1/usage").body["plan"], "payg");
 }
 
 #[test]
-fn the_providers_failures_lose_nothing_and_double_nothing() {
+fn provider_failures_neither_lose_nor_repeat_an_entry() {
     let (_folder, data) = fresh();
-    let books = Arc::new(Books::default());
+    let books = Arc::new(PaymentProvider::default());
     let script: Arc<Mutex<Vec<&str>>> = Arc::default();
     let (provider, steps) = (Arc::clone(&books), Arc::clone(&script));
-    let url = serve(move |asked| match steps.lock().pop() {
-        None => provider.answer(asked),
-        Some("429") => Told::Later(429, 0, json!({"code": "RATE_LIMITED"})),
-        Some("500") => Told::Json(500, json!({"code": "INTERNAL"})),
-        Some("silence") => Told::Silence,
-        Some("closed") => Told::Nothing,
-        Some("nonsense") => Told::Text(200, "<html>".into()),
-        Some("refused") => Told::Json(422, json!({"code": "INVALID_REQUEST"})),
-        // The entry is made, and its reply lost.
+    let url = serve(move |request| match steps.lock().pop() {
+        None => provider.answer(request),
+        Some("429") => FakeResponse::RetryAfter(429, 0, json!({"code": "RATE_LIMITED"})),
+        Some("500") => FakeResponse::Json(500, json!({"code": "INTERNAL"})),
+        Some("silence") => FakeResponse::Silence,
+        Some("closed") => FakeResponse::Closed,
+        Some("nonsense") => FakeResponse::Text(200, "<html>".into()),
+        Some("refused") => FakeResponse::Json(422, json!({"code": "INVALID_REQUEST"})),
+        // The entry is made, but its response is lost.
         Some(_) => {
-            provider.answer(asked);
-            Told::Nothing
+            provider.answer(request);
+            FakeResponse::Closed
         }
     });
-    let server = Server::start_configured(&data, &dodo(&url));
+    let server = Server::start_configured(&data, &dodo_settings(&url));
     let session = stdout(&data, &["token"]);
     let recharge = || server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000})));
     assert_eq!(recharge().status, 200);
@@ -489,32 +495,33 @@ fn the_providers_failures_lose_nothing_and_double_nothing() {
         script.lock().clear();
     }
     assert_eq!(statement(&server).0, expected);
-    assert_eq!(books.sum(), expected, "the mirror agrees in the end");
+    assert_eq!(books.sum(), expected, "the provider's ledger agrees");
 
     script.lock().extend(["500"; 9]);
     let failed = recharge();
     assert_eq!((failed.status, failed.code()), (503, "provider_unavailable"));
     assert!(!failed.body.to_string().contains("INTERNAL") && !server.log().contains("dodo-key"));
     script.lock().clear();
-    // A payment whose reply was lost is known by what the provider says of it.
+    // A payment whose response was lost is recognised by the metadata of its notification.
     let metadata =
-        books.asked.lock().iter().find(|(call, _)| call == "POST /payments").expect("asked").1["metadata"].clone();
+        books.requests.lock().iter().find(|(call, _)| call == "POST /payments").expect("a request").1["metadata"]
+            .clone();
     let mut event = paid("pay_77", 50000);
     event["data"]["metadata"] = metadata;
     assert_eq!(notify(&server, "evt_77", &event).body["processed"], true);
     assert_eq!(statement(&server).0, expected + 50000);
 }
 
-/// The provider that takes no money.
+/// Settings for the sandbox provider, which takes no money.
 const SANDBOX: &str = "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n";
 
-/// Prices of one unit, charged by way of the sandbox.
+/// Returns settings for prices of one unit, charged with the sandbox provider.
 fn rates(writes: u32, reads: u32) -> String {
     format!("{SANDBOX}[billing]\nrates = {{ writes = {writes}, reads = {reads}, chats = 0 }}\n")
 }
 
 #[test]
-fn units_that_were_free_when_they_were_used_stay_free() {
+fn units_that_were_free_when_used_stay_free() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, &rates(0, 0));
     for _ in 0..50 {
@@ -526,17 +533,17 @@ fn units_that_were_free_when_they_were_used_stay_free() {
     assert_eq!(server.get("/v1/usage").body["used"]["reads"], 50);
     assert_eq!(statement(&server), (0, 0, 0));
     assert_eq!(server.retrieve("default", "q=x").status, 200);
-    assert_eq!(statement(&server), (-2, 0, -2), "what is used now has its price");
+    assert_eq!(statement(&server), (-2, 0, -2), "units used now are charged");
 }
 
 #[test]
-fn a_new_price_does_not_reach_back_to_what_was_not_debited_yet() {
+fn a_new_price_does_not_apply_to_units_used_before_it() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, &rates(0, 0));
     for _ in 0..10 {
         assert_eq!(server.retrieve("default", "q=x").status, 200);
     }
-    // Nobody has settled anything: neither a statement was asked for nor did the server stop in order.
+    // The units are not settled: no statement was requested and the server did not stop regularly.
     server.kill();
     let server = Server::start_configured(&data, &rates(3, 0));
     assert_eq!(statement(&server), (0, 0, 0));
@@ -548,7 +555,7 @@ fn a_new_price_does_not_reach_back_to_what_was_not_debited_yet() {
     assert_eq!(statement(&server), (-12, 0, -12), "four writes at three paise");
 }
 
-/// An event of a subscription to the plan growth.
+/// Returns the body of an event of a subscription to the plan growth.
 fn subscription(kind: &str, id: &str, at: &str) -> Value {
     json!({"type": format!("subscription.{kind}"), "timestamp": at, "data": {
         "subscription_id": id, "product_id": "pdt_g", "metadata": {"cuebase_account": "default"},
@@ -556,24 +563,24 @@ fn subscription(kind: &str, id: &str, at: &str) -> Value {
 }
 
 #[test]
-fn events_of_a_subscription_count_in_the_order_in_which_they_happened() {
+fn subscription_events_apply_in_the_order_they_happened() {
     let (_folder, data) = fresh();
-    let books = Arc::new(Books::default());
-    let server = Server::start_configured(&data, &dodo(&serve(move |asked| books.answer(asked))));
+    let books = Arc::new(PaymentProvider::default());
+    let server = Server::start_configured(&data, &dodo_settings(&serve(move |request| books.answer(request))));
     let plan = || server.get("/v1/usage").body["plan"].clone();
     let steps = [
         ("active", "sub_1", "2025-03-01T10:00:00Z", true, "growth"),
         ("cancelled", "sub_1", "2025-03-01T12:00:00Z", true, "payg"),
-        // Late.
+        // These events arrive late.
         ("renewed", "sub_1", "2025-03-01T11:00:00Z", false, "payg"),
         ("active", "sub_1", "2025-03-01T11:59:59.999Z", false, "payg"),
-        // Its end arrives before its beginning.
+        // The end of sub_2 arrives before its start.
         ("cancelled", "sub_2", "2025-03-01T13:00:00Z", true, "payg"),
         ("active", "sub_2", "2025-03-01T12:30:00Z", false, "payg"),
         ("active", "sub_3", "2025-03-01T14:00:00Z", true, "growth"),
-        // Of a subscription that is not the one in effect.
+        // An event of a subscription that is not in effect.
         ("expired", "sub_1", "2025-03-01T15:00:00Z", true, "growth"),
-        // Older than what put the plan into effect.
+        // An event that is older than the start of the plan in effect.
         ("on_hold", "sub_3", "2025-03-01T13:59:00Z", false, "growth"),
         ("cancelled", "sub_3", "2025-03-01T16:00:00Z", true, "payg"),
     ];
@@ -583,15 +590,15 @@ fn events_of_a_subscription_count_in_the_order_in_which_they_happened() {
         assert_eq!(plan(), then, "after {kind} {id} {at}");
     }
     server.kill();
-    let books = Arc::new(Books::default());
-    let server = Server::start_configured(&data, &dodo(&serve(move |asked| books.answer(asked))));
+    let books = Arc::new(PaymentProvider::default());
+    let server = Server::start_configured(&data, &dodo_settings(&serve(move |request| books.answer(request))));
     let late = notify(&server, "evt_late", &subscription("active", "sub_3", "2025-03-01T15:59:00Z"));
     assert_eq!((late.status, &late.body["processed"]), (200, &json!(false)), "also after a restart");
     assert_eq!(server.get("/v1/usage").body["plan"], "payg");
 }
 
 #[test]
-fn a_key_of_one_namespace_does_not_see_what_the_account_uses() {
+fn a_namespace_key_cannot_read_the_accounts_usage() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.namespace("team");
@@ -605,7 +612,7 @@ fn a_key_of_one_namespace_does_not_see_what_the_account_uses() {
 }
 
 #[test]
-fn stored_media_has_a_limit_and_its_room_comes_back() {
+fn the_media_quota_is_freed_when_a_namespace_is_deleted() {
     let (_folder, data) = fresh();
     let settings = "[plans]\npayg = { writes = 1000, reads = 1000, memories = 1000, chats = 1000, media_mib = 1 }\n";
     let server = Server::start_configured(&data, settings);
@@ -623,7 +630,7 @@ fn stored_media_has_a_limit_and_its_room_comes_back() {
     assert_eq!(server.get("/v1/usage").body["used"]["media_bytes"], 800 << 10, "counted through a kill");
     let session = stdout(&data, &["token"]);
     assert_eq!(server.call_as(&session, "DELETE", "/v1/namespaces/photos", None).status, 200);
-    wait_for("the room", || server.get("/v1/usage").body["used"]["media_bytes"] == 0);
+    wait_for("the quota to be free", || server.get("/v1/usage").body["used"]["media_bytes"] == 0);
     server.namespace("photos");
     assert_eq!(server.request("POST", "/v1/media?namespace=photos", Some(&bearer), Some(file.clone())).status, 201);
 }
@@ -632,54 +639,54 @@ fn kill(pid: u32) {
     let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
 }
 
-/// Kills the server at each moment between using something and knowing that the ledger has heard of it.
+/// Kills the server at each step between the use of a unit and the note that the provider's ledger has its debit.
 #[test]
-fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
+fn ledgers_agree_after_a_kill_at_any_step_of_a_debit() {
     let (_folder, data) = fresh();
-    let books = Arc::new(Books::default());
-    // Which moment is next, and the process to be killed there.
+    let books = Arc::new(PaymentProvider::default());
+    // The next step at which the server is killed, and its process id.
     let moment = Arc::new(Mutex::new((String::new(), 0_u32)));
     let (provider, next) = (Arc::clone(&books), Arc::clone(&moment));
-    let url = serve(move |asked| {
-        let (at, pid) = next.lock().clone();
-        let entry = asked.path.ends_with("/ledger-entries");
-        match at.as_str() {
-            // The debit is written; the ledger has not heard of it.
-            "asked" if entry => {
+    let url = serve(move |request| {
+        let (step, pid) = next.lock().clone();
+        let is_entry = request.path.ends_with("/ledger-entries");
+        match step.as_str() {
+            // The debit is written; the provider does not have it.
+            "asked" if is_entry => {
                 kill(pid);
-                Told::Nothing
+                FakeResponse::Closed
             }
-            // The ledger has it; we have not heard so.
-            "entered" if entry => {
-                provider.answer(asked);
+            // The provider has the debit; the server does not know.
+            "entered" if is_entry => {
+                provider.answer(request);
                 kill(pid);
-                Told::Nothing
+                FakeResponse::Closed
             }
-            // We may or may not have heard, and may or may not have noted it.
-            "replied" if entry => {
-                let told = provider.answer(asked);
+            // The server may or may not have read the response, and may or may not have noted it.
+            "replied" if is_entry => {
+                let response = provider.answer(request);
                 std::thread::spawn(move || kill(pid));
-                told
+                response
             }
-            _ => provider.answer(asked),
+            _ => provider.answer(request),
         }
     });
-    let settings = dodo(&url);
+    let settings = dodo_settings(&url);
     let mut server = Server::start_configured(&data, &settings);
     let session = stdout(&data, &["token"]);
     let recharge = server.call_as(&session, "POST", "/v1/billing/recharge", Some(&json!({"amount_paise": 50000})));
     assert_eq!(recharge.status, 200);
     let (mut reads, mut writes, mut credited) = (0, 0, 0);
     for round in 0..12 {
-        let at = ["used", "asked", "entered", "replied", "paid", "settled"][round % 6];
-        *moment.lock() = (at.to_owned(), server.pid());
+        let step = ["used", "asked", "entered", "replied", "paid", "settled"][round % 6];
+        *moment.lock() = (step.to_owned(), server.pid());
         for _ in 0..=round {
             assert_eq!(server.retrieve("default", "q=x").status, 200);
             reads += 1;
         }
         server.remember("default", &[&format!("Round {round} of the harbour walk")]);
         writes += 1;
-        match at {
+        match step {
             // Counted, not debited.
             "used" => {}
             "paid" => {
@@ -689,20 +696,20 @@ fn killed_between_any_two_steps_of_debit_and_mirror_the_books_agree() {
                 credited += 1000;
             }
             "settled" => drop(statement(&server)),
-            // The request dies with the server.
+            // The server is killed during this request.
             _ => drop(server.try_request("GET", "/v1/billing", Some(&format!("Bearer {}", server.key)), None)),
         }
         server.kill();
         moment.lock().0.clear();
         server = Server::start_configured(&data, &settings);
         let (balance, credits, debits) = statement(&server);
-        // Reads are recorded a moment after their answer, without a sync: a kill in that moment loses the last ones.
-        let lost_max = if matches!(at, "used" | "paid") { i64::try_from(round).expect("few rounds") + 1 } else { 0 };
+        // Reads are recorded shortly after their response, without a sync. A kill in between loses the last ones.
+        let lost_max = if matches!(step, "used" | "paid") { i64::try_from(round).expect("few rounds") + 1 } else { 0 };
         let lost = (3 * reads + 7 * writes + debits) / 3;
-        assert!((0..=lost_max).contains(&lost), "round {round}, killed when {at}: {lost} reads lost");
+        assert!((0..=lost_max).contains(&lost), "round {round}, killed when {step}: {lost} reads lost");
         reads -= lost;
-        assert_eq!(debits, -(3 * reads + 7 * writes), "round {round}, killed when {at}: units and debits");
-        assert_eq!((balance, credits), (credited + debits, credited), "round {round}, killed when {at}: wallet");
-        assert_eq!(books.sum(), balance, "round {round}, killed when {at}: mirror");
+        assert_eq!(debits, -(3 * reads + 7 * writes), "round {round}, killed when {step}: units and debits");
+        assert_eq!((balance, credits), (credited + debits, credited), "round {round}, killed when {step}: wallet");
+        assert_eq!(books.sum(), balance, "round {round}, killed when {step}: mirror");
     }
 }

@@ -1,15 +1,15 @@
-//! The crash campaign: a real server under mixed load is killed, or loses its power, at random and at named moments, and
-//! is started again. Every write that it acknowledged must be there once, nothing that was deleted may come back, and all
-//! that the server keeps must agree.
+//! The crash campaign. A real server under mixed load is killed at named and random moments, sometimes with a power
+//! cut, and is started again. Every acknowledged write must be stored exactly once, deleted data must not come back,
+//! and all stored data must be consistent.
 //!
-//! Here are the moments, the rounds and the checks of the whole; [`clients`] sends every kind of write, [`kept`] says what
-//! must hold of each after a kill. The first requests after a kill are direct writes to every namespace, some of which
-//! hold commits that were not acknowledged.
+//! This file has the kill points, the rounds and the checks of the whole directory. [`clients`] sends every kind of
+//! write, [`writes`] checks their results. The first requests after a kill are direct writes to every namespace, since
+//! some namespaces have commits that were not acknowledged.
 //!
-//! `CUEBASE_CAMPAIGN_KILLS` is the number of kills, `CUEBASE_CAMPAIGN_SEED` repeats the choices of a run.
+//! `CUEBASE_CAMPAIGN_KILLS` sets the number of kills, `CUEBASE_CAMPAIGN_SEED` the seed of the random choices.
 
 mod clients;
-mod kept;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,84 +19,95 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
-use self::kept::{Kept, State, Told};
+use self::writes::{ExpectedFile, RecordedWrite, WriteLog};
 use crate::support::disk::Disk;
 use crate::support::provider::Provider;
 use crate::support::working_copy::WorkingCopy;
-use crate::support::{Chance, Server, committed_messages, cuebase, git, repository, run, stdout};
+use crate::support::{Server, SplitMix64, committed_messages, cuebase, git, repository, run, stdout};
 
-/// Kills in an ordinary run of the tests: every named moment once, and random ones between them.
+/// Kills in a run of the suite: one at every kill point, and random ones in between.
 const KILLS: u32 = 68;
-/// Kills that one data directory lives through.
+/// Kills per data directory.
 const KILLS_PER_DIRECTORY: u32 = 34;
-/// Of so many rounds in a row the first, the third and so on are at named moments, the others at random ones.
-const ROUNDS_OF_A_CYCLE: u32 = 9;
-const NAMED_OF_A_CYCLE: u32 = 5;
-/// Namespaces that conversations, direct writes, terms, skills and media are written to.
+/// Rounds per cycle. The first, the third and so on use a kill point, the others a random moment.
+const ROUNDS_PER_CYCLE: u32 = 9;
+const KILL_POINTS_PER_CYCLE: u32 = 5;
+/// Namespaces that receive conversations, direct writes, terms, skills and media.
 const NAMESPACES: [&str; 2] = ["default", "other"];
-/// The namespace that git pushes to, beside a few other writes.
+/// The namespace that receives git pushes and a few other writes.
 const PUSHED: &str = "pushed";
 /// The namespace that the command line imports into.
-const BROUGHT: &str = "brought";
-/// All that live as long as the data directory.
-const ALL: [&str; 4] = ["default", "other", PUSHED, BROUGHT];
+const IMPORTED: &str = "brought";
+/// Namespaces that are never deleted.
+const LASTING: [&str; 4] = ["default", "other", PUSHED, IMPORTED];
 
-/// What goes on beside the clients' writes.
+/// A task that runs during the clients' writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beside {
+enum Background {
     Nothing,
     Backup,
     /// A conversation that fills a layer.
     Layer,
-    /// Another model than before, so that every namespace is embedded anew.
+    /// A change of the model, so that every namespace is embedded again.
     Model,
     Deletion,
 }
 
-/// Moments at which the server is killed: a name, the rule that does it (see `disk.c`), and what must go on for it to be
-/// reached.
-const POINTS: [(&str, &str, Beside); 38] = [
-    ("before the queue's sync", "kill sync records/ 9", Beside::Nothing),
-    ("after the queue's sync", "killafter sync records/ 9", Beside::Nothing),
-    ("in the middle of a record", "tear write records/ 21", Beside::Nothing),
-    ("before the pack's name is noted", "kill open cuebase-pending 3", Beside::Nothing),
-    ("after the pack's name was noted", "killafter write cuebase-pending 3", Beside::Nothing),
-    ("in the middle of a pack", "tear write objects/pack/tmp_ 5", Beside::Nothing),
-    ("after a pack's bytes, before its sync", "kill sync objects/pack/tmp_ 5", Beside::Nothing),
-    ("before a pack has its name", "kill rename .pack 3", Beside::Nothing),
-    ("between a pack and its index", "killafter rename .pack 3", Beside::Nothing),
-    ("after the pack, before the branch", "killafter rename .idx 3", Beside::Nothing),
-    ("with the branch locked", "killafter open main.lock 3", Beside::Nothing),
-    ("in the middle of the branch's lock", "tear write main.lock 3", Beside::Nothing),
-    ("before the branch moves", "kill rename refs/heads/main 3", Beside::Nothing),
-    ("after the branch moved", "killafter rename refs/heads/main 3", Beside::Nothing),
-    ("before the branch's folder is synced", "kill sync refs/heads 4", Beside::Nothing),
-    ("before the commit's note is removed", "kill unlink cuebase-pending 3", Beside::Nothing),
-    ("in the middle of the index's log", "tear write memories.log 4", Beside::Nothing),
-    ("between the index's two logs", "killafter write memories.log 4", Beside::Nothing),
-    ("in the middle of the vectors", "tear write vectors.log 4", Beside::Nothing),
-    ("after the vectors", "killafter write vectors.log 4", Beside::Nothing),
-    ("before the index's state", "kill rename /state 4", Beside::Nothing),
-    ("between index and head", "killafter rename /state 4", Beside::Nothing),
-    ("in the middle of joining packs", "kill write cuebase-replaced 1", Beside::Nothing),
-    ("after packs were joined", "killafter rename cuebase-replaced 1", Beside::Nothing),
-    ("in the middle of a layer's file", "tear write layer.new 1", Beside::Layer),
-    ("after a layer's file", "killafter rename layer- 1", Beside::Layer),
-    ("when an index is begun anew", "killafter open .next/ 1", Beside::Model),
-    ("in the middle of embedding anew", "tear write .next/vectors.log 2", Beside::Model),
-    ("before an index takes another's place", "kill rename .former 1", Beside::Model),
-    ("between two indexes", "killafter rename .former 1", Beside::Model),
-    ("when a backup's records are linked", "kill mkdir trash/checkpoint 1", Beside::Backup),
-    ("in the middle of a backup", "kill write .unfinished- 12", Beside::Backup),
-    ("before a backup has its name", "kill rename backups/ 1", Beside::Backup),
-    ("in the middle of a deletion", "kill unlink indexes/ 1", Beside::Deletion),
-    ("in the middle of removing what was deleted", "kill unlink indexes/ 3", Beside::Deletion),
-    ("in the middle of an upload", "tear write media/ 2", Beside::Nothing),
-    ("after an upload has its name", "killafter rename media/ 2", Beside::Nothing),
-    ("while a push is unpacked", "kill write pushed.git 2", Beside::Nothing),
+/// A named moment at which the server is killed.
+struct KillPoint {
+    name: &'static str,
+    /// The rule that kills the server; see `disk.c`.
+    rule: &'static str,
+    /// The task without which the server does not reach the moment.
+    background: Background,
+}
+
+const fn at(name: &'static str, rule: &'static str, background: Background) -> KillPoint {
+    KillPoint { name, rule, background }
+}
+
+static KILL_POINTS: [KillPoint; 38] = [
+    at("before the queue's sync", "kill sync records/ 9", Background::Nothing),
+    at("after the queue's sync", "killafter sync records/ 9", Background::Nothing),
+    at("in the middle of a record", "tear write records/ 21", Background::Nothing),
+    at("before the pack's name is recorded", "kill open cuebase-pending 3", Background::Nothing),
+    at("after the pack's name is recorded", "killafter write cuebase-pending 3", Background::Nothing),
+    at("in the middle of a pack", "tear write objects/pack/tmp_ 5", Background::Nothing),
+    at("after a pack's bytes, before its sync", "kill sync objects/pack/tmp_ 5", Background::Nothing),
+    at("before a pack is renamed", "kill rename .pack 3", Background::Nothing),
+    at("between a pack and its index", "killafter rename .pack 3", Background::Nothing),
+    at("after the pack, before the branch", "killafter rename .idx 3", Background::Nothing),
+    at("with the branch locked", "killafter open main.lock 3", Background::Nothing),
+    at("in the middle of the branch's lock", "tear write main.lock 3", Background::Nothing),
+    at("before the branch moves", "kill rename refs/heads/main 3", Background::Nothing),
+    at("after the branch moved", "killafter rename refs/heads/main 3", Background::Nothing),
+    at("before the branch's folder is synced", "kill sync refs/heads 4", Background::Nothing),
+    at("before the record of the pending commit is removed", "kill unlink cuebase-pending 3", Background::Nothing),
+    at("in the middle of the index's log", "tear write memories.log 4", Background::Nothing),
+    at("between the index's two logs", "killafter write memories.log 4", Background::Nothing),
+    at("in the middle of the vectors", "tear write vectors.log 4", Background::Nothing),
+    at("after the vectors", "killafter write vectors.log 4", Background::Nothing),
+    at("before the index's state", "kill rename /state 4", Background::Nothing),
+    at("between index and head", "killafter rename /state 4", Background::Nothing),
+    at("in the middle of joining packs", "kill write cuebase-replaced 1", Background::Nothing),
+    at("after packs were joined", "killafter rename cuebase-replaced 1", Background::Nothing),
+    at("in the middle of a layer file", "tear write layer.new 1", Background::Layer),
+    at("after a layer file is renamed", "killafter rename layer- 1", Background::Layer),
+    at("when an index rebuild starts", "killafter open .next/ 1", Background::Model),
+    at("in the middle of a re-embedding", "tear write .next/vectors.log 2", Background::Model),
+    at("before an index is replaced", "kill rename .former 1", Background::Model),
+    at("in the middle of an index replacement", "killafter rename .former 1", Background::Model),
+    at("when a backup's records are linked", "kill mkdir trash/checkpoint 1", Background::Backup),
+    at("in the middle of a backup", "kill write .unfinished- 12", Background::Backup),
+    at("before a backup is renamed", "kill rename backups/ 1", Background::Backup),
+    at("in the middle of a deletion", "kill unlink indexes/ 1", Background::Deletion),
+    at("in the middle of removing deleted files", "kill unlink indexes/ 3", Background::Deletion),
+    at("in the middle of an upload", "tear write media/ 2", Background::Nothing),
+    at("after an upload is renamed", "killafter rename media/ 2", Background::Nothing),
+    at("while a push is unpacked", "kill write pushed.git 2", Background::Nothing),
 ];
 
-/// What the campaign came to.
+/// Totals of the campaign.
 #[derive(Default)]
 struct Tally {
     kills: BTreeMap<String, u32>,
@@ -106,21 +117,25 @@ struct Tally {
     backups: u64,
 }
 
+fn environment_number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().expect("a number"))
+}
+
 #[test]
-fn whatever_was_acknowledged_is_there_once_however_often_the_server_dies() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let kills = number("CUEBASE_CAMPAIGN_KILLS").map_or(KILLS, |kills| kills as u32);
-    let seed = number("CUEBASE_CAMPAIGN_SEED").unwrap_or(1);
+fn acknowledged_writes_survive_every_kill_exactly_once() {
+    let kills = environment_number("CUEBASE_CAMPAIGN_KILLS").unwrap_or(KILLS.into()) as u32;
+    let seed = environment_number("CUEBASE_CAMPAIGN_SEED").unwrap_or(1);
     let began = std::time::Instant::now();
     println!("seed {seed}, {kills} kills");
-    let mut chance = Chance(seed);
+    let mut random = SplitMix64(seed);
     let mut tally = Tally::default();
     let mut done = 0;
     while done < kills {
         let mut campaign = Campaign::new(done);
         let rounds = KILLS_PER_DIRECTORY.min(kills - done);
         for round in 0..rounds {
-            campaign.round(done + round, &mut chance, &mut tally);
+            campaign.round(done + round, &mut random, &mut tally);
         }
         campaign.finish(&mut tally);
         done += rounds;
@@ -132,7 +147,7 @@ fn whatever_was_acknowledged_is_there_once_however_often_the_server_dies() {
         println!("{times:>5}  acknowledged: {kind}");
     }
     println!(
-        "{done} kills, {} of them with the loss of power, {} acknowledged writes, {} backups, {} moments not reached, {:.0?}",
+        "{done} kills, {} of them with a power cut, {} acknowledged writes, {} backups, {} kill points not reached, {:.0?}",
         tally.power_cuts,
         tally.acknowledged.values().sum::<u64>(),
         tally.backups,
@@ -140,52 +155,61 @@ fn whatever_was_acknowledged_is_there_once_however_often_the_server_dies() {
         began.elapsed()
     );
     if kills >= KILLS {
-        for kind in Kept::KINDS {
-            assert!(tally.acknowledged.contains_key(kind), "no {kind} was ever acknowledged");
+        for kind in RecordedWrite::KINDS {
+            assert!(tally.acknowledged.contains_key(kind), "no write of the kind {kind} was acknowledged");
         }
     }
 }
 
-/// The number of the named moment of a round; none where the moment is a random one.
-fn named_moment(round: u32) -> Option<usize> {
-    let (cycle, place) = (round / ROUNDS_OF_A_CYCLE, round % ROUNDS_OF_A_CYCLE);
-    place.is_multiple_of(2).then(|| (cycle * NAMED_OF_A_CYCLE + place / 2) as usize % POINTS.len())
+/// Returns the kill point of a round; `None` if the server is killed at a random moment.
+fn kill_point(round: u32) -> Option<&'static KillPoint> {
+    let (cycle, position) = (round / ROUNDS_PER_CYCLE, round % ROUNDS_PER_CYCLE);
+    if !position.is_multiple_of(2) {
+        return None;
+    }
+    let index = (cycle * KILL_POINTS_PER_CYCLE + position / 2) as usize;
+    Some(&KILL_POINTS[index % KILL_POINTS.len()])
 }
 
-/// One data directory and what is known of it.
+/// A data directory and the writes that clients have sent to it.
 struct Campaign {
-    /// Kept where the campaign fails, so that one can look.
+    /// Not removed if the campaign fails, so that it can be examined.
     folder: PathBuf,
     root: PathBuf,
     data: PathBuf,
     disk: Disk,
-    /// An account-wide key, and a dashboard session.
+    /// An account-wide key.
     key: String,
+    /// A dashboard session.
     session: String,
     /// The conversation that every round appends to.
     conversation: String,
-    /// The month in which it began, as usage names it.
+    /// The month in which the campaign started, in the format of usage.
     period: Value,
     working_copy: WorkingCopy,
     numbers: AtomicU32,
-    told: Told,
-    hosted: bool,
-    /// For addresses that need no credential.
+    log: WriteLog,
+    /// The server uses the imitated provider instead of the built-in model.
+    is_hosted: bool,
+    /// For URLs that need no credential.
     client: Client,
 }
 
 impl Campaign {
-    fn new(begin: u32) -> Self {
+    /// Creates a data directory. `first_round` makes the numbers of its writes unique.
+    fn new(first_round: u32) -> Self {
         let folder = tempfile::tempdir().expect("temporary directory").keep();
-        println!("in {}", folder.display());
+        println!("directory: {}", folder.display());
         let root = folder.join("box");
         let data = root.join("data");
         std::fs::create_dir_all(&root).expect("creates");
-        let mut server = Server::try_start(&data, serving(&data)).expect("starts");
+        let mut server = Server::try_start(&data, serve_command(&data)).expect("starts");
         server.key = stdout(&data, &["keys", "create"]);
-        ALL.iter().for_each(|namespace| server.namespace(namespace));
+        for namespace in LASTING {
+            server.namespace(namespace);
+        }
         let conversation = server.post("/v1/conversations", &json!({})).body["id"].as_str().expect("an id").to_owned();
-        // So that there is a branch to clone.
+        // A first commit, so that the branch exists and can be cloned.
         let body = json!({"namespace": PUSHED, "content": "# The first note\n"});
         assert_eq!(server.post("/v1/memories/facts/first.md", &body).status, 201);
         let working_copy = WorkingCopy::of(&server, PUSHED, &folder.join("copy"));
@@ -201,17 +225,17 @@ impl Campaign {
             conversation,
             period,
             working_copy,
-            numbers: AtomicU32::new(begin * 1000),
-            told: Told::default(),
-            hosted: false,
+            numbers: AtomicU32::new(first_round * 1000),
+            log: WriteLog::default(),
+            is_hosted: false,
             client: Client::new(),
             folder,
         }
     }
 
-    /// A server, or none where it died before it served.
+    /// Starts a server; `None` if it was killed before it listened.
     fn start(&self, watched: bool) -> Option<Server> {
-        let mut command = serving(&self.data);
+        let mut command = serve_command(&self.data);
         self.choose_model(&mut command);
         if watched {
             self.disk.watch(&mut command, true);
@@ -221,17 +245,17 @@ impl Campaign {
         Some(server)
     }
 
-    /// A server that is looked at, and does not die of itself.
+    /// Starts a server without rules, which must not exit.
     fn start_again(&self) -> Server {
         self.start(false).unwrap_or_else(|| {
             let log = std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default();
-            panic!("the server does not start again: {}", log.lines().last().unwrap_or_default());
+            panic!("the server does not start: {}", log.lines().last().unwrap_or_default());
         })
     }
 
-    /// Runs a command beside the server, on the same disk: where the server has died, the command works on the data
-    /// directory itself. True when it succeeded.
-    fn run_beside(&self, arguments: &[&str]) -> bool {
+    /// Runs a command on the same disk while the server runs. If the server has been killed, the command uses the data
+    /// directory directly. Returns whether it succeeded.
+    fn run_concurrently(&self, arguments: &[&str]) -> bool {
         let mut command = without_models(cuebase(&self.data, arguments));
         self.choose_model(&mut command);
         self.disk.watch_too(&mut command);
@@ -239,7 +263,7 @@ impl Campaign {
     }
 
     fn choose_model(&self, command: &mut Command) {
-        if self.hosted {
+        if self.is_hosted {
             command.env("CUEBASE_MODEL_BASE_URL", &Provider::shared().url).env("CUEBASE_MODEL_EMBEDDING", "imitation");
         }
     }
@@ -248,81 +272,79 @@ impl Campaign {
         self.numbers.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Kills a server once and looks at what is left.
-    fn round(&mut self, number: u32, chance: &mut Chance, tally: &mut Tally) {
-        let (point, rule, beside) = match named_moment(number) {
-            Some(place) => {
-                let (point, rule, beside) = POINTS[place];
-                (point.to_owned(), rule.to_owned(), beside)
-            }
+    /// Kills a server once and checks the data directory.
+    fn round(&mut self, number: u32, random: &mut SplitMix64, tally: &mut Tally) {
+        let (point, rule, background) = match kill_point(number) {
+            Some(point) => (point.name.to_owned(), point.rule.to_owned(), point.background),
             None => {
-                let beside = *chance.one_of(&[Beside::Nothing, Beside::Nothing, Beside::Backup, Beside::Model]);
-                let action = *chance.one_of(&["kill", "killafter", "tear"]);
-                (format!("at random, {action}"), format!("{action} any * {}", 1 + chance.below(1200)), beside)
+                let background =
+                    *random.choose(&[Background::Nothing, Background::Nothing, Background::Backup, Background::Model]);
+                let action = *random.choose(&["kill", "killafter", "tear"]);
+                (format!("at random, {action}"), format!("{action} any * {}", 1 + random.below(1200)), background)
             }
         };
-        let power = chance.below(2) == 0;
-        if beside == Beside::Model {
-            self.hosted = !self.hosted;
+        let cuts_power = random.below(2) == 0;
+        if background == Background::Model {
+            self.is_hosted = !self.is_hosted;
         }
-        println!("round {number}: {point} ({rule}), beside: {beside:?}, power cut: {power}");
-        self.disk.obey(&[&rule]);
-        let before = self.told.kept.len();
-        let begun = self.told.sent.len();
+        println!("round {number}: {point} ({rule}), background: {background:?}, power cut: {cuts_power}");
+        self.disk.set_rules(&[&rule]);
+        let recorded_before = self.log.recorded.len();
+        let sent_before = self.log.sent.len();
         let reached = match self.start(true) {
             None => true,
             Some(mut server) => {
-                self.load(&server, beside);
+                self.load(&server, background);
                 let reached = server.has_ended();
                 server.kill();
                 reached
             }
         };
-        self.disk.obey(&[]);
+        self.disk.set_rules(&[]);
         tally.not_reached += u32::from(!reached);
         if !reached {
-            println!("not reached: killed afterwards");
+            println!("kill point not reached: the server is killed after the load");
         }
-        *tally.kills.entry(if reached { point } else { "amid idleness".into() }).or_default() += 1;
-        if power {
-            self.disk.lose_power(chance);
-            // Under which boot of the machine the records were open.
+        *tally.kills.entry(if reached { point } else { "while idle".into() }).or_default() += 1;
+        if cuts_power {
+            self.disk.lose_power(random);
+            // The records store the boot id of the machine. A power cut is followed by another boot.
             std::fs::write(self.data.join("records/BOOT"), "another boot").expect("writes");
             tally.power_cuts += 1;
         }
         let server = self.start_again();
-        self.strike(&server);
-        self.import_the_rest();
-        self.pay_the_rest(&server);
-        for kept in &self.told.kept[before..] {
-            *tally.acknowledged.entry(kept.kind()).or_default() += 1;
+        self.write_to_all(&server);
+        self.finish_imports();
+        self.pay_open_recharges(&server);
+        for write in &self.log.recorded[recorded_before..] {
+            *tally.acknowledged.entry(write.kind()).or_default() += 1;
         }
-        self.settle(&server, before);
-        self.verify(&server, before, begun);
-        self.agree(&server, before);
+        self.settle(&server, recorded_before);
+        self.verify(&server, recorded_before, sent_before);
+        self.check_consistency(&server, recorded_before);
         server.kill();
-        self.check_repositories(&ALL);
+        self.check_repositories(&LASTING);
     }
 
-    /// Direct writes to every namespace at once, as the first requests after a start.
-    fn strike(&mut self, server: &Server) {
-        let mut kept = Vec::new();
+    /// Sends direct writes to every namespace concurrently, as the first requests after a start.
+    fn write_to_all(&mut self, server: &Server) {
+        let mut recorded = Vec::new();
         std::thread::scope(|scope| {
-            let mut strikes = Vec::new();
-            for namespace in ALL {
+            let mut requests = Vec::new();
+            for namespace in LASTING {
                 let number = self.next_number();
-                strikes.push(scope.spawn(move || strike_one(server, namespace, number)));
+                requests.push(scope.spawn(move || write_first(server, namespace, number)));
             }
-            for strike in strikes {
-                kept.push(strike.join().expect("the write is answered"));
+            for request in requests {
+                recorded.push(request.join().expect("the write is answered"));
             }
         });
-        self.told.kept.extend(kept);
+        self.log.recorded.extend(recorded);
     }
 
-    /// Waits until what was accepted is in, in every namespace that is still there.
-    fn settle(&self, server: &Server, before: usize) {
-        let names = self.there(server, before);
+    /// Waits until accepted writes are ingested in every existing namespace.
+    fn settle(&self, server: &Server, recorded_before: usize) {
+        let names = self.existing(server, recorded_before);
         std::thread::scope(|scope| {
             for name in &names {
                 scope.spawn(move || server.settle(name));
@@ -330,12 +352,13 @@ impl Campaign {
         });
     }
 
-    /// The namespaces that live long, and of those that were made since the `before`-th write the ones that are there.
-    fn there(&self, server: &Server, before: usize) -> BTreeSet<String> {
+    /// Returns the lasting namespaces, and the existing ones that were created by writes from index `recorded_before`
+    /// on.
+    fn existing(&self, server: &Server, recorded_before: usize) -> BTreeSet<String> {
         let listed = namespaces(server);
-        let mut names: BTreeSet<String> = ALL.iter().map(|name| (*name).to_owned()).collect();
-        for kept in &self.told.kept[before..] {
-            if let Kept::Generation { namespace, .. } = kept
+        let mut names: BTreeSet<String> = LASTING.iter().map(|name| (*name).to_owned()).collect();
+        for write in &self.log.recorded[recorded_before..] {
+            if let RecordedWrite::Generation { namespace, .. } = write
                 && listed.contains(namespace)
             {
                 names.insert(namespace.clone());
@@ -344,32 +367,36 @@ impl Campaign {
         names
     }
 
-    /// The doctor finds nothing, nothing has died, and no message was committed twice.
-    fn agree(&self, server: &Server, before: usize) {
+    /// Checks that the doctor finds everything sound, that there are no dead letters, and that no message was committed
+    /// twice.
+    fn check_consistency(&self, server: &Server, recorded_before: usize) {
         let examined = run(&self.data, &["doctor"]);
-        let (said, error) = (String::from_utf8_lossy(&examined.stdout), String::from_utf8_lossy(&examined.stderr));
-        assert!(examined.status.success(), "{said}{error}");
-        assert!(said.contains("0 dead letters"), "{said}");
-        for name in self.there(server, before) {
+        let (report, error) = (String::from_utf8_lossy(&examined.stdout), String::from_utf8_lossy(&examined.stderr));
+        assert!(examined.status.success(), "{report}{error}");
+        assert!(report.contains("0 dead letters"), "{report}");
+        for name in self.existing(server, recorded_before) {
             committed_messages(&repository(&self.data, &name));
         }
-        self.check_pushes(before);
+        self.check_pushes(recorded_before);
     }
 
-    /// No server runs: while one joins packs, an fsck may list one that is gone when it comes to it.
+    /// Checks repositories with `git fsck`. No server may run: it joins packs, and fsck could list a pack that is then
+    /// removed.
     fn check_repositories(&self, names: &[&str]) {
         for name in names {
             git(&repository(&self.data, name), &["fsck", "--strict", "--full"]);
         }
     }
 
-    /// At the end everything ever acknowledged is there, also in an index made anew, and the newest backup is sound.
+    /// Checks all acknowledged writes at the end, then a rebuilt index, then a restored backup.
     fn finish(&mut self, tally: &mut Tally) {
         let server = self.start_again();
-        ALL.iter().for_each(|namespace| server.settle(namespace));
+        for namespace in LASTING {
+            server.settle(namespace);
+        }
         self.verify(&server, 0, 0);
-        self.agree(&server, 0);
-        self.import_again(&server);
+        self.check_consistency(&server, 0);
+        self.check_repeated_import(&server);
         let before = listed(&server);
         let names = namespaces(&server);
         server.kill();
@@ -377,7 +404,7 @@ impl Campaign {
         self.check_repositories(&with_history.collect::<Vec<_>>());
         std::fs::remove_dir_all(self.data.join("indexes")).expect("removes");
         let server = self.start_again();
-        assert_eq!(listed(&server), before, "an index made anew holds the same");
+        assert_eq!(listed(&server), before, "a rebuilt index has the same memories");
         let backups = self.root.join("backups");
         let backups = backups.to_str().expect("a path");
         let newest = stdout(&self.data, &["backup", backups]);
@@ -391,15 +418,15 @@ impl Campaign {
     }
 }
 
-/// The command that serves: pushes are taken, and payments go to the sandbox.
-fn serving(data: &Path) -> Command {
+/// Returns the command for a server that accepts pushes and uses the sandbox for payments.
+fn serve_command(data: &Path) -> Command {
     let mut command = without_models(cuebase(data, &["serve", "--listen", "127.0.0.1:0"]));
     command.env("CUEBASE_GIT_ACCEPT_PUSH", "true").env("CUEBASE_RETRIEVAL_WARM_NAMESPACES", "8");
     command.env("CUEBASE_PAYMENTS_PROVIDER", "sandbox").env("CUEBASE_PAYMENTS_SANDBOX_LISTEN", "127.0.0.1:0");
     command
 }
 
-/// The campaign says itself which model it wants.
+/// Removes the suite's model settings, since the campaign chooses the model.
 fn without_models(mut command: Command) -> Command {
     for name in ["CUEBASE_MODEL_BASE_URL", "CUEBASE_MODEL_EMBEDDING", "CUEBASE_MODEL_CHAT", "CUEBASE_MODEL_LOCAL"] {
         command.env_remove(name);
@@ -407,27 +434,28 @@ fn without_models(mut command: Command) -> Command {
     command
 }
 
-fn strike_one(server: &Server, namespace: &str, number: u32) -> Kept {
+/// Sends a direct write to a namespace, which must succeed.
+fn write_first(server: &Server, namespace: &str, number: u32) -> RecordedWrite {
     let (path, content) = (format!("facts/strike/{number}.md"), format!("# Strike {number}\n"));
     let body = json!({"namespace": namespace, "content": content});
     let answer = server.post(&format!("/v1/memories/{path}"), &body);
     assert_eq!(answer.status, 201, "{answer:?}");
-    Kept::File { namespace: namespace.to_owned(), path, may_be: vec![State::Is(content)] }
+    RecordedWrite::File { namespace: namespace.to_owned(), path, possible: vec![ExpectedFile::Is(content)] }
 }
 
-/// The names of the namespaces that are there.
+/// Returns the names of the existing namespaces.
 fn namespaces(server: &Server) -> BTreeSet<String> {
     let answer = server.get("/v1/namespaces");
     let listed = answer.body["namespaces"].as_array().expect("a list");
     listed.iter().map(|record| record["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// Every path of the namespaces that live long.
-fn listed(server: &Server) -> [Vec<String>; ALL.len()] {
-    ALL.map(|namespace| paths(server, namespace))
+/// Returns every memory's path in the lasting namespaces.
+fn listed(server: &Server) -> [Vec<String>; LASTING.len()] {
+    LASTING.map(|namespace| paths(server, namespace))
 }
 
-/// Every memory's path.
+/// Returns every memory's path in a namespace.
 fn paths(server: &Server, namespace: &str) -> Vec<String> {
     fn below(server: &Server, namespace: &str, folder: &str, found: &mut Vec<String>) {
         let tree = server.get(&format!("/v1/tree?namespace={namespace}&path={folder}"));
@@ -444,12 +472,13 @@ fn paths(server: &Server, namespace: &str) -> Vec<String> {
     found
 }
 
-/// Sends a request with the account's key; none where the server has died. Whatever it answers must be a success.
+/// Sends a request with the account's key. The response must be a success. Returns `None` if the server has been
+/// killed.
 fn send(server: &Server, method: &str, path: &str, body: &Value) -> Option<Value> {
     send_as(server, &server.key, method, path, body)
 }
 
-/// The same with another credential.
+/// Sends a request with another credential.
 fn send_as(server: &Server, credential: &str, method: &str, path: &str, body: &Value) -> Option<Value> {
     let bearer = format!("Bearer {credential}");
     let body = (!body.is_null()).then(|| body.to_string().into_bytes());

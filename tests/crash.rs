@@ -1,4 +1,4 @@
-//! The promise of `202`: killed at any moment, every accepted write is there once.
+//! Writes answered with `202` survive a kill at any moment, and are stored exactly once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::support::disk::WatchedData;
 use crate::support::{Server, committed_messages, fresh, git, metrics, metrics_address, stdout, wait_for};
 
-/// Moments at which the server is killed.
+/// Number of kills.
 const KILLS: u32 = 20;
-/// Clients that write meanwhile, each to a namespace of its own.
+/// Concurrent writers, each to its own namespace.
 const CLIENTS: usize = 3;
 
 #[test]
-fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
+fn every_accepted_write_survives_a_kill_exactly_once() {
     let (_folder, data) = fresh();
     let accepted: Mutex<HashMap<String, (usize, u32)>> = Mutex::new(HashMap::new());
     let numbers = AtomicU32::new(0);
@@ -39,7 +39,7 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
                         });
                         let bearer = format!("Bearer {}", server.key);
                         let answer = server.try_request("POST", "/v1/memories", Some(&bearer), Some(body.to_string().into_bytes()));
-                        // Killed meanwhile: whether it was accepted is unknown, so nothing is claimed.
+                        // The server was killed, so it is unknown whether the write was accepted.
                         let Ok(answer) = answer else { return };
                         if answer.status == 202 {
                             let id = answer.body["id"].as_str().expect("an id").to_owned();
@@ -49,13 +49,13 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
                     }
                 });
             }
-            // A different moment each time: after so many writes, somewhere in the middle of the next.
+            // The kill comes at a different moment in each round: after `enough` writes, during a later one.
             let enough = 1 + (round * 7) % 23;
             wait_for("writes to be accepted", || in_round.load(Ordering::SeqCst) >= enough);
             for _ in 0..(round * 1009) % 5000 {
                 std::hint::spin_loop();
             }
-            // The process dies here, with requests and ingestion under way.
+            // The kill interrupts requests and ingestion.
             let pid = server.pid().to_string();
             assert!(std::process::Command::new("kill").args(["-KILL", &pid]).status().expect("kill runs").success());
             stop.store(true, Ordering::SeqCst);
@@ -87,15 +87,15 @@ fn every_accepted_write_survives_being_killed_and_none_is_there_twice() {
     }
 }
 
-/// While the server joins packs, an fsck may list one that is gone when it comes to it, so no server runs. A write that was
-/// killed may leave objects that belong to nothing.
+/// Checks a repository with `git fsck`. No server may run: it joins packs, and fsck could list a pack that is then
+/// removed. A killed write may leave unreferenced objects.
 fn assert_sound_at_rest(repository: &Path) {
     assert_eq!(git(repository, &["fsck", "--strict", "--full", "--no-dangling"]), "");
 }
 
-/// Every other kind of write, in one namespace, so that queued and direct ones meet.
+/// All other kinds of writes, in one namespace, so that queued and direct writes interleave.
 #[test]
-fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
+fn direct_writes_terms_skills_and_messages_survive_a_kill() {
     let (_folder, data) = fresh();
     let kept: Mutex<Vec<(u32, &str, String)>> = Mutex::default();
     let numbers = AtomicU32::new(0);
@@ -166,23 +166,23 @@ fn direct_writes_terms_skills_and_messages_survive_being_killed_too() {
         }
     }
     committed_messages(&repository);
-    // What is derived is the same when it is made anew from git.
-    let seen = |server: &Server| {
+    // An index that is rebuilt from git has the same content.
+    let snapshot = |server: &Server| {
         (
             server.get("/v1/tree?path=facts/k").body["entries"].clone(),
             server.get("/v1/namespaces").body["namespaces"][0]["head"].clone(),
         )
     };
-    let before = seen(&server);
+    let before = snapshot(&server);
     server.kill();
     assert_sound_at_rest(&repository);
     std::fs::remove_dir_all(data.join("indexes")).expect("removes");
     let server = Server::start(&data);
-    assert_eq!(seen(&server), before);
+    assert_eq!(snapshot(&server), before);
 }
 
 #[test]
-fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
+fn an_index_lost_while_serving_neither_loses_nor_repeats_writes() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The bakery on the corner closes on Tuesdays"]);
@@ -198,31 +198,31 @@ fn an_index_lost_while_serving_costs_no_write_and_doubles_none() {
     wait_for("all memories to be counted", counted);
 }
 
-/// So that accepted writes wait: nothing can be written to repositories.
-const HELD: [&str; 2] = ["enospc write repositories/ 0", "enospc open repositories/ 0"];
-/// Longer than the queue keeps a write that the service does not get to.
+/// Rules that keep accepted writes in the queue: writes to repositories fail.
+const REPOSITORIES_FULL: [&str; 2] = ["enospc write repositories/ 0", "enospc open repositories/ 0"];
+/// Longer than the queue keeps a write that is not ingested.
 const FIVE_DAYS_SECONDS: i64 = 5 * 86_400;
 
-/// Lets the namespace come to have a repository.
-fn begin(watched: &WatchedData) {
+/// Starts and kills a server, so that the namespace has a repository.
+fn create_repository(watched: &WatchedData) {
     let server = watched.start();
     server.settle("default");
     server.kill();
 }
 
 #[test]
-fn time_during_which_the_service_was_off_does_not_count_for_writes_that_wait() {
+fn downtime_does_not_count_towards_the_age_of_a_queued_write() {
     let watched = WatchedData::new();
-    begin(&watched);
+    create_repository(&watched);
     for (days, name) in [(5, "gramophone"), (3, "harmonium")] {
-        // As a service leaves it that accepted a write some days ago and was off since.
+        // The state of a service that accepted a write some days ago and has been down since.
         let clock = format!("clock - - {}", -days * 86_400);
-        watched.disk.obey(&[HELD[0], HELD[1], &clock]);
+        watched.disk.set_rules(&[REPOSITORIES_FULL[0], REPOSITORIES_FULL[1], &clock]);
         let server = watched.start();
         server.remember("default", &[&format!("The parcel of {days} days ago holds a {name}")]);
         server.kill();
     }
-    watched.disk.obey(&[]);
+    watched.disk.set_rules(&[]);
     let server = watched.start();
     server.settle("default");
     for name in ["gramophone", "harmonium"] {
@@ -233,23 +233,23 @@ fn time_during_which_the_service_was_off_does_not_count_for_writes_that_wait() {
 }
 
 #[test]
-fn a_write_that_the_running_service_does_not_get_to_for_four_days_is_a_dead_letter_and_can_be_retried() {
+fn a_write_queued_for_over_four_days_becomes_a_dead_letter() {
     let watched = WatchedData::new();
     let (address, url) = metrics_address();
-    begin(&watched);
-    watched.disk.obey(&HELD);
+    create_repository(&watched);
+    watched.disk.set_rules(&REPOSITORIES_FULL);
     let server = watched.start_with(&["--metrics-listen", &address]);
     let id = server.remember("default", &["The parcel on the quay holds a gramophone"]);
     let uptime = format!("uptime - - {FIVE_DAYS_SECONDS}");
-    watched.disk.obey(&[HELD[0], HELD[1], &uptime]);
+    watched.disk.set_rules(&[REPOSITORIES_FULL[0], REPOSITORIES_FULL[1], &uptime]);
     let letters = || stdout(&watched.data, &["dead-letters", "list"]);
     wait_for("the dead letter", || letters().contains(&id));
     assert_eq!(letters().lines().count(), 1);
     assert_eq!(server.get("/v1/queue").body["waiting"], 0);
     let done = |text: &str| text.lines().any(|line| line.starts_with("cuebase_ingested_total{outcome=\"done\"}"));
-    assert!(!done(&metrics(&url)), "counted as ingested, too");
+    assert!(!done(&metrics(&url)), "the write is also counted as ingested");
 
-    watched.disk.obey(&[&uptime]);
+    watched.disk.set_rules(&[&uptime]);
     stdout(&watched.data, &["dead-letters", "retry", &id]);
     wait_for("the memory", || {
         let found = server.retrieve("default", "q=parcel+quay&limit=5").contents();
@@ -259,16 +259,16 @@ fn a_write_that_the_running_service_does_not_get_to_for_four_days_is_a_dead_lett
 }
 
 #[test]
-fn a_stop_drains_and_a_start_goes_on() {
+fn queued_writes_are_ingested_after_a_restart() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     for n in 0..40 {
         server.remember("default", &[&format!("Barrel number {n} came by ship on a tide of its own")]);
     }
-    assert!(server.terminate(), "the server did not leave in order");
+    assert!(server.terminate(), "the server did not exit with success");
     let server = Server::start(&data);
     server.settle("default");
-    // The record moves last, after the sentinel can be retrieved.
+    // The namespace's record is updated last, after the last write can be retrieved.
     let counted = || server.get("/v1/namespaces").body["namespaces"][0]["memories"] == json!(41);
     wait_for("all memories to be counted", counted);
     assert_eq!(git(&server.repository("default"), &["rev-list", "--count", "HEAD"]).trim(), "41");

@@ -1,4 +1,4 @@
-//! Who may do what: every row of the creation rules, the 401/403 split, scopes.
+//! Authorization: the rules for creating keys, missing (401) and rejected (403) credentials, and scopes.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn bearer(token: &str) -> String {
 }
 
 #[test]
-fn the_gateway_tells_missing_from_refused_and_nothing_more() {
+fn the_gateway_answers_401_without_and_403_for_bad_credentials() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let missing = server.request("GET", "/v1/whoami", None, None);
@@ -38,7 +38,7 @@ fn the_gateway_tells_missing_from_refused_and_nothing_more() {
     }
     let health = server.request("GET", "/health", None, None);
     assert_eq!((health.status, &health.body["status"]), (200, &json!("ok")));
-    assert!(!server.log().contains(&server.key), "a credential stands in the log");
+    assert!(!server.log().contains(&server.key), "the log contains a credential");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn unknown_routes_and_methods_are_not_found() {
 }
 
 #[test]
-fn keys_are_created_by_the_rules() {
+fn keys_are_created_by_the_creation_rules() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = bearer(&stdout(&data, &["token"]));
@@ -68,7 +68,7 @@ fn keys_are_created_by_the_rules() {
         server.request("POST", "/v1/keys", Some(credential), Some(body.to_string().into_bytes()))
     };
 
-    // A dashboard session makes both kinds.
+    // A dashboard session creates account-wide and scoped keys.
     let wide = create(&session, json!({"name": "wide", "env": "test"}));
     assert_eq!(wide.status, 201, "{wide:?}");
     assert_eq!((&wide.body["env"], &wide.body["name"]), (&json!("test"), &json!("wide")));
@@ -79,7 +79,7 @@ fn keys_are_created_by_the_rules() {
     let scoped = create(&session, json!({"name": "scoped", "namespace": "team"}));
     assert_eq!((scoped.status, &scoped.body["namespace"]), (201, &json!("team")));
 
-    // An account-wide key makes scoped ones only; a scoped one none.
+    // An account-wide key creates scoped keys only. A scoped key creates none.
     let by_key = create(&key, json!({"name": "x", "namespace": "default"}));
     assert_eq!(by_key.status, 201, "{by_key:?}");
     let refused = create(&key, json!({"name": "x"}));
@@ -104,7 +104,7 @@ fn keys_are_created_by_the_rules() {
 }
 
 #[test]
-fn keys_are_listed_and_revoked_by_sessions_alone() {
+fn only_sessions_list_and_revoke_keys() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = bearer(&stdout(&data, &["token"]));
@@ -132,7 +132,7 @@ fn keys_are_listed_and_revoked_by_sessions_alone() {
 }
 
 #[test]
-fn whoami_tells_what_a_credential_is() {
+fn whoami_describes_the_credential() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     assert_eq!(server.get("/v1/whoami").body, json!({"account": "default", "auth": "api_key", "env": "live"}));
@@ -189,7 +189,7 @@ fn a_suspended_account_is_refused_until_it_is_resumed() {
 }
 
 #[test]
-fn browsers_are_let_in_from_the_dashboards_origins_only() {
+fn only_the_dashboards_origins_pass_the_cors_check() {
     let (_folder, data) = fresh();
     std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
     let file = data.with_extension("toml");

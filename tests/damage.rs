@@ -1,6 +1,5 @@
-//! Damaged data: repositories, branches, pack indexes and records that are gone or not what was written. Whatever is
-//! damaged is named and refused, never served as empty or replaced; everything else goes on, and what is put back is
-//! served again.
+//! Missing or changed repositories, branches, pack indexes and records. Damaged data is reported and refused; it is
+//! never served as empty and never replaced. All other data stays available, and restored data is served again.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +11,11 @@ use crate::support::provider::{Fault, Provider};
 use crate::support::working_copy::WorkingCopy;
 use crate::support::{Answer, Server, files_below, fresh, index, repository, run, stdout, wait_for};
 
-/// The branch's file in a repository.
+/// Path of the branch in a repository.
 const BRANCH: &str = "refs/heads/main";
-/// Memories that the pack indexes are damaged of, each in a pack of its own.
+/// Memories in the tests of damaged pack indexes, each in its own pack.
 const NOTES: usize = 4;
-/// The message id of the records that cannot be decoded.
+/// Message id of the undecodable records.
 const UNREADABLE_ID: Ulid = Ulid::from_bytes([7; 16]);
 
 fn write(server: &Server, namespace: &str, path: &str, content: &str) -> Answer {
@@ -29,14 +28,14 @@ fn is_found(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
     hits.iter().any(|hit| hit.contains(text))
 }
 
-/// What the doctor prints, and whether all was sound.
-fn examine(data: &Path, options: &[&str]) -> (bool, String) {
+/// Runs the doctor. Returns whether it found everything sound, and its output.
+fn run_doctor(data: &Path, options: &[&str]) -> (bool, String) {
     let output = run(data, &[&["doctor"], options].concat());
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    (output.status.success(), said)
+    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), report)
 }
 
-/// A server with memories in `default` and in `other`.
+/// Starts a server with memories in `default` and in `other`.
 fn two_namespaces() -> (tempfile::TempDir, Server) {
     let (folder, data) = fresh();
     let server = Server::start(&data);
@@ -52,42 +51,42 @@ fn two_namespaces() -> (tempfile::TempDir, Server) {
     (folder, server)
 }
 
-/// A server that was started while the repository of `default` was elsewhere.
-struct Bereft {
+/// A server that was started while the repository of `default` was missing.
+struct MissingRepository {
     server: Server,
     data: PathBuf,
-    /// Where the repository belongs.
+    /// Where the server expects the repository.
     repository: PathBuf,
-    /// Where it is.
-    aside: PathBuf,
+    /// Where the test has moved the repository.
+    moved: PathBuf,
     /// Removed when this is dropped.
     _folder: tempfile::TempDir,
 }
 
-impl Bereft {
+impl MissingRepository {
     fn new() -> Self {
         let (folder, server) = two_namespaces();
         let (data, repository) = (server.data.clone(), server.repository("default"));
         assert!(server.terminate());
-        let aside = folder.path().join("aside.git");
-        std::fs::rename(&repository, &aside).expect("moves");
-        Self { server: Server::start(&data), data, repository, aside, _folder: folder }
+        let moved = folder.path().join("moved.git");
+        std::fs::rename(&repository, &moved).expect("moves");
+        Self { server: Server::start(&data), data, repository, moved, _folder: folder }
     }
 
-    fn put_back(&self) {
-        std::fs::rename(&self.aside, &self.repository).expect("moves");
+    fn restore(&self) {
+        std::fs::rename(&self.moved, &self.repository).expect("moves");
     }
 }
 
-/// Checks that a namespace answers as it did before it was damaged, and takes writes.
-fn assert_as_before(server: &Server) {
+/// Checks that a namespace is served as before the damage, and accepts writes.
+fn assert_recovered(server: &Server) {
     wait_for("the namespace to be served", || is_found(server, "default", "lighthouse+keeper", "Agatha"));
     assert_eq!(server.get("/v1/memories/facts/kept.md").body["content"], "# A kept note\n");
     let written = write(server, "default", "facts/later.md", "# A later note\n");
     assert_eq!(written.status, 201, "{written:?}");
     server.settle("default");
-    let (is_sound, said) = examine(&server.data, &[]);
-    assert!(is_sound, "{said}");
+    let (is_sound, report) = run_doctor(&server.data, &[]);
+    assert!(is_sound, "{report}");
 }
 
 fn assert_refused(answer: &Answer) {
@@ -95,92 +94,92 @@ fn assert_refused(answer: &Answer) {
 }
 
 #[test]
-fn writes_to_a_namespace_whose_repository_is_gone_are_refused() {
-    let bereft = Bereft::new();
-    assert_refused(&write(&bereft.server, "default", "facts/new.md", "# A new note\n"));
+fn writes_are_refused_while_the_repository_is_missing() {
+    let missing = MissingRepository::new();
+    assert_refused(&write(&missing.server, "default", "facts/new.md", "# A new note\n"));
     let body = json!({"messages": [{"role": "user", "content": "The harbour bell was cast in Genoa"}]});
-    assert_refused(&bereft.server.post("/v1/memories", &body));
-    assert_refused(&bereft.server.call("DELETE", "/v1/memories/facts/kept.md", None));
-    assert_refused(&bereft.server.post("/v1/vocab", &json!({"terms": [{"term": "mole"}]})));
+    assert_refused(&missing.server.post("/v1/memories", &body));
+    assert_refused(&missing.server.call("DELETE", "/v1/memories/facts/kept.md", None));
+    assert_refused(&missing.server.post("/v1/vocab", &json!({"terms": [{"term": "mole"}]})));
 }
 
 #[test]
-fn a_namespace_whose_repository_is_gone_is_not_read_as_empty() {
-    let bereft = Bereft::new();
-    let retrieved = bereft.server.retrieve("default", "q=lighthouse");
+fn reads_are_refused_while_the_repository_is_missing() {
+    let missing = MissingRepository::new();
+    let retrieved = missing.server.retrieve("default", "q=lighthouse");
     assert_eq!((retrieved.status, &retrieved.body["error"]), (503, &json!("namespace_damaged")), "{retrieved:?}");
-    assert_refused(&bereft.server.get("/v1/memories/facts/kept.md"));
-    assert_refused(&bereft.server.get("/v1/tree"));
+    assert_refused(&missing.server.get("/v1/memories/facts/kept.md"));
+    assert_refused(&missing.server.get("/v1/tree"));
 }
 
 #[test]
-fn other_namespaces_work_beside_one_whose_repository_is_gone() {
-    let bereft = Bereft::new();
-    assert_refused(&write(&bereft.server, "default", "facts/new.md", "# A new note\n"));
-    assert!(is_found(&bereft.server, "other", "baker+closes", "Tuesdays"));
-    assert_eq!(write(&bereft.server, "other", "facts/new.md", "# A new note\n").status, 201);
-    bereft.server.settle("other");
+fn other_namespaces_work_while_one_repository_is_missing() {
+    let missing = MissingRepository::new();
+    assert_refused(&write(&missing.server, "default", "facts/new.md", "# A new note\n"));
+    assert!(is_found(&missing.server, "other", "baker+closes", "Tuesdays"));
+    assert_eq!(write(&missing.server, "other", "facts/new.md", "# A new note\n").status, 201);
+    missing.server.settle("other");
 }
 
 #[test]
-fn the_doctor_the_log_and_the_health_route_name_a_namespace_whose_repository_is_gone() {
-    let bereft = Bereft::new();
-    assert_eq!(bereft.server.retrieve("default", "q=lighthouse").status, 503);
-    assert_eq!(bereft.server.get("/health").body["damaged_namespaces"], 1);
-    let log = bereft.server.log();
+fn doctor_log_and_health_report_a_missing_repository() {
+    let missing = MissingRepository::new();
+    assert_eq!(missing.server.retrieve("default", "q=lighthouse").status, 503);
+    assert_eq!(missing.server.get("/health").body["damaged_namespaces"], 1);
+    let log = missing.server.log();
     let line = log.lines().find(|line| line.contains("a namespace is damaged")).unwrap_or_else(|| panic!("{log}"));
     assert!(line.contains("default") && line.contains("cuebase restore"), "{line}");
-    let (is_sound, said) = examine(&bereft.data, &[]);
-    let names = said.lines().any(|line| line.contains("default/default") && line.contains("DAMAGED"));
-    assert!(!is_sound && names && said.contains("cuebase restore"), "{said}");
-    assert!(bereft.server.terminate());
-    let (is_sound, said) = examine(&bereft.data, &["--repair"]);
-    assert!(!is_sound && said.contains("default/default"), "on a stopped server's directory: {said}");
+    let (is_sound, report) = run_doctor(&missing.data, &[]);
+    let names = report.lines().any(|line| line.contains("default/default") && line.contains("DAMAGED"));
+    assert!(!is_sound && names && report.contains("cuebase restore"), "{report}");
+    assert!(missing.server.terminate());
+    let (is_sound, report) = run_doctor(&missing.data, &["--repair"]);
+    assert!(!is_sound && report.contains("default/default"), "with the server stopped: {report}");
 }
 
 #[test]
-fn nothing_takes_the_place_of_a_repository_that_is_gone_and_its_index_stays() {
-    let bereft = Bereft::new();
-    write(&bereft.server, "default", "facts/new.md", "# A new note\n");
-    bereft.server.retrieve("default", "q=lighthouse");
-    examine(&bereft.data, &["--repair"]);
-    assert!(!bereft.repository.exists(), "an empty repository was made");
-    let index = index(&bereft.data, "default");
+fn a_missing_repository_is_not_replaced_and_its_index_is_kept() {
+    let missing = MissingRepository::new();
+    write(&missing.server, "default", "facts/new.md", "# A new note\n");
+    missing.server.retrieve("default", "q=lighthouse");
+    run_doctor(&missing.data, &["--repair"]);
+    assert!(!missing.repository.exists(), "an empty repository was created");
+    let index = index(&missing.data, "default");
     assert!(index.is_dir() && !files_below(&index).is_empty(), "the index was deleted");
 }
 
 #[test]
-fn a_repository_that_is_put_back_is_served_again_without_a_start() {
-    let bereft = Bereft::new();
-    assert_eq!(bereft.server.retrieve("default", "q=lighthouse").status, 503);
-    assert_refused(&write(&bereft.server, "default", "facts/new.md", "# A new note\n"));
-    bereft.put_back();
-    assert_as_before(&bereft.server);
-    assert!(bereft.server.get("/health").body["damaged_namespaces"].as_u64().is_none_or(|damaged| damaged == 0));
+fn a_restored_repository_is_served_without_a_restart() {
+    let missing = MissingRepository::new();
+    assert_eq!(missing.server.retrieve("default", "q=lighthouse").status, 503);
+    assert_refused(&write(&missing.server, "default", "facts/new.md", "# A new note\n"));
+    missing.restore();
+    assert_recovered(&missing.server);
+    assert!(missing.server.get("/health").body["damaged_namespaces"].as_u64().is_none_or(|damaged| damaged == 0));
 }
 
 #[test]
-fn a_repository_that_is_put_back_takes_writes_before_it_is_read_again() {
-    let bereft = Bereft::new();
+fn a_restored_repository_accepts_writes_before_any_read() {
+    let missing = MissingRepository::new();
     let body = json!({"messages": [{"role": "user", "content": "The harbour bell was cast in Genoa"}]});
-    assert_refused(&bereft.server.post("/v1/memories", &body));
-    bereft.put_back();
-    assert_eq!(bereft.server.post("/v1/memories", &body).status, 202);
-    wait_for("the memory", || is_found(&bereft.server, "default", "harbour+bell", "Genoa"));
+    assert_refused(&missing.server.post("/v1/memories", &body));
+    missing.restore();
+    assert_eq!(missing.server.post("/v1/memories", &body).status, 202);
+    wait_for("the memory", || is_found(&missing.server, "default", "harbour+bell", "Genoa"));
 }
 
 #[test]
-fn a_repository_that_is_put_back_is_served_again_after_a_start() {
-    let bereft = Bereft::new();
-    assert_eq!(bereft.server.retrieve("default", "q=lighthouse").status, 503);
-    bereft.put_back();
-    let Bereft { server, data, _folder, .. } = bereft;
+fn a_restored_repository_is_served_after_a_restart() {
+    let missing = MissingRepository::new();
+    assert_eq!(missing.server.retrieve("default", "q=lighthouse").status, 503);
+    missing.restore();
+    let MissingRepository { server, data, _folder, .. } = missing;
     assert!(server.terminate());
-    assert_as_before(&Server::start(&data));
+    assert_recovered(&Server::start(&data));
 }
 
 #[test]
-fn a_namespace_without_its_branch_is_not_served_as_empty() {
+fn a_namespace_with_a_missing_branch_is_not_served_as_empty() {
     let (_folder, server) = two_namespaces();
     let (data, branch) = (server.data.clone(), server.repository("default").join(BRANCH));
     assert!(server.terminate());
@@ -189,14 +188,14 @@ fn a_namespace_without_its_branch_is_not_served_as_empty() {
     let retrieved = server.retrieve("default", "q=lighthouse");
     assert_eq!((retrieved.status, &retrieved.body["error"]), (503, &json!("namespace_damaged")), "{retrieved:?}");
     assert_refused(&write(&server, "default", "facts/new.md", "# A new note\n"));
-    assert!(!branch.exists(), "a branch was made");
-    let (is_sound, said) = examine(&data, &[]);
-    assert!(!is_sound && said.contains("default/default"), "{said}");
+    assert!(!branch.exists(), "a branch was created");
+    let (is_sound, report) = run_doctor(&data, &[]);
+    assert!(!is_sound && report.contains("default/default"), "{report}");
     assert!(is_found(&server, "other", "baker+closes", "Tuesdays"));
 }
 
 #[test]
-fn the_doctor_restores_a_branch_that_is_gone_beside_a_running_server() {
+fn doctor_restores_a_missing_branch_under_a_running_server() {
     let (_folder, server) = two_namespaces();
     let (data, branch) = (server.data.clone(), server.repository("default").join(BRANCH));
     let before = std::fs::read(&branch).expect("reads");
@@ -204,49 +203,49 @@ fn the_doctor_restores_a_branch_that_is_gone_beside_a_running_server() {
     std::fs::remove_file(&branch).expect("removes");
     let server = Server::start(&data);
     assert_eq!(server.retrieve("default", "q=lighthouse").status, 503);
-    let (is_sound, said) = examine(&data, &["--repair"]);
-    assert!(is_sound, "{said}");
+    let (is_sound, report) = run_doctor(&data, &["--repair"]);
+    assert!(is_sound, "{report}");
     assert_eq!(std::fs::read(&branch).expect("reads"), before);
-    assert_as_before(&server);
+    assert_recovered(&server);
 }
 
 #[test]
-fn the_doctor_restores_a_branch_that_is_gone_on_a_stopped_directory() {
+fn doctor_restores_a_missing_branch_while_the_server_is_stopped() {
     let (_folder, server) = two_namespaces();
     let (data, branch) = (server.data.clone(), server.repository("default").join(BRANCH));
     assert!(server.terminate());
     std::fs::remove_file(&branch).expect("removes");
-    let (is_sound, said) = examine(&data, &["--repair"]);
-    assert!(is_sound, "{said}");
-    assert_as_before(&Server::start(&data));
+    let (is_sound, report) = run_doctor(&data, &["--repair"]);
+    assert!(is_sound, "{report}");
+    assert_recovered(&Server::start(&data));
 }
 
 #[test]
-fn a_repository_that_goes_while_it_is_served_is_not_replaced_by_an_empty_one() {
+fn a_repository_removed_while_served_is_not_replaced() {
     let (folder, server) = two_namespaces();
     let (repository, aside) = (server.repository("default"), folder.path().join("aside.git"));
     std::fs::rename(&repository, &aside).expect("moves");
     assert_refused(&write(&server, "default", "facts/new.md", "# A new note\n"));
     let body = json!({"messages": [{"role": "user", "content": "The harbour bell was cast in Genoa"}]});
     assert_refused(&server.post("/v1/memories", &body));
-    assert!(!repository.exists(), "an empty repository was made");
+    assert!(!repository.exists(), "an empty repository was created");
     std::fs::rename(&aside, &repository).expect("moves");
-    assert_as_before(&server);
+    assert_recovered(&server);
 }
 
 #[test]
-fn a_branch_that_goes_while_it_is_served_is_not_begun_again() {
+fn a_branch_removed_while_served_is_not_recreated() {
     let (folder, server) = two_namespaces();
     let (branch, aside) = (server.repository("default").join(BRANCH), folder.path().join("main"));
     std::fs::rename(&branch, &aside).expect("moves");
     assert_refused(&write(&server, "default", "facts/new.md", "# A new note\n"));
-    assert!(!branch.exists(), "a branch was made");
+    assert!(!branch.exists(), "a branch was created");
     std::fs::rename(&aside, &branch).expect("moves");
-    assert_as_before(&server);
+    assert_recovered(&server);
 }
 
-/// Checks that memories are read and cloned after something was done to the index of every pack on a stopped directory.
-fn memories_outlive(damage: fn(&Path)) {
+/// Damages the index of every pack while the server is stopped, and checks that memories can be read and cloned.
+fn check_damaged_pack_indexes(damage: fn(&Path)) {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     for number in 0..NOTES {
@@ -268,36 +267,36 @@ fn memories_outlive(damage: fn(&Path)) {
     let copy = folder.path().join("copy");
     WorkingCopy::of(&server, "default", &copy);
     assert_eq!(std::fs::read_dir(copy.join("facts")).expect("a folder").count(), NOTES);
-    let (is_sound, said) = examine(&data, &[]);
-    assert!(is_sound, "{said}");
+    let (is_sound, report) = run_doctor(&data, &[]);
+    assert!(is_sound, "{report}");
 }
 
-/// Puts another file in the place of one that may be read-only.
+/// Replaces a file that may be read-only.
 fn replace(file: &Path, bytes: &[u8]) {
     std::fs::remove_file(file).expect("removes");
     std::fs::write(file, bytes).expect("writes");
 }
 
 #[test]
-fn memories_are_read_although_the_pack_indexes_are_empty() {
-    memories_outlive(|index| replace(index, b""));
+fn memories_are_readable_with_empty_pack_indexes() {
+    check_damaged_pack_indexes(|index| replace(index, b""));
 }
 
 #[test]
-fn memories_are_read_although_the_pack_indexes_are_cut_short() {
-    memories_outlive(|index| {
+fn memories_are_readable_with_truncated_pack_indexes() {
+    check_damaged_pack_indexes(|index| {
         let bytes = std::fs::read(index).expect("reads");
         replace(index, &bytes[..bytes.len() / 2]);
     });
 }
 
 #[test]
-fn memories_are_read_although_the_pack_indexes_are_gone() {
-    memories_outlive(|index| std::fs::remove_file(index).expect("removes"));
+fn memories_are_readable_with_missing_pack_indexes() {
+    check_damaged_pack_indexes(|index| std::fs::remove_file(index).expect("removes"));
 }
 
 #[test]
-fn memories_are_read_although_a_pack_index_goes_while_they_are_served() {
+fn memories_are_readable_after_a_pack_index_is_removed() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     assert_eq!(write(&server, "default", "facts/a.md", "# A note\n").status, 201);
@@ -311,16 +310,16 @@ fn memories_are_read_although_a_pack_index_goes_while_they_are_served() {
     assert_eq!(write(&server, "default", "facts/b.md", "# Another note\n").status, 201);
 }
 
-/// A stopped data directory with a write that waits in its queue.
-struct Waiting {
+/// The data directory of a stopped server, with a queued write.
+struct QueuedWrite {
     data: PathBuf,
-    /// The id of the namespace that the write is to.
+    /// Id of the namespace of the write.
     namespace: Ulid,
     /// Removed when this is dropped.
     _folder: tempfile::TempDir,
 }
 
-impl Waiting {
+impl QueuedWrite {
     fn new() -> Self {
         let provider = Provider::start();
         provider.chat_fault(Some(Fault::Status(500)));
@@ -336,7 +335,7 @@ impl Waiting {
         Self { namespace: id.parse().expect("a ULID"), data, _folder: folder }
     }
 
-    /// Puts a value into a column.
+    /// Writes a value to a column of the records.
     fn put(&self, column: Column, key: &[u8], value: &[u8]) {
         let store = KeyValueStore::open(&self.data.join("records")).expect("opens");
         let mut batch = Batch::new();
@@ -344,24 +343,25 @@ impl Waiting {
         store.write(&batch, Durability::Synced).expect("writes");
     }
 
-    /// The key of something that belongs to the namespace.
+    /// Returns a key with the namespace id as prefix.
     fn key(&self, rest: &[u8]) -> Vec<u8> {
         [&self.namespace.to_bytes()[..], rest].concat()
     }
 
-    /// Starts a server, which serves, ingests the write that waits and takes others; the doctor beside it goes on to the
-    /// namespaces.
+    /// Starts a server and checks that it ingests the queued write and later ones, and that the doctor examines the
+    /// namespace meanwhile.
     fn start(&self) -> Server {
         let server = Server::start_with_models(&self.data, "");
-        wait_for("the write that waited", || is_found(&server, "default", "vault+code", "Marit"));
+        wait_for("the queued write", || is_found(&server, "default", "vault+code", "Marit"));
         assert_eq!(server.get("/v1/memories/facts/kept.md").status, 200);
         server.settle("default");
-        let (_, said) = examine(&self.data, &[]);
-        assert!(said.contains("namespace default/default"), "{said}");
+        let (_, report) = run_doctor(&self.data, &[]);
+        assert!(report.contains("namespace default/default"), "{report}");
         server
     }
 
-    /// Checks that the record is listed and can be dropped, and that all is sound then.
+    /// Checks that the undecodable record is listed and can be dropped, and that the doctor then finds everything
+    /// sound.
     fn assert_is_set_aside(&self) {
         let id = UNREADABLE_ID.to_string();
         let listed = stdout(&self.data, &["dead-letters", "list"]);
@@ -369,13 +369,13 @@ impl Waiting {
         assert!(line.contains("cannot be decoded"), "{line}");
         stdout(&self.data, &["dead-letters", "drop", &id]);
         assert_eq!(stdout(&self.data, &["dead-letters", "list"]), "");
-        let (is_sound, said) = examine(&self.data, &[]);
-        assert!(is_sound, "{said}");
+        let (is_sound, report) = run_doctor(&self.data, &[]);
+        assert!(is_sound, "{report}");
     }
 }
 
-/// A record of a queue entry that nests deeper than the decoder reads.
-fn nested_too_deep() -> Vec<u8> {
+/// Returns a queue entry that nests deeper than the decoder accepts.
+fn deeply_nested_entry() -> Vec<u8> {
     let (id, depth) = (UNREADABLE_ID.to_string(), 200);
     let nested = "[".repeat(depth) + &"]".repeat(depth);
     let work = format!("{{\"kind\":\"conversation\",\"request\":{nested}}}");
@@ -383,49 +383,49 @@ fn nested_too_deep() -> Vec<u8> {
 }
 
 #[test]
-fn a_queue_entry_that_cannot_be_decoded_is_set_aside_and_the_others_are_ingested() {
-    for value in [b"garbage".to_vec(), b"\x01{\"id\":[".to_vec(), nested_too_deep(), Vec::new()] {
-        let waiting = Waiting::new();
-        waiting.put(Column::Queue, &waiting.key(&UNREADABLE_ID.to_bytes()), &value);
-        let _server = waiting.start();
-        waiting.assert_is_set_aside();
+fn an_undecodable_queue_entry_does_not_block_the_others() {
+    for value in [b"garbage".to_vec(), b"\x01{\"id\":[".to_vec(), deeply_nested_entry(), Vec::new()] {
+        let queued = QueuedWrite::new();
+        queued.put(Column::Queue, &queued.key(&UNREADABLE_ID.to_bytes()), &value);
+        let _server = queued.start();
+        queued.assert_is_set_aside();
     }
 }
 
 #[test]
-fn a_queue_entry_that_cannot_be_decoded_is_listed_and_dropped_on_a_stopped_directory() {
-    let waiting = Waiting::new();
-    waiting.put(Column::Queue, &waiting.key(&UNREADABLE_ID.to_bytes()), b"garbage");
-    let (is_sound, said) = examine(&waiting.data, &[]);
-    assert!(!is_sound && said.contains("namespace default/default"), "{said}");
-    waiting.assert_is_set_aside();
-    waiting.start();
+fn an_undecodable_queue_entry_can_be_dropped_while_stopped() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Queue, &queued.key(&UNREADABLE_ID.to_bytes()), b"garbage");
+    let (is_sound, report) = run_doctor(&queued.data, &[]);
+    assert!(!is_sound && report.contains("namespace default/default"), "{report}");
+    queued.assert_is_set_aside();
+    queued.start();
 }
 
 #[test]
-fn a_dead_letter_that_cannot_be_decoded_is_set_aside() {
-    let waiting = Waiting::new();
-    waiting.put(Column::DeadLetters, &[b"default\0", &UNREADABLE_ID.to_bytes()[..]].concat(), b"garbage");
-    let server = waiting.start();
+fn an_undecodable_dead_letter_is_set_aside() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::DeadLetters, &[b"default\0", &UNREADABLE_ID.to_bytes()[..]].concat(), b"garbage");
+    let server = queued.start();
     let queue = server.get("/v1/queue");
     assert_eq!((queue.status, &queue.body["dead_letters"]), (200, &json!([])), "{queue:?}");
-    waiting.assert_is_set_aside();
+    queued.assert_is_set_aside();
 }
 
 #[test]
-fn a_fingerprint_that_cannot_be_decoded_stops_nothing() {
-    let waiting = Waiting::new();
-    waiting.put(Column::Fingerprints, &waiting.key(b"memories\x000123456789abcdef"), b"garbage");
-    let server = waiting.start();
+fn an_undecodable_fingerprint_blocks_nothing() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Fingerprints, &queued.key(b"memories\x000123456789abcdef"), b"garbage");
+    let server = queued.start();
     assert!(!server.log().contains("sweeping out what is old failed"), "{}", server.log());
-    let (is_sound, said) = examine(&waiting.data, &[]);
-    assert!(is_sound, "{said}");
+    let (is_sound, report) = run_doctor(&queued.data, &[]);
+    assert!(is_sound, "{report}");
 }
 
 #[test]
-fn a_notification_that_cannot_be_decoded_stops_nothing() {
-    let waiting = Waiting::new();
-    waiting.put(Column::Notifications, b"evt_1", b"garbage");
-    let server = waiting.start();
+fn an_undecodable_notification_blocks_nothing() {
+    let queued = QueuedWrite::new();
+    queued.put(Column::Notifications, b"evt_1", b"garbage");
+    let server = queued.start();
     assert!(!server.log().contains("sweeping out what is old failed"), "{}", server.log());
 }

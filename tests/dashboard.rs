@@ -1,4 +1,4 @@
-//! The dashboard's listener: its page and headers, its ways to sign in, the API under the same origin.
+//! The dashboard's listener: its page and headers, sign-in, and the API under the same origin.
 
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::provider::{Fault, Provider};
 use crate::support::{Server, fresh, run, stdout, wait_for};
 
-/// A link of the running server, as its address and its code.
+/// Creates a sign-in link and returns its URL and its code.
 fn link(data: &std::path::Path, arguments: &[&str]) -> (String, String) {
     let link = stdout(data, &[&["token", "--link"], arguments].concat());
     let (address, code) = link.split_once("/#code=").expect("a link with a code");
@@ -18,15 +18,15 @@ fn post(address: &str, path: &str, session: Option<&str>, body: &Value) -> (u16,
     if let Some(session) = session {
         request = request.bearer_auth(session);
     }
-    told(request.send().expect("answers"))
+    status_and_body(request.send().expect("answers"))
 }
 
-fn told(response: Response) -> (u16, Value) {
+fn status_and_body(response: Response) -> (u16, Value) {
     (response.status().as_u16(), response.json().unwrap_or_default())
 }
 
 #[test]
-fn a_code_becomes_a_session_once() {
+fn a_sign_in_code_works_once() {
     let (_folder, data) = fresh();
     let _server = Server::start(&data);
     let (address, code) = link(&data, &["--account", "acme"]);
@@ -34,7 +34,7 @@ fn a_code_becomes_a_session_once() {
     assert_eq!(status, 200);
     let session = body["token"].as_str().expect("a session");
     let whoami = Client::new().get(format!("{address}/v1/whoami")).bearer_auth(session).send().expect("answers");
-    assert_eq!(told(whoami), (200, json!({"account": "acme", "auth": "jwt", "env": ""})));
+    assert_eq!(status_and_body(whoami), (200, json!({"account": "acme", "auth": "jwt", "env": ""})));
     for proof in [json!({"code": code}), json!({"code": "x"}), json!({"code": ""})] {
         let (status, body) = post(&address, "/session", None, &proof);
         assert_eq!((status, &body["error"]["code"]), (403, &json!("code_refused")), "{proof}");
@@ -46,7 +46,7 @@ fn a_code_becomes_a_session_once() {
 }
 
 #[test]
-fn the_page_is_served_with_its_rules_and_the_api_keeps_its_gate() {
+fn the_dashboard_is_public_and_the_api_behind_it_is_not() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let (address, _) = link(&data, &[]);
@@ -67,29 +67,29 @@ fn the_page_is_served_with_its_rules_and_the_api_keeps_its_gate() {
     for path in ["/../Cargo.toml", "/views/", "/views/nothing.js", "/%2e%2e/x", "//style.css", "/session/x"] {
         assert_eq!(get(path).status(), 404, "{path}");
     }
-    // The same gate, and the API's own address has nothing of the dashboard.
-    assert_eq!(told(get("/v1/usage")), (401, json!({"message": "Unauthorized"})));
-    assert_eq!(told(get("/v1")).0, 401);
+    // The API requires the same credentials here. The API's own listener serves nothing of the dashboard.
+    assert_eq!(status_and_body(get("/v1/usage")), (401, json!({"message": "Unauthorized"})));
+    assert_eq!(status_and_body(get("/v1")).0, 401);
     assert_eq!(get("/health").status(), 200);
     assert_eq!(server.request("GET", "/", None, None).status, 401);
     assert_eq!(server.request("GET", "/session", None, None).status, 401);
-    assert_eq!(told(get("/session")), (200, json!({"external": null})));
+    assert_eq!(status_and_body(get("/session")), (200, json!({"external": null})));
 }
 
 #[test]
-fn the_page_learns_whether_there_is_billing_to_show() {
+fn the_dashboard_shows_billing_only_with_a_provider() {
     let payments = "[payments]\nprovider = 'sandbox'\nsandbox_listen = '127.0.0.1:0'\n";
     for (settings, billing) in [("", false), (payments, true)] {
         let (_folder, data) = fresh();
         let _server = Server::start_configured(&data, settings);
         let (address, _) = link(&data, &[]);
         let features = Client::new().get(format!("{address}/features")).send().expect("answers");
-        assert_eq!(told(features), (200, json!({"billing": billing})), "{settings}");
+        assert_eq!(status_and_body(features), (200, json!({"billing": billing})), "{settings}");
     }
 }
 
 #[test]
-fn markdown_is_rendered_for_whoever_is_signed_in() {
+fn markdown_is_rendered_for_signed_in_users_only() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let (address, _) = link(&data, &[]);
@@ -103,7 +103,7 @@ fn markdown_is_rendered_for_whoever_is_signed_in() {
 }
 
 #[test]
-fn it_can_be_off_and_a_link_then_says_so() {
+fn a_link_cannot_be_made_while_the_dashboard_is_off() {
     let (_folder, data) = fresh();
     let none = run(&data, &["token", "--link", "--init"]);
     assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("start `cuebase serve`"));
@@ -113,17 +113,17 @@ fn it_can_be_off_and_a_link_then_says_so() {
 }
 
 #[test]
-fn an_address_that_was_chosen_and_is_taken_ends_the_start() {
+fn a_configured_address_in_use_prevents_the_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("binds");
     let address = taken.local_addr().expect("an address").to_string();
     let (_folder, data) = fresh();
     let refused = run(&data, &["serve", "--listen", "127.0.0.1:0", "--dashboard-listen", &address]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains(&address) && said.contains("--dashboard-listen"), "{said}");
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains(&address) && error.contains("--dashboard-listen"), "{error}");
 }
 
 #[test]
-fn links_go_where_people_reach_it_and_its_origin_may_call() {
+fn links_use_the_public_url_and_its_origin_is_allowed() {
     let (_folder, data) = fresh();
     std::fs::create_dir_all(data.parent().expect("a parent")).expect("creates");
     let server = Server::start_configured(&data, "[dashboard]\npublic_url = 'https://memory.example/'\n");
@@ -135,7 +135,7 @@ fn links_go_where_people_reach_it_and_its_origin_may_call() {
 }
 
 #[test]
-fn what_failed_for_good_is_the_accounts_own() {
+fn dead_letters_are_visible_to_their_own_account_only() {
     let (_folder, data) = fresh();
     let provider = Provider::start();
     provider.chat_fault(Some(Fault::WrongShape));
@@ -149,7 +149,7 @@ fn what_failed_for_good_is_the_accounts_own() {
     assert_eq!((&letter["namespace"], &letter["failures"]), (&json!("default"), &json!(1)));
     assert!(letter.get("account").is_none() && !letter.to_string().contains("the sea"));
     let address = format!("/v1/dead-letters/{}", letter["id"].as_str().expect("an id"));
-    // Neither another account, nor a key.
+    // Other accounts and keys have no access.
     let stranger = stdout(&data, &["token", "--account", "stranger"]);
     assert_eq!(server.call_as(&stranger, "GET", "/v1/queue", None).body["dead_letters"], json!([]));
     assert_eq!(server.call_as(&stranger, "DELETE", &address, None).status, 404);
@@ -157,7 +157,7 @@ fn what_failed_for_good_is_the_accounts_own() {
     assert_eq!(server.call("DELETE", &address, None).code(), "dashboard_only");
     assert_eq!(server.call_as(&session, "DELETE", "/v1/dead-letters/x", None).code(), "invalid_id");
     assert_eq!(server.call_as(&session, "POST", &format!("{address}/retry"), None).status, 200);
-    wait_for("it to fail again", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
+    wait_for("the write to fail again", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
     assert_eq!(server.call_as(&session, "DELETE", &address, None).status, 200);
     assert_eq!(queue(), json!({"waiting": 0, "waiting_since": null, "dead_letters": []}));
 }

@@ -1,19 +1,19 @@
-//! Trouble below: full, read-only and failing disks, damaged files, clocks that jump, descriptors that run out.
+//! Full, read-only and failing disks, damaged files, clock jumps, and too few file descriptors.
 
 use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::support::disk::Disk;
-use crate::support::{Answer, Server, cuebase, fresh, git, index, repository, run, stdout, wait_for};
+use crate::support::{Answer, Server, cuebase, files_below, fresh, git, index, repository, run, stdout, wait_for};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
-/// A server over a disk that obeys.
-fn over_disk() -> (tempfile::TempDir, Server, Disk) {
+/// Starts a server on a [`Disk`].
+fn server_on_disk() -> (tempfile::TempDir, Server, Disk) {
     let folder = tempfile::tempdir().expect("temporary directory");
     let (root, data) = (folder.path().join("box"), folder.path().join("box/data"));
     std::fs::create_dir_all(&root).expect("creates");
@@ -26,7 +26,7 @@ fn over_disk() -> (tempfile::TempDir, Server, Disk) {
     (folder, server, disk)
 }
 
-/// Starts a server and gives it a key, or tells why it did not start.
+/// Starts a server with a key, or returns the last line of its log if it did not start.
 fn start(data: &Path, key: &str) -> Result<Server, String> {
     let mut server = Server::try_start(data, cuebase(data, &SERVE)).ok_or_else(|| {
         let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
@@ -40,7 +40,7 @@ fn conversation(text: &str) -> Value {
     json!({"messages": [{"role": "user", "content": text}]})
 }
 
-/// Every kind of write.
+/// Sends a request of every kind that writes.
 fn write_all(server: &Server, mark: &str) -> Vec<Answer> {
     vec![
         server.post("/v1/memories", &conversation(&format!("The pier number {mark} was repaired"))),
@@ -54,7 +54,7 @@ fn write_all(server: &Server, mark: &str) -> Vec<Answer> {
 }
 
 #[test]
-fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_it_takes_them() {
+fn writes_to_an_unwritable_disk_are_refused_until_it_recovers() {
     for (number, (rules, says)) in [
         (&["enospc write *", "enospc open *", "enospc mkdir *"][..], "full"),
         (&["erofs write *", "erofs open *", "erofs mkdir *", "erofs rename *", "erofs unlink *"], "read-only"),
@@ -63,16 +63,16 @@ fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_i
     .into_iter()
     .enumerate()
     {
-        let (_folder, server, disk) = over_disk();
+        let (_folder, server, disk) = server_on_disk();
         server.remember("default", &["The lighthouse keeper is called Agatha"]);
         server.settle("default");
         let rules: Vec<String> = rules.iter().map(|rule| format!("{rule} 0")).collect();
-        disk.obey(&rules.iter().map(String::as_str).collect::<Vec<_>>());
+        disk.set_rules(&rules.iter().map(String::as_str).collect::<Vec<_>>());
         for answer in write_all(&server, "a1") {
             assert_eq!((answer.status, answer.code()), (503, "storage_unavailable"), "{rules:?} {answer:?}");
             assert!(answer.retry_after.is_some(), "{answer:?}");
             let message = answer.body["error"]["message"].as_str().expect("a message");
-            // After a first failure the engine may only tell that it failed.
+            // After the first failure the engine may report only that it failed.
             assert!(message.contains(says) || message.contains("the disk"), "{rules:?} {message}");
         }
         for _ in 0..3 {
@@ -82,9 +82,9 @@ fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_i
         for path in ["/health", "/v1/whoami", "/v1/tree", "/v1/topics", "/v1/namespaces", "/v1/vocab", "/v1/usage"] {
             assert_eq!(server.get(path).status, 200, "{rules:?} {path}");
         }
-        disk.obey(&[]);
+        disk.set_rules(&[]);
         let mark = format!("b{number}");
-        wait_for("writes to be taken again", || {
+        wait_for("writes to be accepted again", || {
             server.post("/v1/memories", &conversation(&format!("The mast {mark} stands"))).status == 202
         });
         server.settle("default");
@@ -92,7 +92,7 @@ fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_i
             assert!((200..300).contains(&answer.status), "{rules:?} {answer:?}");
         }
         server.settle("default");
-        // The reads meanwhile were counted.
+        // The reads during the failure were counted.
         assert!(server.get("/v1/usage").body.to_string().contains("reads"));
         let data = server.data.clone();
         assert!(server.terminate(), "{rules:?}");
@@ -103,15 +103,15 @@ fn a_disk_that_takes_no_writes_refuses_them_goes_on_answering_and_is_well_once_i
 }
 
 #[test]
-fn what_was_accepted_waits_for_a_full_disk_and_does_not_die_of_it() {
-    let (_folder, server, disk) = over_disk();
+fn accepted_writes_wait_while_the_disk_is_full() {
+    let (_folder, server, disk) = server_on_disk();
     server.settle("default");
-    disk.obey(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
+    disk.set_rules(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
     let id = server.remember("default", &["The harbour bell was cast in Genoa"]);
-    // More often than a write is retried that fails by itself.
-    wait_for("tries", || server.log().matches("ingestion waits for the disk").count() > 4);
+    // More often than the retries of a write that fails for another reason.
+    wait_for("retries", || server.log().matches("ingestion waits for the disk").count() > 4);
     assert_eq!(stdout(&server.data, &["dead-letters", "list"]), "");
-    disk.obey(&[]);
+    disk.set_rules(&[]);
     server.settle("default");
     assert!(server.retrieve("default", "q=harbour+bell").contents()[0].contains("Genoa"));
     let log = git(&server.repository("default"), &["log", "--format=%B"]);
@@ -119,18 +119,18 @@ fn what_was_accepted_waits_for_a_full_disk_and_does_not_die_of_it() {
 }
 
 #[test]
-fn a_branch_that_moved_without_being_synced_is_not_taken_back_and_nothing_is_committed_twice() {
+fn a_failed_sync_of_a_branch_commits_nothing_twice() {
     for rule in [
         "eio sync refs/heads 1",
-        // The first is of the lock, the second of the folder, when the branch has moved.
+        // The first sync is of the lock, the second of the folder after the branch has moved.
         "eio sync refs/heads 2",
         "eio unlink cuebase-pending 1",
         "eio rename refs/heads/main 1",
         "eio sync objects/pack 2",
     ] {
-        let (_folder, server, disk) = over_disk();
+        let (_folder, server, disk) = server_on_disk();
         server.settle("default");
-        disk.obey(&[rule]);
+        disk.set_rules(&[rule]);
         let id = server.remember("default", &["The cooper's apprentice sails on Friday"]);
         server.settle("default");
         assert!(server.retrieve("default", "q=cooper+apprentice").contents()[0].contains("Friday"), "{rule}");
@@ -145,25 +145,14 @@ fn a_branch_that_moved_without_being_synced_is_not_taken_back_and_nothing_is_com
 }
 
 #[test]
-fn an_index_that_cannot_be_read_from_the_disk_is_made_anew() {
-    let (_folder, server, disk) = over_disk();
+fn an_index_that_cannot_be_read_is_rebuilt() {
+    let (_folder, server, disk) = server_on_disk();
     server.remember("default", &["The cartographer lives above the bakery"]);
     server.settle("default");
-    disk.obey(&["eio read memories.log 1"]);
+    disk.set_rules(&["eio read memories.log 1"]);
     let hits = server.retrieve("default", "q=cartographer").contents();
     assert!(hits[0].contains("bakery"), "{hits:?}");
     assert!(server.log().contains("making the index anew") || server.log().contains("the index is damaged"));
-}
-
-/// Every file below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -171,8 +160,8 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.success());
 }
 
-/// What a client sees of a namespace: every path, and what queries find, but for times.
-fn seen(server: &Server) -> Value {
+/// Returns what a client can read of a namespace: the hits of two queries, without their times, and every path.
+fn snapshot(server: &Server) -> Value {
     let hits = |query: &str| {
         let mut answer = server.retrieve("default", query).body;
         answer.as_object_mut().expect("an object").retain(|name, _| name == "hits");
@@ -182,7 +171,7 @@ fn seen(server: &Server) -> Value {
 }
 
 #[test]
-fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
+fn damage_in_any_index_file_is_detected_and_repaired() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let vessels: Vec<String> =
@@ -191,11 +180,11 @@ fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
     server.settle("default");
     server.remember("default", &["The last vessel carries no lamps at all"]);
     server.settle("default");
-    let (before, key) = (seen(&server), server.key.clone());
+    let (before, key) = (snapshot(&server), server.key.clone());
     assert!(server.terminate());
-    let whole = files(&index(&data, "default"));
+    let whole = files_below(&index(&data, "default"));
     for name in ["memories.log", "vectors.log", "layer-", "state"] {
-        assert!(whole.iter().any(|file| file.to_string_lossy().contains(name)), "{name} in {whole:?}");
+        assert!(whole.iter().any(|file| file.to_string_lossy().contains(name)), "no {name} in {whole:?}");
     }
     for file in whole {
         let bytes = std::fs::read(&file).expect("reads");
@@ -226,15 +215,15 @@ fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
             damage(&mut bytes);
             std::fs::write(index(&other, "default").join(&name), bytes).expect("writes");
             let server = start(&other, &key).expect("starts");
-            assert_eq!(seen(&server), before, "{name}, {what}");
+            assert_eq!(snapshot(&server), before, "{name}, {what}");
             let examined = run(&other, &["doctor", "--repair"]);
             assert!(examined.status.success(), "{name}, {what}: {}", String::from_utf8_lossy(&examined.stdout));
-            let said = server.log() + &String::from_utf8_lossy(&examined.stdout);
-            // A layer's file that is not whole is made again from the log without a word.
-            let silent = name.starts_with("layer-");
+            let output = server.log() + &String::from_utf8_lossy(&examined.stdout);
+            // An incomplete layer file is rebuilt from the log without a message.
+            let is_silent = name.starts_with("layer-");
             assert!(
-                silent || said.contains("anew") || said.contains("damaged") || said.contains("mended"),
-                "{name}, {what}: {said}"
+                is_silent || output.contains("anew") || output.contains("damaged") || output.contains("mended"),
+                "{name}, {what}: {output}"
             );
             drop(server);
         }
@@ -242,7 +231,7 @@ fn damage_in_any_file_of_an_index_is_found_said_and_mended() {
 }
 
 #[test]
-fn damaged_records_are_never_served_wrong_and_the_backup_is_named() {
+fn damaged_records_are_never_served_and_the_backup_is_named() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     for n in 0..20 {
@@ -260,7 +249,7 @@ fn damaged_records_are_never_served_wrong_and_the_backup_is_named() {
     // Killed, so that the write-ahead log is not empty.
     server.kill();
     let (mut refused, mut answered) = (0, 0);
-    for file in files(&data.join("records")) {
+    for file in files_below(&data.join("records")) {
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
         let bytes = std::fs::read(&file).expect("reads");
         let kept = [".sst", ".log", "MANIFEST", "CURRENT"].iter().any(|kind| name.contains(kind));
@@ -279,16 +268,16 @@ fn damaged_records_are_never_served_wrong_and_the_backup_is_named() {
                 assert!(error.contains(&backup), "{name}: {error}");
                 refused += 1;
             }
-            // Not where it was damaged, or not read at the start: what is answered is right, or is refused.
+            // The damage is in a part that the start does not read. Responses must be correct or errors.
             Ok(server) => {
                 let listed = server.get("/v1/conversations?limit=100");
                 assert!(listed.status == 500 || titles(&server) == 40, "{name}: {listed:?}");
                 answered += 1;
                 drop(server);
                 let examined = run(&other, &["doctor"]);
-                let said =
+                let output =
                     String::from_utf8_lossy(&examined.stdout).into_owned() + &String::from_utf8_lossy(&examined.stderr);
-                assert!(examined.status.success() || said.contains(&backup), "{name}: {said}");
+                assert!(examined.status.success() || output.contains(&backup), "{name}: {output}");
             }
         }
     }
@@ -297,24 +286,24 @@ fn damaged_records_are_never_served_wrong_and_the_backup_is_named() {
 
 #[test]
 fn a_clock_that_jumps_loses_nothing() {
-    let (_folder, server, disk) = over_disk();
-    let mut said = Vec::new();
+    let (_folder, server, disk) = server_on_disk();
+    let mut tokens = Vec::new();
     for (number, jump) in [0, 400 * 86_400, -3 * 86_400, -40 * 365 * 86_400, 6 * 86_400, 0].into_iter().enumerate() {
-        disk.obey(&[&format!("clock - - {jump}")]);
+        disk.set_rules(&[&format!("clock - - {jump}")]);
         let token = format!("windlass{number}x");
         server.remember("default", &[&format!("The {token} was oiled")]);
         server.settle("default");
-        said.push(token);
-        for token in &said {
+        tokens.push(token);
+        for token in &tokens {
             let hits = server.retrieve("default", &format!("q={token}&limit=3")).contents();
             assert!(hits.iter().any(|hit| hit.contains(token.as_str())), "{jump}: {token} in {hits:?}");
         }
     }
-    // What waits in the queue while the clock is set does not grow old by it.
-    disk.obey(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
+    // A clock jump does not age a queued write.
+    disk.set_rules(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
     server.remember("default", &["The bosun whistles at noon"]);
-    wait_for("a try", || server.log().contains("ingestion waits for the disk"));
-    disk.obey(&["clock - - 864000"]);
+    wait_for("a failed attempt", || server.log().contains("ingestion waits for the disk"));
+    disk.set_rules(&["clock - - 864000"]);
     server.settle("default");
     assert!(server.retrieve("default", "q=who+whistles").contents()[0].contains("bosun"));
     assert!(!server.log().contains("dropped"));
@@ -324,13 +313,13 @@ fn a_clock_that_jumps_loses_nothing() {
 }
 
 #[test]
-fn a_server_with_few_descriptors_refuses_what_it_cannot_do_and_is_well_when_they_are_back() {
+fn a_server_recovers_from_running_out_of_descriptors() {
     let (_folder, data) = fresh();
     let key = stdout(&data, &["keys", "create", "--init"]);
     let served = cuebase(&data, &SERVE);
     let mut command = Command::new("sh");
     command.arg("-c").arg("ulimit -S -n 80; ulimit -H -n 80; exec \"$@\"").arg("sh").arg(served.get_program());
-    // Without a place being made for others, they would be waited for so long.
+    // A long timeout, so that idle connections are closed only to make room for others.
     let served_arguments = served.get_args();
     command.args(served_arguments).env_clear().env("CUEBASE_SERVER_HEADER_TIMEOUT_MS", "600000");
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -341,7 +330,7 @@ fn a_server_with_few_descriptors_refuses_what_it_cannot_do_and_is_well_when_they
     let address = server.url.trim_start_matches("http://").to_owned();
     let held: Vec<TcpStream> = (0..150).filter_map(|_| TcpStream::connect(&address).ok()).collect();
     assert!(held.len() > 100);
-    // Whoever sends a request gets a place before those who say nothing.
+    // Idle connections are closed to make room for one that sends a request.
     wait_for("an answer", || {
         let bearer = format!("Bearer {}", server.key);
         let answer = server.try_request("GET", "/v1/retrieve?q=quartermaster", Some(&bearer), None);

@@ -1,4 +1,4 @@
-//! Local encoders against what the reference implementation computes (`tests/data/encoders/make.py`).
+//! Local encoders compared with vectors of the reference implementation (`tests/data/encoders/make.py`).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use cuebase::model::encoder::LocalEncoder;
 use cuebase::model::{Deadline, Embedder};
 use serde_json::Value;
 
-/// How far a number may be from the reference's.
+/// Largest accepted difference of a number from the reference.
 const TOLERANCE: f32 = 1e-3;
 
 fn data(name: &str) -> PathBuf {
@@ -18,23 +18,24 @@ fn patience() -> Deadline {
     Deadline::of_work(Duration::from_secs(60))
 }
 
-fn agrees(folder: &Path, expected: &Path) {
+/// Checks the vectors of an encoder, alone and in batches.
+fn check_vectors(folder: &Path, expected: &Path) {
     let encoder = LocalEncoder::load(folder).expect("loads");
     let expected: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(expected).expect("reads")).expect("a list");
     let texts: Vec<&str> = expected.iter().map(|one| one["text"].as_str().expect("a text")).collect();
     let together = encoder.embed(&texts, patience()).expect("vectors");
-    // Also among so many others that the product is made the other way round.
+    // Also in a batch large enough that the operands of the matrix product are exchanged.
     let many: Vec<&str> = texts.iter().copied().cycle().take(texts.len() * 20).collect();
-    let among = encoder.embed(&many, patience()).expect("vectors");
+    let in_batch = encoder.embed(&many, patience()).expect("vectors");
     for (number, one) in expected.iter().enumerate() {
-        let wanted: Vec<f32> =
+        let reference: Vec<f32> =
             one["vector"].as_array().expect("numbers").iter().map(|n| n.as_f64().expect("a number") as f32).collect();
         let alone = encoder.embed(&texts[number..=number], patience()).expect("a vector").remove(0);
-        for made in [&alone, &together[number], &among[number], &among[number + texts.len() * 19]] {
-            assert_eq!(made.len(), wanted.len());
-            let apart = made.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(apart < TOLERANCE, "{:?} is {apart} away", texts[number]);
+        for vector in [&alone, &together[number], &in_batch[number], &in_batch[number + texts.len() * 19]] {
+            assert_eq!(vector.len(), reference.len());
+            let difference = vector.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(difference < TOLERANCE, "{:?} differs by {difference}", texts[number]);
         }
     }
 }
@@ -42,20 +43,20 @@ fn agrees(folder: &Path, expected: &Path) {
 #[test]
 fn small_encoders_of_each_family_agree_with_the_reference() {
     for name in ["bert", "roberta"] {
-        agrees(&data(name), &data(name).join("expected.json"));
+        check_vectors(&data(name), &data(name).join("expected.json"));
     }
 }
 
 #[test]
 fn all_minilm_agrees_with_the_reference() {
     match std::env::var_os("CUEBASE_TEST_ENCODER") {
-        Some(folder) => agrees(Path::new(&folder), &data("minilm.json")),
-        None => eprintln!("CUEBASE_TEST_ENCODER names no folder of all-MiniLM-L6-v2: it was not compared"),
+        Some(folder) => check_vectors(Path::new(&folder), &data("minilm.json")),
+        None => eprintln!("skipped: CUEBASE_TEST_ENCODER is not set to a folder of all-MiniLM-L6-v2"),
     }
 }
 
 #[test]
-fn a_folder_that_is_no_model_is_refused_with_its_file() {
+fn an_invalid_model_folder_is_refused_naming_the_bad_file() {
     let refused = |change: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().expect("temporary directory");
         for file in ["config.json", "tokenizer.json", "model.safetensors"] {
@@ -79,8 +80,8 @@ fn a_folder_that_is_no_model_is_refused_with_its_file() {
             std::fs::write(path, bytes).expect("writes");
         }
     };
-    assert_eq!(refused(&|_| {}), "", "the copy itself is good");
-    for (told, change) in [
+    assert_eq!(refused(&|_| {}), "", "the unchanged copy loads");
+    for (expected, change) in [
         ("model_type", Box::new(edit("\"bert\"", "\"gpt2\"")) as Box<dyn Fn(&Path)>),
         ("hidden_act", Box::new(edit("\"gelu\"", "\"swish\""))),
         ("multiple", Box::new(edit("\"num_attention_heads\": 2", "\"num_attention_heads\": 3"))),
@@ -94,6 +95,6 @@ fn a_folder_that_is_no_model_is_refused_with_its_file() {
         ("1_Pooling", Box::new(write("1_Pooling/config.json", b"{}"))),
     ] {
         let error = refused(change.as_ref());
-        assert!(error.contains(told), "{told}: {error}");
+        assert!(error.contains(expected), "{expected}: {error}");
     }
 }

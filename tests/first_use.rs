@@ -1,4 +1,4 @@
-//! First steps that go wrong: a wrong folder, a name with a typing error, a folder that somebody else owns.
+//! Mistakes at first use: a wrong folder, a misspelt name, a folder of another user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, cuebase, fresh, run, stdout};
 
-/// The user that commands run as in tests of permissions, where the tests themselves run as root: nobody.
+/// User id of commands in the tests of permissions when the tests run as root: the user nobody.
 const OTHER_USER: u32 = 65_534;
 
-/// Commands that work on a data directory and can create one.
+/// Commands that use a data directory and can create one.
 const CREATING: [&[&str]; 4] =
     [&["keys", "create"], &["token"], &["namespaces", "create", "notes"], &["import", "chats.jsonl"]];
 
-/// Commands that work on a data directory and have nothing to do in a new one.
+/// Commands that use a data directory and cannot create one.
 const OTHERS: [&[&str]; 14] = [
     &["keys", "list"],
     &["keys", "revoke", "0123456789abcdef"],
@@ -35,7 +35,7 @@ const OTHERS: [&[&str]; 14] = [
     &["export", "notes.bundle"],
 ];
 
-/// The binary in a folder, with no option, setting or input of its own.
+/// Returns a command for the binary in a folder, without options, settings or input.
 fn cuebase_in(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cuebase"));
     command.args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -47,20 +47,21 @@ fn error_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The error of a command that must end with code 1 and print nothing else.
-fn refused(what: &str, output: &Output) -> String {
+/// Returns the error of a command, which must exit with code 1 and print nothing to standard output.
+fn expect_error(what: &str, output: &Output) -> String {
     let error = error_of(output);
     assert_eq!(output.status.code(), Some(1), "{what}: {error}");
     assert!(output.stdout.is_empty(), "{what}: {}", String::from_utf8_lossy(&output.stdout));
     error
 }
 
+/// Returns the number of entries in a folder.
 fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).expect("a folder").count()
 }
 
-/// A file that `cuebase import` takes.
-fn save_chats(folder: &Path) -> PathBuf {
+/// Writes a file that `cuebase import` accepts.
+fn write_chats(folder: &Path) -> PathBuf {
     let file = folder.join("chats.jsonl");
     let line = json!({"messages": [{"role": "user", "content": "I adopted a greyhound called Bolt."}]});
     fs::write(&file, format!("{line}\n")).expect("writes");
@@ -68,21 +69,24 @@ fn save_chats(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_command_without_a_data_directory_names_the_path_and_creates_nothing() {
+fn a_command_without_a_data_directory_names_the_path() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let real = folder.path().canonicalize().expect("a folder");
     for arguments in CREATING.iter().chain(&OTHERS).chain(&[&["mcp"][..]]) {
-        let error = refused(&format!("{arguments:?}"), &cuebase_in(&real, arguments).output().expect("runs"));
-        let looked_at = format!("there is no data directory at {}", real.join("cuebase-data").display());
-        assert!(error.starts_with(&format!("cuebase: {looked_at}")), "{arguments:?}: {error}");
+        let error = expect_error(&format!("{arguments:?}"), &cuebase_in(&real, arguments).output().expect("runs"));
+        let missing = real.join("cuebase-data");
+        assert!(
+            error.starts_with(&format!("cuebase: there is no data directory at {}", missing.display())),
+            "{arguments:?}: {error}"
+        );
         assert!(error.contains("--data") && error.contains("CUEBASE_DATA"), "{arguments:?}: {error}");
-        assert_eq!(error.trim_end().lines().count(), 2, "an error and a hint, {arguments:?}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 2, "one line of error and one of advice, {arguments:?}: {error}");
         assert_eq!(entries(&real), 0, "{arguments:?} created something");
     }
 }
 
 #[test]
-fn only_commands_that_can_create_a_data_directory_offer_to() {
+fn only_commands_that_can_create_a_directory_offer_init() {
     let folder = tempfile::tempdir().expect("temporary directory");
     for (commands, offered) in [(&CREATING[..], true), (&OTHERS[..], false)] {
         for arguments in commands {
@@ -93,7 +97,7 @@ fn only_commands_that_can_create_a_data_directory_offer_to() {
 }
 
 #[test]
-fn a_refusal_says_where_the_path_comes_from() {
+fn an_error_states_where_the_data_path_was_set() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let mut command = cuebase_in(folder.path(), &["keys", "list"]);
     let error = error_of(&command.env("CUEBASE_DATA", "elsewhere").output().expect("runs"));
@@ -103,26 +107,26 @@ fn a_refusal_says_where_the_path_comes_from() {
 }
 
 #[test]
-fn a_folder_of_other_files_is_not_taken_for_a_data_directory() {
+fn a_folder_with_other_files_is_not_used_as_data_directory() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let data = folder.path().join("project");
     fs::create_dir_all(&data).expect("creates");
     fs::write(data.join("notes.txt"), "mine").expect("writes");
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("changes the mode");
     for arguments in [&["keys", "create"][..], &["keys", "create", "--init"], &["doctor"]] {
-        let error = refused(&format!("{arguments:?}"), &run(&data, arguments));
+        let error = expect_error(&format!("{arguments:?}"), &run(&data, arguments));
         assert!(error.contains("is not a Cuebase data directory"), "{arguments:?}: {error}");
         assert!(error.contains(data.to_str().expect("a path")), "{arguments:?}: {error}");
     }
     assert_eq!(entries(&data), 1);
-    assert_eq!(fs::metadata(&data).expect("there").permissions().mode() & 0o777, 0o755, "left as it was");
+    assert_eq!(fs::metadata(&data).expect("there").permissions().mode() & 0o777, 0o755, "the mode is unchanged");
 }
 
 #[test]
-fn init_creates_a_data_directory_and_does_no_harm_to_one_that_exists() {
+fn init_creates_a_data_directory_and_keeps_an_existing_one() {
     for arguments in CREATING {
         let (folder, data) = fresh();
-        save_chats(folder.path());
+        write_chats(folder.path());
         let arguments = [arguments, &["--init"]].concat();
         stdout(&data, &arguments);
         assert!(data.join("records/CURRENT").exists(), "{arguments:?}");
@@ -149,7 +153,7 @@ fn commands_that_need_no_data_directory_work_without_one() {
 }
 
 #[test]
-fn models_leaves_a_folder_of_other_files_alone() {
+fn the_models_command_does_not_change_a_foreign_folder() {
     let folder = tempfile::tempdir().expect("temporary directory");
     fs::write(folder.path().join("notes.txt"), "mine").expect("writes");
     stdout(folder.path(), &["models"]);
@@ -157,13 +161,13 @@ fn models_leaves_a_folder_of_other_files_alone() {
 }
 
 #[test]
-fn a_key_is_made_only_for_a_namespace_that_exists() {
+fn the_command_line_refuses_a_key_for_an_unknown_namespace() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     stdout(&data, &["namespaces", "create", "notes"]);
     let check = |when: &str| {
         let keys = stdout(&data, &["keys", "list"]).lines().count();
-        let error = refused(when, &run(&data, &["keys", "create", "--namespace", "nope"]));
+        let error = expect_error(when, &run(&data, &["keys", "create", "--namespace", "nope"]));
         assert!(error.contains("there is no namespace \"nope\"") && error.contains("notes"), "{when}: {error}");
         assert!(error.contains("cuebase namespaces create nope"), "{when}: {error}");
         assert_eq!(stdout(&data, &["keys", "list"]).lines().count(), keys, "{when}");
@@ -173,11 +177,11 @@ fn a_key_is_made_only_for_a_namespace_that_exists() {
     };
     check("without a server");
     let _server = Server::start(&data);
-    check("beside a server");
+    check("with a server");
 }
 
 #[test]
-fn the_api_makes_a_key_before_its_namespace_as_the_specification_says() {
+fn the_api_creates_a_key_for_a_namespace_not_created_yet() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let made = server.post("/v1/keys", &json!({"name": "later", "namespace": "later"}));
@@ -185,34 +189,35 @@ fn the_api_makes_a_key_before_its_namespace_as_the_specification_says() {
 }
 
 #[test]
-fn a_namespace_is_deleted_without_a_terminal_only_with_yes() {
+fn deleting_a_namespace_without_a_terminal_requires_yes() {
     let (_folder, data) = fresh();
     stdout(&data, &["namespaces", "create", "--init", "notes"]);
     let mut command = cuebase(&data, &["namespaces", "delete", "notes"]);
-    let error = refused("no terminal", &command.stdin(Stdio::null()).output().expect("runs"));
+    let error = expect_error("no terminal", &command.stdin(Stdio::null()).output().expect("runs"));
     assert!(error.contains("\"notes\"") && error.contains("--yes"), "{error}");
     assert!(stdout(&data, &["namespaces", "list"]).contains("notes"));
-    let told: Value = serde_json::from_str(&stdout(&data, &["namespaces", "delete", "--yes", "notes"])).expect("JSON");
-    assert_eq!(told, json!({"name": "notes", "deleted": true}));
+    let output = stdout(&data, &["namespaces", "delete", "--yes", "notes"]);
+    let output: Value = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(output, json!({"name": "notes", "deleted": true}));
     assert!(!stdout(&data, &["namespaces", "list"]).contains("notes"));
 }
 
 #[test]
-fn deleting_a_namespace_that_does_not_exist_fails_and_names_a_few_that_do() {
+fn deleting_an_unknown_namespace_lists_existing_ones() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     let delete = ["namespaces", "delete", "--yes", "note"];
-    let error = refused("no namespace", &run(&data, &delete));
+    let error = expect_error("no namespace", &run(&data, &delete));
     assert!(error.contains("there is no namespace \"note\"") && error.contains("has none"), "{error}");
     for number in 0..7 {
         stdout(&data, &["namespaces", "create", &format!("notes-{number}")]);
     }
-    let error = refused("seven namespaces", &run(&data, &delete));
+    let error = expect_error("seven namespaces", &run(&data, &delete));
     assert!(error.contains("notes-0") && error.contains("and more") && !error.contains("notes-6"), "{error}");
 }
 
 #[test]
-fn a_command_that_changed_nothing_fails() {
+fn a_command_that_changes_nothing_fails() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     for (arguments, says) in [
@@ -220,13 +225,13 @@ fn a_command_that_changed_nothing_fails() {
         (&["accounts", "suspend", "nobody"], "no account"),
         (&["accounts", "resume", "nobody"], "no account"),
     ] {
-        let error = refused(&format!("{arguments:?}"), &run(&data, arguments));
+        let error = expect_error(&format!("{arguments:?}"), &run(&data, arguments));
         assert!(error.contains(says), "{arguments:?}: {error}");
     }
 }
 
 #[test]
-fn a_path_below_a_file_is_named_with_the_file() {
+fn an_error_about_a_path_below_a_file_names_the_file() {
     let (folder, data) = fresh();
     stdout(&data, &["namespaces", "create", "--init", "notes"]);
     let file = folder.path().join("note.txt");
@@ -246,7 +251,7 @@ fn a_path_below_a_file_is_named_with_the_file() {
         run(&data, &["export", "--namespace", "notes", "--format", "markdown", target]),
     ];
     for (number, attempt) in attempts.iter().enumerate() {
-        let error = refused(&format!("attempt {number}"), attempt);
+        let error = expect_error(&format!("attempt {number}"), attempt);
         assert!(error.contains(&format!("{} is a file, not a directory", file.display())), "{number}: {error}");
         assert!(!error.contains("Os {"), "{number}: {error}");
     }
@@ -254,23 +259,23 @@ fn a_path_below_a_file_is_named_with_the_file() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_data_directory_is_left_alone() {
+fn a_file_at_the_data_path_is_not_changed() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let file = folder.path().join("note.txt");
     fs::write(&file, "text").expect("writes");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("changes the mode");
     for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["keys", "create", "--init"], &["keys", "list"]] {
-        let error = refused(&format!("{arguments:?}"), &run(&file, arguments));
+        let error = expect_error(&format!("{arguments:?}"), &run(&file, arguments));
         assert!(error.contains(file.to_str().expect("a path")) && error.contains("is a file"), "{error}");
     }
     assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o644);
 }
 
-/// A user without privileges with a folder of its own. Root is nobody there; any other user stays who it is.
+/// An unprivileged user with a folder: the user nobody if the tests run as root, otherwise the current user.
 struct Unprivileged {
     folder: tempfile::TempDir,
     binary: PathBuf,
-    /// None where the tests run without privileges themselves.
+    /// `None` if the tests do not run as root.
     user: Option<u32>,
 }
 
@@ -281,8 +286,9 @@ impl Unprivileged {
         let mut binary = PathBuf::from(env!("CARGO_BIN_EXE_cuebase"));
         if let Some(user) = user {
             chown(folder.path(), Some(user), Some(user)).expect("changes the owner");
-            // Where it was built nobody else may look. A process of its own copies it, so that no child of another test
-            // holds it open for writing while it is run.
+            // Other users may have no access to the build folder, so the binary is copied. A separate process copies
+            // it: a child process of another test could inherit a handle open for writing, and the copy could not be
+            // executed.
             let copy = folder.path().join("cuebase");
             let copied = Command::new("cp").arg(&binary).arg(&copy).status().expect("cp runs");
             assert!(copied.success());
@@ -305,7 +311,7 @@ impl Unprivileged {
         command.stdin(Stdio::null()).output().expect("the binary runs")
     }
 
-    /// A folder of the user with a mode that lets nobody write to it.
+    /// Creates a folder of the user that nobody may write to.
     fn read_only_folder(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(&path).expect("creates");
@@ -321,17 +327,17 @@ impl Unprivileged {
     }
 }
 
-/// The error names the folder or file that refuses, its mode, and no error of the system in its raw form.
-fn assert_names(what: &str, output: &Output, refusing: &Path, mode: &str) {
-    let error = refused(what, output);
-    let named = format!("has no permission for {} (owner: user id ", refusing.display());
+/// Checks that a command fails with an error that names the inaccessible path and its mode, without a raw system error.
+fn assert_permission_error(what: &str, output: &Output, path: &Path, mode: &str) {
+    let error = expect_error(what, output);
+    let named = format!("has no permission for {} (owner: user id ", path.display());
     assert!(error.contains(&named) && error.contains(&format!("mode {mode})")), "{what}: {error}");
     assert!(error.contains("change its owner or mode"), "{what}: {error}");
     assert!(!error.contains("Os {") && !error.contains("os error"), "{what}: {error}");
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_is_named_when_something_is_to_be_created_in_it() {
+fn a_folder_without_write_permission_is_named() {
     let user = Unprivileged::new();
     let closed = user.read_only_folder("closed");
     let (data, backups) = (user.path("data"), user.path("backups"));
@@ -349,19 +355,19 @@ fn a_folder_that_may_not_be_written_to_is_named_when_something_is_to_be_created_
         ("jsonl", user.run(&data, &["export", "--namespace", "notes", "--format", "jsonl", &target])),
     ];
     for (what, attempt) in &attempts {
-        assert_names(what, attempt, &closed, "500");
+        assert_permission_error(what, attempt, &closed, "500");
     }
 }
 
 #[test]
-fn a_data_directory_that_may_not_be_searched_or_written_to_is_named() {
+fn a_data_directory_without_permissions_is_named() {
     let user = Unprivileged::new();
     let data = user.path("data");
     assert!(user.run(&data, &["keys", "create", "--init"]).status.success());
     for (path, mode, shown) in [(data.clone(), 0o000, "0"), (data.join("records"), 0o500, "500")] {
         user.set_mode(&path, mode);
         for arguments in [&["keys", "list"][..], &["keys", "create", "--init"], &["doctor"]] {
-            assert_names(&format!("{arguments:?}, {mode:o}"), &user.run(&data, arguments), &path, shown);
+            assert_permission_error(&format!("{arguments:?}, {mode:o}"), &user.run(&data, arguments), &path, shown);
         }
         user.set_mode(&path, 0o700);
     }
@@ -369,20 +375,20 @@ fn a_data_directory_that_may_not_be_searched_or_written_to_is_named() {
 }
 
 #[test]
-fn a_file_of_the_records_that_may_not_be_written_to_is_named() {
+fn a_records_file_without_write_permission_is_named() {
     let user = Unprivileged::new();
     let data = user.path("data");
     assert!(user.run(&data, &["keys", "create", "--init"]).status.success());
     for name in ["PROCESS", "LOCK"] {
         let file = data.join("records").join(name);
         user.set_mode(&file, 0o400);
-        assert_names(name, &user.run(&data, &["keys", "list"]), &file, "400");
+        assert_permission_error(name, &user.run(&data, &["keys", "list"]), &file, "400");
         user.set_mode(&file, 0o600);
     }
 }
 
 #[test]
-fn an_address_is_an_option_only_of_commands_that_listen() {
+fn only_commands_that_listen_have_address_options() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let help = |arguments: &[&str]| {
         let output = cuebase_in(folder.path(), arguments).arg("--help").output().expect("runs");
@@ -405,7 +411,7 @@ fn an_address_is_an_option_only_of_commands_that_listen() {
 }
 
 #[test]
-fn the_environment_still_sets_the_addresses() {
+fn the_environment_sets_the_addresses() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let mut command = cuebase_in(folder.path(), &["config"]);
     let output = command.env("CUEBASE_PETS_LISTEN", "127.0.0.1:8090").output().expect("runs");
@@ -414,7 +420,7 @@ fn the_environment_still_sets_the_addresses() {
 }
 
 #[test]
-fn the_help_of_every_command_begins_with_what_it_does() {
+fn the_help_of_every_command_starts_with_a_description() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let parents =
         [&["keys"][..], &["namespaces"], &["accounts"], &["dead-letters"], &["serve"], &["mcp"], &["man", "x"]];

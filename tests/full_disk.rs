@@ -1,5 +1,5 @@
-//! A full disk: every write is refused as one that can be sent again, reads go on, nothing is left behind, room can be
-//! made by deleting, and all is well once there is room.
+//! A full disk: every write is refused as retryable and leaves nothing behind, reads succeed, deletions free space, and
+//! writes are accepted again once there is space.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,31 +9,31 @@ use serde_json::{Value, json};
 use crate::support::disk::WatchedData;
 use crate::support::{Answer, Server, files_below, fresh, run, stdout, wait_for};
 
-/// Rules of a disk on which nothing fits any more.
+/// Rules of a full disk.
 const FULL: [&str; 3] = ["enospc write * 0", "enospc open * 0", "enospc mkdir * 0"];
 /// Size of the small file system, as `mount` reads it.
 const SMALL_DISK: &str = "size=256m";
-/// The space that is kept back, bytes.
+/// Size of the reserve that the server keeps for deletions, bytes.
 const RESERVE_BYTES: u64 = 16 << 20;
-/// Uploads that fill it, bytes: first large ones, then smaller ones.
+/// Sizes of the uploads that fill the disk, bytes.
 const UPLOADS: [usize; 4] = [16 << 20, 1 << 20, 64 << 10, 4 << 10];
 
-/// A server with one of each thing that requests of these tests change.
-struct Filled {
+/// A server with one object of each kind that the tests change.
+struct PopulatedServer {
     watched: WatchedData,
     server: Server,
     /// A dashboard session.
     session: String,
-    /// Address of a conversation.
+    /// Route of a conversation.
     talk: String,
-    /// Its messages.
+    /// Ids of the conversation's messages.
     messages: Vec<String>,
     /// Id of an uploaded file.
     media: String,
 }
 
-impl Filled {
-    /// One whose disk is not full yet.
+impl PopulatedServer {
+    /// Starts a server on a disk with space.
     fn new() -> Self {
         let watched = WatchedData::new();
         let server = watched.start();
@@ -46,8 +46,9 @@ impl Filled {
         assert_eq!(server.post("/v1/vocab", &json!({"terms": [{"term": "mole"}, {"term": "pier"}]})).status, 202);
         let made = server.post("/v1/conversations", &json!({"title": "Talk"}));
         let talk = format!("/v1/conversations/{}", text(&made.body["id"]));
-        let said = json!({"messages": [{"role": "system", "content": "one"}, {"role": "system", "content": "two"}]});
-        let appended = server.post(&format!("{talk}/messages"), &said);
+        let new_messages =
+            json!({"messages": [{"role": "system", "content": "one"}, {"role": "system", "content": "two"}]});
+        let appended = server.post(&format!("{talk}/messages"), &new_messages);
         let messages = appended.body["ids"].as_array().into_iter().flatten().map(text).collect();
         let media = text(&server.post("/v1/media", &json!("bytes")).body["id"]);
         server.settle("default");
@@ -55,35 +56,36 @@ impl Filled {
     }
 
     fn fill_disk(&self) {
-        self.watched.disk.obey(&FULL);
+        self.watched.disk.set_rules(&FULL);
     }
 
-    fn make_room(&self) {
-        self.watched.disk.obey(&[]);
+    fn free_disk(&self) {
+        self.watched.disk.set_rules(&[]);
     }
 
-    /// Sends a request of each kind that writes. The marks make them differ from those of another call.
+    /// Sends a request of each kind that writes, with a mark that makes it different from other calls.
     fn write_all(&self, mark: &str) -> Vec<(&'static str, Answer)> {
         let (server, talk) = (&self.server, self.talk.as_str());
         let (first, second) = (&self.messages[0], &self.messages[1]);
-        let said = json!({"messages": [{"role": "user", "content": format!("The {mark} bell was cast in Genoa")}]});
+        let new_messages =
+            json!({"messages": [{"role": "user", "content": format!("The {mark} bell was cast in Genoa")}]});
         let note = json!({"content": format!("# The {mark} note\n")});
         let term = json!({"terms": [{"term": mark}]});
         let skill = json!({"skills": [{"name": mark, "content": "1. Look."}]});
         let changed = json!({"content": mark});
         vec![
-            ("a conversation to remember", server.post("/v1/memories", &said)),
+            ("a conversation to remember", server.post("/v1/memories", &new_messages)),
             ("a direct write of a new path", server.post(&format!("/v1/memories/facts/{mark}.md"), &note)),
-            ("a direct write of a path that is there", server.post("/v1/memories/facts/a.md", &note)),
-            ("a forget", server.call("DELETE", "/v1/memories/facts/b.md", None)),
+            ("a direct write of an existing path", server.post("/v1/memories/facts/a.md", &note)),
+            ("a deletion of a memory", server.call("DELETE", "/v1/memories/facts/b.md", None)),
             ("a term", server.post("/v1/vocab", &term)),
-            ("a term to forget", server.call("DELETE", "/v1/vocab?term=mole", None)),
+            ("a deletion of a term", server.call("DELETE", "/v1/vocab?term=mole", None)),
             ("a skill", server.post("/v1/skills", &skill)),
             ("an upload", server.post("/v1/media", &json!(mark))),
             ("a namespace", server.post("/v1/namespaces", &json!({"name": format!("n-{mark}")}))),
             ("a key", server.call_as(&self.session, "POST", "/v1/keys", Some(&json!({"name": mark})))),
             ("a managed conversation", server.post("/v1/conversations", &json!({"title": mark}))),
-            ("a message", server.post(&format!("{talk}/messages"), &said)),
+            ("a message", server.post(&format!("{talk}/messages"), &new_messages)),
             ("an edit in place", server.call("PATCH", &format!("{talk}/messages/{first}"), Some(&changed))),
             ("an edit on a branch", server.post(&format!("{talk}/messages/{second}/edit"), &changed)),
             ("a title", server.call("PATCH", talk, Some(&json!({"title": mark})))),
@@ -93,7 +95,7 @@ impl Filled {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a string")).to_owned()
 }
 
 fn is_found(server: &Server, query: &str, text: &str) -> bool {
@@ -107,23 +109,23 @@ fn assert_refused(what: &str, answer: &Answer) {
 }
 
 #[test]
-fn every_kind_of_write_to_a_full_disk_is_refused_as_one_to_send_again() {
-    let filled = Filled::new();
-    filled.fill_disk();
-    // Also after the engine has failed once, and takes no further write by itself.
+fn every_write_to_a_full_disk_is_refused_as_retryable() {
+    let populated = PopulatedServer::new();
+    populated.fill_disk();
+    // Twice, since the engine accepts no write after its first failure.
     for mark in ["quince", "medlar"] {
-        for (what, answer) in filled.write_all(mark) {
+        for (what, answer) in populated.write_all(mark) {
             assert_refused(what, &answer);
         }
     }
 }
 
 #[test]
-fn reads_are_answered_beside_writes_that_a_full_disk_refuses() {
-    let filled = Filled::new();
-    filled.fill_disk();
-    filled.write_all("quince");
-    let media = format!("/v1/media/{}", filled.media);
+fn reads_succeed_while_the_disk_is_full() {
+    let populated = PopulatedServer::new();
+    populated.fill_disk();
+    populated.write_all("quince");
+    let media = format!("/v1/media/{}", populated.media);
     for path in [
         "/v1/retrieve?q=lighthouse",
         "/v1/memories/facts/a.md?detail=full",
@@ -136,51 +138,51 @@ fn reads_are_answered_beside_writes_that_a_full_disk_refuses() {
         "/v1/queue",
         "/v1/usage",
         "/v1/whoami",
-        filled.talk.as_str(),
+        populated.talk.as_str(),
         media.as_str(),
     ] {
-        let read = filled.server.get(path);
+        let read = populated.server.get(path);
         assert_eq!(read.status, 200, "{path}: {read:?}");
     }
-    assert!(is_found(&filled.server, "lighthouse+keeper", "Agatha"));
+    assert!(is_found(&populated.server, "lighthouse+keeper", "Agatha"));
 }
 
 #[test]
-fn writes_are_taken_again_without_a_start_once_there_is_room() {
-    let filled = Filled::new();
-    filled.fill_disk();
-    filled.write_all("quince");
-    filled.make_room();
-    // The first ones may be refused still.
-    wait_for("a direct write to be taken", || {
+fn writes_are_accepted_again_once_there_is_space() {
+    let populated = PopulatedServer::new();
+    populated.fill_disk();
+    populated.write_all("quince");
+    populated.free_disk();
+    // The first writes may still be refused.
+    wait_for("a direct write to be accepted", || {
         let body = json!({"content": "# The first note\n"});
-        matches!(filled.server.post("/v1/memories/facts/first.md", &body).status, 200 | 201)
+        matches!(populated.server.post("/v1/memories/facts/first.md", &body).status, 200 | 201)
     });
-    for (what, answer) in filled.write_all("medlar") {
+    for (what, answer) in populated.write_all("medlar") {
         assert!((200..300).contains(&answer.status), "{what}: {answer:?}");
     }
-    filled.server.settle("default");
-    assert!(is_found(&filled.server, "medlar+bell", "Genoa"));
-    let data = filled.watched.data.clone();
-    assert!(filled.server.terminate());
+    populated.server.settle("default");
+    assert!(is_found(&populated.server, "medlar+bell", "Genoa"));
+    let data = populated.watched.data.clone();
+    assert!(populated.server.terminate());
     let examined = run(&data, &["doctor"]);
     assert!(examined.status.success(), "{}", String::from_utf8_lossy(&examined.stdout));
 }
 
 #[test]
-fn what_was_accepted_before_the_disk_was_full_is_ingested_once_there_is_room() {
-    let filled = Filled::new();
-    let server = &filled.server;
-    // The queue takes writes, and nothing behind it does.
-    filled.watched.disk.obey(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
+fn queued_writes_are_ingested_once_there_is_space() {
+    let populated = PopulatedServer::new();
+    let server = &populated.server;
+    // The queue accepts writes, but they cannot be ingested.
+    populated.watched.disk.set_rules(&["enospc write repositories/ 0", "enospc open repositories/ 0"]);
     for number in 0..20 {
         server.remember("default", &[&format!("Barrel number{number}x was rolled ashore")]);
     }
-    wait_for("a try that fails", || server.log().contains("ingestion waits for the disk"));
-    filled.fill_disk();
-    filled.write_all("quince");
-    filled.make_room();
-    wait_for("the queue to settle", || server.get("/v1/queue").body["waiting"] == 0);
+    wait_for("a failed attempt", || server.log().contains("ingestion waits for the disk"));
+    populated.fill_disk();
+    populated.write_all("quince");
+    populated.free_disk();
+    wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
     for number in 0..20 {
         let token = format!("number{number}x");
         assert!(is_found(server, &token, &token), "{token} was accepted");
@@ -189,52 +191,52 @@ fn what_was_accepted_before_the_disk_was_full_is_ingested_once_there_is_room() {
 }
 
 #[test]
-fn a_deletion_that_was_refused_is_carried_out_when_it_is_sent_again() {
-    let filled = Filled::new();
-    filled.server.namespace("archive");
-    filled.fill_disk();
-    filled.write_all("quince");
-    let delete = || filled.server.call_as(&filled.session, "DELETE", "/v1/namespaces/archive", None);
+fn a_refused_deletion_succeeds_when_it_is_retried() {
+    let populated = PopulatedServer::new();
+    populated.server.namespace("archive");
+    populated.fill_disk();
+    populated.write_all("quince");
+    let delete = || populated.server.call_as(&populated.session, "DELETE", "/v1/namespaces/archive", None);
     assert_refused("a deletion", &delete());
-    filled.make_room();
+    populated.free_disk();
     let mut answer = delete();
-    wait_for("the deletion to be taken", || {
+    wait_for("the deletion to be accepted", || {
         if answer.status == 503 {
             answer = delete();
         }
         answer.status != 503
     });
-    assert_eq!(answer.status, 200, "deleted by a request that was refused: {answer:?}");
+    assert_eq!(answer.status, 200, "the refused request has deleted the namespace: {answer:?}");
 }
 
 #[test]
-fn a_message_that_was_refused_is_there_once_when_it_is_sent_again() {
-    let filled = Filled::new();
-    filled.fill_disk();
-    filled.write_all("quince");
-    filled.make_room();
-    let said = json!({"messages": [{"role": "system", "content": "the only one of its kind"}]});
-    let address = format!("{}/messages", filled.talk);
-    wait_for("the message to be taken", || filled.server.post(&address, &said).status == 201);
-    let messages = filled.server.get(&filled.talk).body["messages"].to_string();
+fn a_refused_message_is_stored_once_when_it_is_retried() {
+    let populated = PopulatedServer::new();
+    populated.fill_disk();
+    populated.write_all("quince");
+    populated.free_disk();
+    let new_messages = json!({"messages": [{"role": "system", "content": "the only one of its kind"}]});
+    let address = format!("{}/messages", populated.talk);
+    wait_for("the message to be accepted", || populated.server.post(&address, &new_messages).status == 201);
+    let messages = populated.server.get(&populated.talk).body["messages"].to_string();
     assert_eq!(messages.matches("the only one of its kind").count(), 1, "{messages}");
 }
 
 #[test]
-fn an_upload_that_does_not_fit_leaves_no_file_behind() {
-    let filled = Filled::new();
-    let media = filled.watched.data.join("media");
+fn an_upload_that_does_not_fit_leaves_no_file() {
+    let populated = PopulatedServer::new();
+    let media = populated.watched.data.join("media");
     let before = files_below(&media);
     for rule in ["enospc write media/ 0", "enospc sync media/ 0", "enospc rename media/ 0", "enospc write records/ 0"] {
-        filled.watched.disk.obey(&[rule]);
-        assert_refused(rule, &filled.server.post("/v1/media", &json!("x".repeat(1 << 20))));
+        populated.watched.disk.set_rules(&[rule]);
+        assert_refused(rule, &populated.server.post("/v1/media", &json!("x".repeat(1 << 20))));
         assert_eq!(files_below(&media), before, "{rule}");
     }
-    filled.make_room();
-    wait_for("an upload to be taken", || filled.server.post("/v1/media", &json!("fits")).status == 201);
+    populated.free_disk();
+    wait_for("an upload to be accepted", || populated.server.post("/v1/media", &json!("fits")).status == 201);
 }
 
-/// Whether a file system of the test's own can be mounted.
+/// Returns whether a test can mount a file system.
 fn can_mount() -> bool {
     let folder = tempfile::tempdir().expect("temporary directory");
     let script = "mount -t tmpfs -o size=1m tmpfs \"$1\"";
@@ -242,23 +244,23 @@ fn can_mount() -> bool {
     command.args(["-r", "-m", "sh", "-c", script, "sh"]).arg(folder.path());
     let can = command.output().is_ok_and(|output| output.status.success());
     if !can {
-        eprintln!("no file system can be mounted here: a small disk was not tried");
+        eprintln!("skipped: no file system can be mounted here");
     }
     can
 }
 
-/// A server whose data directory is on a small file system of its own, which goes with the process.
+/// A server whose data directory is on a small file system, which is unmounted when the process exits.
 struct SmallDisk {
     server: Server,
     session: String,
-    /// The data directory as it is seen from outside of the server's mounts.
+    /// Path of the data directory from outside the server's mount namespace.
     data: PathBuf,
     /// Removed when this is dropped.
     _folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
-    /// Starts a server after commands of a shell that may use `$BINARY` and `$DATA`.
+    /// Runs shell commands, which may use `$BINARY` and `$DATA`, then starts a server.
     fn start(commands: &str) -> Self {
         let (folder, data) = fresh();
         std::fs::create_dir_all(&data).expect("creates");
@@ -280,7 +282,7 @@ impl SmallDisk {
         command.current_dir(folder.path());
         let mut server = Server::try_start(&data, command).unwrap_or_else(|| {
             let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
-            panic!("the server ended before it served: {log}");
+            panic!("the server exited before it listened: {log}");
         });
         server.key = read_line(&key);
         let inside = Path::new("/proc").join(server.pid().to_string()).join("root");
@@ -288,12 +290,12 @@ impl SmallDisk {
         Self { server, session: read_line(&token), data, _folder: folder }
     }
 
-    /// Whether the space is kept back that deletions and starts on a full disk need.
+    /// Returns whether the reserve exists, which deletions and starts on a full disk need.
     fn has_reserve(&self) -> bool {
         std::fs::metadata(self.data.join("reserve")).is_ok_and(|found| found.len() == RESERVE_BYTES)
     }
 
-    /// Fills the disk with uploads until not even a small one fits.
+    /// Uploads files until even a small one does not fit.
     fn fill(&self, namespace: &str) {
         for bytes in UPLOADS {
             let body = json!("x".repeat(bytes));
@@ -311,13 +313,13 @@ fn read_line(file: &Path) -> String {
 }
 
 #[test]
-fn a_namespace_is_deleted_on_a_disk_without_any_room_and_writes_are_taken_again() {
+fn a_namespace_can_be_deleted_on_a_full_disk() {
     if !can_mount() {
         return;
     }
     let small = SmallDisk::start("");
     let server = &small.server;
-    wait_for("some space to be kept back", || small.has_reserve());
+    wait_for("the reserve to be created", || small.has_reserve());
     server.namespace("large");
     server.remember("default", &["The lighthouse keeper is called Agatha"]);
     server.settle("default");
@@ -325,7 +327,7 @@ fn a_namespace_is_deleted_on_a_disk_without_any_room_and_writes_are_taken_again(
     assert!(is_found(server, "lighthouse+keeper", "Agatha"));
     let deleted = server.call_as(&small.session, "DELETE", "/v1/namespaces/large", None);
     assert_eq!(deleted.status, 200, "{deleted:?}");
-    wait_for("a write to be taken", || {
+    wait_for("a write to be accepted", || {
         server.post("/v1/memories/facts/a.md", &json!({"content": "# A note\n"})).status < 300
     });
     server.settle("default");
@@ -334,11 +336,11 @@ fn a_namespace_is_deleted_on_a_disk_without_any_room_and_writes_are_taken_again(
 }
 
 #[test]
-fn a_server_starts_on_a_disk_that_was_filled_and_reads_and_deletes() {
+fn a_server_starts_on_a_full_disk() {
     if !can_mount() {
         return;
     }
-    // A first server keeps some space back, then something else takes all the rest.
+    // A first server creates the reserve, then another file fills the disk.
     let small = SmallDisk::start(
         "\"$BINARY\" namespaces create large --data \"$DATA\"\n\
          \"$BINARY\" serve --listen 127.0.0.1:0 --data \"$DATA\" > /dev/null &\n\

@@ -1,5 +1,5 @@
-//! Namespaces that are deleted and made again under the same name: the former one is gone for good, whatever failed or
-//! went on meanwhile, and nothing of it is in the next one.
+//! Namespaces that are deleted and created again under the same name. The former one is deleted for good, also after
+//! failures and concurrent writes, and the next one contains nothing of it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,13 +16,13 @@ use crate::support::{
     metrics_address, recorded_memories, run, stdout, wait_for, with_models,
 };
 
-/// Deletions beside writes.
+/// Deletions during writes.
 const DELETIONS: usize = 40;
-/// Clients that write beside them.
+/// Clients that write during the deletions.
 const CLIENTS: usize = 4;
-/// Conversations of an import beside which its namespace is deleted.
+/// Conversations of an import during which its namespace is deleted.
 const CONVERSATIONS: usize = 400;
-/// How often that is tried, each time a little later.
+/// Imports whose namespace is deleted, each time a little later.
 const IMPORTS: usize = 4;
 
 fn delete(server: &Server, session: &str, name: &str) -> Answer {
@@ -43,23 +43,29 @@ fn text(answer: &Answer, field: &str) -> String {
     answer.body[field].as_str().unwrap_or_else(|| panic!("{field} in {answer:?}")).to_owned()
 }
 
-/// The status of an address that carries its own signature.
-fn opened(url: &str) -> u16 {
+/// Returns the status of a GET of a signed URL.
+fn status_of_url(url: &str) -> u16 {
     reqwest::blocking::get(url).expect("answers").status().as_u16()
 }
 
-/// Whether any hit for a query holds a text.
+/// Returns whether a hit for a query contains a text.
 fn is_found(server: &Server, namespace: &str, query: &str, text: &str) -> bool {
     let hits = server.retrieve(namespace, &format!("q={query}&limit=10")).contents();
     hits.iter().any(|hit| hit.contains(text))
 }
 
-/// Whether any file of repositories, indexes and media holds a text as it is.
+/// Returns whether a file of repositories, indexes, media or trash contains a text.
 fn is_on_disk(data: &Path, text: &str) -> bool {
-    let folders = ["repositories", "indexes", "media", "trash"].map(|name| data.join(name));
-    let files = folders.iter().flat_map(|folder| files_below(folder));
-    let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    files.into_iter().any(|file| std::fs::read(file).is_ok_and(|bytes| holds(&bytes)))
+    for folder in ["repositories", "indexes", "media", "trash"] {
+        for file in files_below(&data.join(folder)) {
+            // The server may remove files meanwhile.
+            let Ok(bytes) = std::fs::read(file) else { continue };
+            if bytes.windows(text.len()).any(|window| window == text.as_bytes()) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn assert_sound(data: &Path) {
@@ -68,7 +74,7 @@ fn assert_sound(data: &Path) {
 }
 
 #[test]
-fn a_namespace_whose_files_cannot_be_removed_is_deleted_and_the_next_one_of_its_name_is_empty() {
+fn a_namespace_is_deleted_although_its_files_cannot_be_removed() {
     for name in ["archive", "default"] {
         for rules in [
             &["enospc mkdir trash 0"][..],
@@ -85,14 +91,14 @@ fn a_namespace_whose_files_cannot_be_removed_is_deleted_and_the_next_one_of_its_
             let url = text(&server.get(&format!("/v1/media/{}", text(&media, "id"))), "url");
             server.settle(name);
 
-            watched.disk.obey(rules);
+            watched.disk.set_rules(rules);
             let deleted = delete(&server, &session, name);
             assert_eq!((deleted.status, &deleted.body["deleted"]), (200, &json!(true)), "{rules:?} {deleted:?}");
             server.namespace(name);
             assert_eq!(status_of(&server, name, "facts/secret.md"), 404, "{name} {rules:?}");
             assert!(!is_found(&server, name, "walrus+statue", "walrus"), "{name} {rules:?}");
-            assert_eq!(opened(&url), 403, "{name} {rules:?}");
-            watched.disk.obey(&[]);
+            assert_eq!(status_of_url(&url), 403, "{name} {rules:?}");
+            watched.disk.set_rules(&[]);
             for number in 0..3 {
                 write(&server, name, &format!("facts/new{number}.md"), "# The otter moved in\n");
             }
@@ -109,7 +115,7 @@ fn a_namespace_whose_files_cannot_be_removed_is_deleted_and_the_next_one_of_its_
             assert!(!is_found(&server, name, "walrus+statue", "walrus"), "{name} {rules:?}");
             assert_sound(&watched.data);
             let repositories = watched.data.join("repositories/default");
-            wait_for("the former one's files to be removed", || {
+            wait_for("the files of the former namespace to be removed", || {
                 generations(&repositories, name, ".git").len() == 1 && !is_on_disk(&watched.data, "walrus picture")
             });
         }
@@ -117,54 +123,55 @@ fn a_namespace_whose_files_cannot_be_removed_is_deleted_and_the_next_one_of_its_
 }
 
 #[test]
-fn what_could_not_be_removed_is_removed_without_a_start() {
+fn leftover_files_are_removed_without_a_restart() {
     let watched = WatchedData::new();
     let server = watched.start();
     let session = stdout(&watched.data, &["token"]);
     server.namespace("archive");
     let media = server.post("/v1/media?namespace=archive", &json!("walrus picture"));
     assert_eq!(media.status, 201);
-    watched.disk.obey(&[
+    watched.disk.set_rules(&[
         "eio unlink repositories/ 0",
         "eio unlink media/ 0",
         "eio unlink trash 0",
         "enospc mkdir trash 0",
     ]);
     assert_eq!(delete(&server, &session, "archive").status, 200);
-    watched.disk.obey(&[]);
-    // Removals that are pending end before the name is given again.
+    watched.disk.set_rules(&[]);
+    // Pending removals finish before the name is used again.
     server.namespace("archive");
     wait_for("the file to be removed", || !is_on_disk(&watched.data, "walrus picture"));
 }
 
-/// A chat model that lets calls wait while a gate is held, and gives answers that cannot be used until it is well.
-struct Failing {
+/// A chat model that blocks calls while its gate is locked, and returns unusable responses until it has recovered.
+struct FailingModel {
     provider: Provider,
     gate: Arc<Mutex<()>>,
-    asked: Arc<AtomicUsize>,
-    well: Arc<AtomicBool>,
+    calls: Arc<AtomicUsize>,
+    has_recovered: Arc<AtomicBool>,
 }
 
-impl Failing {
+impl FailingModel {
     fn new() -> Self {
         let provider = Provider::start();
-        let (gate, asked, well) =
-            (Arc::<Mutex<()>>::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
-        let (passage, calls, is_well) = (Arc::clone(&gate), Arc::clone(&asked), Arc::clone(&well));
-        provider.chance(move || {
-            // What a call is answered is settled when it comes.
-            let fault = (!is_well.load(Ordering::SeqCst)).then_some(Fault::WrongShape);
+        let model = Self { provider, gate: Arc::default(), calls: Arc::default(), has_recovered: Arc::default() };
+        let gate = Arc::clone(&model.gate);
+        let calls = Arc::clone(&model.calls);
+        let has_recovered = Arc::clone(&model.has_recovered);
+        model.provider.inject_faults(move || {
+            // The fault is chosen when the call arrives, before it is blocked.
+            let fault = if has_recovered.load(Ordering::SeqCst) { None } else { Some(Fault::WrongShape) };
             calls.fetch_add(1, Ordering::SeqCst);
-            drop(passage.lock());
+            drop(gate.lock());
             fault
         });
-        Self { provider, gate, asked, well }
+        model
     }
 }
 
-/// Has a write fail while its namespace is deleted and made again, then lets the model work again.
-fn fails_while_its_namespace_is_deleted(retries: u32) -> (tempfile::TempDir, Server, String) {
-    let model = Failing::new();
+/// Makes a write fail while its namespace is deleted and created again. The model recovers afterwards.
+fn fail_write_during_deletion(retries: u32) -> (tempfile::TempDir, Server, String) {
+    let model = FailingModel::new();
     let (folder, data) = fresh();
     let settings = format!(
         "{}timeout_ms = 2000\n[ingestion]\nretries = {retries}\nbackoff_ms = 20\n",
@@ -178,49 +185,55 @@ fn fails_while_its_namespace_is_deleted(retries: u32) -> (tempfile::TempDir, Ser
     server.namespace("vault");
     let closed = model.gate.lock();
     let id = server.remember("vault", &["The vault code is kept by Marit"]);
-    wait_for("the model to be asked", || model.asked.load(Ordering::SeqCst) > 0);
+    wait_for("the model to be asked", || model.calls.load(Ordering::SeqCst) > 0);
     assert_eq!(delete(&server, &session, "vault").status, 200);
     server.namespace("vault");
     drop(closed);
-    wait_for("the worker to be done with the write, or to have failed", || {
+    wait_for("the write to be finished or to have failed", || {
         let failed = metrics(&url).lines().any(|line| {
             line.starts_with("cuebase_ingested_total{outcome=\"failed\"}")
                 || line.starts_with("cuebase_ingested_total{outcome=\"buried\"}")
         });
         failed || server.get("/v1/queue").body["waiting"] == 0
     });
-    model.well.store(true, Ordering::SeqCst);
+    model.has_recovered.store(true, Ordering::SeqCst);
     server.settle("vault");
     (folder, server, id)
 }
 
 #[test]
-fn a_write_that_fails_while_its_namespace_is_deleted_does_not_arrive_in_the_next_one() {
-    let (_folder, server, id) = fails_while_its_namespace_is_deleted(1000);
+fn a_failing_write_does_not_reach_a_recreated_namespace() {
+    let (_folder, server, id) = fail_write_during_deletion(1000);
     assert!(!is_found(&server, "vault", "vault+code", "Marit"));
     assert!(!committed_messages(&server.repository("vault")).contains(&id));
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-    assert_eq!(recorded_memories(&server, "vault"), Some(1), "the sentinel alone");
+    assert_eq!(recorded_memories(&server, "vault"), Some(1), "only the last write of `settle`");
 }
 
 #[test]
-fn a_write_that_dies_while_its_namespace_is_deleted_leaves_no_dead_letter() {
-    let (_folder, server, _) = fails_while_its_namespace_is_deleted(0);
+fn a_write_to_a_deleted_namespace_leaves_no_dead_letter() {
+    let (_folder, server, _) = fail_write_during_deletion(0);
     assert_eq!(stdout(&server.data, &["dead-letters", "list"]), "");
     assert!(server.get("/v1/queue").body["dead_letters"].as_array().is_none_or(Vec::is_empty));
-    assert_eq!(recorded_memories(&server, "vault"), Some(1), "the sentinel alone");
+    assert_eq!(recorded_memories(&server, "vault"), Some(1), "only the last write of `settle`");
 }
 
-/// What was acknowledged in a namespace.
+/// Ids and URLs of acknowledged writes to a namespace.
 #[derive(Default)]
-struct Written {
+struct AcknowledgedWrites {
     media: Vec<String>,
     urls: Vec<String>,
     conversations: Vec<String>,
 }
 
-/// Writes one thing of each kind in turn until the namespace is not there any more.
-fn write_until_gone(server: &Server, client: usize, stop: &AtomicBool, begun: &AtomicUsize, written: &Mutex<Written>) {
+/// Sends writes of each kind in turn until the namespace is deleted.
+fn write_until_gone(
+    server: &Server,
+    client: usize,
+    stop: &AtomicBool,
+    acknowledged: &AtomicUsize,
+    written: &Mutex<AcknowledgedWrites>,
+) {
     let mut turn = 0;
     while !stop.load(Ordering::SeqCst) {
         let mark = format!("walrus{client}n{turn}x");
@@ -245,7 +258,7 @@ fn write_until_gone(server: &Server, client: usize, stop: &AtomicBool, begun: &A
             return;
         }
         assert!((200..300).contains(&answer.status), "{path}: {answer:?}");
-        begun.fetch_add(1, Ordering::SeqCst);
+        acknowledged.fetch_add(1, Ordering::SeqCst);
         match turn % 6 {
             0 => {
                 let id = text(&answer, "id");
@@ -266,13 +279,13 @@ fn write_until_gone(server: &Server, client: usize, stop: &AtomicBool, begun: &A
     }
 }
 
-/// Nothing that was written to a namespace is to be had, although one of its name is there again, and that one is empty.
-fn assert_gone(server: &Server, written: &Written) {
+/// Checks that no write to a deleted namespace can be read, and that the new namespace of its name is empty.
+fn assert_gone(server: &Server, written: &AcknowledgedWrites) {
     for id in &written.media {
         assert_eq!(server.get(&format!("/v1/media/{id}")).status, 404, "media {id}");
     }
     for url in &written.urls {
-        assert_eq!(opened(url), 403, "{url}");
+        assert_eq!(status_of_url(url), 403, "{url}");
     }
     for id in &written.conversations {
         assert_eq!(server.get(&format!("/v1/conversations/{id}")).status, 404, "conversation {id}");
@@ -284,29 +297,29 @@ fn assert_gone(server: &Server, written: &Written) {
     }
     assert!(!is_found(server, "n", "walrus", "walrus"));
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
-    assert_eq!(recorded_memories(server, "n"), Some(1), "the sentinel alone");
+    assert_eq!(recorded_memories(server, "n"), Some(1), "only the last write of `settle`");
 }
 
 #[test]
-fn nothing_that_was_written_beside_a_deletion_is_left_or_comes_back() {
+fn writes_concurrent_with_a_deletion_leave_nothing_behind() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = stdout(&data, &["token"]);
     server.namespace("n");
     for round in 0..DELETIONS {
-        let (stop, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let written = Mutex::new(Written::default());
+        let (stop, acknowledged) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let written = Mutex::new(AcknowledgedWrites::default());
         let deleted = std::thread::scope(|scope| {
             let _stop = SetOnDrop(&stop);
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|client| {
-                    let (server, stop, begun, written) = (&server, &stop, &begun, &written);
-                    scope.spawn(move || write_until_gone(server, client, stop, begun, written))
+                    let (server, stop, acknowledged, written) = (&server, &stop, &acknowledged, &written);
+                    scope.spawn(move || write_until_gone(server, client, stop, acknowledged, written))
                 })
                 .collect();
-            // Each time a little later.
+            // In each round the deletion comes after more writes.
             wait_for("writes", || {
-                begun.load(Ordering::SeqCst) > round % 30
+                acknowledged.load(Ordering::SeqCst) > round % 30
                     || clients.iter().any(std::thread::ScopedJoinHandle::is_finished)
             });
             let deleted = delete(&server, &session, "n");
@@ -331,7 +344,7 @@ fn nothing_that_was_written_beside_a_deletion_is_left_or_comes_back() {
 }
 
 #[test]
-fn an_import_whose_namespace_is_deleted_meanwhile_comes_in_whole_when_it_is_made_again() {
+fn an_import_interrupted_by_a_deletion_can_be_repeated() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let session = stdout(&data, &["token"]);
@@ -348,12 +361,12 @@ fn an_import_whose_namespace_is_deleted_meanwhile_comes_in_whole_when_it_is_made
         server.namespace("brought");
         let mut command = cuebase(&data, &arguments);
         let mut importing = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
-        wait_for("the import to come that far", || {
+        wait_for("the import to make progress", || {
             let so_far = recorded_memories(&server, "brought").unwrap_or_default();
-            so_far > 4 * round as u64 || importing.try_wait().expect("can be asked").is_some()
+            so_far > 4 * round as u64 || importing.try_wait().expect("reads the state of the process").is_some()
         });
         assert_eq!(delete(&server, &session, "brought").status, 200);
-        // However it ends: its namespace is gone.
+        // The import may succeed or fail, since its namespace is deleted.
         importing.wait().expect("ends");
         server.namespace("brought");
         stdout(&data, &arguments);
@@ -367,19 +380,19 @@ fn an_import_whose_namespace_is_deleted_meanwhile_comes_in_whole_when_it_is_made
         let all = marks.len();
         marks.sort();
         marks.dedup();
-        assert_eq!((marks.len(), all), (CONVERSATIONS, CONVERSATIONS), "round {round}: lost, or there twice");
+        assert_eq!((marks.len(), all), (CONVERSATIONS, CONVERSATIONS), "round {round}: memories were lost or repeated");
         assert_eq!(delete(&server, &session, "brought").status, 200);
     }
 }
 
 #[test]
-fn a_body_that_was_sent_to_a_former_namespace_is_a_new_write_in_the_next_one() {
+fn a_repeated_body_is_a_new_write_in_a_recreated_namespace() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let session = stdout(&data, &["token"]);
     let body = json!({"namespace": "n", "messages": [{"role": "user", "content": "The gull nests on the crane"}]});
     let mut ids: Vec<Value> = Vec::new();
-    // Within one millisecond, even, two generations are two.
+    // Also if two generations are created within one millisecond.
     for _ in 0..5 {
         server.namespace("n");
         let accepted = server.post("/v1/memories", &body);

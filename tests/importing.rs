@@ -1,4 +1,4 @@
-//! What other services hold, into a namespace: tried first, then done, then done again.
+//! Imports of exports from other services: each as a dry run, as an import, and as a repeated import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,12 +12,14 @@ fn save(path: &Path, content: &str) {
     std::fs::write(path, content).expect("writes");
 }
 
+/// Imports into the namespace `brought` and returns the output.
 fn import(data: &Path, from: &Path, more: &[&str]) -> String {
     let from = from.to_str().expect("a path");
     stdout(data, &[&["import", from, "--namespace", "brought"], more].concat())
 }
 
-fn refused(data: &Path, from: &Path, more: &[&str]) -> String {
+/// Returns the error of an import that must fail.
+fn import_error(data: &Path, from: &Path, more: &[&str]) -> String {
     let from = from.to_str().expect("a path");
     let output = run(data, &[&["import", from, "--namespace", "brought"], more].concat());
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -25,29 +27,30 @@ fn refused(data: &Path, from: &Path, more: &[&str]) -> String {
     error
 }
 
+/// Returns the head of the namespace `brought`; null if the namespace does not exist.
 fn head(server: &Server) -> Value {
     let listed = server.get("/v1/namespaces").body["namespaces"].clone();
     let mine = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "brought").cloned();
     mine.map_or(Value::Null, |namespace| namespace["head"].clone())
 }
 
-/// Tries it, which changes nothing; does it; does it again, which changes nothing either.
-fn thrice(server: &Server, data: &Path, from: &Path) -> String {
+/// Runs a dry run, an import and a repeated import. Only the import may change the namespace. Returns its output.
+fn import_three_times(server: &Server, data: &Path, from: &Path) -> String {
     let before = head(server);
-    let tried = import(data, from, &["--dry-run"]);
-    assert!(tried.contains("would be imported"), "{tried}");
-    assert_eq!(head(server), before, "a try changed something");
-    let done = import(data, from, &[]);
-    assert_eq!(tried.replace(" would be imported: nothing was changed", ""), done);
+    let dry_run = import(data, from, &["--dry-run"]);
+    assert!(dry_run.contains("would be imported"), "{dry_run}");
+    assert_eq!(head(server), before, "the dry run changed something");
+    let output = import(data, from, &[]);
+    assert_eq!(dry_run.replace(" would be imported: nothing was changed", ""), output);
     let after = head(server);
     assert_ne!(before, after);
     let again = import(data, from, &[]);
     assert!(!again.contains(" conversations,") && !again.contains(" files,"), "{again}");
-    assert_eq!(head(server), after, "the same again changed something");
-    done
+    assert_eq!(head(server), after, "the repeated import changed something");
+    output
 }
 
-/// A message of ChatGPT's tree.
+/// Returns a message of ChatGPT's tree of messages.
 fn node(parent: &str, children: &[&str], role: &str, text: &str, at: f64) -> Value {
     let content = json!({"content_type": "text", "parts": [text]});
     json!({"parent": parent, "children": children, "message": {
@@ -55,7 +58,7 @@ fn node(parent: &str, children: &[&str], role: &str, text: &str, at: f64) -> Val
 }
 
 #[test]
-fn chatgpts_conversations_come_in_once_and_go_on_where_they_ended() {
+fn chatgpt_conversations_are_imported_once_and_continued() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let mut mapping = json!({
@@ -73,45 +76,45 @@ fn chatgpts_conversations_come_in_once_and_go_on_where_they_ended() {
         save(&archive.join("user.json"), "{}");
     };
     write(&mapping, "two");
-    let told = thrice(&server, &data, &archive);
-    assert!(told.contains("chatgpt: 1 conversations, 2 messages, 1 left alone"), "{told}");
+    let output = import_three_times(&server, &data, &archive);
+    assert!(output.contains("chatgpt: 1 conversations, 2 messages, 1 left alone"), "{output}");
     let hit = server.retrieve("brought", "q=who+keeps+bees&limit=1").hits()[0].clone();
     assert!(hit["content"].as_str().expect("text").contains("three hives"), "{hit}");
     assert!(hit["occurred_at"].as_str().expect("a time").starts_with("2024-05-06"), "{hit}");
 
-    // It has grown since.
+    // The exported conversation has one more message.
     mapping["two"]["children"] = json!(["three"]);
     mapping["three"] = node("two", &[], "user", "She wraps the hives in cork boards.", 1_715_000_020.0);
     write(&mapping, "three");
-    let told = import(&data, &archive.join("conversations.json"), &[]);
-    assert!(told.contains("1 conversations, 1 messages, 2 messages imported before"), "{told}");
+    let output = import(&data, &archive.join("conversations.json"), &[]);
+    assert!(output.contains("1 conversations, 1 messages, 2 messages imported before"), "{output}");
     let found = server.retrieve("brought", "q=what+are+the+hives+wrapped+in&limit=3").contents();
     assert!(found.iter().any(|text| text.contains("cork")), "{found:?}");
-    // Asked for again, all of it comes.
+    // `--again` imports all messages.
     assert!(import(&data, &archive, &["--again", "--dry-run"]).contains("3 messages"));
 }
 
 #[test]
-fn claudes_conversations_come_in() {
+fn claude_conversations_are_imported() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let file = folder.path().join("conversations.json");
-    let said = |sender: &str, text: &str| {
+    let message = |sender: &str, text: &str| {
         json!({"uuid": text, "sender": sender, "text": text, "created_at": "2026-02-14T10:04:22.000Z",
             "content": [{"type": "text", "text": text}]})
     };
     let whole = json!([{"uuid": "c", "name": "Boat", "chat_messages": [
-        said("human", "Our boat is called Kittiwake and lies in Oban."),
-        said("assistant", "A fine name for a boat."),
+        message("human", "Our boat is called Kittiwake and lies in Oban."),
+        message("assistant", "A fine name for a boat."),
     ]}]);
     save(&file, &whole.to_string());
-    let told = thrice(&server, &data, &file);
-    assert!(told.contains("claude: 1 conversations, 2 messages"), "{told}");
+    let output = import_three_times(&server, &data, &file);
+    assert!(output.contains("claude: 1 conversations, 2 messages"), "{output}");
     assert!(server.retrieve("brought", "q=where+does+the+boat+lie").contents()[0].contains("Oban"));
 }
 
 #[test]
-fn mem0s_memories_come_in_as_files() {
+fn mem0_memories_are_imported_as_files() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let file = folder.path().join("export.json");
@@ -121,11 +124,11 @@ fn mem0s_memories_come_in_as_files() {
     };
     let mut facts = vec![fact(1, "Ida keeps bees"), fact(2, "Ida sails on Sundays"), fact(3, " ")];
     save(&file, &json!({"results": facts}).to_string());
-    let told = thrice(&server, &data, &file);
-    assert!(told.contains("mem0: 2 files, 1 left alone"), "{told}");
+    let output = import_three_times(&server, &data, &file);
+    assert!(output.contains("mem0: 2 files, 1 left alone"), "{output}");
     let hits = server.retrieve("brought", "q=what+does+Ida+do+on+Sundays&tags=hobbies").hits();
     assert!(hits[0]["path"].as_str().expect("a path").starts_with("facts/ida/2026-02/mem0-"), "{hits:?}");
-    // Changed there, it is changed here; the former text stays in the history.
+    // A memory that has changed in the export is rewritten. Its former text stays in the history.
     facts[1] = fact(2, "Ida sails on Mondays");
     save(&file, &json!({"results": facts}).to_string());
     let path = hits[0]["path"].as_str().expect("a path");
@@ -134,13 +137,13 @@ fn mem0s_memories_come_in_as_files() {
     assert!(now["content"].as_str().expect("text").contains("Mondays"), "{now}");
     let listed = server.get("/v1/namespaces").body["namespaces"].clone();
     let brought = listed.as_array().expect("a list").iter().find(|entry| entry["name"] == "brought").cloned();
-    assert_eq!(brought.expect("the namespace")["memories"], 2, "rewritten where it was, not written beside it");
+    assert_eq!(brought.expect("the namespace")["memories"], 2, "the memory was rewritten, not added");
     save(&file, "[{\"memory\": \"no id\"}]");
-    assert!(refused(&data, &file, &[]).contains("memory 0"));
+    assert!(import_error(&data, &file, &[]).contains("memory 0"));
 }
 
 #[test]
-fn a_letta_agents_memory_and_anybodys_notes_come_in() {
+fn letta_memory_and_plain_notes_are_imported() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     let agent = folder.path().join("agent");
@@ -154,8 +157,8 @@ fn a_letta_agents_memory_and_anybodys_notes_come_in() {
         "---\nname: smoke-hives\ndescription: Calms bees before a look.\n---\n# Smoke\n\nLight the smoker first.\n",
     );
     save(&agent.join("notes.txt"), "left alone");
-    let told = thrice(&server, &data, &agent);
-    assert!(told.contains("letta: 3 files, 1 left alone"), "{told}");
+    let output = import_three_times(&server, &data, &agent);
+    assert!(output.contains("letta: 3 files, 1 left alone"), "{output}");
     assert_eq!(server.get("/v1/memories/facts/system/human.md?namespace=brought").status, 200);
     assert!(server.retrieve("brought", "q=whom+does+the+agent+help").contents()[0].contains("beekeeper"));
     let skills = server.get("/v1/skills?namespace=brought&q=calm+the+bees").body;
@@ -169,18 +172,18 @@ fn a_letta_agents_memory_and_anybodys_notes_come_in() {
     );
     save(&vault.join("plain.md"), "# Plain\n\nThe spare key hangs in the shed.\n");
     save(&vault.join(".obsidian/app.md"), "hidden");
-    let told = thrice(&server, &data, &vault);
-    assert!(told.contains("notes: 2 files"), "{told}");
+    let output = import_three_times(&server, &data, &vault);
+    assert!(output.contains("notes: 2 files"), "{output}");
     let hits = server.retrieve("brought", "q=first+sail&tags=daily-note").hits();
     assert!(hits[0]["content"].as_str().expect("text").contains("Kittiwake"), "{hits:?}");
     assert!(server.retrieve("brought", "q=spare+key").contents()[0].contains("shed"));
     save(&vault.join("bad.md"), "---\ntags: [\n---\n# Bad\n");
-    let told = refused(&data, &vault, &[]);
-    assert!(told.contains("bad.md") && told.contains("line "), "{told}");
+    let output = import_error(&data, &vault, &[]);
+    assert!(output.contains("bad.md") && output.contains("line "), "{output}");
 }
 
 #[test]
-fn what_is_none_of_it_is_refused_with_what_to_do() {
+fn unknown_files_are_refused_with_a_remedy() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     for (name, content, says) in [
@@ -194,18 +197,18 @@ fn what_is_none_of_it_is_refused_with_what_to_do() {
     ] {
         let file = folder.path().join(name);
         save(&file, content);
-        let told = refused(&data, &file, &[]);
-        assert!(told.contains(says) || told.contains("invalid type"), "{name}: {told}");
+        let output = import_error(&data, &file, &[]);
+        assert!(output.contains(says) || output.contains("invalid type"), "{name}: {output}");
     }
     let empty = folder.path().join("empty");
     std::fs::create_dir_all(&empty).expect("creates");
-    assert!(refused(&data, &empty, &["--format", "claude"]).contains("conversations.json"));
-    assert!(refused(&data, &empty, &["--format", "other"]).contains("chatgpt, claude, mem0"));
-    assert_eq!(head(&server), Value::Null, "a refused import makes no namespace");
+    assert!(import_error(&data, &empty, &["--format", "claude"]).contains("conversations.json"));
+    assert!(import_error(&data, &empty, &["--format", "other"]).contains("chatgpt, claude, mem0"));
+    assert_eq!(head(&server), Value::Null, "a failed import creates no namespace");
 }
 
 #[test]
-fn an_import_that_is_killed_goes_on_where_it_ended() {
+fn a_killed_import_can_be_continued() {
     const CONVERSATIONS: usize = 300;
     let (folder, data) = fresh();
     let line = |n: usize| {
@@ -214,14 +217,14 @@ fn an_import_that_is_killed_goes_on_where_it_ended() {
     };
     let lines = folder.path().join("chats.jsonl");
     save(&lines, &(0..CONVERSATIONS).map(line).collect::<Vec<_>>().join("\n"));
-    // Each time a little later.
+    // Each import is killed after more commits.
     for commits in [1, 5, 20] {
         let arguments = ["import", lines.to_str().expect("a path"), "--namespace", "brought", "--init"];
         let mut importing = cuebase(&data, &arguments).spawn().expect("the binary starts");
         let mut heads = BTreeSet::new();
         wait_for("the import to make commits", || {
             heads.extend(std::fs::read_to_string(repository(&data, "brought").join("refs/heads/main")).ok());
-            heads.len() > commits || importing.try_wait().expect("can be asked").is_some()
+            heads.len() > commits || importing.try_wait().expect("reads the state of the process").is_some()
         });
         importing.kill().expect("can be killed");
         importing.wait().expect("ends");
@@ -237,5 +240,5 @@ fn an_import_that_is_killed_goes_on_where_it_ended() {
         memories.entry(mark.to_owned()).or_default().insert(path.to_owned());
     }
     assert_eq!(memories.len(), CONVERSATIONS, "messages were lost");
-    assert!(memories.values().all(|paths| paths.len() == 1), "messages came in twice: {memories:?}");
+    assert!(memories.values().all(|paths| paths.len() == 1), "messages were imported twice: {memories:?}");
 }

@@ -12,7 +12,7 @@ use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::support::fake::{Told, serve};
+use crate::support::fake::{FakeResponse, serve};
 use crate::support::{Server, fresh, stdout, wait_for};
 
 fn base64url(bytes: impl AsRef<[u8]>) -> String {
@@ -102,7 +102,7 @@ fn only_valid_id_tokens_of_the_issuer_are_accepted() {
     let url = serve(move |request| {
         assert_eq!(request.path, "/keys");
         counted.fetch_add(1, Ordering::SeqCst);
-        Told::Json(200, published.lock().clone())
+        FakeResponse::Json(200, published.lock().clone())
     });
     let settings = format!("[identity]\nissuer = 'https://id.example'\naudience = 'dash'\njwks_url = '{url}/keys'\n");
     let server = Server::start_configured(&data, &settings);
@@ -185,8 +185,8 @@ fn a_known_key_is_accepted_while_the_issuer_hangs() {
     let fetches = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&fetches);
     let url = serve(move |_| match counted.fetch_add(1, Ordering::SeqCst) {
-        0 => Told::Json(200, keys.clone()),
-        _ => Told::Silence,
+        0 => FakeResponse::Json(200, keys.clone()),
+        _ => FakeResponse::Silence,
     });
     let settings = format!("[identity]\nissuer = 'https://id.example'\naudience = 'dash'\njwks_url = '{url}'\n");
     let server = Server::start_configured(&data, &settings);

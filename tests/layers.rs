@@ -25,12 +25,8 @@ fn workspace() -> &'static Path {
 impl Tree {
     fn read(folder: &str) -> Self {
         let root = workspace().join(folder);
-        let mut tree = Self {
-            root: root.clone(),
-            files: BTreeMap::new(),
-            texts: BTreeMap::new(),
-            exports: BTreeMap::new(),
-        };
+        let mut tree =
+            Self { root: root.clone(), files: BTreeMap::new(), texts: BTreeMap::new(), exports: BTreeMap::new() };
         tree.add_folder(&root, &[]);
         let modules: Vec<Vec<String>> = tree.files.keys().cloned().collect();
         for module in modules {
@@ -368,10 +364,7 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 /// Returns the shortest way from a module over its imports back to itself.
-fn way_back(
-    imports: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>,
-    start: &Vec<String>,
-) -> Option<Vec<Vec<String>>> {
+fn way_back(imports: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>, start: &Vec<String>) -> Option<Vec<Vec<String>>> {
     let mut ways = std::collections::VecDeque::from([vec![start.clone()]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {

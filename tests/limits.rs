@@ -1,4 +1,4 @@
-//! More than the service can do at once, and a stop in the midst of it.
+//! Overload: more requests than the server can handle at once, and a stop during a request.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use crate::support::provider::{Fault, Provider};
 use crate::support::{Answer, Server, fresh, git, wait_for};
 
 #[test]
-fn beyond_the_ceiling_requests_are_told_to_come_back_and_health_is_still_told() {
+fn requests_above_the_limit_get_503_and_health_is_answered() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
-    // A direct write waits a moment for a model that hangs: that holds its place.
+    // A direct write waits for the model up to the deadline and occupies its request slot for that time.
     let settings = format!("{}embedding_deadline_ms = 2000\n[server]\nrequests = 2\n", provider.embedding_settings());
     let server = Server::start_with_models(&data, &settings);
     provider.embedding_fault(Some(Fault::Silence));
@@ -36,14 +36,14 @@ fn beyond_the_ceiling_requests_are_told_to_come_back_and_health_is_still_told() 
         assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("1")), "{answer:?}");
         assert_eq!(answer.body, json!({"message": "Service Unavailable"}));
     }
-    // Whoever comes back is served.
+    // A later request is served.
     wait_for("a write", || server.post("/v1/memories/facts/late.md", &json!({"content": "# Late"})).status == 201);
     let tree = server.get("/v1/tree?path=facts").body["entries"].as_array().map_or(0, Vec::len);
     assert_eq!(tree, taken.len() + 1);
 }
 
 #[test]
-fn a_stop_does_not_wait_for_a_model_that_hangs_and_the_write_goes_on_at_the_next_start() {
+fn a_stop_does_not_wait_for_a_hanging_model() {
     let provider = Provider::start();
     let (_folder, data) = fresh();
     let settings = format!("{}[server]\nshutdown_ms = 500\n", provider.chat_settings());
@@ -53,7 +53,7 @@ fn a_stop_does_not_wait_for_a_model_that_hangs_and_the_write_goes_on_at_the_next
     wait_for("the model to be asked", || provider.calls().silent > 0);
     let began = Instant::now();
     assert!(server.terminate());
-    // The model would be waited for a minute.
+    // The timeout of the model is one minute.
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     let server = Server::start(&data);
     server.settle("default");
@@ -63,10 +63,10 @@ fn a_stop_does_not_wait_for_a_model_that_hangs_and_the_write_goes_on_at_the_next
     assert_eq!(log.matches(&id).count(), 1, "{log}");
 }
 
-/// Far more than five workers and a few cores can do at once, from many clients: each is answered, and what was accepted
-/// is there.
+/// Many clients send far more than the workers and processors can handle. Each request is answered, and every accepted
+/// write is ingested.
 #[test]
-fn many_clients_with_more_than_can_be_done_lose_nothing_that_was_accepted() {
+fn many_overloading_clients_lose_no_accepted_write() {
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, "[server]\nrequests = 4\n");
     let accepted: Vec<String> = std::thread::scope(|scope| {
@@ -93,7 +93,7 @@ fn many_clients_with_more_than_can_be_done_lose_nothing_that_was_accepted() {
         clients.into_iter().flat_map(|client| client.join().expect("no panic")).collect()
     });
     assert!(!accepted.is_empty());
-    wait_for("the last one", || {
+    wait_for("the last accepted write", || {
         let last = accepted.last().expect("one");
         server.retrieve("default", &format!("q={last}&limit=3")).contents().iter().any(|hit| hit.contains(last))
             && server.get("/v1/namespaces").body["namespaces"][0]["memories"] == accepted.len()
@@ -102,9 +102,9 @@ fn many_clients_with_more_than_can_be_done_lose_nothing_that_was_accepted() {
 
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn the_heap_has_no_more_parts_than_there_are_processors() {
-    // The C library puts each part but the first at a multiple of its greatest size.
-    const PART_BYTES: usize = 64 << 20;
+fn the_heap_has_at_most_one_arena_per_processor() {
+    // The C library places each arena except the first at a multiple of the maximum size of a heap.
+    const HEAP_BYTES_MAX: usize = 64 << 20;
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     server.remember("default", &["The barge took on forty sacks of barley"]);
@@ -115,12 +115,12 @@ fn the_heap_has_no_more_parts_than_there_are_processors() {
         }
     });
     let mapped = std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).expect("reads");
-    let begins = mapped.lines().filter(|line| line.contains("rw-p 00000000 00:00 0")).map(|line| {
-        let begin = line.split('-').next().unwrap_or_default();
-        usize::from_str_radix(begin, 16).expect("an address")
+    let starts = mapped.lines().filter(|line| line.contains("rw-p 00000000 00:00 0")).map(|line| {
+        let start = line.split('-').next().unwrap_or_default();
+        usize::from_str_radix(start, 16).expect("an address")
     });
-    let parts = 1 + begins.filter(|begin| begin.is_multiple_of(PART_BYTES)).count();
-    let processors = std::thread::available_parallelism().expect("is known").get();
-    // Something else may lie at such a place by chance.
-    assert!(parts <= processors + 2, "{parts} parts");
+    let arenas = 1 + starts.filter(|start| start.is_multiple_of(HEAP_BYTES_MAX)).count();
+    let processors = std::thread::available_parallelism().expect("a number of processors").get();
+    // Other mappings may be at such an address by coincidence.
+    assert!(arenas <= processors + 2, "{arenas} arenas");
 }

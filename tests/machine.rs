@@ -115,14 +115,14 @@ fn monthly_usage_survives_a_clock_that_leaves_the_month() {
     server.key = key;
     let reads = |server: &Server| -> Value { server.get("/v1/usage").body["used"]["reads"].clone() };
     for (jump, count) in [(0, 7), (400 * 86_400, 3), (-100 * 86_400, 2)] {
-        disk.obey(&[&format!("clock - - {jump}")]);
+        disk.set_rules(&[&format!("clock - - {jump}")]);
         assert_eq!(reads(&server), 0, "a new month starts at zero");
         for _ in 0..count {
             assert_eq!(server.retrieve("default", "q=x").status, 200);
         }
     }
     for (jump, count) in [(400 * 86_400, 3), (-100 * 86_400, 2), (0, 7)] {
-        disk.obey(&[&format!("clock - - {jump}")]);
+        disk.set_rules(&[&format!("clock - - {jump}")]);
         assert_eq!(reads(&server), count);
     }
     assert!(server.terminate());

@@ -1,109 +1,112 @@
-//! Black-box tests: the real binary on a temporary directory and a free port, spoken to over HTTP.
+//! Black-box tests: each test starts the real binary on a temporary directory and a free port, and sends it HTTP
+//! requests.
 //!
-//! One binary, so that the dependencies are linked once; one module a subject.
+//! All tests are one binary, so that the dependencies are linked once. There is one module per subject.
 
 #![allow(missing_docs, reason = "tests are read by their names")]
 
-/// Starting, stopping and speaking to a server.
+/// Starts and stops servers, sends requests, and imitates disks and providers.
 mod support;
 
-/// Memory, places and time that a greedy client takes from the others.
+/// Clients that try to use up memory, request slots and connections of other accounts.
 mod abuse;
-/// Answers without a chat model: procedures, tables and code as wholes, and what a chat model is shown.
+/// Answers without a chat model: quotes of procedures, tables and code, and the context that a chat model receives.
 mod answers;
-/// Metering, plans, wallets, the payment provider.
+/// Backups, restores and the doctor.
+mod backup;
+/// Metering, plans, wallets and the payment provider.
 mod billing;
-/// Killing the server at named and at random moments, and cutting its power.
+/// The crash campaign: kills at named and random moments, and power cuts.
 mod campaign;
-/// The memory that many namespaces, connections and waiting messages take.
+/// Memory use with many namespaces, connections and queued messages.
 mod ceiling;
-/// The command line beside a running server and on a stopped one's directory.
+/// The command line, with a running server and on the directory of a stopped one.
 mod command_line;
 /// Managed conversations.
 mod conversations;
-/// Killing the server under load and starting it again.
+/// Kills under load and the restart after them.
 mod crash;
-/// API keys, dashboard sessions, the gateway's refusals.
+/// API keys, dashboard sessions and rejected credentials.
 mod credentials;
-/// Repositories, branches, pack indexes and records that are gone or damaged.
+/// Missing or damaged repositories, branches, pack indexes and records.
 mod damage;
-/// The dashboard's listener; what its page does is tried in a browser, in `tests/browser`.
+/// The dashboard's listener. Its page is tested in a browser, in `tests/browser`.
 mod dashboard;
-/// Full, read-only, failing and damaged disks, clocks that jump, descriptors that run out.
+/// Full, read-only, failing and damaged disks, clock jumps, and too few file descriptors.
 mod disk;
-/// Local encoders against the reference.
+/// Local encoders compared with the reference implementation.
 mod encoder;
-/// A provider that is ill, under load.
+/// A failing model provider under load.
 mod faults;
-/// First steps that go wrong: wrong folders, wrong names, permissions, help.
+/// Mistakes at first use: wrong folders, wrong names, missing permissions, help.
 mod first_use;
 /// Writes, reads and deletions on a full disk.
 mod full_disk;
-/// Namespaces deleted and made again under the same name.
+/// Namespaces that are deleted and created again under the same name.
 mod generations;
-/// Pushes and bundles that stand for more than they are.
+/// Limits of pushes and bundles, also for packs that expand to far more than their size.
 mod git_limits;
-/// git itself as a client.
+/// git as a client.
 mod git_transport;
 /// Slow, silent and greedy clients.
 mod hostile;
-/// What other services export.
+/// Imports of exports from other services.
 mod importing;
-/// One namespace's data from another's key, on every route.
+/// A namespace key cannot reach the data of another namespace, on any route.
 mod isolation;
 /// Dashboard sessions of an external issuer.
 mod issuer;
-/// Backups, restoring them, and the doctor.
-mod keeping;
-/// More than can be done at once, and stops in the midst of it.
+/// The direction of imports inside the sources.
+mod layers;
+/// Overload, and stops while work is in progress.
 mod limits;
-/// Steps of extraction in proportion to the text, and its interruption.
+/// Extraction time in proportion to the text, and its interruption.
 mod linear;
-/// What clients wrote stays out of the log.
+/// Client data stays out of the log.
 mod log_privacy;
-/// Modes of files, limits of memory, months of the clock.
+/// File modes, memory limits of the machine, and clock changes between months.
 mod machine;
 /// Uploaded files.
 mod media;
-/// Conversations in: what is rejected, deduplicated, and what becomes of the rest.
+/// Conversations to remember: validation, deduplication and ingestion.
 mod memories;
-/// A data directory of the former format.
+/// A data directory of the previous format.
 mod migration;
-/// What happens while the chat model is down, and afterwards.
+/// Ingestion and retrieval during and after an outage of the chat model.
 mod model_outage;
-/// Hosted and local models: their habits, their failures, changing them.
+/// Hosted and local models: their differences, their failures, and changes of model.
 mod models;
-/// Namespaces: making, listing, deleting, isolation.
+/// Namespaces: creation, listing, deletion, isolation.
 mod namespaces;
-/// Metrics, request ids, the log.
+/// Metrics, request ids and the log.
 mod observability;
-/// The API's document.
+/// The OpenAPI document.
 mod openapi;
-/// Writes and their order, bodies that come again, clocks that go back, and who waits for whom.
+/// The order of writes, repeated bodies, clocks that go back, and lock contention.
 mod order;
 /// Memories by path.
 mod paths;
-/// The animals API.
+/// The template animals API.
 mod pets;
-/// Memories extracted again from kept conversations.
+/// Memories extracted again from stored conversations.
 mod reextraction;
-/// Queries, filters and listings out.
+/// Queries, filters and listings.
 mod retrieve;
-/// Turns at the queue, listings of one's own, large directories: what one client has does not cost the others.
+/// Fairness between accounts: queue turns, listings and large directories of one account do not slow down the others.
 mod shares;
 /// Skills.
 mod skills;
-/// Conversations as they were sent, kept after ingestion.
+/// Original conversations, which are stored after ingestion.
 mod sources;
-/// The specification's tables, row by row.
+/// The tables of the specification, one check per row.
 mod specification;
-/// Statements of one sentence and small talk.
+/// Single statements and small talk.
 mod statements;
 /// Rules about the repository itself.
 mod tidy;
-/// Namespaces out to files and in from files.
+/// Export and import of namespaces.
 mod transfer;
-/// Names that no route knows: what is refused, and what is answered with a warning.
+/// Unknown parameter names: which routes reject them, and which return a warning.
 mod unknown_names;
 /// The vocabulary.
 mod vocabulary;

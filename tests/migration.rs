@@ -57,7 +57,7 @@ impl Format1Data {
     fn try_start(&self, rules: &[&str]) -> Option<Server> {
         let clock = format!("clock - - {}", CREATED_AT - now_seconds());
         let rules = [&[clock.as_str()], rules].concat();
-        self.disk.obey(&rules);
+        self.disk.set_rules(&rules);
         let mut command = with_models(&self.data, "", &["serve", "--listen", "127.0.0.1:0"]);
         self.disk.watch(&mut command, false);
         let mut server = Server::try_start(&self.data, command)?;

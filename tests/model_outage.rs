@@ -117,7 +117,7 @@ fn retry_after_of_the_model_is_respected() {
     let provider = Provider::start();
     let calls: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let times = Arc::clone(&calls);
-    provider.chance(move || {
+    provider.inject_faults(move || {
         let mut times = times.lock();
         times.push(Instant::now());
         (times.len() == 1).then_some(Fault::LaterBy(SECONDS))
@@ -227,7 +227,7 @@ fn a_skill_forgotten_during_an_outage_does_not_return() {
 #[test]
 fn a_write_that_breaks_the_model_becomes_a_dead_letter() {
     let provider = Provider::start();
-    provider.curse("mandrake");
+    provider.fail_calls_with("mandrake");
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, &settings(&provider, "retries = 0"));
     server.namespace("other");

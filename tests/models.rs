@@ -498,7 +498,7 @@ fn a_write_is_retried_after_an_invalid_answer_and_an_outage() {
     let provider = Provider::start();
     let calls = AtomicUsize::new(0);
     // One invalid answer, then closed connections until the attempt fails, then valid answers.
-    provider.chance(move || match calls.fetch_add(1, Ordering::SeqCst) {
+    provider.inject_faults(move || match calls.fetch_add(1, Ordering::SeqCst) {
         0 => Some(Fault::Nonsense),
         1..=3 => Some(Fault::Closed),
         _ => None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::fake::{self, Told};
+use crate::support::fake::{self, FakeResponse};
 use crate::support::{Server, fresh, git, metrics, metrics_address, sample, stdout, wait_for};
 
 /// Starts a server with metrics. Returns the server and the URL of the metrics.
@@ -103,7 +103,7 @@ fn traces_carry_the_clients_trace_id_and_no_content() {
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/traces"));
         // Sending fails after the test has ended.
         let _ = sent.send(request.body.clone());
-        Told::Json(200, json!({}))
+        FakeResponse::Json(200, json!({}))
     });
     let (_folder, data) = fresh();
     let server = Server::start_configured(&data, &format!("[telemetry]\notlp_endpoint = '{collector}'\n"));

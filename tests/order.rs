@@ -85,7 +85,7 @@ fn server_accepting_pushes() -> (tempfile::TempDir, Server) {
 fn blocked_model() -> (Provider, Arc<Mutex<()>>) {
     let (provider, gate) = (Provider::start(), Arc::new(Mutex::new(())));
     let model_gate = Arc::clone(&gate);
-    provider.chance(move || {
+    provider.inject_faults(move || {
         drop(model_gate.lock());
         None
     });
@@ -106,7 +106,7 @@ fn assert_committed_once_after_kill(kill_point: &str) {
     let mut server = watched.start();
     server.settle("default");
     wait_for("the record", || recorded_memories(&server, "default") == Some(1));
-    watched.disk.obey(&[kill_point]);
+    watched.disk.set_rules(&[kill_point]);
     let texts: Vec<String> =
         (0..LONG_CONVERSATION).map(|n| format!("Shelf {n} of the archive carries jar number {}", n * 7)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -115,10 +115,10 @@ fn assert_committed_once_after_kill(kill_point: &str) {
     server.kill();
 
     // The direct write arrives while the namespace is opened, so it is committed before the message is retried.
-    watched.disk.obey(&["slow open indexes/ 200", "slow rename /state 300"]);
+    watched.disk.set_rules(&["slow open indexes/ 200", "slow rename /state 300"]);
     let server = watched.start();
     write(&server, "facts/first.md", "# The first write after the start\n");
-    watched.disk.obey(&[]);
+    watched.disk.set_rules(&[]);
     server.settle("default");
     let committed = committed_messages(&server.repository("default"));
     assert!(committed.contains(&id), "{kill_point}: {id} is not in git");
@@ -381,7 +381,7 @@ fn assert_reads_do_not_wait(rules: &[&str], disk_delay: Duration, writers: &[Con
     let mut unused_keys: Vec<String> =
         (0..SLOW_WRITES).map(|_| stdout(&watched.data, &["keys", "create", "--namespace", "default"])).collect();
 
-    watched.disk.obey(rules);
+    watched.disk.set_rules(rules);
     let (stop, written) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut slow = SlowReads::default();
     let began = Instant::now();
@@ -411,7 +411,7 @@ fn assert_reads_do_not_wait(rules: &[&str], disk_delay: Duration, writers: &[Con
             }
         }
         // Writes in flight end soon on the fast disk.
-        watched.disk.obey(&[]);
+        watched.disk.set_rules(&[]);
     });
     let (took, waited) = (began.elapsed(), slow.waited);
     assert!(waited < took / 5, "{waited:.0?} of {took:.0?} were spent waiting: {:?}", slow.descriptions);
@@ -484,7 +484,7 @@ fn reads_continue_while_the_disk_fails_every_change() {
     server.remember("default", &["The lighthouse keeper is called Agatha"]);
     server.settle("default");
     write(&server, "facts/a.md", "# A note\n");
-    watched.disk.obey(&[
+    watched.disk.set_rules(&[
         "eio write data/ 0",
         "eio sync * 0",
         "eio open data/ 0",
@@ -511,7 +511,7 @@ fn failing_reads_report_storage_unavailable() {
     server.remember("default", &["The lighthouse keeper is called Agatha"]);
     server.settle("default");
     write(&server, "facts/a.md", "# A note\n");
-    watched.disk.obey(&[
+    watched.disk.set_rules(&[
         "eio read data/ 0",
         "eio write data/ 0",
         "eio sync * 0",
@@ -528,7 +528,7 @@ fn failing_reads_report_storage_unavailable() {
             assert!(read.status == 200 || (read.status == 503 && is_explained), "{path}: {read:?}");
         }
     }
-    watched.disk.obey(&[]);
+    watched.disk.set_rules(&[]);
     wait_for("the service to recover", || {
         server.retrieve("default", "q=lighthouse").body.to_string().contains("Agatha")
     });
@@ -556,7 +556,7 @@ fn new_ids(server: &Server, mark: &str) -> Vec<String> {
 fn ids_sort_by_creation_after_the_clock_went_back() {
     for killed in [false, true] {
         let watched = WatchedData::new();
-        watched.disk.obey(&[&format!("clock - - {FAR_AHEAD}")]);
+        watched.disk.set_rules(&[&format!("clock - - {FAR_AHEAD}")]);
         let server = watched.start();
         let before = new_ids(&server, "former");
         assert!(before.is_sorted(), "{before:?}");
@@ -568,7 +568,7 @@ fn ids_sort_by_creation_after_the_clock_went_back() {
         } else {
             assert!(server.terminate());
         }
-        watched.disk.obey(&[]);
+        watched.disk.set_rules(&[]);
         let server = watched.start();
         let after = new_ids(&server, "later");
         let (newest, oldest) = (before.iter().max(), after.iter().min());
@@ -590,14 +590,14 @@ fn usage_of_a_month_is_unchanged_after_clock_jumps() {
     let before = usage();
     assert!(before["used"]["reads"].as_u64() >= Some(50), "{before}");
     for jump in [40 * 86_400, -40 * 86_400] {
-        watched.disk.obey(&[&format!("clock - - {jump}")]);
+        watched.disk.set_rules(&[&format!("clock - - {jump}")]);
         for _ in 0..5 {
             server.retrieve("default", "q=anything");
         }
         let other = usage();
         assert_ne!(other["period"], before["period"]);
         assert_eq!(other["used"]["reads"], 5, "{other}");
-        watched.disk.obey(&[]);
+        watched.disk.set_rules(&[]);
         assert_eq!(usage(), before, "after a clock jump of {jump} s");
     }
     server.kill();

@@ -40,7 +40,7 @@ fn hits_as(server: &Server, key: &str, query: &str, text: &str) -> usize {
 fn a_write_does_not_wait_for_the_queue_of_another_account() {
     let (provider, gate) = (Provider::start(), Arc::new(Mutex::new(())));
     let model_gate = Arc::clone(&gate);
-    provider.chance(move || {
+    provider.inject_faults(move || {
         drop(model_gate.lock());
         Some(Fault::Slow(EXTRACTION_MS))
     });

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 use cuebase::model::StaticTable;
 use cuebase_retrieval::{Filter, Hit, Index, Memory};
-use indexed::{Asked, conversation, conversation_of, memories_of, open, puts, questions};
+use indexed::{Question, conversation, conversation_of, memories_of, open, puts, questions};
 use rayon::prelude::*;
 
 /// Speaker, statement, and a question about the statement.
@@ -58,14 +58,14 @@ const UNANSWERABLE: [&str; 12] = [
 ];
 
 fn search(index: &Index, text: &str, table: &StaticTable) -> Vec<Hit> {
-    let question = Asked::new(text.to_owned(), table);
+    let question = Question::new(text.to_owned(), table);
     indexed::search(&index.published().load_full(), &question, &Filter::default(), false).hits
 }
 
 /// Returns the share of the hits of an exhaustive search that the approximate search finds.
 fn recall(index: &Index, table: &StaticTable) -> f64 {
     let snapshot = index.published().load_full();
-    let found = |question: &Asked, exact: bool| -> HashSet<String> {
+    let found = |question: &Question, exact: bool| -> HashSet<String> {
         let hits = indexed::search(&snapshot, question, &Filter::default(), exact).hits;
         hits.into_iter().map(|hit| hit.memory.path).collect()
     };
@@ -98,8 +98,8 @@ fn scores_and_recall_hold_up_to_a_hundred_thousand_memories() {
 
     let (mut answered, mut unanswered, mut conversations) = (Vec::new(), Vec::new(), 0);
     for size in [50, 1_000, 10_000, 100_000] {
-        while index.memories() < size {
-            let next = (size - index.memories()).div_ceil(20).clamp(1, 500);
+        while index.memory_count() < size {
+            let next = (size - index.memory_count()).div_ceil(20).clamp(1, 500);
             let numbers = conversations..conversations + next;
             let made: Vec<Memory> =
                 numbers.into_par_iter().flat_map_iter(|number| memories_of(&conversation(number), table)).collect();

@@ -60,6 +60,10 @@ fn every_error_code_of_the_sources_is_in_the_table() {
             for rest in words_joined(code).split(before).skip(1) {
                 let Some(rest) = rest.trim_start().strip_prefix('"') else { continue };
                 let name = rest.split('"').next().unwrap_or_default();
+                // The animals API writes sentences there.
+                if name.contains(' ') {
+                    continue;
+                }
                 let is_listed = ERROR_CODES.iter().any(|error| error.code == name && error.status == status);
                 if !is_listed {
                     faults.push(format!("{}: {name} with status {status}", path.display()));

@@ -1,9 +1,9 @@
-//! Conversations to measure on, drawn with a fixed seed: people talking about the subjects of their lives.
+//! Generated conversations to measure on, drawn with a fixed seed: people talk about the subjects of their lives.
 //!
-//! Text is clustered as real text is: a conversation keeps to one of [`TOPICS`], a topic's words are drawn by rank so that
-//! few are common and many are rare, and names, places, months and numbers run through all of them.
+//! The text is clustered as real text is. A conversation stays on one of [`TOPICS`]. A topic's words are drawn by rank,
+//! so that few are common and many are rare. Names, places, months and numbers occur in all conversations.
 
-/// Subjects: things, then what is done with them.
+/// The topics: nouns, then verbs in the past tense.
 const TOPICS: [(&str, &str); 24] = [
     (
         "sail mast harbour tide anchor regatta hull compass buoy rope keel galley lighthouse ferry",
@@ -111,7 +111,7 @@ const PLACES: &str = "Lisbon Oslo Kyoto Porto Leeds Tallinn Lima Ghent Quito Ber
 const MONTHS: &str = "January February March April May June July August September October November December";
 const FEELINGS: &str = "proud tired nervous relieved excited lonely curious grateful annoyed calm hopeful stubborn";
 
-/// A generator of its own (xorshift), so that every run has the same corpus.
+/// A generator of text. It has its own random numbers (xorshift), so that every run generates the same corpus.
 pub(crate) struct Corpus {
     state: u64,
     topics: Vec<(Vec<&'static str>, Vec<&'static str>)>,
@@ -124,7 +124,6 @@ pub(crate) struct Corpus {
 
 impl Corpus {
     pub(crate) fn new(seed: u64) -> Self {
-        let words = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();
         Self {
             state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             topics: TOPICS.iter().map(|(things, acts)| (words(things), words(acts))).collect(),
@@ -136,6 +135,7 @@ impl Corpus {
         }
     }
 
+    /// Returns a random number below the limit.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -143,7 +143,7 @@ impl Corpus {
         ((self.state >> 11) % limit as u64) as usize
     }
 
-    /// One of a list; the first are drawn far more often than the last.
+    /// Returns one of the words; the first are drawn far more often than the last.
     fn ranked(&mut self, words: &[&'static str]) -> &'static str {
         let limit = 1 + self.below(words.len());
         words[self.below(limit)]
@@ -154,7 +154,7 @@ impl Corpus {
         format!("{} {}", self.ranked(&people), self.ranked(&surnames))
     }
 
-    /// A thing of a topic; one in eight has a mark that next to nothing else has.
+    /// Returns a noun of a topic; one in eight is followed by a rare identifier.
     fn thing(&mut self, topic: usize) -> String {
         let things = self.topics[topic].0.clone();
         let thing = self.ranked(&things);
@@ -181,25 +181,26 @@ impl Corpus {
         }
     }
 
-    /// The messages of a conversation between two people about one topic, each with its speaker.
+    /// Returns the messages of a conversation between two people about one topic, each with its speaker.
     pub(crate) fn conversation(&mut self, messages: usize) -> Vec<(String, String)> {
         let topic = self.below(TOPICS.len());
         let speakers = [self.person(), self.person()];
-        let message = |corpus: &mut Self, n: usize| {
-            let text = match corpus.below(10) {
+        let mut conversation = Vec::with_capacity(messages);
+        for n in 0..messages {
+            let text = match self.below(10) {
                 0 => {
-                    let (thing, acts) = (corpus.thing(topic), corpus.topics[topic].1.clone());
-                    format!("What happened to the {thing} that you {} last year?", corpus.ranked(&acts))
+                    let (thing, acts) = (self.thing(topic), self.topics[topic].1.clone());
+                    format!("What happened to the {thing} that you {} last year?", self.ranked(&acts))
                 }
-                1..=3 => format!("{} {}", corpus.sentence(topic), corpus.sentence(topic)),
-                _ => corpus.sentence(topic),
+                1..=3 => format!("{} {}", self.sentence(topic), self.sentence(topic)),
+                _ => self.sentence(topic),
             };
-            (speakers[n % 2].clone(), text)
-        };
-        (0..messages).map(|n| message(self, n)).collect()
+            conversation.push((speakers[n % 2].clone(), text));
+        }
+        conversation
     }
 
-    /// A question about something that was probably said.
+    /// Returns a question about something that is probably in the corpus.
     pub(crate) fn question(&mut self) -> String {
         let topic = self.below(TOPICS.len());
         let acts = self.topics[topic].1.clone();
@@ -214,4 +215,8 @@ impl Corpus {
             _ => format!("Why did {person} keep the {one} beside the {other}?"),
         }
     }
+}
+
+fn words(text: &'static str) -> Vec<&'static str> {
+    text.split_whitespace().collect()
 }

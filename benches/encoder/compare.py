@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The same encoder in ONNX Runtime, on one core, beside `cuebase models`, in turns.
+"""Compares the speed of the same encoder in ONNX Runtime and in `cuebase models`, alternately, each on one core.
 
     pip install onnxruntime onnx torch transformers tokenizers
     compare.py FOLDER_OF_A_MODEL PATH_OF_CUEBASE
 
-Exports the folder's weights, then times both on the same 128 texts, one by one and in batches, each confined to one core.
+Exports the folder's weights, then measures both on the same 128 texts, one at a time and in batches.
 """
 import os
 import re
@@ -95,8 +95,9 @@ def main():
                 rates.append(len(TEXTS) / (time.perf_counter() - began))
             rows.append((statistics.median(alone), max(rates), *ours(folder, binary)))
     theirs_one, theirs_rate, our_one, our_rate = (statistics.median(column) for column in zip(*rows))
-    print(f"one text: ONNX Runtime {theirs_one:.1f} ms, Cuebase {our_one:.1f} ms, speed {theirs_one / our_one:.2f} of it")
-    print(f"many: ONNX Runtime {theirs_rate:.0f} a second, Cuebase {our_rate:.0f}, speed {our_rate / theirs_rate:.2f} of it")
+    speed_one, speed_many = theirs_one / our_one, our_rate / theirs_rate
+    print(f"one text: ONNX Runtime {theirs_one:.1f} ms, Cuebase {our_one:.1f} ms, relative speed {speed_one:.2f}")
+    print(f"many: ONNX Runtime {theirs_rate:.0f} per second, Cuebase {our_rate:.0f}, relative speed {speed_many:.2f}")
 
 
 main()

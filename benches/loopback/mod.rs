@@ -1,4 +1,4 @@
-//! A real server, the speed floor beside it, and a client for both: what the benches over HTTP share.
+//! Shared by the benches over HTTP: a real server, a minimal server as the speed floor, and a client for both.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 use may_minihttp::{HttpServer, HttpService, Request, Response};
 
-/// The server under measurement; ended when dropped.
+/// The server under measurement. Killed when dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
     pub(crate) key: String,
-    #[allow(dead_code, reason = "not every bench starts its server again")]
+    #[allow(dead_code, reason = "not every bench restarts its server")]
     pub(crate) folder: PathBuf,
-    /// From the command until it listened.
-    #[allow(dead_code, reason = "not every bench times the start")]
+    /// The time from the start of the process until it listened.
+    #[allow(dead_code, reason = "not every bench measures the start")]
     pub(crate) start: Duration,
 }
 
-#[allow(dead_code, reason = "each bench uses what it measures with")]
+#[allow(dead_code, reason = "each bench uses some of the methods")]
 impl Server {
-    /// Starts the server that was built with the bench.
+    /// Starts the binary that was built with the bench.
     pub(crate) fn start(folder: &Path) -> io::Result<Self> {
         Self::start_binary(Path::new(env!("CARGO_BIN_EXE_cuebase")), folder)
     }
 
-    /// Starts any build of the server.
+    /// Starts a given binary.
     pub(crate) fn start_binary(binary: &Path, folder: &Path) -> io::Result<Self> {
         let data = folder.join("data");
         let mut command = Command::new(binary);
@@ -52,29 +52,31 @@ impl Server {
         Ok(Self { child, address, key, folder: folder.to_path_buf(), start })
     }
 
-    /// Resident memory in MiB, as Linux tells; not a number elsewhere.
+    /// Returns the resident memory in MiB; not a number on systems other than Linux.
     pub(crate) fn resident_mib(&self) -> f64 {
         self.memory_mib("VmRSS:")
     }
 
-    /// The most resident memory since the start, or since [`Self::reset_peak`], in MiB.
+    /// Returns the peak of resident memory since the start or since [`Self::reset_peak`], in MiB.
     pub(crate) fn peak_mib(&self) -> f64 {
         self.memory_mib("VmHWM:")
     }
 
-    /// Sets the peak to what is resident now, where Linux allows it.
+    /// Resets the peak to the present resident memory, if the system allows it.
     pub(crate) fn reset_peak(&self) {
         let _ = std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
     }
 
     fn memory_mib(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
-        kib.map_or(f64::NAN, |kib| kib / 1024.0)
+        let Some(value) = status.lines().find_map(|line| line.strip_prefix(field)) else { return f64::NAN };
+        match value.trim().trim_end_matches(" kB").parse::<f64>() {
+            Ok(kib) => kib / 1024.0,
+            Err(_) => f64::NAN,
+        }
     }
 
-    /// Ends the server as an operator would, and waits for it.
+    /// Stops the server with SIGTERM and waits for it.
     pub(crate) fn terminate(mut self) {
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
@@ -88,7 +90,7 @@ impl Drop for Server {
     }
 }
 
-/// One kept-alive connection that speaks just enough HTTP/1.1.
+/// A client with one keep-alive connection and a minimal HTTP/1.1 implementation.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
     key: String,
@@ -102,6 +104,7 @@ impl Client {
         Ok(Self { stream: BufReader::new(stream), key: key.to_owned() })
     }
 
+    /// Sends a request and returns the status and the body of the response.
     pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
         let length = body.len();
         let head = format!(
@@ -146,10 +149,10 @@ impl HttpService for Canned {
 
 impl Floor {
     pub(crate) fn start(reply: Vec<u8>) -> io::Result<Self> {
-        // Leaked: it is served until the process ends.
+        // Leaked, because it is served until the process ends.
         let reply: &'static [u8] = reply.leak();
         let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        // Its handle stops nothing when dropped.
+        // Dropping the handle does not stop the server.
         let _handle = HttpServer(Canned(reply)).start(free)?;
         Ok(Self { address: free.to_string() })
     }

@@ -1,4 +1,4 @@
-//! Retrievals over HTTP by some clients at once, and how long each took.
+//! Retrievals over HTTP by concurrent clients, with the duration of each.
 
 use std::io;
 use std::time::Instant;
@@ -6,28 +6,28 @@ use std::time::Instant;
 use crate::corpus::Corpus;
 use crate::loopback::Client;
 
-/// Retrievals of each measurement.
+/// Retrievals per measurement.
 const REQUESTS: usize = 4000;
 
-/// Retrievals split over clients.
+/// A number of retrievals, divided among concurrent clients.
 pub(crate) struct Load<'a> {
     pub(crate) address: &'a str,
     pub(crate) key: &'a str,
     pub(crate) clients: usize,
-    /// Query parameters beside the question, each with its `&`.
+    /// Query parameters in addition to the question, each with a leading `&`.
     pub(crate) filter: &'a str,
 }
 
-/// What a load took.
-pub(crate) struct Measured {
-    pub(crate) a_second: f64,
-    pub(crate) times: Spread,
-    /// Answers that were none.
+/// The result of a load.
+pub(crate) struct LoadResult {
+    pub(crate) per_second: f64,
+    pub(crate) times: Percentiles,
+    /// Responses with another status than 200.
     pub(crate) errors: usize,
 }
 
 impl Load<'_> {
-    pub(crate) fn run(&self) -> io::Result<Measured> {
+    pub(crate) fn run(&self) -> io::Result<LoadResult> {
         let began = Instant::now();
         let results: Vec<io::Result<(Vec<f64>, usize)>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.clients).map(|client| scope.spawn(move || self.client(client))).collect();
@@ -40,7 +40,7 @@ impl Load<'_> {
             times.extend(own);
             errors += failed;
         }
-        Ok(Measured { a_second: times.len() as f64 / seconds, times: Spread::of(times), errors })
+        Ok(LoadResult { per_second: times.len() as f64 / seconds, times: Percentiles::of(times), errors })
     }
 
     fn client(&self, number: usize) -> io::Result<(Vec<f64>, usize)> {
@@ -58,40 +58,40 @@ impl Load<'_> {
     }
 }
 
-impl std::fmt::Display for Measured {
+impl std::fmt::Display for LoadResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.0} a second, {}, {} errors", self.a_second, self.times, self.errors)
+        write!(f, "{:.0} per second, {}, {} errors", self.per_second, self.times, self.errors)
     }
 }
 
-/// A question of the corpus as a path.
+/// Returns a question of the corpus as the path and query of a retrieval.
 pub(crate) fn query(corpus: &mut Corpus, filter: &str) -> String {
     let question = corpus.question().replace(' ', "+").replace('?', "%3F");
     format!("/v1/retrieve?namespace=bench{filter}&q={question}")
 }
 
-/// Milliseconds since then.
+/// Returns the milliseconds since a moment.
 pub(crate) fn ms(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Percentiles of milliseconds.
-pub(crate) struct Spread(Vec<f64>);
+/// Percentiles of durations in milliseconds.
+pub(crate) struct Percentiles(Vec<f64>);
 
-impl Spread {
+impl Percentiles {
     pub(crate) fn of(mut milliseconds: Vec<f64>) -> Self {
         milliseconds.sort_by(f64::total_cmp);
         Self(milliseconds)
     }
 
-    /// The value that this part of them does not exceed.
-    pub(crate) fn at(&self, part: f64) -> f64 {
+    /// Returns the value that this share of the durations does not exceed.
+    pub(crate) fn at(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
-        self.0.get((last as f64 * part) as usize).copied().unwrap_or(f64::NAN)
+        self.0.get((last as f64 * share) as usize).copied().unwrap_or(f64::NAN)
     }
 }
 
-impl std::fmt::Display for Spread {
+impl std::fmt::Display for Percentiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms", self.at(0.5), self.at(0.99), self.at(0.999))
     }

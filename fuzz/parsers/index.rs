@@ -20,7 +20,7 @@ impl TokenVectors for OneToken {
         "one"
     }
 
-    fn vocabulary(&self) -> usize {
+    fn token_count(&self) -> usize {
         1
     }
 
@@ -28,7 +28,7 @@ impl TokenVectors for OneToken {
         vec![0]
     }
 
-    fn tells(&self, _: u16) -> bool {
+    fn is_content(&self, _: u16) -> bool {
         true
     }
 
@@ -74,7 +74,7 @@ pub(super) fn enter(bytes: &[u8]) {
     }
     match Index::open(folder.path(), settings()) {
         Ok(index) => {
-            assert!(index.memories() <= MEMORIES);
+            assert!(index.memory_count() <= MEMORIES);
             search(&index);
         }
         Err(Error::Damaged(_)) => {}

@@ -5,12 +5,13 @@
     pip install numpy
     fit.py features.tsv --out ../src/ranking/coefficients.rs
 
-Logistic regression with a ridge on standardised features, by Newton's method. The figures printed are cross-validated:
-each conversation is ranked by a fit on the others. The coefficients written are fitted on all of them. Beside the whole
-conversations the file holds parts of them as small namespaces; they take part in the fit and are judged apart.
-Questions without an answer (found is "-") take part with a weight of their own and are judged by their best score.
-One feature of the query moves all its hits alike and takes no part in their order. Its coefficient is fitted after the
-others, with another weight for questions without an answer, which are what it is for.
+The method is logistic regression with a ridge on standardised features, solved by Newton's method. The printed figures
+are cross-validated: each conversation is ranked by a fit on the others. The written coefficients are fitted on all of
+them. In addition to whole conversations, the file holds parts of them as small namespaces. These parts are fitted
+together with the whole conversations and evaluated separately.
+Questions without an answer (found is "-") have a weight of their own and are evaluated by their best score.
+One feature of the query changes the scores of all its hits equally and does not affect their order. Its coefficient is
+fitted after the others, with another weight for questions without an answer, because these are the feature's purpose.
 """
 import argparse
 import sys
@@ -18,7 +19,7 @@ import sys
 import numpy as np
 
 LIMIT = 24
-# The mean over these moves less by chance than what is within the first 24 alone.
+# The mean recall over these limits varies less by chance than the recall within the first 24 alone.
 LIMITS = range(12, 41, 4)
 BUDGETS = (1000, 2000, 4000)
 LAST = "query_others_stand_out"
@@ -58,7 +59,7 @@ def fit(x, y, ridge, weight=None):
 
 
 def fit_last(x, y, before, weight):
-    """The coefficient of one feature beside a fit without it, whose logits are given."""
+    """Returns the coefficient of one feature, added to a fit without it whose logits are `before`."""
     k, coefficient = x != 0, 0.0
     for _ in range(50):
         p = 1 / (1 + np.exp(-(before[k] + coefficient * x[k])))
@@ -70,7 +71,7 @@ def fit_last(x, y, before, weight):
 
 
 def fit_both(x, y, names, ridge, weight, weight_of_last):
-    """Coefficients and intercept: of the other features first, then the coefficient of LAST beside them."""
+    """Returns coefficients and intercept: fits the other features first, then adds the coefficient of LAST."""
     if LAST not in names:
         return fit(x, y, ridge, weight)
     last = names.index(LAST)
@@ -94,11 +95,11 @@ def calibration_error(scores, y):
     return sum(abs(scores[bins == b].mean() - y[bins == b].mean()) * (bins == b).mean() for b in set(bins))
 
 
-def judge(scores, kept, questions, words, found, y):
-    """The figures of `cuebase eval` over the kept candidates in the file."""
-    refused = np.array([f == "-" for f in found])
-    unanswered = best_scores(scores, questions, kept & refused)
-    kept = kept & ~refused
+def evaluate(scores, kept, questions, words, found, y):
+    """Returns the figures of `cuebase eval` over the kept candidates in the file."""
+    no_answer = np.array([f == "-" for f in found])
+    unanswered = best_scores(scores, questions, kept & no_answer)
+    kept = kept & ~no_answer
     answered = best_scores(scores, questions, kept)
     scores, questions, words, y = scores[kept], questions[kept], words[kept], y[kept]
     found = [found[i] for i in np.flatnonzero(kept)]
@@ -132,7 +133,7 @@ def judge(scores, kept, questions, words, found, y):
 
 
 def best_scores(scores, questions, kept):
-    """The mean of the questions' best scores."""
+    """Returns the mean of the questions' best scores."""
     best = np.zeros(questions.max() + 1)
     np.maximum.at(best, questions[kept], scores[kept])
     return float(best[np.unique(questions[kept])].mean()) if kept.any() else float("nan")
@@ -156,9 +157,10 @@ def main():
     parser.add_argument("features")
     parser.add_argument("--out")
     parser.add_argument("--ridge", type=float, default=100.0)
-    parser.add_argument("--unanswered", type=float, default=0.2, help="what a question without an answer weighs")
-    parser.add_argument("--unanswered-last", type=float, default=0.75, help=f"the same, for the coefficient of {LAST}")
-    parser.add_argument("--whole", type=float, default=2.0, help="what a whole conversation weighs against parts of it")
+    parser.add_argument("--unanswered", type=float, default=0.2, help="weight of a question without an answer")
+    parser.add_argument("--unanswered-last", type=float, default=0.75,
+                        help=f"weight of a question without an answer for the coefficient of {LAST}")
+    parser.add_argument("--whole", type=float, default=2.0, help="weight of a whole conversation, relative to a part")
     parser.add_argument("--ablate", action="store_true", help="also print the figures without each feature")
     a = parser.parse_args()
     names, samples, sessions, questions, words, found, x, y = read(a.features)
@@ -173,7 +175,7 @@ def main():
     def report(label, scores):
         for size, kept in sizes.items():
             if kept.any():
-                show(f"{label}, {size}", judge(scores, kept, questions, words, found, y))
+                show(f"{label}, {size}", evaluate(scores, kept, questions, words, found, y))
 
     report("cross-validated", cross_validated(x, y, names, samples, a.ridge, weight, weight_of_last))
     if a.ablate:
@@ -187,7 +189,7 @@ def main():
     if a.out:
         with open(a.out, "w") as f:
             f.write(f"/// The intercept of the fit.\nconst INTERCEPT: f32 = {b:.4};\n")
-            f.write("/// One coefficient a feature, in the order of their names.\n")
+            f.write("/// One coefficient per feature, in the order of `FEATURE_NAMES`.\n")
             f.write(f"const COEFFICIENTS: [f32; {len(c)}] = [\n")
             for name, value in zip(names, c):
                 f.write(f"    // {name}\n    {value:.4f},\n")

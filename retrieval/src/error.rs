@@ -1,38 +1,39 @@
-//! What can go wrong in an index. All of it is derived data, so the remedy is always the same: rebuild from git.
+//! Errors of an index. An index is derived data, so the remedy is always a rebuild from git.
 
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An index failure.
+/// An error of an index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// A file operation failed.
     #[error("{action} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation, as a verb.
         action: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The files do not agree with each other or with their checksums: rebuild.
+    /// The files are inconsistent or do not match their checksums. The index must be rebuilt.
     #[error("damaged index: {0}")]
     Damaged(String),
-    /// A vector has another length than the index's rows.
-    #[error("a vector has {found} dimensions, the index {expected}")]
+    /// A vector has the wrong length.
+    #[error("a vector has {found} dimensions, but the index has {expected}")]
     Dimensions {
-        /// The vector's length.
+        /// The length of the vector.
         found: usize,
-        /// The index's.
+        /// The length of the vectors in the index.
         expected: usize,
     },
 }
 
 impl Error {
+    /// Returns a function that adds the operation and the path to an I/O error.
     pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Self + 'a {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }

@@ -1,35 +1,44 @@
-//! How a query finds a memory.
+//! Retrieval: an index of memories, and the search that finds the memories which answer a query.
 //!
-//! An [`Index`] holds one namespace's memories: an inverted index of their words, their cues' vectors in rows of 8-bit
-//! integers with a sketch of one bit a dimension, their relations as a graph. [`Index::apply`] takes changes in and
-//! publishes an immutable [`Snapshot`]; [`Snapshot::search`] answers a [`Query`] from it: the arms ([`arms`]) side by
-//! side, fusion, one hop through the graph, and a calibrated probability ([`ranking`]) for every hit. The innermost loops
-//! stand in [`kernels`].
+//! An [`Index`] holds the memories of one namespace: an inverted index of their terms, the vectors of their cues, and
+//! the graph of their relations. [`Index::apply`] writes changes and publishes an immutable [`Snapshot`].
+//! [`Snapshot::search`] answers a [`Query`]: the arms (`arms`) search side by side, the neighbours of the best
+//! candidates are added from the graph, and every candidate gets a calibrated probability (`ranking`).
 //!
-//! What does not live here: HTTP, git, RocksDB, models. A memory comes in with its vectors made, words are compared by
-//! [`TokenVectors`] that come in too; the head that an index stands for is a string. No type of tantivy or simsimd
-//! appears in this crate's public face.
+//! Start reading at `search.rs`. Dependencies point one way: `search` > `ranking` > `arms` > `index` > the modules of
+//! values (`query`, `filter`, `bitmap`, `blocks`, ...) and [`kernels`], the innermost loops.
+//!
+//! HTTP, git, RocksDB and embedding models do not appear here. A memory arrives with its vectors, and [`TokenVectors`]
+//! compares words. The head that an index stands for is an opaque string. No type of tantivy or simsimd is public.
 
 mod arms;
+mod bitmap;
+mod blocks;
 mod error;
 mod filter;
 mod hash;
 mod index;
 pub mod kernels;
+mod listing;
 mod memory;
+mod query;
 mod ranking;
 mod search;
 mod text;
 mod threads;
 mod tokens;
+mod top_k;
 mod vocabulary;
 
+pub use bitmap::Bitmap;
 pub use error::{Error, Result};
-pub use filter::{Bitmap, Filter, TimeField};
+pub use filter::{Filter, TimeField};
 pub use index::{Change, Index, IndexSettings, Snapshot};
+pub use listing::Listing;
 pub use memory::{Cue, Memory, Millis, Relation};
+pub use query::Query;
 pub use ranking::features::{FEATURE_NAMES, Features};
-pub use search::{Arms, Hit, Listing, Outcome, Query};
+pub use search::{Arms, Hit, SearchResults};
 pub use text::{QUESTION_MARKS, any_term, content_terms, fold, is_stop_word, writes_no_spaces};
 pub use tokens::TokenVectors;
 pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

@@ -1,53 +1,53 @@
-//! What an index is given for one memory.
+//! Memories as the index receives and returns them.
 
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since the Unix epoch, UTC.
 pub type Millis = i64;
 
-/// A memory as the index keeps it.
+/// A memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Its address; the first segment is its tier.
+    /// The path. Its first segment is the tier.
     pub path: String,
-    /// The full body, markdown.
+    /// The content in Markdown.
     pub content: String,
-    /// The texts that should bring it to mind.
+    /// The texts by which the memory should be found.
     pub cues: Vec<Cue>,
-    /// Whose words these are.
+    /// The person who said the content.
     pub speaker: Option<String>,
-    /// Names in it.
+    /// The names in the content.
     pub entities: Vec<String>,
-    /// Tags set by the caller, lowercase and sorted.
+    /// Tags that the caller set, lowercase and sorted.
     pub user_tags: Vec<String>,
     /// Tags that extraction added, lowercase and sorted.
     pub inferred_tags: Vec<String>,
-    /// When it was first written.
+    /// The time at which the memory was first written.
     pub created: Option<Millis>,
-    /// When it was last written.
+    /// The time at which the memory was last written.
     pub updated: Option<Millis>,
-    /// When what it tells happened.
+    /// The time at which the content happened.
     pub occurred: Option<Millis>,
-    /// From then on it is no longer found.
+    /// The time of expiry: from then on, the memory is not found.
     pub hidden_from: Option<Millis>,
-    /// The conversation it came from: memories of one session lend each other context.
+    /// The conversation that the memory comes from. Memories of one session are context for each other.
     pub session: Option<String>,
     /// Links to other memories.
     pub relations: Vec<Relation>,
-    /// Whatever else the caller wants back with a hit; not looked into.
+    /// Further data that the caller wants back with a hit. The index does not read it.
     pub details: String,
-    /// Whether vectors of some cues are still to come: [`Snapshot::waiting`](crate::Snapshot::waiting) finds it until it
-    /// is put again without this. Not kept in the record.
+    /// Whether some cues await vectors. [`Snapshot::waiting_memories`](crate::Snapshot::waiting_memories) returns the
+    /// memory until it is put again without this. Not stored in the record.
     #[serde(skip)]
     pub waiting: bool,
 }
 
-/// A text that should bring a memory to mind.
+/// A text by which a memory should be found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cue {
     /// The text.
     pub text: String,
-    /// Its embedding, of unit length and the index's dimensions; none for a text that has none. Not kept in the record.
+    /// The embedding of the text, of unit length and the index's dimensions, if there is one. Not stored in the record.
     #[serde(skip)]
     pub vector: Option<Vec<f32>>,
 }
@@ -55,16 +55,16 @@ pub struct Cue {
 /// A link to another memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
-    /// The other memory's path; it need not exist.
+    /// The path of the other memory, which need not exist.
     pub path: String,
-    /// What kind of link. [`Relation::FOLLOWS`] is known to the ranking; any other word may be used.
+    /// The kind of the link: any word. Ranking uses [`Relation::FOLLOWS`].
     pub kind: String,
-    /// A few words that show it.
+    /// A few words of the content that show the link.
     pub snippet: String,
 }
 
 impl Relation {
-    /// The memory was said right after the other one.
+    /// The kind of a link to the memory that was said right before.
     pub const FOLLOWS: &'static str = "follows";
 
     pub(crate) fn is_follows(&self) -> bool {

@@ -1,370 +1,399 @@
-//! The path of a query through a snapshot.
+//! The path of a query through a snapshot, stage by stage.
 //!
-//! Lexical and cue arm side by side, both under the filter's bitmap; the best of each are candidates, and where the query
-//! names a time, the best of that time too; the best six of those are expanded one hop through the graph; every candidate
-//! gets its probability, and the best are read from the log and returned.
+//! 1. **Arms**: the lexical and the cue arm search side by side, within the filter's bitmap. If the query names times,
+//!    both also search the memories of those times.
+//! 2. **Candidates**: the best documents of both arms.
+//! 3. **Evidence and ranking**: each candidate gets its features and, from these, its probability.
+//! 4. **Expansion**: the neighbours of the best candidates in the graph become candidates and are ranked too.
+//! 5. **Reading**: the memories of the best candidates are read from the log.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::arms::best::Best;
-use crate::arms::cue::{At, Look, Row};
-use crate::arms::graph::EXPANDED_HITS;
+use crate::arms::cue::{RowSelection, ScanPlan, is_few, nearest_documents};
+use crate::arms::graph::{EXPANDED_HITS, NEIGHBOURS_MAX, expand};
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::SoftMatch;
 use crate::arms::time::NamedTimes;
+use crate::bitmap::Bitmap;
 use crate::error::Result;
-use crate::filter::{Bitmap, Filter, TimeField, allowed};
-use crate::hash::{Kind, hash};
-use crate::index::{Document, Snapshot};
+use crate::filter::TimeField;
+use crate::index::{Graph, Row, Snapshot, Table, allowed_documents};
 use crate::memory::{Memory, Millis};
+use crate::query::Query;
 use crate::ranking::calibration::probability;
 use crate::ranking::features::Features;
-use crate::ranking::naming::names;
 use crate::ranking::signals::{Evidence, Signals};
-use crate::threads::{Threads, UnderWay};
-use crate::vocabulary::Synonyms;
+use crate::ranking::speakers::name_hashes;
+use crate::threads::{RunningSearch, Threads};
+use crate::top_k::TopK;
 
-/// So many of each arm's best become candidates: as many as anybody asks for, since both arms may find the same.
+/// Candidates taken from each arm. It equals the largest limit of a query, because both arms may find the same
+/// memories.
 const CANDIDATES_PER_ARM: usize = 200;
-/// So many of each arm's best among the memories of a time that the query names become candidates besides.
+/// Candidates taken from each arm among the memories of the named times.
 const CANDIDATES_OF_TIMES: usize = 50;
-/// Cosines below this are chance: such a memory is no candidate of the cue arm.
+/// Lower cosines occur by chance: such a memory is not a candidate of the cue arm.
 const COSINE_MIN: f32 = 0.12;
-/// Graph neighbours taken from one hit.
-const NEIGHBOURS_MAX: usize = 16;
 
 /// Documents with their scores, best first.
 type Scored = Vec<(u32, f32)>;
 
-/// What to look for.
-#[derive(Clone, Debug)]
-pub struct Query<'a> {
-    /// The words.
-    pub text: &'a str,
-    /// Other ways of writing parts of them; from left to right, never overlapping.
-    pub synonyms: &'a [Synonyms],
-    /// Their embedding, of the index's dimensions; none leaves the cue arm out.
-    pub vector: Option<&'a [f32]>,
-    /// The times that the words name, ascending and apart from each other: memories of about then are likelier to be
-    /// meant.
-    pub times: &'a [Range<Millis>],
-    /// Where these words stand in the text, ascending: a memory of then need not hold them.
-    pub time_words: &'a [Range<usize>],
-    /// What may be found.
-    pub filter: &'a Filter,
-    /// Hits scored below this are left out.
-    pub min_score: f32,
-    /// At most so many hits.
-    pub limit: usize,
-    /// The time at which expiry is judged.
-    pub now: Millis,
-    /// Whether every cue is compared, instead of the few thousand that a first look finds.
-    pub exact: bool,
-}
-
-impl Query<'_> {
-    /// The text without the words that name times.
-    fn text_without_times(&self) -> Cow<'_, str> {
-        if self.time_words.is_empty() {
-            return Cow::Borrowed(self.text);
-        }
-        let ends = self.time_words.iter().map(|words| words.end);
-        let starts = self.time_words.iter().map(|words| words.start);
-        let between = std::iter::once(0).chain(ends).zip(starts.chain([self.text.len()]));
-        let parts: Vec<&str> = between.filter_map(|(from, to)| self.text.get(from..to)).collect();
-        Cow::Owned(parts.join(" "))
-    }
-}
-
-/// The memories that a filter selects, newest first.
-#[derive(Clone, Debug)]
-pub struct Listing<'a> {
-    /// What to list.
-    pub filter: &'a Filter,
-    /// At most so many.
-    pub limit: usize,
-    /// The time at which expiry is judged.
-    pub now: Millis,
-}
-
-/// Which arms produced a hit.
+/// The arms that found a hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arms {
-    /// By its words.
+    /// The hit contains terms of the query.
     pub lexical: bool,
-    /// By its cues.
+    /// One of the hit's cues is near the query's vector.
     pub cue: bool,
-    /// By a relation to one of the best hits.
+    /// The hit is related to one of the best hits.
     pub graph: bool,
 }
 
-/// A memory that was found.
+/// A memory that a query found.
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// The memory.
     pub memory: Memory,
-    /// The probability that it answers the query.
+    /// The probability that the memory answers the query.
     pub score: f32,
-    /// What produced it.
+    /// The arms that found the memory.
     pub arms: Arms,
-    /// For a match of the graph alone: the path of the hit that pulled it in.
+    /// For a hit of the graph arm alone: the path of the hit that it was reached from.
     pub via: Option<String>,
-    /// What the score was made from.
+    /// The features that the score was computed from.
     pub features: Features,
 }
 
-/// The answer to a query, with the time that each part took.
+/// The hits of a query, and the time that each part of the search took.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Best first.
+pub struct SearchResults {
+    /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// The cue arm.
-    pub vector: Duration,
-    /// The lexical arm.
-    pub lexical: Duration,
-    /// Expansion, features and ranking.
-    pub graph: Duration,
-    /// The whole search; less than the sum of the arms where they ran side by side.
-    pub whole: Duration,
+    /// Time in the cue arm.
+    pub vector_time: Duration,
+    /// Time in the lexical arm.
+    pub lexical_time: Duration,
+    /// Time in expansion, features, ranking and reading.
+    pub graph_time: Duration,
+    /// Time of the whole search; less than the sum of the parts if the arms ran side by side.
+    pub total_time: Duration,
 }
 
 impl Snapshot {
     /// Answers a query.
-    pub fn search(&self, query: &Query<'_>) -> Result<Outcome> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dimensions`](crate::Error::Dimensions) if the query's vector has another length than the index's rows;
+    /// otherwise the errors of reading the log.
+    pub fn search(&self, query: &Query<'_>) -> Result<SearchResults> {
         let start = Instant::now();
-        let under_way = UnderWay::begin();
-        let threads = under_way.threads(self.cues.rows());
-        let allowed = allowed(&self.table, query.filter, query.now);
-        let times = NamedTimes::new(&self.table, query.times, allowed.as_ref());
-        let time_words = if times.is_some() { query.time_words } else { &[] };
-        let query = &Query { time_words, ..query.clone() };
-        let vector = query.vector.map(|vector| self.cues.query(vector)).transpose()?;
-        let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
-        let lexical_arm = || {
-            let best = Best::new(CANDIDATES_PER_ARM, by_path);
-            timed(|| LexicalScores::of(&self.table, query, allowed.as_ref(), best))
-        };
-        let cue_arm = || {
-            timed(|| {
-                let look = Look { threads, ..self.look(allowed.as_ref(), query.exact) };
-                let best = |vector| self.cues.best(vector, &look, CANDIDATES_PER_ARM, COSINE_MIN, by_path);
-                vector.as_ref().map(best).unwrap_or_default()
-            })
-        };
-        // The lexical arm is the shorter one, so what ranking needs besides is made next to it.
-        let words = || {
-            let soft = SoftMatch::new(&self.table, self.tokens, &query.text_without_times());
-            (lexical_arm(), soft, names(query.text))
-        };
-        let ((lexical, soft, names), cue) = threads.both(words, cue_arm);
-        let (((lexical, mut lexical_best), lexical_time), (mut cue_best, vector_time)) = (lexical, cue);
+        let running = RunningSearch::begin();
+        let search = Search::new(self, query, running.threads(self.cues.rows()))?;
+        let (mut arms, words) = search.run_arms();
 
-        let began = Instant::now();
-        if let Some(times) = &times {
-            let (by_words, by_cues) = self.best_of_times(&times.within, &lexical, vector.as_ref(), threads);
-            append(&mut lexical_best, by_words);
-            append(&mut cue_best, by_cues);
-        }
-        let mut seen = HashSet::new();
-        let found = lexical_best.iter().chain(&cue_best).map(|(document, _)| *document);
-        let mut candidates: Vec<u32> = found.filter(|document| seen.insert(*document)).collect();
-        // In the order in which they lie in memory.
-        candidates.sort_unstable();
-        let evidence = Evidence {
-            table: &self.table,
-            graph: &self.graph,
-            cues: &self.cues,
-            lexical: &lexical,
-            vector: vector.as_ref(),
-            names: &names,
-            times: times.as_ref(),
-            lexical_best: &lexical_best,
-            cue_best: &cue_best,
-            threads,
-        };
-        let mut signals = Signals::new(evidence, soft, &candidates);
-        let most = candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX;
-        let mut features = Vec::with_capacity(most);
-        let mut rank = |signals: &Signals<'_>, documents: &[u32], ranked: &mut Vec<Candidate>| {
-            for number in documents.iter().copied() {
-                let Some(document) = self.table.document(number) else { continue };
-                let of_it = signals.of(number, document);
-                let (score, updated) = (probability(&of_it), document.time(TimeField::Updated));
-                ranked.push(Candidate { number, score, updated, path: document.path(), features: features.len() });
-                features.push(of_it);
-            }
-            ranked.sort_unstable_by(Candidate::order);
-        };
-        let mut ranked = Vec::with_capacity(most);
-        rank(&signals, &candidates, &mut ranked);
-        let pulled = self.expand(&ranked, allowed.as_ref());
-        let new: Vec<u32> = pulled.keys().copied().filter(|document| seen.insert(*document)).collect();
-        signals.look_at(&new);
-        rank(&signals, &new, &mut ranked);
-
-        let best = ranked.iter().filter(|candidate| candidate.score >= query.min_score).take(query.limit);
-        let best: Vec<&Candidate> = best.collect();
-        let read = |best: &[&Candidate]| {
-            let hits = best.iter().map(|best| self.hit(best, &signals, &pulled, &features[best.features]));
-            hits.filter_map(Result::transpose).collect::<Result<Vec<Hit>>>()
-        };
-        let (first, second) = best.split_at(best.len() / 2);
-        let (first, second) = threads.both(|| read(first), || read(second));
-        let mut hits = first?;
-        hits.append(&mut second?);
-        Ok(Outcome { hits, vector: vector_time, lexical: lexical_time, graph: began.elapsed(), whole: start.elapsed() })
-    }
-
-    /// The best of each arm among the memories of some times, unless these are so many that nothing is gained by looking
-    /// at them apart.
-    fn best_of_times(
-        &self,
-        of_times: &Bitmap,
-        lexical: &LexicalScores,
-        vector: Option<&Row>,
-        threads: Threads,
-    ) -> (Scored, Scored) {
-        let by_path = |document: u32| self.table.document(document).map_or(0, Document::path);
-        let look = Look { threads, ..self.look(Some(of_times), false) };
-        if !look.is_few(of_times.count()) {
-            return Default::default();
-        }
-        let mut by_words = Best::new(CANDIDATES_OF_TIMES, by_path);
-        let scored = of_times.iter().map(|document| (document, lexical.score(document)));
-        for (document, score) in scored {
-            if score > by_words.floor {
-                by_words.push(document, score);
-            }
-        }
-        let best = |vector| self.cues.best(vector, &look, CANDIDATES_OF_TIMES, COSINE_MIN, by_path);
-        (by_words.finish(), vector.map(best).unwrap_or_default())
-    }
-
-    /// A candidate with its memory, which is read from the log.
-    fn hit(
-        &self,
-        candidate: &Candidate,
-        signals: &Signals<'_>,
-        pulled: &HashMap<u32, u32>,
-        features: &Features,
-    ) -> Result<Option<Hit>> {
-        let number = candidate.number;
-        let from = pulled.get(&number);
-        let arms = Arms { lexical: signals.has_lexical(number), cue: signals.has_cue(number), graph: from.is_some() };
-        let via = from.filter(|_| !arms.lexical && !arms.cue).and_then(|from| self.table.document(*from));
-        let Some(document) = self.table.document(number) else { return Ok(None) };
-        Ok(Some(Hit {
-            memory: self.memory(document)?,
-            score: candidate.score,
-            arms,
-            via: via.map(|document| self.memory(document)).transpose()?.map(|memory| memory.path),
-            features: *features,
-        }))
-    }
-
-    /// Which rows the cue arm compares.
-    fn look<'a>(&self, allowed: Option<&'a Bitmap>, exact: bool) -> Look<'a> {
-        let mut look = Look { allowed, live_rows: self.table.live_rows(), at: At::Nearest, threads: Threads::One };
-        // Where a filter lets few through, looking at those is quicker than looking for the nearest. A bitmap that only
-        // leaves out former versions is no filter: what is found must not depend on them.
-        let filtered = |count: usize| count < self.table.live() && look.is_few(count);
-        let few = allowed.filter(|allowed| filtered(allowed.count()));
-        if exact {
-            look.at = At::All;
-        } else if let Some(few) = few {
-            let documents = few.iter().filter_map(|number| self.table.document(number));
-            look.at = At::Rows(documents.flat_map(Document::rows).collect());
-        }
-        look
-    }
-
-    /// The memories that a filter selects, newest first by its time field; those without that time come last.
-    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Memory>> {
-        let allowed = allowed(&self.table, listing.filter, listing.now);
-        let chosen =
-            self.table.documents().filter(|(n, _)| allowed.as_ref().is_none_or(|allowed| allowed.contains(*n)));
-        let time = |document: &Document<'_>| document.time(listing.filter.time_field);
-        let mut chosen: Vec<Document<'_>> = chosen.map(|(_, document)| document).collect();
-        chosen.sort_unstable_by_key(|document| (std::cmp::Reverse(time(document)), document.path()));
-        chosen.truncate(listing.limit);
-        let mut memories = chosen.into_iter().map(|document| self.memory(document)).collect::<Result<Vec<Memory>>>()?;
-        let time = |memory: &Memory| listing.filter.time_field.of(memory);
-        memories.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.path.cmp(&b.path)));
-        Ok(memories)
-    }
-
-    /// Every memory, in the order in which they were written.
-    pub fn all(&self) -> impl Iterator<Item = Result<Memory>> {
-        self.table.documents().map(|(_, document)| self.memory(document))
-    }
-
-    /// The memory at a path and those within `depth` relations of it, in either direction, nearest first, at most
-    /// `limit`; nothing when there is no such memory. Looks at every path once.
-    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Result<Vec<Memory>> {
-        let path = hash(Kind::Path, path);
-        let start = self.table.documents().find(|(_, document)| document.path() == path);
-        let Some(start) = start.and_then(|(number, _)| self.table.slot_of(number)) else { return Ok(Vec::new()) };
-        let mut reached = vec![start];
-        let mut seen = HashSet::from([start]);
-        let mut ring = 0..1;
-        for _ in 0..depth {
-            for at in ring.clone() {
-                for edge in self.graph.edges(reached[at], usize::MAX) {
-                    if reached.len() < limit && self.table.current(edge.to).is_some() && seen.insert(edge.to) {
-                        reached.push(edge.to);
-                    }
-                }
-            }
-            ring = ring.end..reached.len();
-        }
-        let documents = reached.into_iter().filter_map(|slot| self.table.document(self.table.current(slot)?));
-        documents.map(|document| self.memory(document)).collect()
-    }
-
-    /// The neighbours of the best candidates, each with the candidate that it was first reached from.
-    fn expand(&self, ranked: &[Candidate], allowed: Option<&Bitmap>) -> HashMap<u32, u32> {
-        let mut pulled = HashMap::new();
-        for candidate in ranked.iter().take(EXPANDED_HITS) {
-            let Some(slot) = self.table.slot_of(candidate.number) else { continue };
-            for edge in self.graph.edges(slot, NEIGHBOURS_MAX) {
-                let neighbour = self.table.current(edge.to);
-                if let Some(neighbour) = neighbour.filter(|n| allowed.is_none_or(|allowed| allowed.contains(*n))) {
-                    pulled.entry(neighbour).or_insert(candidate.number);
-                }
-            }
-        }
-        pulled
+        let ranking_start = Instant::now();
+        search.add_best_of_times(&mut arms);
+        let candidates = arms.candidates();
+        let signals = Signals::new(search.evidence(&arms, &words.names), words.soft_match, &candidates);
+        let mut ranking = Ranking::new(&self.table, signals, &candidates);
+        ranking.add_neighbours(&self.graph, search.allowed.as_ref(), &candidates);
+        let hits = search.read_hits(&ranking)?;
+        Ok(SearchResults {
+            hits,
+            vector_time: arms.cue.time,
+            lexical_time: arms.lexical.time,
+            graph_time: ranking_start.elapsed(),
+            total_time: start.elapsed(),
+        })
     }
 }
 
-/// What a candidate is ranked by.
+/// One query, prepared for one snapshot.
+struct Search<'a> {
+    snapshot: &'a Snapshot,
+    query: Query<'a>,
+    /// The documents that may be found; `None` for all.
+    allowed: Option<Bitmap>,
+    /// The times that the query names, if any allowed memory is near them.
+    times: Option<NamedTimes<'a>>,
+    vector: Option<Row>,
+    threads: Threads,
+}
+
+/// What the lexical and the cue arm found.
+struct ArmResults {
+    lexical: LexicalResult,
+    cue: CueResult,
+}
+
+struct LexicalResult {
+    scores: LexicalScores,
+    best: Scored,
+    time: Duration,
+}
+
+struct CueResult {
+    best: Scored,
+    time: Duration,
+}
+
+/// The query's words, prepared for ranking.
+struct QueryWords<'a> {
+    soft_match: SoftMatch<'a>,
+    /// The hashes of the words that may be names.
+    names: Vec<u64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(snapshot: &'a Snapshot, query: &Query<'a>, threads: Threads) -> Result<Self> {
+        let allowed = allowed_documents(&snapshot.table, query.filter, query.now);
+        let times = NamedTimes::new(&snapshot.table, query.times, allowed.as_ref());
+        // Times that no memory is near are ordinary words.
+        let time_words = if times.is_some() { query.time_words } else { &[] };
+        let vector = match query.vector {
+            Some(vector) => Some(snapshot.cues.query(vector)?),
+            None => None,
+        };
+        Ok(Self { snapshot, query: Query { time_words, ..query.clone() }, allowed, times, vector, threads })
+    }
+
+    /// Runs the lexical and the cue arm, side by side if the search may use several threads.
+    fn run_arms(&self) -> (ArmResults, QueryWords<'a>) {
+        // The lexical arm is the faster one, so its thread also prepares the words.
+        let (by_words, cue) =
+            self.threads.both(|| (self.run_lexical_arm(), self.prepare_words()), || self.run_cue_arm());
+        let (lexical, words) = by_words;
+        (ArmResults { lexical, cue }, words)
+    }
+
+    fn run_lexical_arm(&self) -> LexicalResult {
+        let start = Instant::now();
+        let table = &self.snapshot.table;
+        let top = TopK::new(CANDIDATES_PER_ARM, |document| table.path(document));
+        let (scores, best) = LexicalScores::compute(table, &self.query, self.allowed.as_ref(), top);
+        LexicalResult { scores, best, time: start.elapsed() }
+    }
+
+    fn run_cue_arm(&self) -> CueResult {
+        let start = Instant::now();
+        let mut best = Vec::new();
+        if let Some(vector) = &self.vector {
+            let allowed = self.allowed.as_ref();
+            let rows = if self.query.exact { RowSelection::All } else { self.select_rows(allowed) };
+            best = self.compare_cues(vector, allowed, rows, CANDIDATES_PER_ARM);
+        }
+        CueResult { best, time: start.elapsed() }
+    }
+
+    fn prepare_words(&self) -> QueryWords<'a> {
+        let text = self.query.text_without_times();
+        QueryWords {
+            soft_match: SoftMatch::new(&self.snapshot.table, self.snapshot.tokens, &text),
+            names: name_hashes(self.query.text),
+        }
+    }
+
+    /// Chooses the rows that the cue arm compares in full.
+    fn select_rows(&self, allowed: Option<&Bitmap>) -> RowSelection {
+        let table = &self.snapshot.table;
+        let Some(allowed) = allowed else { return RowSelection::NearestSketches };
+        let count = allowed.count();
+        // A bitmap of all current documents excludes only former versions. These must not change what is found.
+        if count >= table.live() || !is_few(count, table.live_rows()) {
+            return RowSelection::NearestSketches;
+        }
+        let mut rows = Vec::new();
+        for number in allowed.iter() {
+            if let Some(document) = table.document(number) {
+                rows.extend(document.rows());
+            }
+        }
+        RowSelection::Listed(rows)
+    }
+
+    /// Returns the `limit` allowed documents with the nearest cues.
+    fn compare_cues(&self, vector: &Row, allowed: Option<&Bitmap>, rows: RowSelection, limit: usize) -> Scored {
+        let Snapshot { table, cues, .. } = self.snapshot;
+        let plan = ScanPlan { allowed, live_rows: table.live_rows(), rows, threads: self.threads };
+        nearest_documents(cues, vector, &plan, limit, COSINE_MIN, |document| table.path(document))
+    }
+
+    /// Adds each arm's best among the memories of the named times. If those memories are many, the arms found the best
+    /// of them already.
+    fn add_best_of_times(&self, arms: &mut ArmResults) {
+        let table = &self.snapshot.table;
+        let Some(times) = &self.times else { return };
+        if !is_few(times.within.count(), table.live_rows()) {
+            return;
+        }
+        let mut top = TopK::new(CANDIDATES_OF_TIMES, |document| table.path(document));
+        for document in times.within.iter() {
+            let score = arms.lexical.scores.score(document);
+            if score > top.floor {
+                top.push(document, score);
+            }
+        }
+        append_missing(&mut arms.lexical.best, top.finish());
+        if let Some(vector) = &self.vector {
+            let allowed = Some(&times.within);
+            let best = self.compare_cues(vector, allowed, self.select_rows(allowed), CANDIDATES_OF_TIMES);
+            append_missing(&mut arms.cue.best, best);
+        }
+    }
+
+    /// Collects what ranking reads of the arms.
+    fn evidence<'s>(&'s self, arms: &'s ArmResults, names: &'s [u64]) -> Evidence<'s> {
+        Evidence {
+            table: &self.snapshot.table,
+            graph: &self.snapshot.graph,
+            cues: &self.snapshot.cues,
+            lexical: &arms.lexical.scores,
+            vector: self.vector.as_ref(),
+            names,
+            times: self.times.as_ref(),
+            lexical_best: &arms.lexical.best,
+            cue_best: &arms.cue.best,
+            threads: self.threads,
+        }
+    }
+
+    /// Reads the best candidates' memories, on two threads if the search may use several.
+    fn read_hits(&self, ranking: &Ranking<'_>) -> Result<Vec<Hit>> {
+        let best = ranking.candidates.iter().filter(|candidate| candidate.score >= self.query.min_score);
+        let best: Vec<&Candidate> = best.take(self.query.limit).collect();
+        let (first, second) = best.split_at(best.len() / 2);
+        let (first, second) =
+            self.threads.both(|| ranking.read(self.snapshot, first), || ranking.read(self.snapshot, second));
+        let mut hits = first?;
+        hits.append(&mut second?);
+        Ok(hits)
+    }
+}
+
+impl ArmResults {
+    /// Returns the documents that an arm found, ascending: the order in which they lie in memory.
+    fn candidates(&self) -> Vec<u32> {
+        let mut candidates = Vec::with_capacity(self.lexical.best.len() + self.cue.best.len());
+        for (document, _) in self.lexical.best.iter().chain(&self.cue.best) {
+            candidates.push(*document);
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+    }
+}
+
+/// The candidates of one query, ranked.
+struct Ranking<'a> {
+    table: &'a Table,
+    signals: Signals<'a>,
+    /// The candidates, best first.
+    candidates: Vec<Candidate>,
+    /// The features of all candidates, in the order in which they were ranked.
+    features: Vec<Features>,
+    /// The documents that the graph arm found, each with the hit that it was reached from.
+    reached_from: HashMap<u32, u32>,
+}
+
+/// A candidate, and what it is ranked by.
 struct Candidate {
     number: u32,
     score: f32,
     updated: Millis,
     path: u64,
-    /// Where its features stand.
+    /// The index of its features.
     features: usize,
 }
 
 impl Candidate {
-    /// Best first; among equals the newest, then by the path's hash, so that the order never depends on chance.
+    /// Orders by score, highest first, then by time, newest first, then by the path's hash, so that the order never
+    /// depends on chance.
     fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
         b.score.total_cmp(&a.score).then_with(|| b.updated.cmp(&a.updated)).then_with(|| a.path.cmp(&b.path))
     }
 }
 
-/// Adds to an arm's best those of another list that are not among them.
-fn append(best: &mut Scored, others: Scored) {
-    let known: HashSet<u32> = best.iter().map(|(document, _)| *document).collect();
-    best.extend(others.into_iter().filter(|(document, _)| !known.contains(document)));
+impl<'a> Ranking<'a> {
+    fn new(table: &'a Table, signals: Signals<'a>, candidates: &[u32]) -> Self {
+        let candidates_max = candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX;
+        let mut ranking = Self {
+            table,
+            signals,
+            candidates: Vec::with_capacity(candidates_max),
+            features: Vec::with_capacity(candidates_max),
+            reached_from: HashMap::new(),
+        };
+        ranking.rank(candidates);
+        ranking
+    }
+
+    /// Ranks documents whose signals were added, among those that were ranked before.
+    fn rank(&mut self, documents: &[u32]) {
+        for number in documents.iter().copied() {
+            let Some(document) = self.table.document(number) else { continue };
+            let features = self.signals.features(number, document);
+            self.candidates.push(Candidate {
+                number,
+                score: probability(&features),
+                updated: document.time(TimeField::Updated),
+                path: document.path(),
+                features: self.features.len(),
+            });
+            self.features.push(features);
+        }
+        self.candidates.sort_unstable_by(Candidate::order);
+    }
+
+    /// Ranks the neighbours of the best candidates too. `candidates` holds the documents that were ranked before,
+    /// ascending.
+    fn add_neighbours(&mut self, graph: &Graph, allowed: Option<&Bitmap>, candidates: &[u32]) {
+        let best = self.candidates.iter().map(|candidate| candidate.number);
+        self.reached_from = expand(self.table, graph, best, allowed);
+        let mut new = Vec::with_capacity(self.reached_from.len());
+        for document in self.reached_from.keys() {
+            if candidates.binary_search(document).is_err() {
+                new.push(*document);
+            }
+        }
+        self.signals.add(&new);
+        self.rank(&new);
+    }
+
+    /// Reads the memories of candidates from the log.
+    fn read(&self, snapshot: &Snapshot, candidates: &[&Candidate]) -> Result<Vec<Hit>> {
+        let mut hits = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            if let Some(document) = self.table.document(candidate.number) {
+                let memory = snapshot.memory(document)?;
+                hits.push(self.hit(snapshot, candidate, memory)?);
+            }
+        }
+        Ok(hits)
+    }
+
+    fn hit(&self, snapshot: &Snapshot, candidate: &Candidate, memory: Memory) -> Result<Hit> {
+        let reached_from = self.reached_from.get(&candidate.number);
+        let arms = Arms {
+            lexical: self.signals.has_lexical(candidate.number),
+            cue: self.signals.has_cue(candidate.number),
+            graph: reached_from.is_some(),
+        };
+        let mut via = None;
+        if !arms.lexical
+            && !arms.cue
+            && let Some(from) = reached_from
+            && let Some(from) = self.table.document(*from)
+        {
+            via = Some(snapshot.memory(from)?.path);
+        }
+        Ok(Hit { memory, score: candidate.score, arms, via, features: self.features[candidate.features] })
+    }
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let began = Instant::now();
-    let value = work();
-    (value, began.elapsed())
+/// Appends to an arm's best those of another list that are not among them.
+fn append_missing(best: &mut Scored, others: Scored) {
+    let known: HashSet<u32> = best.iter().map(|(document, _)| *document).collect();
+    best.extend(others.into_iter().filter(|(document, _)| !known.contains(document)));
 }

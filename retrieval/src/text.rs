@@ -1,9 +1,11 @@
-//! Words: the one way in which memories and queries become terms.
+//! Terms: how the texts of memories and queries become comparable words.
 //!
-//! Words by Unicode's segmentation (UAX #29), lowercase, without accents, without English stop words, irregular forms as
-//! their base form, stemmed as English. Where a script writes no spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
-//! words are found in ICU's dictionaries; a word of several Chinese characters is also each of them, since how a text was
-//! cut depends on what stood beside it.
+//! A text is split by Unicode's word segmentation (UAX #29). Words are folded to lowercase without accents, English
+//! stop words are removed, irregular forms are replaced by their base form, and the rest is stemmed as English.
+//!
+//! Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) are split by ICU's dictionaries. A word of
+//! several Chinese characters also yields each character as a word, because the split depends on the neighbouring
+//! words.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -15,11 +17,11 @@ use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, Token, TokenStream, To
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Longest term, in bytes; longer ones are base64 and the like.
+/// Limit of the bytes of a term. Longer words are base64 and the like.
 const TERM_BYTES_MAX: usize = 64;
 
-/// English words that carry grammar and no subject: articles, pronouns, auxiliaries, prepositions, conjunctions,
-/// question words and their contractions, as [`fold`] leaves them.
+/// English function words: articles, pronouns, auxiliaries, prepositions, conjunctions, question words and their
+/// contractions, folded.
 const STOP_WORDS: &str = "a an the this that these those i me my mine myself we us our ours you your yours he him his she \
     her hers it its they them their theirs am is are was were be been being do does did doing done have has had having \
     will would shall should can could may might must and or but nor so if then than as at by for from in into of off on \
@@ -28,7 +30,7 @@ const STOP_WORDS: &str = "a an the this that these those i me my mine myself we 
     it's we're we've we'll they're they've that's there's what's who's don't doesn't didn't isn't aren't wasn't weren't \
     won't can't couldn't wouldn't shouldn't haven't hasn't hadn't";
 
-/// English words whose forms a stemmer does not bring together: the base form, then the others.
+/// English words with forms that a stemmer does not reduce to one: the base form, then the other forms.
 const IRREGULAR: &str = "go went gone, buy bought, make made, run ran, teach taught, write wrote written, take took taken, \
     give gave given, get got gotten, see saw seen, feel felt, find found, tell told, say said, think thought, \
     bring brought, catch caught, come came, begin began begun, choose chose chosen, draw drew drawn, \
@@ -42,35 +44,49 @@ const IRREGULAR: &str = "go went gone, buy bought, make made, run ran, teach tau
     child children, woman women, man men, foot feet, tooth teeth, mouse mice";
 
 static STOPS: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
-static BASES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-    let pairs = IRREGULAR.split(',').flat_map(|group| {
-        let mut words = group.split_whitespace();
-        let base = words.next().unwrap_or_default();
-        words.map(move |form| (form, base))
-    });
-    pairs.collect()
-});
+/// The base form of each irregular form.
+static BASES: LazyLock<HashMap<&str, &str>> = LazyLock::new(base_forms);
 
-/// Lowercase without accents: the form in which words are compared.
+fn base_forms() -> HashMap<&'static str, &'static str> {
+    let mut bases = HashMap::new();
+    for group in IRREGULAR.split(',') {
+        let mut words = group.split_whitespace();
+        let Some(base) = words.next() else { continue };
+        for form in words {
+            bases.insert(form, base);
+        }
+    }
+    bases
+}
+
+/// Folds a word to the form in which words are compared: lowercase, without accents, with straight apostrophes.
 pub fn fold(word: &str) -> String {
-    let folded = |c: char| if c == '’' { '\'' } else { c };
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let decomposed = word.nfd().filter(|c| !is_accent(*c));
-    decomposed.flat_map(char::to_lowercase).map(folded).collect()
+    let mut folded = String::with_capacity(word.len());
+    for letter in word.nfd() {
+        if !is_accent(letter) {
+            folded.extend(letter.to_lowercase().map(straighten));
+        }
+    }
+    folded
 }
 
-/// Whether a character only modifies the letter before it: an accent or a vowel point, not a vowel sign of its own.
+fn straighten(c: char) -> char {
+    if c == '’' { '\'' } else { c }
+}
+
+/// Whether a character only modifies the letter before it: an accent or a vowel point, but not a vowel sign.
 fn is_accent(c: char) -> bool {
-    // Combining classes: the fixed positions of Hebrew and Arabic, and whatever is attached, above or below.
+    // Combining classes: the fixed positions of Hebrew and Arabic, and marks that are attached, above or below.
     matches!(unicode_normalization::char::canonical_combining_class(c), 10..=36 | 200..=240)
 }
 
-/// What ends a question, in Latin, Chinese and Arabic writing.
+/// The marks that end a question in Latin, Chinese and Arabic script.
 pub const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 
-/// Whether a character is of a script that writes no spaces between words, so that only a dictionary tells them apart.
+/// Whether a character belongs to a script without spaces between words, which only a dictionary can split.
 pub fn writes_no_spaces(c: char) -> bool {
     is_han(c)
         || matches!(c,
@@ -82,43 +98,44 @@ fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The words of a text, each with where it begins.
+/// Splits a text into words, each with the byte at which it begins.
 fn words(text: &str) -> Vec<(usize, &str)> {
     static SEGMENTER: LazyLock<WordSegmenterBorrowed<'static>> =
         LazyLock::new(|| WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()));
     if !text.chars().any(writes_no_spaces) {
         return text.unicode_word_indices().collect();
     }
-    let (mut words, mut from) = (Vec::new(), 0);
-    for (to, kind) in SEGMENTER.segment_str(text).iter_with_word_type() {
-        let word = &text[from..to];
+    let (mut words, mut start) = (Vec::new(), 0);
+    for (end, kind) in SEGMENTER.segment_str(text).iter_with_word_type() {
+        let word = &text[start..end];
         if kind.is_word_like() {
-            words.push((from, word));
+            words.push((start, word));
             if word.chars().nth(1).is_some() {
-                let characters = word.char_indices().filter(|(_, c)| is_han(*c));
-                words.extend(characters.map(|(at, c)| (from + at, &word[at..at + c.len_utf8()])));
+                for (offset, c) in word.char_indices().filter(|(_, c)| is_han(*c)) {
+                    words.push((start + offset, &word[offset..offset + c.len_utf8()]));
+                }
             }
         }
-        from = to;
+        start = end;
     }
     words
 }
 
-/// Whether a folded word carries grammar and no subject.
+/// Whether a folded word is an English function word.
 pub fn is_stop_word(word: &str) -> bool {
     STOPS.contains(word)
 }
 
-/// Hands over the stemmed terms of a text that are no stop words, in order, with repeats.
-pub(crate) fn for_each_term(text: &str, mut take: impl FnMut(&str)) {
+/// Calls a function with each term of a text, in order, with repeats.
+pub(crate) fn for_each_term(text: &str, mut on_term: impl FnMut(&str)) {
     any_term(text, |term| {
-        take(term);
+        on_term(term);
         false
     });
 }
 
-/// Whether any of a text's terms is a wanted one; those after the first that is are not looked at.
-pub fn any_term(text: &str, mut wanted: impl FnMut(&str) -> bool) -> bool {
+/// Whether a condition holds for any term of a text. Stops at the first such term.
+pub fn any_term(text: &str, mut condition: impl FnMut(&str) -> bool) -> bool {
     thread_local! {
         static ANALYZER: RefCell<TextAnalyzer> =
             RefCell::new(TextAnalyzer::builder(Words).filter(Stemmer::new(Language::English)).build());
@@ -126,7 +143,7 @@ pub fn any_term(text: &str, mut wanted: impl FnMut(&str) -> bool) -> bool {
     ANALYZER.with_borrow_mut(|analyzer| {
         let mut stream = analyzer.token_stream(text);
         while let Some(token) = stream.next() {
-            if wanted(&token.text) {
+            if condition(&token.text) {
                 return true;
             }
         }
@@ -134,13 +151,14 @@ pub fn any_term(text: &str, mut wanted: impl FnMut(&str) -> bool) -> bool {
     })
 }
 
-/// The stemmed terms of a text that are no stop words, in order, with repeats.
+/// Returns the terms of a text, stemmed and without stop words, in order, with repeats.
 pub fn content_terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for_each_term(text, |term| terms.push(term.to_owned()));
     terms
 }
 
+/// Splits a text into folded words in their base form, without stop words.
 #[derive(Clone)]
 struct Words;
 
@@ -153,17 +171,35 @@ impl Tokenizer for Words {
     type TokenStream<'a> = WordStream;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
-        let words = words(text).into_iter().filter(|(_, word)| word.len() <= TERM_BYTES_MAX);
-        let words =
-            words.map(|(start, word)| (start, word.len(), fold(word))).filter(|(_, _, word)| !is_stop_word(word));
-        let token = |(position, (start, length, word)): (usize, (usize, usize, String))| {
-            let word = word.strip_suffix("'s").map(str::to_owned).unwrap_or(word);
-            let base = BASES.get(word.as_str());
-            let text = base.map_or(word, |base| (*base).to_owned());
-            Token { offset_from: start, offset_to: start + length, position, text, position_length: 1 }
-        };
-        let tokens: Vec<Token> = words.enumerate().map(token).collect();
+        let mut tokens = Vec::new();
+        for (start, word) in words(text) {
+            if word.len() > TERM_BYTES_MAX {
+                continue;
+            }
+            let folded = fold(word);
+            if is_stop_word(&folded) {
+                continue;
+            }
+            tokens.push(Token {
+                offset_from: start,
+                offset_to: start + word.len(),
+                position: tokens.len(),
+                text: base_form(folded),
+                position_length: 1,
+            });
+        }
         WordStream { tokens: tokens.into_iter(), current: Token::default() }
+    }
+}
+
+/// Removes a possessive ending and replaces an irregular form by its base form.
+fn base_form(mut word: String) -> String {
+    if word.ends_with("'s") {
+        word.truncate(word.len() - "'s".len());
+    }
+    match BASES.get(word.as_str()) {
+        Some(base) => (*base).to_owned(),
+        None => word,
     }
 }
 
@@ -201,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_where_no_spaces_are_written() {
+    fn words_of_scripts_without_spaces_are_found() {
         // "I like studying Chinese", "the cat drinks milk", "Grandmother lives in Kyoto".
         assert!(content_terms("我喜欢学习中文").contains(&"学习".to_owned()));
         assert_eq!(content_terms("แมวดื่มนม"), ["แมว", "ดื่ม", "นม"]);
@@ -210,10 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn vowel_signs_stay_and_accents_go() {
+    fn vowel_signs_are_kept_and_accents_are_removed() {
         assert_eq!(content_terms("किताब कताब").len(), 2);
-        assert_ne!(fold("किताब"), fold("कताब"), "vowel signs tell Hindi words apart");
-        assert_eq!(fold("كِتَاب"), fold("كتاب"), "vowel points do not tell Arabic words apart");
+        assert_ne!(fold("किताब"), fold("कताब"), "vowel signs distinguish Hindi words");
+        assert_eq!(fold("كِتَاب"), fold("كتاب"), "vowel points do not distinguish Arabic words");
         assert_eq!(fold("Éclair"), "eclair");
     }
 }

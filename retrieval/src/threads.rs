@@ -1,46 +1,46 @@
-//! How many threads a search takes: every core where it is alone, one where others are under way.
+//! The number of threads that a search takes: every core if it is the only one, one if others run at the same time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// With fewer rows than this two threads gain next to nothing: waking another takes as long as what it could do.
+/// With fewer rows than this, two threads gain next to nothing: waking one takes as long as the work that it could do.
 const ROWS_MIN: usize = 1 << 15;
 
-/// Searches under way. Several keep to a thread each instead of waiting for one another's.
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+/// The number of searches that run. Several searches take one thread each, instead of waiting for each other's threads.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// A search under way, until it is dropped.
-pub(crate) struct UnderWay {
+/// A search that runs until this value is dropped.
+pub(crate) struct RunningSearch {
     alone: bool,
 }
 
-impl UnderWay {
+impl RunningSearch {
     pub(crate) fn begin() -> Self {
-        Self { alone: UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 0 }
+        Self { alone: RUNNING.fetch_add(1, Ordering::Relaxed) == 0 }
     }
 
-    /// What it may take in a namespace of so many rows.
+    /// Returns the threads that the search may take in a namespace of this many rows.
     pub(crate) fn threads(&self, rows: usize) -> Threads {
         if self.alone && rows >= ROWS_MIN { Threads::Several } else { Threads::One }
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningSearch {
     fn drop(&mut self) {
-        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// How many threads there are for something. What comes of it is the same.
+/// The threads for a piece of work. They do not change its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
-    /// The calling one.
+    /// The calling thread.
     One,
-    /// Those of rayon's pool.
+    /// The threads of rayon's pool.
     Several,
 }
 
 impl Threads {
-    /// Does both, side by side where there are several threads.
+    /// Runs both functions, side by side if there are several threads.
     pub(crate) fn both<A: Send, B: Send>(
         self,
         first: impl FnOnce() -> A + Send,

@@ -1,19 +1,20 @@
-//! Word pieces with a vector each: what [soft matching](crate::arms::soft) compares words by.
+//! Tokens with a vector each, by which [soft matching](crate::arms::soft) compares words.
 
-/// A fixed vocabulary of word pieces, each with a direction. The same for every namespace and every embedding model.
+/// A fixed vocabulary of word pieces with a vector each. It is the same for every namespace and every embedding model.
 pub trait TokenVectors: Send + Sync {
-    /// Which vocabulary this is; kept with every index, since numbers of two vocabularies cannot be compared.
+    /// Returns the identity of the vocabulary. Every index stores it, because token numbers of two vocabularies cannot
+    /// be compared.
     fn identity(&self) -> &str;
 
-    /// How many tokens there are.
-    fn vocabulary(&self) -> usize;
+    /// Returns the number of tokens in the vocabulary.
+    fn token_count(&self) -> usize;
 
-    /// The tokens of a text in order, with repeats.
+    /// Returns the tokens of a text in order, with repeats.
     fn tokens(&self, text: &str) -> Vec<u16>;
 
-    /// Whether a token carries a subject: punctuation and stop words do not.
-    fn tells(&self, token: u16) -> bool;
+    /// Whether a token is a content word or a part of one, not punctuation or a stop word.
+    fn is_content(&self, token: u16) -> bool;
 
-    /// The cosine of two tokens' vectors.
+    /// Returns the cosine of two tokens' vectors.
     fn cosine(&self, a: u16, b: u16) -> f32;
 }

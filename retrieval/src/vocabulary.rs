@@ -1,8 +1,8 @@
-//! A namespace's own words: which terms a text mentions, under any of their surface forms.
+//! The vocabulary of a namespace: the terms that a text mentions, under any of their surface forms.
 //!
-//! A form matches whole words, case and accents aside, runs of white space being one space; where several forms begin
-//! at one place, the longest counts. Word borders are Unicode's (UAX #29), so that a form may hold punctuation (`C++`)
-//! and scripts without spaces work too.
+//! A form matches whole words. Case and accents are ignored, and a run of white space equals one space. If several
+//! forms match at the same position, the longest counts. Word boundaries are Unicode's (UAX #29), so a form may contain
+//! punctuation (`C++`), and scripts without spaces work too.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,127 +11,148 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::text::fold;
 
-/// A term with what it means.
+/// A term and its definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Term {
     /// The canonical form.
     pub term: String,
     /// The other surface forms.
     pub aliases: Vec<String>,
-    /// What it means.
+    /// The definition.
     pub definition: String,
 }
 
-/// A place in a text where a term is mentioned.
+/// A mention of a term in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// Bytes of the text.
+    /// The byte range of the text.
     pub range: Range<usize>,
-    /// Which terms have this surface form, by number, ascending; more than one where they share it.
+    /// The numbers of the terms with this surface form, ascending; several terms may share a form.
     pub terms: Vec<usize>,
 }
 
-/// Other ways of writing a part of a query: a match of any one counts like a match of the part itself.
+/// Other wordings of a part of a query. A match of any wording counts as a match of the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Synonyms {
-    /// Bytes of the query's text.
+    /// The byte range of the query's text.
     pub range: Range<usize>,
     /// The other surface forms.
     pub forms: Vec<String>,
 }
 
-/// The terms of a namespace. Never changes; a new one takes its place.
+/// The terms of a namespace. Immutable: a changed vocabulary is a new one.
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     terms: Vec<Term>,
-    /// Forms by their first segment, those with most segments first.
-    forms: HashMap<String, Vec<Form>>,
+    /// The forms by their first segment, those with the most segments first.
+    forms: HashMap<String, Vec<SurfaceForm>>,
 }
 
 #[derive(Debug)]
-struct Form {
+struct SurfaceForm {
+    /// The folded segments.
     segments: Vec<String>,
+    /// The numbers of the terms with this form, ascending.
     terms: Vec<usize>,
 }
 
 impl Vocabulary {
-    /// A vocabulary of these terms.
+    /// Creates a vocabulary.
     pub fn new(terms: Vec<Term>) -> Self {
-        let mut forms: HashMap<String, Vec<Form>> = HashMap::new();
+        let mut forms: HashMap<String, Vec<SurfaceForm>> = HashMap::new();
         for (number, term) in terms.iter().enumerate() {
             for surface in std::iter::once(&term.term).chain(&term.aliases) {
                 let segments: Vec<String> = segments(surface).into_iter().map(|(_, text)| text).collect();
                 let Some(first) = segments.first() else { continue };
-                let held = forms.entry(first.clone()).or_default();
-                match held.iter_mut().find(|form| form.segments == segments) {
+                let same_first = forms.entry(first.clone()).or_default();
+                match same_first.iter_mut().find(|form| form.segments == segments) {
                     Some(form) if form.terms.last() == Some(&number) => {}
                     Some(form) => form.terms.push(number),
-                    None => held.push(Form { segments, terms: vec![number] }),
+                    None => same_first.push(SurfaceForm { segments, terms: vec![number] }),
                 }
             }
         }
-        for held in forms.values_mut() {
-            held.sort_by_key(|form| std::cmp::Reverse(form.segments.len()));
+        for same_first in forms.values_mut() {
+            same_first.sort_by_key(|form| std::cmp::Reverse(form.segments.len()));
         }
         Self { terms, forms }
     }
 
-    /// The term of a number that a [`Mention`] gave.
+    /// Returns a term by the number in a [`Mention`].
     pub fn term(&self, number: usize) -> Option<&Term> {
         self.terms.get(number)
     }
 
-    /// Whether there is no term at all.
+    /// Whether the vocabulary has no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The terms that a text mentions, from left to right, never overlapping.
+    /// Returns the mentions of terms in a text, ascending and disjoint.
     pub fn mentions(&self, text: &str) -> Vec<Mention> {
         if self.forms.is_empty() {
             return Vec::new();
         }
         let segments = segments(text);
         let mut mentions = Vec::new();
-        let mut at = 0;
-        while let Some((range, first)) = segments.get(at) {
-            let fits = |form: &&Form| {
-                let here = segments.get(at..at + form.segments.len());
-                here.is_some_and(|here| here.iter().map(|(_, text)| text).eq(&form.segments))
-            };
-            let Some(form) = self.forms.get(first).and_then(|held| held.iter().find(fits)) else {
-                at += 1;
+        let mut rest = segments.as_slice();
+        while let [(first, _), after_first @ ..] = rest {
+            let Some(form) = self.longest_form(rest) else {
+                rest = after_first;
                 continue;
             };
-            let last = at + form.segments.len() - 1;
-            let end = segments.get(last).map_or(range.end, |(range, _)| range.end);
-            mentions.push(Mention { range: range.start..end, terms: form.terms.clone() });
-            at = last + 1;
+            let (mentioned, after) = rest.split_at(form.segments.len());
+            let end = mentioned.last().map_or(first.end, |(last, _)| last.end);
+            mentions.push(Mention { range: first.start..end, terms: form.terms.clone() });
+            rest = after;
         }
         mentions
     }
 
-    /// The same mentions as other ways of writing the text, for [`Query::synonyms`](crate::Query::synonyms).
+    /// Returns the longest form with which these segments begin.
+    fn longest_form(&self, segments: &[Segment]) -> Option<&SurfaceForm> {
+        let (_, first) = segments.first()?;
+        self.forms.get(first)?.iter().find(|form| form.begins(segments))
+    }
+
+    /// Returns the other surface forms of mentioned terms, for [`Query::synonyms`](crate::Query::synonyms).
     pub fn synonyms(&self, text: &str, mentions: &[Mention]) -> Vec<Synonyms> {
-        let other = |mention: &Mention| {
+        let mut all = Vec::new();
+        for mention in mentions {
             let written = surface_key(&text[mention.range.clone()]);
-            let terms = mention.terms.iter().filter_map(|number| self.term(*number));
-            let forms = terms.flat_map(|term| std::iter::once(&term.term).chain(&term.aliases));
-            let forms = forms.filter(|form| surface_key(form) != written).cloned().collect();
-            Synonyms { range: mention.range.clone(), forms }
-        };
-        mentions.iter().map(other).filter(|synonyms| !synonyms.forms.is_empty()).collect()
+            let mut forms = Vec::new();
+            for number in &mention.terms {
+                let Some(term) = self.term(*number) else { continue };
+                let surfaces = std::iter::once(&term.term).chain(&term.aliases);
+                forms.extend(surfaces.filter(|form| surface_key(form) != written).cloned());
+            }
+            if !forms.is_empty() {
+                all.push(Synonyms { range: mention.range.clone(), forms });
+            }
+        }
+        all
     }
 }
 
-/// A surface form as it is compared: case and accents aside, white space as single spaces.
+impl SurfaceForm {
+    /// Whether these segments begin with the form.
+    fn begins(&self, segments: &[Segment]) -> bool {
+        let Some(start) = segments.get(..self.segments.len()) else { return false };
+        start.iter().map(|(_, text)| text).eq(&self.segments)
+    }
+}
+
+/// Folds a surface form to the key by which forms are compared: without case and accents, with single spaces.
 pub fn surface_key(form: &str) -> String {
     segments(form).into_iter().map(|(_, text)| text).collect()
 }
 
-/// Words and what stands between them, folded; outer white space left out, inner made one space.
-fn segments(text: &str) -> Vec<(Range<usize>, String)> {
-    let mut found: Vec<(Range<usize>, String)> = Vec::new();
+/// A byte range of a text and its folded content: a word, the characters between two words, or one space.
+type Segment = (Range<usize>, String);
+
+/// Splits a text into segments. Leading and trailing white space is removed, and other white space becomes one space.
+fn segments(text: &str) -> Vec<Segment> {
+    let mut found: Vec<Segment> = Vec::new();
     for (start, segment) in text.split_word_bound_indices() {
         let range = start..start + segment.len();
         if segment.chars().all(char::is_whitespace) {
@@ -168,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_whole_words_count_whatever_their_case_and_accents() {
+    fn the_longest_form_of_whole_words_counts_whatever_its_case_and_accents() {
         let vocabulary = Vocabulary::new(vec![
             term("Kubernetes", &["k8s", "kube"]),
             term("kube proxy", &["KP"]),
@@ -206,7 +227,7 @@ mod tests {
             for mention in &found {
                 prop_assert!(text.is_char_boundary(mention.range.start) && text.is_char_boundary(mention.range.end));
             }
-            // A mark without its letter stands alone nowhere.
+            // A combining mark without its letter is not a word.
             let plain = |c: char| c.is_alphanumeric() && !unicode_normalization::char::is_combining_mark(c);
             if surface_key(&form) == surface_key(&form.to_uppercase()) && form.chars().all(plain) {
                 prop_assert!(!found.is_empty());

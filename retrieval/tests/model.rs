@@ -1,4 +1,5 @@
-//! The index against a plain map: whatever is applied, what is found is what is there.
+//! The index against a plain map: after any sequence of changes, searches and listings return exactly the current
+//! memories.
 
 mod pieces;
 
@@ -62,7 +63,7 @@ fn open(folder: &Path) -> Index {
     Index::open(folder, settings(DIMENSIONS, "test")).expect("opens")
 }
 
-/// Every score that a snapshot gives, to the last bit.
+/// The bits of every score that a snapshot returns.
 fn scores(index: &Index) -> Vec<(String, u32)> {
     let snapshot = index.published().load_full();
     let filter = Filter::default();
@@ -75,14 +76,14 @@ fn scores(index: &Index) -> Vec<(String, u32)> {
     hits.map(|hit| (hit.memory.path, hit.score.to_bits())).collect()
 }
 
-/// The paths that a filter should let through, by looking at every memory.
+/// The paths that a filter should accept, from a scan of every memory.
 fn expected(model: &BTreeMap<String, Memory>, filter: &Filter) -> Vec<String> {
     model.values().filter(|memory| filter.accepts(memory)).map(|memory| memory.path.clone()).collect()
 }
 
 fn check(index: &Index, model: &BTreeMap<String, Memory>) {
     let snapshot = index.published().load_full();
-    assert_eq!(snapshot.memories(), model.len());
+    assert_eq!(snapshot.memory_count(), model.len());
     let filters = [
         Filter::default(),
         Filter { tags_any: vec!["t1".into()], ..Filter::default() },
@@ -108,13 +109,13 @@ fn check(index: &Index, model: &BTreeMap<String, Memory>) {
             let count = found.len();
             found.sort_unstable();
             found.dedup();
-            assert_eq!(found.len(), count, "a memory is found twice");
+            assert_eq!(found.len(), count, "a memory was found twice");
             let allowed = expected(model, filter);
             assert!(found.iter().all(|path| allowed.iter().any(|other| other == path)), "{found:?} of {allowed:?}");
             let holding = allowed.iter().filter(|path| model[*path].content.contains(word));
             for path in holding {
                 let hit = hits.iter().find(|hit| hit.memory.path == *path);
-                let hit = hit.unwrap_or_else(|| panic!("{path} holds {word} and was not found"));
+                let hit = hit.unwrap_or_else(|| panic!("{path} contains {word} and was not found"));
                 assert!(hit.arms.lexical && hit.arms.cue && hit.memory == without_vectors(&model[path]));
             }
         }
@@ -131,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_found_is_what_is_there(steps in proptest::collection::vec(step(), 1..40)) {
+    fn searches_and_listings_return_the_current_memories(steps in proptest::collection::vec(step(), 1..40)) {
         let folder = tempfile::tempdir().expect("temporary directory");
         let mut index = open(folder.path());
         let mut model = BTreeMap::new();
@@ -154,7 +155,7 @@ proptest! {
                     check(&index, &model);
                 }
                 Step::Reopen => {
-                    // What was not published is not there yet, before or after.
+                    // Pending changes are in neither the old nor the new index.
                     if pending.is_empty() {
                         drop(index);
                         index = open(folder.path());
@@ -167,12 +168,12 @@ proptest! {
         let mut rebuilt = open(other.path());
         let memories = model.into_values().rev().map(|memory| Change::Put(Box::new(memory)));
         rebuilt.apply(memories.collect(), "rebuilt").expect("applies");
-        prop_assert_eq!(scores(&rebuilt), scores(&index), "what was written in another order answers otherwise");
+        prop_assert_eq!(scores(&rebuilt), scores(&index), "the order of writes changed a score");
     }
 }
 
 #[test]
-fn an_index_of_another_model_is_refused() {
+fn an_index_of_another_model_is_rejected() {
     let folder = tempfile::tempdir().expect("temporary directory");
     open(folder.path()).apply(vec![Change::Put(Box::new(memory(1, 1, 1, 1, 2)))], "one").expect("applies");
     for settings in [settings(DIMENSIONS, "other"), settings(DIMENSIONS + 1, "test")] {
@@ -181,7 +182,7 @@ fn an_index_of_another_model_is_refused() {
 }
 
 #[test]
-fn a_large_layers_file_that_is_lost_is_written_again_where_it_can_be() {
+fn a_lost_file_of_a_large_layer_is_written_again_when_possible() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let layers = || {
         let names = std::fs::read_dir(folder.path())
@@ -196,7 +197,7 @@ fn a_large_layers_file_that_is_lost_is_written_again_where_it_can_be() {
     assert_eq!(written.len(), 1);
     drop(index);
     std::fs::remove_file(folder.path().join(&written[0])).expect("removes");
-    // In the way of writing one.
+    // A folder of that name prevents the file from being written.
     let new = folder.path().join("layer.new");
     std::fs::create_dir(&new).expect("creates");
     assert_eq!(scores(&open(folder.path())), scored);

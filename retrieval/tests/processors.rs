@@ -1,6 +1,7 @@
-//! An answer does not depend on the processor, on threads, on a restart, or on the order in which memories were written.
+//! Search results do not depend on the processor, on threads, on a restart, or on the order in which memories were
+//! written.
 //!
-//! One test, alone in its process: which kernels run is a setting of the process.
+//! One test, alone in its process, because the choice of kernels is a setting of the process.
 
 mod many;
 mod pieces;
@@ -10,7 +11,7 @@ use cuebase_retrieval::{Filter, Hit, Index, Query};
 use many::{Draws, HOUR, filled, memories, open};
 use pieces::query;
 
-/// What some questions find, with everything that went into the scores, as bits.
+/// The hits of some queries, each with the bits of its features and its score.
 fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
     let snapshot = index.published().load_full();
     let mut draws = Draws(5);
@@ -35,7 +36,7 @@ fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
 }
 
 #[test]
-fn answers_are_the_same_bit_for_bit() {
+fn results_are_the_same_bit_for_bit() {
     let folder = || tempfile::tempdir().expect("temporary directory");
     let (first, second, third) = (folder(), folder(), folder());
     let mut memories = memories();
@@ -44,7 +45,7 @@ fn answers_are_the_same_bit_for_bit() {
 
     force_portable(true);
     assert!(answers(&index) == expected, "searched with portable kernels");
-    assert!(answers(&filled(second.path(), &memories, 4000)) == expected, "made with portable kernels");
+    assert!(answers(&filled(second.path(), &memories, 4000)) == expected, "built with portable kernels");
     force_portable(false);
 
     drop(index);
@@ -52,7 +53,7 @@ fn answers_are_the_same_bit_for_bit() {
     memories.reverse();
     assert!(answers(&filled(third.path(), &memories, 997)) == expected, "written in another order");
 
-    // A search that is alone takes several threads; several at once keep to one each.
+    // A single search takes several threads; concurrent searches take one thread each.
     let index = open(first.path());
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| answers(&index))).collect();

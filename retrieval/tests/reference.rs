@@ -1,4 +1,4 @@
-//! The engine against a slow and obvious one: every feature of every hit, worked out by looking at every memory.
+//! The engine against a slow and obvious reference, which computes every feature of every hit from all memories.
 
 mod pieces;
 
@@ -18,9 +18,9 @@ const DIMENSIONS: usize = 16;
 const DAY: i64 = 86_400_000;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Cosines of 8-bit rows differ from exact ones by less.
+/// Cosines of 8-bit rows differ from exact ones by less than this.
 const COSINE_TOLERANCE: f64 = 0.02;
-/// A memory whose cosine is below this is no candidate of the cue arm.
+/// A memory with a lower cosine is not a candidate of the cue arm.
 const COSINE_MIN: f64 = 0.12;
 
 static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
@@ -33,7 +33,7 @@ struct Said {
     asks: bool,
     session: usize,
     tag: bool,
-    /// The day on which it happened.
+    /// The day on which the content happened.
     day: Option<i64>,
     vector: Vec<f32>,
 }
@@ -62,7 +62,7 @@ fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(|v| v / length).collect()
 }
 
-/// Memories of a few conversations; each follows the one before it in its conversation.
+/// The memories of a few conversations. Each follows the one before it in its conversation.
 fn memories(said: &[Said]) -> Vec<Memory> {
     let mut last: BTreeMap<usize, String> = BTreeMap::new();
     let memory = |(n, said): (usize, &Said)| {
@@ -86,7 +86,7 @@ fn memories(said: &[Said]) -> Vec<Memory> {
     said.iter().enumerate().map(memory).collect()
 }
 
-/// What the arms say of one memory.
+/// What the arms know about one memory.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     bm25: f64,
@@ -98,7 +98,7 @@ struct Seen {
     length: f64,
 }
 
-/// Everything about a query, by looking at everything.
+/// All signals of a query, computed from all memories.
 struct Reference<'a> {
     memories: &'a [Memory],
     seen: Vec<Seen>,
@@ -109,9 +109,9 @@ struct Reference<'a> {
     pieces: Vec<(u16, f64)>,
     ceiling: f64,
     unknown: f64,
-    /// How near each memory is to the days that the query names, where both are known.
+    /// The nearness of each memory to the days that the query names, if both are known.
     nearness: Vec<Option<f64>>,
-    /// Which memories the arms find.
+    /// The memories that each arm finds.
     lexical: Vec<usize>,
     cue: Vec<usize>,
 }
@@ -131,7 +131,7 @@ fn counts(memory: &Memory) -> BTreeMap<String, f64> {
     counts
 }
 
-/// What a memory has more of than its speaker's mean, to which the mean of all adds as much as three of them.
+/// The difference of a memory from its speaker's mean, in which the mean of all memories counts as three memories.
 fn beyond_usual(memory: &Memory, memories: &[Memory], what: fn(&Memory) -> f64) -> f64 {
     let usual = memories.iter().map(what).sum::<f64>() / memories.len() as f64;
     let own: Vec<f64> = memories.iter().filter(|other| other.speaker == memory.speaker).map(what).collect();
@@ -153,7 +153,7 @@ fn asks(memory: &Memory) -> f64 {
 }
 
 impl<'a> Reference<'a> {
-    /// `by_cue` says which memories the engine's cue arm found: where a cosine is too near to the least one to tell.
+    /// `by_cue` holds the memories that the engine's cue arm found. It decides where a cosine is too near the minimum.
     fn new(memories: &'a [Memory], query: &Query<'_>, by_cue: &BTreeSet<usize>) -> Self {
         let (text, filter, vector) = (query.text, query.filter, query.vector.expect("each has one"));
         let counted: Vec<BTreeMap<String, f64>> = memories.iter().map(counts).collect();
@@ -220,7 +220,7 @@ impl<'a> Reference<'a> {
             Some(1.0 / (1.0 + off as f64 / DAY as f64))
         };
         let mut nearnesses: Vec<Option<f64>> = memories.iter().map(nearness).collect();
-        // A time further than a week from everything that may be found is taken as words.
+        // A time further than a week from every allowed memory is treated as words.
         if !(0..memories.len())
             .any(|n| filter.accepts(&memories[n]) && nearnesses[n].is_some_and(|near| near >= 1.0 / 8.0))
         {
@@ -248,7 +248,7 @@ impl<'a> Reference<'a> {
         of.iter().map(|n| value(&self.seen[*n])).fold(0.0, f64::max)
     }
 
-    fn beside(&self, n: usize) -> (Option<usize>, Option<usize>) {
+    fn neighbours(&self, n: usize) -> (Option<usize>, Option<usize>) {
         let follows = |a: &Memory, b: &Memory| a.relations.iter().any(|relation| relation.path == b.path);
         let place = |found: &dyn Fn(&Memory) -> bool| self.memories.iter().position(found);
         (place(&|other| follows(&self.memories[n], other)), place(&|other| follows(other, &self.memories[n])))
@@ -260,18 +260,19 @@ impl<'a> Reference<'a> {
         if all > 0.0 { terms.into_iter().map(|term| self.weights[term]).sum::<f64>() / all } else { 0.0 }
     }
 
-    /// The soft match of some memories' words together.
+    /// The soft match of some memories as one text.
     fn soft_together(&self, of: &[Option<usize>]) -> f64 {
         let best = |piece: u16| of.iter().flatten().map(|n| nearest(piece, &self.memories[*n])).fold(0.0, f64::max);
         self.pieces.iter().map(|(piece, weight)| weight * best(*piece)).sum()
     }
 
     fn soft_with_neighbours(&self, n: usize) -> f64 {
-        let (previous, next) = self.beside(n);
+        let (previous, next) = self.neighbours(n);
         self.soft_together(&[Some(n), previous, next])
     }
 
-    /// Where that stands among the candidates': 0 at their mean, in which eight more of 0.35 count, 1 at the best.
+    /// The soft match with neighbours relative to the candidates': 0 is their mean, in which 0.35 counts eight times; 1
+    /// is the best.
     fn standing(&self, n: usize) -> f64 {
         let all: Vec<f64> = self.candidates().into_iter().map(|n| self.soft_with_neighbours(n)).collect();
         let mean = (all.iter().sum::<f64>() + 8.0 * 0.35) / (all.len() as f64 + 8.0);
@@ -279,13 +280,13 @@ impl<'a> Reference<'a> {
         (self.soft_with_neighbours(n) - mean) / (best - mean).max(0.3)
     }
 
-    /// How much further the best three of those who are not named are above their mean than of those who are, where both
-    /// sides told at least eight candidates in conversations of the named.
+    /// How much further the best three candidates of speakers who are not named exceed their mean than those of named
+    /// speakers. Zero unless both sides have at least eight candidates in conversations of named speakers.
     fn others_stand_out(&self, named: &dyn Fn(usize) -> bool) -> f64 {
         let (of_named, others): (Vec<usize>, Vec<usize>) = self.candidates().into_iter().partition(|n| named(*n));
         let session = |n: usize| &self.memories[n].session;
-        let beside_named = |n: &usize| of_named.iter().any(|other| session(*other) == session(*n));
-        let others: Vec<usize> = others.into_iter().filter(beside_named).collect();
+        let in_named_session = |n: &usize| of_named.iter().any(|other| session(*other) == session(*n));
+        let others: Vec<usize> = others.into_iter().filter(in_named_session).collect();
         if of_named.len() < 8 || others.len() < 8 {
             return 0.0;
         }
@@ -303,10 +304,10 @@ impl<'a> Reference<'a> {
         self.nearness[n].map_or(0.0, |near| ((near + 0.05) / (usual + 0.05)).ln())
     }
 
-    /// The features that do not depend on how ties are settled.
+    /// The features that do not depend on the order of ties.
     fn features(&self, n: usize, query: &str) -> BTreeMap<&'static str, f64> {
         let own = self.seen[n];
-        let (previous, next) = self.beside(n);
+        let (previous, next) = self.neighbours(n);
         let [before, after] = [previous, next].map(|n| n.map_or_else(Seen::default, |n| self.seen[n]));
         let candidates: Vec<usize> = self.candidates().into_iter().collect();
         let (best_bm25, best_cosine) =
@@ -379,7 +380,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_hit_is_what_looking_at_every_memory_says(
+    fn every_hit_has_the_features_of_the_reference(
         said in proptest::collection::vec(said(), 1..60),
         asked in proptest::collection::vec(0..WORDS.len(), 1..6),
         name in proptest::option::of(0..NAMES.len()),
@@ -392,7 +393,7 @@ proptest! {
         let folder = tempfile::tempdir().expect("temporary directory");
         let settings = IndexSettings { dimensions: DIMENSIONS, model: "test".into(), tokens: &PIECES };
         let mut index = Index::open(folder.path(), settings).expect("opens");
-        // One of them was something else before.
+        // One of the memories has a former version.
         let mut former = memories[stale % memories.len()].clone();
         former.content = "zircon juniper zircon".into();
         index.apply(vec![Change::Put(Box::new(former))], "first").expect("applies");
@@ -413,11 +414,12 @@ proptest! {
             let n = place(&memories, hit);
             prop_assert!(filter.accepts(&memories[n]));
             prop_assert_eq!(hit.arms.lexical, reference.seen[n].bm25 > 0.0);
-            prop_assert!(hit.arms.lexical || hit.arms.cue || hit.via.is_some(), "found by nothing");
+            prop_assert!(hit.arms.lexical || hit.arms.cue || hit.via.is_some(), "no arm found the hit");
             let expected = reference.features(n, &text);
             for (name, found) in FEATURE_NAMES.iter().zip(hit.features) {
                 if let Some(expected) = expected.get(name) {
-                    // What is made from a cosine is as exact as it; relative to the best or the spread it is less so.
+                    // A feature of a cosine is as exact as the cosine; one relative to the best or the spread is less
+                    // exact.
                     let tolerance = match *name {
                         "cosine" | "query_best_cosine" => COSINE_TOLERANCE,
                         "cosine_of_best" | "agreement" => 2.0 * COSINE_TOLERANCE / expected_best(&reference),

@@ -144,7 +144,7 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
     let sound = |health| {
         let says = format!(
             "{} memories, {} commits, {} objects",
-            lease.snapshot().memories(),
+            lease.snapshot().memory_count(),
             inspected.commits,
             inspected.objects
         );

@@ -176,7 +176,7 @@ impl TokenVectors for StaticTable {
         &self.identity
     }
 
-    fn vocabulary(&self) -> usize {
+    fn token_count(&self) -> usize {
         self.lengths.len()
     }
 
@@ -185,7 +185,7 @@ impl TokenVectors for StaticTable {
         self.ids(text).into_iter().filter_map(|token| u16::try_from(token).ok()).collect()
     }
 
-    fn tells(&self, token: u16) -> bool {
+    fn is_content(&self, token: u16) -> bool {
         let Some(known) = self.telling.get(usize::from(token)) else { return false };
         if known.load(Ordering::Relaxed) == UNKNOWN {
             let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
@@ -234,7 +234,7 @@ mod tests {
         let token = |word: &str| table.tokens(word)[0];
         assert!((table.cosine(token("dog"), token("dog")) - 1.0).abs() < 1e-5);
         assert!(table.cosine(token("dog"), token("puppy")) > table.cosine(token("dog"), token("tax")) + 0.2);
-        assert!(table.tells(token("dog")) && !table.tells(token("the")) && !table.tells(token("?")));
+        assert!(table.is_content(token("dog")) && !table.is_content(token("the")) && !table.is_content(token("?")));
         assert_eq!(table.cosine(u16::MAX, token("dog")), 0.0);
     }
 

@@ -34,7 +34,7 @@ impl Namespace {
     }
 
     fn fill(&self, vectors: &Vectors) -> Result<bool> {
-        let all = self.inner.lock().index.waiting();
+        let all = self.inner.lock().index.waiting_count();
         let mut done = 0;
         loop {
             if self.context.backlog.is_stopping() {
@@ -57,7 +57,7 @@ impl Namespace {
     }
 
     fn waiting(&self) -> Result<Vec<Memory>> {
-        self.read(|snapshot| snapshot.waiting(MEMORIES_AT_ONCE).collect())
+        self.read(|snapshot| snapshot.waiting_memories(MEMORIES_AT_ONCE).collect())
     }
 
     /// Puts those waiting memories again whose vectors are at hand. Returns how many.
@@ -70,7 +70,7 @@ impl Namespace {
         let Some(head) = inner.index.head().map(str::to_owned) else { return Ok(0) };
         let mut changes = Vec::new();
         // Not by `read`, which would take the lock that is held; damage is seen to before the next batch.
-        for memory in self.snapshot().waiting(MEMORIES_AT_ONCE) {
+        for memory in self.snapshot().waiting_memories(MEMORIES_AT_ONCE) {
             let mut memory = memory?;
             let whole = memory.cues.iter_mut().all(|cue| embed(cue, self.id, vectors));
             if whole {
@@ -136,7 +136,7 @@ impl Namespace {
         }
         self.replace_index(&mut inner, next)?;
         tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors were made anew");
-        Ok(inner.index.waiting() == 0)
+        Ok(inner.index.waiting_count() == 0)
     }
 
     /// Serves from another index from now on, and keeps it where the former one was.
@@ -157,7 +157,7 @@ impl Namespace {
 
     /// Keeps with the record how many memories wait for vectors, where that changed.
     pub(super) fn note_waiting(&self, inner: &mut WriterState) -> Result<()> {
-        let waiting = inner.index.waiting() as u64;
+        let waiting = inner.index.waiting_count() as u64;
         if inner.record.waiting != waiting {
             inner.record.waiting = waiting;
             self.context.store.put_namespace(&inner.record)?;

@@ -190,8 +190,8 @@ impl Namespace {
             record.head = inner.index.head().map(str::to_owned);
             record.updated_at_ms = now.as_millisecond();
         }
-        record.memories = inner.index.memories() as u64;
-        record.waiting = inner.index.waiting() as u64;
+        record.memories = inner.index.memory_count() as u64;
+        record.waiting = inner.index.waiting_count() as u64;
         if inner.unacknowledged.too_many {
             // Too many to be recorded one by one: histories are read from git up to here.
             record.history_base.clone_from(&record.head);

@@ -1,4 +1,4 @@
-"""A server process and a browser for each test; what the page did wrong on the way fails the test."""
+"""Fixtures for servers and browser pages. Script errors and blocked or external requests of a page fail its test."""
 
 import json
 import os
@@ -13,15 +13,15 @@ from playwright.sync_api import expect, sync_playwright
 
 BINARY = os.environ["CUEBASE_BINARY"]
 CHROMIUM = os.environ.get("CUEBASE_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-# Conditions are waited for, however busy the machine is.
-PATIENCE_MS = 30_000
-expect.set_options(timeout=PATIENCE_MS)
+# Long enough for a busy machine.
+TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 ARGUMENTS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
 
 
 class Service:
-    """A running `cuebase`; stopped at the end."""
+    """A running `cuebase` process."""
 
     def __init__(self, folder: Path, command: list[str], settings: dict[str, str]):
         self.data = folder / "data"
@@ -31,13 +31,13 @@ class Service:
         self.process = subprocess.Popen(
             [BINARY, *command, *listen], stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment, cwd=folder
         )
-        said = ""
+        output = ""
         for line in self.process.stdout:
-            said += line
+            output += line
             if line.startswith("listening on "):
                 break
-        self.url = re.search(r"listening on (\S+)", said).group(1)
-        self.first_link = re.search(r"http\S+#code=\S+", said).group(0)
+        self.url = re.search(r"listening on (\S+)", output).group(1)
+        self.first_link = re.search(r"http\S+#code=\S+", output).group(0)
         self.dashboard = self.first_link.split("/#")[0]
         self.session = self.command("token")
 
@@ -65,21 +65,21 @@ class Service:
 
 @pytest.fixture(scope="session")
 def start(tmp_path_factory):
-    """Starts servers: a command and settings of the environment."""
+    """Returns a function that starts a server with a command and environment settings. All are stopped at the end."""
     services = []
 
-    def begin(*command: str, **settings: str) -> Service:
+    def start_service(*command: str, **settings: str) -> Service:
         services.append(Service(tmp_path_factory.mktemp("service"), list(command), settings))
         return services[-1]
 
-    yield begin
+    yield start_service
     for service in services:
         service.stop()
 
 
 @pytest.fixture(scope="session")
 def service(start):
-    """One with the demo's memories, and payments that move no money."""
+    """A server with the demo's memories and the payment sandbox."""
     return start("demo", CUEBASE_PAYMENTS_PROVIDER="sandbox", CUEBASE_PAYMENTS_SANDBOX_LISTEN="127.0.0.1:0")
 
 
@@ -93,8 +93,8 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """Opens pages at addresses. No script may fail, nothing may be blocked, no other host may be asked."""
-    contexts, wrong = [], []
+    """Returns a function that opens a page. Script errors, blocked content and requests to other hosts fail the test."""
+    contexts, errors = [], []
 
     def open_page(address: str, **options):
         options = {"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options}
@@ -102,33 +102,36 @@ def visit(browser):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         own = address.split("/#")[0].split("/")[2]
-        page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
-        page.on("console", lambda said: wrong.append(f"console: {said.text}") if blocked(said) else None)
-        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda asked: foreign(asked.url, {own, *elsewhere}, wrong))
+        page.on("pageerror", lambda error: errors.append(f"script: {error}"))
+        page.on("console", lambda message: check_console(message, errors))
+        page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
+        page.on("request", lambda request: check_host(request.url, {own, *elsewhere}, errors))
         page.goto(address)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert not wrong, "\n".join(wrong)
+    assert not errors, "\n".join(errors)
 
 
-def blocked(said) -> bool:
-    return said.type == "error" and ("Content Security Policy" in said.text or "Refused" in said.text)
+def check_console(message, errors: list[str]):
+    """Records a message about a blocked resource."""
+    if message.type == "error" and ("Content Security Policy" in message.text or "Refused" in message.text):
+        errors.append(f"console: {message.text}")
 
 
-def foreign(address: str, own: set[str], wrong: list[str]):
-    if address.split(":")[0] in ("http", "https", "ws") and address.split("/")[2] not in own:
-        wrong.append(f"request to {address}")
+def check_host(url: str, allowed: set[str], errors: list[str]):
+    """Records a request to a host that is not allowed."""
+    if url.split(":")[0] in ("http", "https", "ws") and url.split("/")[2] not in allowed:
+        errors.append(f"request to {url}")
 
 
 @pytest.fixture
 def signed_in(service, visit):
-    """A page of somebody who came by a link."""
+    """Returns a function that opens a page, signed in with a link."""
 
     def enter(place: str = "", **options):
         page = visit(service.link(), **options)

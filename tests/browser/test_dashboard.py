@@ -1,4 +1,4 @@
-"""Every view and every action of the dashboard, in a real browser."""
+"""All views and actions of the dashboard, in a real browser."""
 
 import json
 import os
@@ -28,17 +28,17 @@ VIEWS = {
 FIRST_VIEW_BYTES_MAX = 100_000
 
 
-def fresh(prefix: str) -> str:
+def unique_name(prefix: str) -> str:
     return f"{prefix}-{uuid.uuid4().hex[:8]}"
 
 
-def shown(page, name: str):
+def expect_view(page, name: str):
     expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
     expect(page.locator("main[aria-busy]")).to_have_count(0)
 
 
-def picture(page, name: str):
-    """Kept where somebody wants to look at it."""
+def screenshot(page, name: str):
+    """Saves a screenshot if `CUEBASE_SCREENSHOTS` names a folder."""
     folder = os.environ.get("CUEBASE_SCREENSHOTS")
     if folder:
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
@@ -47,17 +47,17 @@ def picture(page, name: str):
 def test_a_link_signs_in_once(start, visit):
     service = start("serve")
     page = visit(service.first_link)
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     assert "code" not in page.url
     again = visit(service.first_link)
     expect(again.get_by_role("alert")).to_contain_text("used up")
-    # A reload keeps the session, signing out ends it.
+    # A reload keeps the session. Signing out ends it.
     page.reload()
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     page.get_by_role("button", name="Sign out").click()
-    shown(page, "Cuebase")
+    expect_view(page, "Cuebase")
     page.reload()
-    shown(page, "Cuebase")
+    expect_view(page, "Cuebase")
 
 
 def test_a_session_or_a_link_can_be_pasted(service, visit):
@@ -65,7 +65,7 @@ def test_a_session_or_a_link_can_be_pasted(service, visit):
         page = visit(service.dashboard)
         page.get_by_label("Or paste the link").fill(proof)
         page.get_by_role("button", name="Sign in").click()
-        shown(page, "Overview")
+        expect_view(page, "Overview")
     page = visit(service.dashboard)
     page.get_by_label("Or paste the link").fill("a.b.c")
     page.get_by_role("button", name="Sign in").click()
@@ -77,10 +77,10 @@ def test_a_session_or_a_link_can_be_pasted(service, visit):
 def test_every_view_is_shown_and_accessible(signed_in, view, scheme):
     place, title = VIEWS[view]
     page = signed_in(place, color_scheme=scheme, bypass_csp=True)
-    shown(page, title)
+    expect_view(page, title)
     if view == "search":
         expect(page.locator(".hit").first).to_be_visible()
-    picture(page, f"{view}-{scheme}")
+    screenshot(page, f"{view}-{scheme}")
     found = Axe().run(page).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     assert not serious, [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious]
@@ -90,16 +90,16 @@ def test_every_view_is_shown_and_accessible(signed_in, view, scheme):
 def test_every_view_fits_a_phone(signed_in, view):
     place, title = VIEWS[view]
     page = signed_in(place, viewport={"width": 360, "height": 740})
-    shown(page, title)
-    picture(page, f"{view}-phone")
+    expect_view(page, title)
+    screenshot(page, f"{view}-phone")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("button", name="Menu").click()
     expect(page.get_by_role("link", name="Keys")).to_be_visible()
 
 
-def test_the_first_view_is_small_and_comes_from_here(service, signed_in):
+def test_the_first_view_is_small_and_loads_nothing_external(service, signed_in):
     page = signed_in()
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     sizes = page.evaluate(
         "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
         ".map(each => each.decodedBodySize)"
@@ -110,7 +110,7 @@ def test_the_first_view_is_small_and_comes_from_here(service, signed_in):
 
 
 def test_a_namespace_is_made_and_deleted(signed_in):
-    name = fresh("made")
+    name = unique_name("made")
     page = signed_in("/namespaces")
     page.get_by_role("button", name="New namespace").click()
     page.get_by_label("Name", exact=True).fill(name)
@@ -130,36 +130,36 @@ def test_the_command_that_clones_a_namespace_is_copied_and_works(service, signed
     expect(page.get_by_role("status")).to_contain_text("Copied")
     command = page.evaluate("navigator.clipboard.readText()").split()
     assert command[:2] == ["git", "clone"]
-    asked, key = tmp_path / "password", service.command("keys", "create")
-    asked.write_text(f"#!/bin/sh\necho {key}\n")
-    asked.chmod(0o700)
-    environment = {**os.environ, "GIT_ASKPASS": str(asked), "GIT_TERMINAL_PROMPT": "0"}
+    askpass, key = tmp_path / "password", service.command("keys", "create")
+    askpass.write_text(f"#!/bin/sh\necho {key}\n")
+    askpass.chmod(0o700)
+    environment = {**os.environ, "GIT_ASKPASS": str(askpass), "GIT_TERMINAL_PROMPT": "0"}
     subprocess.run([*command, "clone"], cwd=tmp_path, env=environment, check=True)
     assert list((tmp_path / "clone").glob("*/**/*.md"))
 
 
-def test_a_link_whose_percent_signs_encode_nothing_breaks_no_page(service, signed_in):
-    name = fresh("percent")
+def test_a_link_with_invalid_percent_signs_is_rendered(service, signed_in):
+    name = unique_name("percent")
     path = f"facts/{name}/boat.md"
     content = "# The boat\n\nIt is **green**, see [one](facts/%zz.md), [two](%E0%A4%A.md) and [three](a%20b.md).\n"
     service.call("POST", f"/v1/memories/{path}", {"namespace": "demo", "content": content})
     page = signed_in(f"{DEMO}/memory/{path}")
-    shown(page, "The boat")
+    expect_view(page, "The boat")
     expect(page.locator(".prose strong")).to_have_text("green")
     links = page.locator(".prose a")
     expect(links.nth(0)).to_have_attribute("href", "#/n/demo/memory/facts/%25zz.md")
     expect(links.nth(2)).to_have_attribute("href", f"#/n/demo/memory/facts/{name}/a%20b.md")
-    # An address of the page itself, too.
+    # The page's own URL may have invalid percent signs, too.
     for place in ("/%zz", f"{DEMO}/memory/facts/%zz.md", "/n/%E0%A4%A/memories"):
         page.evaluate("place => { location.hash = place }", place)
         expect(page.locator("main[aria-busy]")).to_have_count(0)
         expect(page.locator("main h1")).to_be_visible()
     page.evaluate("place => { location.hash = place }", f"{DEMO}/memory/{path}")
-    shown(page, "The boat")
+    expect_view(page, "The boat")
 
 
-def path_of(service, word: str) -> str:
-    """The path of the memory that holds a word, once it is ingested."""
+def wait_for_memory(service, word: str) -> str:
+    """Returns the path of the memory that contains a word, once it is ingested."""
     for _ in range(500):
         for hit in service.call("GET", f"/v1/retrieve?namespace=demo&q={word}")["hits"]:
             if word in hit["content"]:
@@ -168,17 +168,17 @@ def path_of(service, word: str) -> str:
 
 
 def test_a_memory_shows_what_was_said(service, signed_in):
-    name = fresh("lighthouse")
+    name = unique_name("lighthouse")
     said = f"The tower {name} is painted every spring."
     messages = [{"role": "user", "name": "Noor", "content": said}]
     service.call("POST", "/v1/memories", {"namespace": "demo", "messages": messages})
-    page = signed_in(f"{DEMO}/memory/{path_of(service, name)}")
+    page = signed_in(f"{DEMO}/memory/{wait_for_memory(service, name)}")
     page.get_by_role("button", name="What was said").click()
     expect(page.locator("blockquote")).to_have_text(f"Noor: {said}")
 
 
 def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
-    name = fresh("page")
+    name = unique_name("page")
     path = f"facts/{name}/boat.md"
     page = signed_in(f"{DEMO}/memories")
     page.get_by_role("button", name="Write one").click()
@@ -187,7 +187,7 @@ def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     page.get_by_label("Tags").fill("harbour")
     page.get_by_label("Cues").fill("What colour is the boat?")
     page.get_by_role("button", name="Write", exact=True).click()
-    shown(page, "The boat")
+    expect_view(page, "The boat")
     expect(page.locator(".prose strong")).to_have_text("green")
     expect(page.locator(".prose a")).to_have_attribute("href", f"#/n/demo/memory/facts/{name}/other.md")
     expect(page.get_by_text("harbour", exact=True)).to_be_visible()
@@ -197,8 +197,8 @@ def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     expect(page.locator(".prose")).to_contain_text("blue")
     expect(page.get_by_text("What colour is the boat?", exact=True)).to_be_visible()
     expect(page.locator(".diff .added", has_text="It is blue.")).to_be_visible()
-    picture(page, "memory-light")
-    # The first revision, as a difference and as it was.
+    screenshot(page, "memory-light")
+    # The first revision, as a diff and in full.
     first = page.locator(".revisions li").last
     first.get_by_role("button", name="Diff").click()
     expect(page.locator(".diff .added", has_text="green")).to_be_visible()
@@ -208,12 +208,12 @@ def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     expect(page.locator(".prose")).to_contain_text("blue")
     page.get_by_role("button", name="Forget").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget").click()
-    shown(page, "Memories")
+    expect_view(page, "Memories")
     assert service.call("GET", "/v1/whoami")["account"] == "default"
     expect(page.get_by_role("status")).to_contain_text("gone in a moment")
 
 
-def test_a_refusal_is_told_where_it_happened(signed_in):
+def test_an_error_is_shown_in_the_dialog_that_caused_it(signed_in):
     page = signed_in(f"{DEMO}/memories")
     page.get_by_role("button", name="Write one").click()
     page.get_by_label("Path").last.fill("elsewhere/x.md")
@@ -224,7 +224,7 @@ def test_a_refusal_is_told_where_it_happened(signed_in):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_bench_shows_scores_arms_and_times(signed_in):
+def test_the_search_view_shows_scores_arms_and_times(signed_in):
     page = signed_in(f"{DEMO}/search")
     page.get_by_label("Query").fill("When did Priya break her wrist?")
     page.keyboard.press("Enter")
@@ -251,15 +251,15 @@ def test_the_bench_shows_scores_arms_and_times(signed_in):
     page.get_by_role("button", name="Answer").click()
     expect(page.get_by_role("heading", name="Answer")).to_be_visible()
     expect(page.get_by_text("by extractive")).to_be_visible()
-    # Steps, tables and code keep their lines and their indentation.
+    # Steps, tables and code keep their line breaks and indentation.
     for place in [".answer", ".quotes q"]:
         expect(page.locator(place).first).to_have_css("white-space", "pre-wrap")
-    picture(page, "answer-light")
+    screenshot(page, "answer-light")
 
 
 def test_the_graph_can_be_walked_by_keyboard(signed_in):
     page = signed_in(f"{DEMO}/graph")
-    shown(page, "Graph")
+    expect_view(page, "Graph")
     node = page.locator(".node").first
     node.focus()
     page.keyboard.press("Enter")
@@ -269,14 +269,14 @@ def test_the_graph_can_be_walked_by_keyboard(signed_in):
     expect(page.locator(".node.centre")).to_have_attribute("aria-label", title)
     page.get_by_label("Steps away").select_option("1")
     expect(page.locator(".node.centre")).to_have_count(1)
-    picture(page, "graph-around-light")
+    screenshot(page, "graph-around-light")
     page.locator(".node.centre").click()
     page.get_by_role("link", name="Read").click()
-    shown(page, title)
+    expect_view(page, title)
 
 
 def test_a_term_is_taught_edited_and_forgotten(signed_in):
-    term = fresh("term")
+    term = unique_name("term")
     page = signed_in(f"{DEMO}/vocabulary")
     page.get_by_role("button", name="Teach a term").click()
     page.get_by_label("Term").last.fill(term)
@@ -300,7 +300,7 @@ def test_a_term_is_taught_edited_and_forgotten(signed_in):
 
 def test_skills_are_found_by_the_task(signed_in):
     page = signed_in(f"{DEMO}/skills")
-    shown(page, "Skills")
+    expect_view(page, "Skills")
     page.get_by_label("Task").fill("feed the sourdough starter")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("img").first).to_have_attribute("aria-label", "score " + page.locator(".score strong").first.inner_text())
@@ -309,13 +309,13 @@ def test_skills_are_found_by_the_task(signed_in):
 
 
 def test_a_conversation_is_read_and_rewound(service, signed_in):
-    made = service.call("POST", "/v1/conversations", {"namespace": "demo", "title": fresh("talk")})
+    made = service.call("POST", "/v1/conversations", {"namespace": "demo", "title": unique_name("talk")})
     messages = [{"role": "user", "name": "Noor", "content": "First."}, {"role": "assistant", "content": "Second."}]
     service.call("POST", f"/v1/conversations/{made['id']}/messages", {"messages": messages})
     page = signed_in(f"{DEMO}/conversations")
     page.get_by_role("link", name=made["title"]).click()
     expect(page.locator(".message")).to_have_count(2)
-    picture(page, "conversation-light")
+    screenshot(page, "conversation-light")
     page.locator(".message").first.get_by_role("button", name="Rewind").click()
     page.get_by_role("dialog").get_by_role("button", name="Rewind").click()
     expect(page.locator(".message")).to_have_count(1)
@@ -327,14 +327,14 @@ def test_a_conversation_is_read_and_rewound(service, signed_in):
     page.get_by_role("button", name="Title").click()
     page.get_by_label("Title").last.fill("Another title")
     page.get_by_role("button", name="Save").click()
-    shown(page, "Another title")
+    expect_view(page, "Another title")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    shown(page, "Conversations")
+    expect_view(page, "Conversations")
 
 
 def test_a_key_is_shown_once_copied_and_revoked(service, signed_in):
-    name = fresh("key")
+    name = unique_name("key")
     page = signed_in("/keys", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="New key").click()
     page.get_by_label("Name", exact=True).fill(name)
@@ -358,7 +358,7 @@ def test_a_key_is_shown_once_copied_and_revoked(service, signed_in):
 def test_the_wallet_is_recharged_on_the_providers_page(service, signed_in):
     link = service.call("POST", "/v1/billing/recharge", {"amount_paise": 50_000})["payment_link"]
     page = signed_in("/billing", elsewhere=[link.split("/")[2]])
-    shown(page, "Billing")
+    expect_view(page, "Billing")
     page.get_by_role("button", name="Recharge").click()
     page.get_by_label("Amount").fill("750")
     page.get_by_role("button", name="Go on").click()
@@ -372,20 +372,20 @@ def test_the_wallet_is_recharged_on_the_providers_page(service, signed_in):
     expect(page.get_by_text("Plan: growth")).to_be_visible()
 
 
-def test_without_a_payment_provider_nothing_is_shown_about_money(start, visit):
+def test_billing_is_hidden_without_a_payment_provider(start, visit):
     service = start("serve")
     page = visit(service.link())
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     expect(page.get_by_role("link", name="Keys")).to_be_visible()
     expect(page.get_by_role("link", name="Billing")).to_have_count(0)
     expect(page.get_by_text("payg")).to_have_count(0)
     page.evaluate("location.hash = '/billing'")
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     expect(page.get_by_text("Balance")).to_have_count(0)
 
 
-class Babbler(BaseHTTPRequestHandler):
-    """A chat model whose answers cannot be used."""
+class UnusableModel(BaseHTTPRequestHandler):
+    """A chat model with unusable responses."""
 
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
@@ -401,8 +401,8 @@ class Babbler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def babbler():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Babbler)
+def unusable_model():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), UnusableModel)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
     server.shutdown()
@@ -412,49 +412,49 @@ def test_a_chat_model_that_is_down_is_shown(start, visit):
     service = start("serve", CUEBASE_MODEL_BASE_URL="http://127.0.0.1:9/v1", CUEBASE_MODEL_CHAT="unreachable")
     service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": "I like tea very much."}]})
     page = visit(service.link())
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     card = page.get_by_text("The chat model does not answer")
     for _ in range(200):
         page.get_by_role("button", name="Refresh").click()
-        shown(page, "Overview")
+        expect_view(page, "Overview")
         if card.count():
             break
     expect(card).to_be_visible()
 
 
-def test_dead_letters_are_retried_and_forgotten(start, visit, babbler):
+def test_dead_letters_are_retried_and_forgotten(start, visit, unusable_model):
     service = start(
         "serve",
-        CUEBASE_MODEL_BASE_URL=babbler,
-        CUEBASE_MODEL_CHAT="babbler",
+        CUEBASE_MODEL_BASE_URL=unusable_model,
+        CUEBASE_MODEL_CHAT="unusable",
         CUEBASE_INGESTION_RETRIES="0",
     )
     for text in ("one", "two"):
         service.call("POST", "/v1/memories", {"messages": [{"role": "user", "content": f"I like {text} very much."}]})
     page = visit(service.link())
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
 
-    def until(count: int):
+    def expect_dead_letters(count: int):
         for _ in range(200):
             page.get_by_role("button", name="Refresh").click()
-            shown(page, "Overview")
+            expect_view(page, "Overview")
             if rows.count() == count:
                 return
         raise AssertionError(f"not {count} dead letters")
 
-    until(2)
-    picture(page, "dead-letters-light")
+    expect_dead_letters(2)
+    screenshot(page, "dead-letters-light")
     rows.first.get_by_role("button", name="Retry").click()
     expect(page.get_by_role("status")).to_contain_text("Back in the queue")
-    until(2)
+    expect_dead_letters(2)
     rows.first.get_by_role("button", name="Forget").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     expect(rows).to_have_count(1)
 
 
 def test_hostile_memories_are_harmless(service, signed_in):
-    name = fresh("hostile")
+    name = unique_name("hostile")
     content = "\n\n".join(
         [
             "# <img src=x onerror='window.pwned=1'>",
@@ -477,23 +477,23 @@ def test_hostile_memories_are_harmless(service, signed_in):
     page.evaluate(f"location.hash = '/n/demo/search?q={name}'")
     expect(page.locator(".hit").first).to_be_visible()
     page.evaluate(f"location.hash = '/n/demo/graph/{path}'")
-    shown(page, "Graph")
+    expect_view(page, "Graph")
     assert page.evaluate("window.pwned") is None
 
 
-def test_a_session_that_is_over_asks_to_sign_in_again(service, visit):
+def test_an_expired_session_asks_to_sign_in_again(service, visit):
     page = visit(service.link())
-    shown(page, "Overview")
+    expect_view(page, "Overview")
     page.evaluate("sessionStorage.setItem('session', sessionStorage.getItem('session').slice(0, -4) + 'AAAA')")
     page.reload()
-    shown(page, "Cuebase")
+    expect_view(page, "Cuebase")
     expect(page.get_by_role("alert")).to_contain_text("over")
 
 
-def test_the_keyboard_is_enough(signed_in):
+def test_the_dashboard_is_usable_by_keyboard(signed_in):
     page = signed_in()
     page.keyboard.press("/")
-    shown(page, "Search")
+    expect_view(page, "Search")
     page.keyboard.press("/")
     expect(page.get_by_label("Query")).to_be_focused()
     page.keyboard.type("What is Jonas allergic to?")
@@ -505,7 +505,7 @@ def test_the_keyboard_is_enough(signed_in):
     page.locator(".hit a").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Forget")).to_be_visible()
-    # A dialog keeps the focus, and gives it back.
+    # A dialog takes the focus and returns it.
     page.get_by_role("button", name="Forget").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()

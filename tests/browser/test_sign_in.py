@@ -1,4 +1,4 @@
-"""Signing in through another issuer, which is imitated here: authorization code, PKCE, and an ID token."""
+"""Sign-in with an external issuer: authorization code, PKCE and ID token. The issuer is imitated here."""
 
 import base64
 import hashlib
@@ -17,14 +17,14 @@ CLIENT = "the-dashboard"
 
 
 class Issuer(ThreadingHTTPServer):
-    """Lets everybody in as the account `acme`, if they prove that they began it."""
+    """Signs every user in as the account `acme`, if the PKCE proof is correct."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.codes: dict[str, dict[str, str]] = {}
-        self.nonce_to_give = None
+        self.nonce_override = None
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def key_set(self):
@@ -39,20 +39,21 @@ class Issuer(ThreadingHTTPServer):
             "jwks_uri": f"{self.url}/.well-known/jwks.json",
         }
 
-    def authorize(self, asked):
+    def authorize(self, request):
         code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+        self.codes[code] = request
+        return f"{request['redirect_uri']}?{urlencode({'code': code, 'state': request['state']})}"
 
-    def token(self, sent):
-        asked = self.codes.pop(sent["code"], None)
-        proof = base64.urlsafe_b64encode(hashlib.sha256(sent["code_verifier"].encode()).digest()).rstrip(b"=").decode()
-        good = asked and asked["code_challenge"] == proof and asked["code_challenge_method"] == "S256"
-        if not good or sent["redirect_uri"] != asked["redirect_uri"] or sent["client_id"] != asked["client_id"]:
+    def token(self, form):
+        request = self.codes.pop(form["code"], None)
+        proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=").decode()
+        is_valid = request and request["code_challenge"] == proof and request["code_challenge_method"] == "S256"
+        if not is_valid or form["redirect_uri"] != request["redirect_uri"] or form["client_id"] != request["client_id"]:
             return None
         now = int(time.time())
         claims = {"iss": self.url, "aud": CLIENT, "sub": "1", "iat": now, "exp": now + 600, "token_use": "id"}
-        claims |= {"custom:tenant_id": "acme", "email": "noor@example.com", "nonce": self.nonce_to_give or asked["nonce"]}
+        claims |= {"custom:tenant_id": "acme", "email": "noor@example.com"}
+        claims["nonce"] = self.nonce_override or request["nonce"]
         return {"id_token": jwt.encode(claims, self.key, algorithm="RS256", headers={"kid": "one"})}
 
 
@@ -66,16 +67,16 @@ class Handler(BaseHTTPRequestHandler):
         elif target.path == "/.well-known/jwks.json":
             self.answer(200, self.server.key_set())
         elif target.path == "/authorize":
-            asked = {name: values[0] for name, values in parse_qs(target.query).items()}
-            self.answer(302, {}, {"location": self.server.authorize(asked)})
+            request = {name: values[0] for name, values in parse_qs(target.query).items()}
+            self.answer(302, {}, {"location": self.server.authorize(request)})
         else:
             self.answer(404, {})
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"])).decode()
-        sent = {name: values[0] for name, values in parse_qs(body).items()}
-        given = self.server.token(sent) if self.path == "/token" else None
-        self.answer(200 if given else 400, given or {"error": "invalid_grant"})
+        form = {name: values[0] for name, values in parse_qs(body).items()}
+        token = self.server.token(form) if self.path == "/token" else None
+        self.answer(200 if token else 400, token or {"error": "invalid_grant"})
 
     def answer(self, status, body, headers={}):
         text = json.dumps(body).encode()
@@ -101,35 +102,35 @@ def service(start, issuer):
     return start("serve", CUEBASE_IDENTITY_ISSUER=issuer.url, CUEBASE_IDENTITY_AUDIENCE=CLIENT)
 
 
-def begin(service, issuer, visit):
+def start_sign_in(service, issuer, visit):
     host = urlsplit(issuer.url).netloc
     page = visit(service.dashboard, elsewhere=[host])
     page.get_by_role("button", name=f"Sign in with {host}").click()
     return page
 
 
-def test_people_come_in_through_another_issuer(service, issuer, visit):
-    page = begin(service, issuer, visit)
+def test_an_external_issuer_signs_users_in(service, issuer, visit):
+    page = start_sign_in(service, issuer, visit)
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
     expect(page.get_by_text("acme", exact=True)).to_be_visible()
     assert "code=" not in page.url and "state=" not in page.url
 
 
-def test_an_answer_that_nobody_asked_for_is_refused(service, issuer, visit):
+def test_an_unrequested_sign_in_response_is_refused(service, issuer, visit):
     page = visit(f"{service.dashboard}/?code=stolen&state=invented")
     expect(page.get_by_role("alert")).to_contain_text("no sign-in of this tab")
 
 
 def test_a_token_for_another_sign_in_is_refused(service, issuer, visit):
-    issuer.nonce_to_give = "another"
+    issuer.nonce_override = "another"
     try:
-        page = begin(service, issuer, visit)
+        page = start_sign_in(service, issuer, visit)
         expect(page.get_by_role("alert")).to_contain_text("not for this sign-in")
     finally:
-        issuer.nonce_to_give = None
+        issuer.nonce_override = None
 
 
-def test_an_issuer_that_is_away_is_told(start, visit):
+def test_an_unreachable_issuer_is_reported(start, visit):
     service = start("serve", CUEBASE_IDENTITY_ISSUER="http://127.0.0.1:9", CUEBASE_IDENTITY_AUDIENCE=CLIENT)
     page = visit(service.dashboard)
     expect(page.get_by_text("cannot be reached just now")).to_be_visible()

@@ -1,61 +1,62 @@
-//! The clients of the campaign: every kind of write, each until the server dies or enough is written.
+//! The clients of the campaign. Each sends one kind of write until the server is killed or a limit is reached.
 //!
-//! A client notes what was acknowledged, and of what was sent last and not answered, both ways that it may have gone.
+//! A client records its acknowledged writes. For a last write that was not answered it records both possible results.
 
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::kept::{Fate, Generation, Kept, State, Talk, Told};
-use super::{BROUGHT, Beside, Campaign, NAMESPACES, PUSHED, send, send_as};
-use crate::support::{Chance, Server, stdout};
+use super::writes::{ExpectedConversation, ExpectedFile, Fate, Generation, RecordedWrite, WriteLog};
+use super::{Background, Campaign, IMPORTED, NAMESPACES, PUSHED, send, send_as};
+use crate::support::{Server, SplitMix64, stdout};
 
-/// Writes that a client makes in a round at most.
+/// Most writes of a client per round.
 const WRITES_PER_CLIENT: u32 = 25;
-/// Statements of a conversation whose memories fill a layer of the index that has a file of its own.
-const STATEMENTS_OF_A_LAYER: usize = 2100;
+/// Statements of a conversation whose memories fill an index layer, which is then written to a file.
+const STATEMENTS_PER_LAYER: usize = 2100;
 /// Statements of a conversation whose extraction takes longer than a direct write.
-const STATEMENTS_OF_A_LONG_ONE: u32 = 20;
+const STATEMENTS_PER_LONG_CONVERSATION: u32 = 20;
 /// The namespace of the conversations that are edited and rewound.
-const TALKS: &str = "other";
-/// Conversations that are edited and rewound in a round.
-const TALKS_PER_ROUND: u32 = 3;
+const EDITED: &str = "other";
+/// Conversations that are edited and rewound per round.
+const CONVERSATIONS_PER_ROUND: u32 = 3;
 const PUSHES_PER_ROUND: u32 = 2;
-/// A push is tried so often when somebody else has written meanwhile.
-const PUSH_TRIES: u32 = 5;
-/// Conversations of an import.
-const IMPORTED: usize = 4;
-/// A namespace is made so often in a round, under one name.
+/// Attempts of a push, which fails if another write moves the branch.
+const PUSH_ATTEMPTS: u32 = 5;
+/// Conversations per import.
+const CONVERSATIONS_PER_IMPORT: usize = 4;
+/// Generations of a namespace per round, all with the same name.
 const GENERATIONS: u32 = 2;
 const KEYS_PER_ROUND: u32 = 4;
 const RECHARGES_PER_ROUND: u32 = 2;
-/// The smallest recharge, paise. Each one is larger by its number, so that no two are the same.
+/// Smallest recharge, paise. Its number is added to each recharge, so that all amounts differ.
 const RECHARGE_PAISE: i64 = 50_000;
 
-/// What is done to a path.
+/// A direct write to a path.
 enum Step {
     Write,
     Forget,
 }
 
-/// A write to a namespace, by its number in the campaign and its turn in the round; none where the server has died.
-type Writing = fn(&Campaign, &Server, &str, (u32, u32), &Mutex<Told>) -> Option<()>;
-/// What a client does in a round.
-type Round = fn(&Campaign, &Server, &Mutex<Told>) -> Option<()>;
+/// A function that sends a write to a namespace, given its number in the campaign and its turn in the round. Returns
+/// `None` if the server has been killed.
+type WriteFn = fn(&Campaign, &Server, &str, (u32, u32), &Mutex<WriteLog>) -> Option<()>;
+/// A function that runs a client for a round. It returns `None` if the server has been killed.
+type ClientFn = fn(&Campaign, &Server, &Mutex<WriteLog>) -> Option<()>;
 
-fn keep(told: &Mutex<Told>, kept: Kept) {
-    told.lock().expect("no panic").kept.push(kept);
+fn record(log: &Mutex<WriteLog>, write: RecordedWrite) {
+    log.lock().expect("no panic").recorded.push(write);
 }
 
-fn note_sent(told: &Mutex<Told>, namespace: &str, token: &str) {
-    told.lock().expect("no panic").sent.push((namespace.to_owned(), token.to_owned()));
+fn note_sent(log: &Mutex<WriteLog>, namespace: &str, token: &str) {
+    log.lock().expect("no panic").sent.push((namespace.to_owned(), token.to_owned()));
 }
 
 fn text(answer: &Value, field: &str) -> String {
     answer[field].as_str().unwrap_or_else(|| panic!("{field} in {answer}")).to_owned()
 }
 
-fn write(server: &Server, namespace: &str, path: &str, content: &str) -> Option<Value> {
+fn write_file(server: &Server, namespace: &str, path: &str, content: &str) -> Option<Value> {
     send(server, "POST", &format!("/v1/memories/{path}"), &json!({"namespace": namespace, "content": content}))
 }
 
@@ -63,41 +64,46 @@ fn forget(server: &Server, namespace: &str, path: &str) -> Option<Value> {
     send(server, "DELETE", &format!("/v1/memories/{path}?namespace={namespace}"), &Value::Null)
 }
 
-/// A message that a memory is made of, with a token in it.
+/// Returns a message with a token, from which one memory is extracted.
 fn remark(token: &str) -> String {
     format!("The remark {token} was noted")
 }
 
-/// A managed conversation on its way through several changes.
-struct Walk<'a> {
+/// Sends changes of a managed conversation and keeps its possible states.
+struct ConversationEditor<'a> {
     server: &'a Server,
-    /// Its address.
+    /// Route of the conversation.
     at: String,
-    /// How it may be now.
-    may_be: Vec<Option<Talk>>,
+    /// Possible states. `None` means that it is deleted.
+    possible: Vec<Option<ExpectedConversation>>,
 }
 
-impl Walk<'_> {
-    /// Makes a change after which the conversation is another; none where the server has died.
-    fn act(&mut self, method: &str, below: &str, body: &Value, next: Option<Talk>) -> Option<Value> {
-        self.may_be.push(next);
+impl ConversationEditor<'_> {
+    /// Sends a change that leads to the state `next`. Returns `None` if the server has been killed.
+    fn act(&mut self, method: &str, below: &str, body: &Value, next: Option<ExpectedConversation>) -> Option<Value> {
+        self.possible.push(next);
         let answer = send(self.server, method, &format!("{}{below}", self.at), body)?;
-        let former = self.may_be.len() - 1;
-        self.may_be.drain(..former);
+        let former = self.possible.len() - 1;
+        self.possible.drain(..former);
         Some(answer)
     }
 
     /// Appends messages to the active branch and returns their ids.
-    fn append(&mut self, talk: &mut Talk, tokens: &[String], told: &Mutex<Told>) -> Option<Vec<String>> {
+    fn append(
+        &mut self,
+        expected: &mut ExpectedConversation,
+        tokens: &[String],
+        log: &Mutex<WriteLog>,
+    ) -> Option<Vec<String>> {
         let texts: Vec<String> = tokens.iter().map(|token| remark(token)).collect();
         let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
-        talk.branches.entry(talk.active.clone()).or_default().extend(texts);
+        expected.branches.entry(expected.active.clone()).or_default().extend(texts);
         for token in tokens {
-            note_sent(told, TALKS, token);
+            note_sent(log, EDITED, token);
         }
-        let answer = self.act("POST", "/messages", &json!({"messages": messages}), Some(talk.clone()))?;
+        let answer = self.act("POST", "/messages", &json!({"messages": messages}), Some(expected.clone()))?;
         for token in tokens {
-            keep(told, Kept::Memory { namespace: TALKS.to_owned(), token: token.clone() });
+            record(log, RecordedWrite::Memory { namespace: EDITED.to_owned(), token: token.clone() });
         }
         let ids = answer["ids"].as_array().expect("ids");
         Some(ids.iter().map(|id| id.as_str().expect("an id").to_owned()).collect())
@@ -105,89 +111,106 @@ impl Walk<'_> {
 }
 
 impl Campaign {
-    /// Clients write until the server dies or they have written enough.
-    pub(super) fn load(&mut self, server: &Server, beside: Beside) {
-        let told = Mutex::new(std::mem::take(&mut self.told));
+    /// Runs the clients until the server is killed or they reach their limits.
+    pub(super) fn load(&mut self, server: &Server, background: Background) {
+        let log = Mutex::new(std::mem::take(&mut self.log));
         let this = &*self;
         std::thread::scope(|scope| {
             for namespace in NAMESPACES {
-                for writing in [Self::remember as Writing, Self::direct, Self::rest] {
-                    let told = &told;
-                    scope.spawn(move || this.repeat(server, namespace, writing, told));
+                for send_write in [Self::remember as WriteFn, Self::direct, Self::write_other] {
+                    let log = &log;
+                    scope.spawn(move || this.repeat(server, namespace, send_write, log));
                 }
             }
-            for client in
-                [Self::talks as Round, Self::pushes, Self::imports, Self::generations, Self::keys, Self::recharges]
-            {
-                let told = &told;
-                scope.spawn(move || client(this, server, told));
+            for client in [
+                Self::edit_conversations as ClientFn,
+                Self::pushes,
+                Self::imports,
+                Self::generations,
+                Self::keys,
+                Self::recharges,
+            ] {
+                let log = &log;
+                scope.spawn(move || client(this, server, log));
             }
-            scope.spawn(|| this.go_on_beside(server, beside));
+            scope.spawn(|| this.run_background(server, background));
         });
-        self.told = told.into_inner().expect("no panic");
-        // Whatever is still queued goes on meanwhile, and may reach the moment that was meant.
-        let mut chance = Chance(self.next_number().into());
-        for _ in 0..chance.below(20) {
+        self.log = log.into_inner().expect("no panic");
+        // Ingestion of the queue continues during these requests, and may reach the kill point.
+        let mut random = SplitMix64(self.next_number().into());
+        for _ in 0..random.below(20) {
             if send(server, "GET", "/v1/namespaces", &Value::Null).is_none() {
                 return;
             }
         }
     }
 
-    fn repeat(&self, server: &Server, namespace: &str, writing: Writing, told: &Mutex<Told>) {
+    fn repeat(&self, server: &Server, namespace: &str, send_write: WriteFn, log: &Mutex<WriteLog>) {
         for turn in 0..WRITES_PER_CLIENT {
-            if writing(self, server, namespace, (self.next_number(), turn), told).is_none() {
+            if send_write(self, server, namespace, (self.next_number(), turn), log).is_none() {
                 return;
             }
         }
     }
 
-    /// What goes on beside the clients' writes.
-    fn go_on_beside(&self, server: &Server, beside: Beside) -> Option<()> {
-        match beside {
-            Beside::Nothing | Beside::Model => {}
-            Beside::Backup => {
+    /// Runs the background task of a round.
+    fn run_background(&self, server: &Server, background: Background) -> Option<()> {
+        match background {
+            Background::Nothing | Background::Model => {}
+            Background::Backup => {
                 let backups = self.root.join("backups");
-                self.run_beside(&["backup", backups.to_str().expect("a path")]);
+                self.run_concurrently(&["backup", backups.to_str().expect("a path")]);
             }
-            Beside::Layer => {
+            Background::Layer => {
                 let number = self.next_number();
-                let mut said = Vec::new();
-                for n in 0..STATEMENTS_OF_A_LAYER {
+                let mut messages = Vec::new();
+                for n in 0..STATEMENTS_PER_LAYER {
                     let content = format!("Shelf {n} of hall {number} carries jar number {}", n * 7);
-                    said.push(json!({"role": "user", "content": content}));
+                    messages.push(json!({"role": "user", "content": content}));
                 }
-                send(server, "POST", "/v1/memories", &json!({"namespace": "other", "messages": said}))?;
+                send(server, "POST", "/v1/memories", &json!({"namespace": "other", "messages": messages}))?;
             }
-            Beside::Deletion => {
+            Background::Deletion => {
                 let name = format!("n{}", self.next_number());
                 send(server, "POST", "/v1/namespaces", &json!({"name": name}))?;
-                write(server, &name, "facts/a.md", "# A")?;
-                self.run_beside(&["namespaces", "delete", "--yes", &name]);
+                write_file(server, &name, "facts/a.md", "# A")?;
+                self.run_concurrently(&["namespaces", "delete", "--yes", &name]);
             }
         }
         Some(())
     }
 
-    /// A conversation to be remembered; one in a round is a long one.
-    fn remember(&self, server: &Server, namespace: &str, (number, turn): (u32, u32), told: &Mutex<Told>) -> Option<()> {
+    /// Sends a conversation to remember. One conversation per round is long.
+    fn remember(
+        &self,
+        server: &Server,
+        namespace: &str,
+        (number, turn): (u32, u32),
+        log: &Mutex<WriteLog>,
+    ) -> Option<()> {
         let token = format!("token{number}x");
-        note_sent(told, namespace, &token);
+        note_sent(log, namespace, &token);
         let content = format!("Ledger entry {token} was signed by the harbour master");
         let mut messages = vec![json!({"role": "user", "content": content})];
         if turn == 5 {
-            for n in 0..STATEMENTS_OF_A_LONG_ONE {
+            for n in 0..STATEMENTS_PER_LONG_CONVERSATION {
                 let content = format!("Drawer {n} of desk {number} holds letter number {}", n * 3);
                 messages.push(json!({"role": "user", "content": content}));
             }
         }
         send(server, "POST", "/v1/memories", &json!({"namespace": namespace, "messages": messages}))?;
-        keep(told, Kept::Memory { namespace: namespace.to_owned(), token });
+        record(log, RecordedWrite::Memory { namespace: namespace.to_owned(), token });
         Some(())
     }
 
-    /// A path that is written to, forgotten, and written to again.
-    fn direct(&self, server: &Server, namespace: &str, (number, turn): (u32, u32), told: &Mutex<Told>) -> Option<()> {
+    /// Writes to a path, deletes it and writes to it again, depending on the turn.
+    fn direct(
+        &self,
+        server: &Server,
+        namespace: &str,
+        (number, turn): (u32, u32),
+        log: &Mutex<WriteLog>,
+    ) -> Option<()> {
         let steps: &[Step] = match turn % 6 {
             2 => &[Step::Write, Step::Forget],
             3 => &[Step::Write, Step::Write],
@@ -196,115 +219,121 @@ impl Campaign {
             _ => &[Step::Write],
         };
         let path = format!("facts/notes/{number}.md");
-        let mut may_be = vec![State::Absent];
+        let mut possible = vec![ExpectedFile::Absent];
         let mut answered = Some(());
         for (version, step) in steps.iter().enumerate() {
             let content = format!("# Note {number}, version {version}\n");
             let (next, answer) = match step {
-                Step::Write => (State::Is(content.clone()), write(server, namespace, &path, &content)),
-                Step::Forget => (State::Absent, forget(server, namespace, &path)),
+                Step::Write => (ExpectedFile::Is(content.clone()), write_file(server, namespace, &path, &content)),
+                Step::Forget => (ExpectedFile::Absent, forget(server, namespace, &path)),
             };
-            // Until the answer comes it is unknown which of the two it is.
+            // Without an answer it is unknown whether the step was applied.
             if answer.is_none() {
-                may_be.push(next);
+                possible.push(next);
                 answered = None;
                 break;
             }
-            may_be = vec![next];
+            possible = vec![next];
         }
-        keep(told, Kept::File { namespace: namespace.to_owned(), path, may_be });
+        record(log, RecordedWrite::File { namespace: namespace.to_owned(), path, possible });
         answered
     }
 
-    /// Terms, skills, messages of a conversation, media.
-    fn rest(&self, server: &Server, namespace: &str, (number, turn): (u32, u32), told: &Mutex<Told>) -> Option<()> {
+    /// Sends terms, skills, messages of a conversation and media, depending on the turn.
+    fn write_other(
+        &self,
+        server: &Server,
+        namespace: &str,
+        (number, turn): (u32, u32),
+        log: &Mutex<WriteLog>,
+    ) -> Option<()> {
         let token = format!("mark{number}q");
         let own = namespace.to_owned();
         match turn % 6 {
             0 => {
                 send(server, "POST", "/v1/vocab", &json!({"namespace": namespace, "terms": [{"term": token}]}))?;
-                keep(told, Kept::Term { namespace: own, term: token, may_be: vec![true] });
+                record(log, RecordedWrite::Term { namespace: own, term: token, possible: vec![true] });
             }
             1 => {
                 send(server, "POST", "/v1/vocab", &json!({"namespace": namespace, "terms": [{"term": token}]}))?;
                 let path = format!("/v1/vocab?namespace={namespace}&term={token}");
                 let forgotten = send(server, "DELETE", &path, &Value::Null);
-                let may_be = if forgotten.is_some() { vec![false] } else { vec![true, false] };
-                keep(told, Kept::Term { namespace: own, term: token, may_be });
+                let possible = if forgotten.is_some() { vec![false] } else { vec![true, false] };
+                record(log, RecordedWrite::Term { namespace: own, term: token, possible });
                 forgotten?;
             }
             2 => {
                 let path = self.store_skill(server, namespace, number, &token)?;
-                keep(told, Kept::Skill { namespace: own, path, token });
+                record(log, RecordedWrite::Skill { namespace: own, path, token });
             }
             3 => {
                 let path = self.store_skill(server, namespace, number, &token)?;
                 let content = format!("# Skill {number}, written directly\n");
-                let written = write(server, namespace, &path, &content);
-                let mut may_be = vec![State::Is(content)];
+                let written = write_file(server, namespace, &path, &content);
+                let mut possible = vec![ExpectedFile::Is(content)];
                 if written.is_none() {
-                    may_be.push(State::Holds(token));
+                    possible.push(ExpectedFile::Holds(token));
                 }
-                keep(told, Kept::File { namespace: own, path, may_be });
+                record(log, RecordedWrite::File { namespace: own, path, possible });
                 written?;
             }
             4 => {
-                note_sent(told, "default", &token);
+                note_sent(log, "default", &token);
                 let body = json!({"messages": [{"role": "user", "content": remark(&token)}]});
                 send(server, "POST", &format!("/v1/conversations/{}/messages", self.conversation), &body)?;
-                keep(told, Kept::Message { conversation: self.conversation.clone(), token });
+                record(log, RecordedWrite::Message { conversation: self.conversation.clone(), token });
             }
             _ => {
                 let answer = send(server, "POST", &format!("/v1/media?namespace={namespace}"), &json!(token))?;
-                keep(told, Kept::Media { id: text(&answer, "id"), bytes: json!(token).to_string() });
+                record(log, RecordedWrite::Media { id: text(&answer, "id"), bytes: json!(token).to_string() });
             }
         }
         Some(())
     }
 
-    /// Returns the path that was promised for it.
+    /// Sends a skill and returns its path from the response.
     fn store_skill(&self, server: &Server, namespace: &str, number: u32, content: &str) -> Option<String> {
         let skill = json!({"name": format!("Skill {number}"), "content": content});
         let answer = send(server, "POST", "/v1/skills", &json!({"namespace": namespace, "skills": [skill]}))?;
         Some(answer["paths"][0].as_str().expect("a path").to_owned())
     }
 
-    /// Managed conversations with titles, rewinds, edits, branches and deletions.
-    fn talks(&self, server: &Server, told: &Mutex<Told>) -> Option<()> {
-        for _ in 0..TALKS_PER_ROUND {
+    /// Creates managed conversations and changes them in every way.
+    fn edit_conversations(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
+        for _ in 0..CONVERSATIONS_PER_ROUND {
             let number = self.next_number();
-            let talk = Talk::new(format!("Talk {number}"));
-            let body = json!({"namespace": TALKS, "title": talk.title});
+            let expected = ExpectedConversation::new(format!("Talk {number}"));
+            let body = json!({"namespace": EDITED, "title": expected.title});
             let id = text(&send(server, "POST", "/v1/conversations", &body)?, "id");
             let at = format!("/v1/conversations/{id}");
-            let mut walk = Walk { server, at, may_be: vec![Some(talk.clone())] };
-            let finished = walk_through(&mut walk, talk, number, told);
-            keep(told, Kept::Talk { id, may_be: walk.may_be });
+            let mut editor = ConversationEditor { server, at, possible: vec![Some(expected.clone())] };
+            let finished = make_all_changes(&mut editor, expected, number, log);
+            record(log, RecordedWrite::Conversation { id, possible: editor.possible });
             finished?;
         }
         Some(())
     }
 
-    /// Commits of git's own, beside a direct write that comes first.
-    fn pushes(&self, server: &Server, told: &Mutex<Told>) -> Option<()> {
+    /// Pushes commits. Before the second push a direct write moves the branch.
+    fn pushes(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         self.working_copy.point_at(server, PUSHED);
         self.working_copy.catch_up().then_some(())?;
         for turn in 0..PUSHES_PER_ROUND {
             if turn == 1 {
-                self.direct(server, PUSHED, (self.next_number(), 0), told)?;
+                self.direct(server, PUSHED, (self.next_number(), 0), log)?;
             }
             let number = self.next_number();
             let (path, token) = (format!("facts/pushed/{number}.md"), format!("push{number}y"));
-            note_sent(told, PUSHED, &token);
+            note_sent(log, PUSHED, &token);
             self.working_copy.commit(&path, &format!("# Crate {token} by hand\n"));
             self.push()?;
-            keep(told, Kept::Pushed { commit: self.working_copy.head(), path, token });
+            record(log, RecordedWrite::Pushed { commit: self.working_copy.head(), path, token });
         }
         Some(())
     }
 
     fn push(&self) -> Option<()> {
-        for _ in 0..PUSH_TRIES {
+        for _ in 0..PUSH_ATTEMPTS {
             if self.working_copy.push() {
                 return Some(());
             }
@@ -313,41 +342,41 @@ impl Campaign {
         None
     }
 
-    /// An import by the command line.
-    fn imports(&self, _: &Server, told: &Mutex<Told>) -> Option<()> {
+    /// Imports a file with the command line.
+    fn imports(&self, _: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         let number = self.next_number();
-        let tokens: Vec<String> = (0..IMPORTED).map(|n| format!("import{number}n{n}w")).collect();
+        let tokens: Vec<String> = (0..CONVERSATIONS_PER_IMPORT).map(|n| format!("import{number}n{n}w")).collect();
         let mut lines = String::new();
         for token in &tokens {
-            note_sent(told, BROUGHT, token);
+            note_sent(log, IMPORTED, token);
             let content = format!("The parcel {token} lies in the cellar of the customs house");
             lines += &json!({"messages": [{"role": "user", "content": content}]}).to_string();
             lines.push('\n');
         }
         let file = self.folder.join(format!("import-{number}.jsonl"));
         std::fs::write(&file, lines).expect("writes");
-        let is_in = self.run_beside(&["import", file.to_str().expect("a path"), "--namespace", BROUGHT]);
-        keep(told, Kept::Import { file, tokens, is_in });
+        let is_in = self.run_concurrently(&["import", file.to_str().expect("a path"), "--namespace", IMPORTED]);
+        record(log, RecordedWrite::Import { file, tokens, is_in });
         is_in.then_some(())
     }
 
-    /// A namespace that is made, filled, deleted, and made again under the same name.
-    fn generations(&self, server: &Server, told: &Mutex<Told>) -> Option<()> {
+    /// Creates a namespace, writes to it, deletes it, and creates it again under the same name.
+    fn generations(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         let number = self.next_number();
         let namespace = format!("g{number}");
         for turn in 0..GENERATIONS {
             send(server, "POST", "/v1/namespaces", &json!({"name": namespace}))?;
             let mut generation = Generation::default();
-            let filled = self.fill(server, &namespace, &mut generation, told);
-            // The last one of every second name lives on.
-            let lives_on = turn + 1 == GENERATIONS && number.is_multiple_of(2);
-            let deleted = if filled.is_some() && !lives_on { self.delete(server, &namespace) } else { None };
-            let fate = match (filled, lives_on, deleted) {
+            let filled = self.fill(server, &namespace, &mut generation, log);
+            // The last generation of every second name is not deleted.
+            let stays = turn + 1 == GENERATIONS && number.is_multiple_of(2);
+            let deleted = if filled.is_some() && !stays { self.delete(server, &namespace) } else { None };
+            let fate = match (filled, stays, deleted) {
                 (None, ..) | (_, true, _) => Fate::Alive,
                 (_, _, Some(())) => Fate::Deleted,
                 (_, _, None) => Fate::Unknown,
             };
-            keep(told, Kept::Generation { namespace: namespace.clone(), generation, fate });
+            record(log, RecordedWrite::Generation { namespace: namespace.clone(), generation, fate });
             filled?;
             if fate != Fate::Deleted {
                 return None;
@@ -356,14 +385,14 @@ impl Campaign {
         Some(())
     }
 
-    /// Writes one thing of each kind to a namespace.
-    fn fill(&self, server: &Server, namespace: &str, into: &mut Generation, told: &Mutex<Told>) -> Option<()> {
+    /// Sends a write of each kind to a namespace.
+    fn fill(&self, server: &Server, namespace: &str, into: &mut Generation, log: &Mutex<WriteLog>) -> Option<()> {
         let number = self.next_number();
         let token = format!("tenant{number}v");
         let (path, content) = (format!("facts/{token}.md"), format!("# Note of {token}\n"));
-        write(server, namespace, &path, &content)?;
+        write_file(server, namespace, &path, &content)?;
         into.files.push((path, content));
-        note_sent(told, namespace, &format!("{token}m"));
+        note_sent(log, namespace, &format!("{token}m"));
         let message = json!({"role": "user", "content": remark(&format!("{token}m"))});
         send(server, "POST", "/v1/memories", &json!({"namespace": namespace, "messages": [message]}))?;
         into.tokens.push(format!("{token}m"));
@@ -374,12 +403,12 @@ impl Campaign {
         into.media.push((id.clone(), json!(token).to_string()));
         let address = send(server, "GET", &format!("/v1/media/{id}"), &Value::Null)?;
         into.urls.push(text(&address, "url"));
-        let talk = send(server, "POST", "/v1/conversations", &json!({"namespace": namespace, "title": token}))?;
-        into.conversations.push(text(&talk, "id"));
+        let created = send(server, "POST", "/v1/conversations", &json!({"namespace": namespace, "title": token}))?;
+        into.conversations.push(text(&created, "id"));
         Some(())
     }
 
-    /// Deletes a namespace; while a backup is made the server asks to wait for that.
+    /// Deletes a namespace, and repeats the request while a backup is in progress.
     fn delete(&self, server: &Server, namespace: &str) -> Option<()> {
         let (bearer, path) = (format!("Bearer {}", self.session), format!("/v1/namespaces/{namespace}"));
         loop {
@@ -392,36 +421,36 @@ impl Campaign {
         }
     }
 
-    /// Keys that are made, and half of them revoked.
-    fn keys(&self, server: &Server, told: &Mutex<Told>) -> Option<()> {
+    /// Creates keys and revokes half of them.
+    fn keys(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         for turn in 0..KEYS_PER_ROUND {
             let body = json!({"name": format!("k{}", self.next_number()), "namespace": "default"});
             let made = send_as(server, &self.session, "POST", "/v1/keys", &body)?;
             let (id, key) = (text(&made, "id"), text(&made, "key"));
-            let mut may_work = vec![true];
+            let mut can_work = vec![true];
             let mut revoked = Some(Value::Null);
             if turn % 2 == 1 {
                 revoked = send_as(server, &self.session, "DELETE", &format!("/v1/keys/{id}"), &Value::Null);
-                may_work = if revoked.is_some() { vec![false] } else { vec![true, false] };
+                can_work = if revoked.is_some() { vec![false] } else { vec![true, false] };
             }
-            keep(told, Kept::Key { id, key, may_work });
+            record(log, RecordedWrite::Key { id, key, can_work });
             revoked?;
         }
         Some(())
     }
 
-    /// Recharges that are paid on the sandbox's page.
-    fn recharges(&self, server: &Server, told: &Mutex<Told>) -> Option<()> {
+    /// Starts recharges and pays them on the sandbox's page.
+    fn recharges(&self, server: &Server, log: &Mutex<WriteLog>) -> Option<()> {
         for _ in 0..RECHARGES_PER_ROUND {
             let (id, amount, link) = self.start_recharge(server)?;
             let is_paid = self.client.post(&link).send().is_ok_and(|page| page.status().is_success());
-            keep(told, Kept::Recharge { id, amount, is_paid });
+            record(log, RecordedWrite::Recharge { id, amount, is_paid });
             is_paid.then_some(())?;
         }
         Some(())
     }
 
-    /// Returns the payment's id, its amount in paise, and the address of its page.
+    /// Starts a recharge. Returns the payment's id, its amount in paise, and the URL of its page.
     fn start_recharge(&self, server: &Server) -> Option<(String, i64, String)> {
         let amount = RECHARGE_PAISE + i64::from(self.next_number());
         let body = json!({"amount_paise": amount});
@@ -429,18 +458,18 @@ impl Campaign {
         Some((text(&started, "payment_id"), amount, text(&started, "payment_link")))
     }
 
-    /// Pays what was not known to be paid, as whoever sees the page again would. Paying twice changes nothing.
-    pub(super) fn pay_the_rest(&mut self, server: &Server) {
-        let is_open = |kept: &Kept| matches!(kept, Kept::Recharge { is_paid: false, .. });
-        if !self.told.kept.iter().any(is_open) {
+    /// Pays the recharges whose payment was not confirmed. A second payment changes nothing.
+    pub(super) fn pay_open_recharges(&mut self, server: &Server) {
+        let is_open = |write: &RecordedWrite| matches!(write, RecordedWrite::Recharge { is_paid: false, .. });
+        if !self.log.recorded.iter().any(is_open) {
             return;
         }
-        // A new one tells where the page is by now.
+        // A new recharge has the current URL of the page.
         let (id, amount, link) = self.start_recharge(server).expect("the server answers");
         let page = link.strip_suffix(id.as_str()).expect("the address ends with the payment's id").to_owned();
-        self.told.kept.push(Kept::Recharge { id, amount, is_paid: false });
-        for kept in &mut self.told.kept {
-            if let Kept::Recharge { id, is_paid, .. } = kept
+        self.log.recorded.push(RecordedWrite::Recharge { id, amount, is_paid: false });
+        for write in &mut self.log.recorded {
+            if let RecordedWrite::Recharge { id, is_paid, .. } = write
                 && !*is_paid
             {
                 let paid = self.client.post(format!("{page}{id}")).send().expect("the page answers");
@@ -450,59 +479,69 @@ impl Campaign {
         }
     }
 
-    /// Imports again what was not known to be in.
-    pub(super) fn import_the_rest(&mut self) {
-        for kept in &mut self.told.kept {
-            if let Kept::Import { file, is_in, .. } = kept
+    /// Repeats the imports that did not succeed.
+    pub(super) fn finish_imports(&mut self) {
+        for write in &mut self.log.recorded {
+            if let RecordedWrite::Import { file, is_in, .. } = write
                 && !*is_in
             {
-                stdout(&self.data, &["import", file.to_str().expect("a path"), "--namespace", BROUGHT]);
+                stdout(&self.data, &["import", file.to_str().expect("a path"), "--namespace", IMPORTED]);
                 *is_in = true;
             }
         }
     }
 
-    /// What was imported once is not imported again.
-    pub(super) fn import_again(&self, server: &Server) {
+    /// Checks that a repeated import changes nothing.
+    pub(super) fn check_repeated_import(&self, server: &Server) {
         let before = server.get("/v1/namespaces");
-        for kept in self.told.kept.iter().rev() {
-            let Kept::Import { file, tokens, .. } = kept else { continue };
-            let said = stdout(&self.data, &["import", file.to_str().expect("a path"), "--namespace", BROUGHT]);
-            assert!(said.contains(&format!("{} messages imported before", tokens.len())), "{said}");
+        for write in self.log.recorded.iter().rev() {
+            let RecordedWrite::Import { file, tokens, .. } = write else { continue };
+            let output = stdout(&self.data, &["import", file.to_str().expect("a path"), "--namespace", IMPORTED]);
+            assert!(output.contains(&format!("{} messages imported before", tokens.len())), "{output}");
             break;
         }
         assert_eq!(server.get("/v1/namespaces").body, before.body, "an import changed something");
     }
 }
 
-/// Every change that there is of a managed conversation, one after the other.
-fn walk_through(walk: &mut Walk<'_>, mut talk: Talk, number: u32, told: &Mutex<Told>) -> Option<()> {
+/// Sends every kind of change to a managed conversation, in turn.
+fn make_all_changes(
+    editor: &mut ConversationEditor<'_>,
+    mut expected: ExpectedConversation,
+    number: u32,
+    log: &Mutex<WriteLog>,
+) -> Option<()> {
     let tokens: Vec<String> = (0..4).map(|n| format!("talk{number}k{n}z")).collect();
-    let ids = walk.append(&mut talk, &tokens[..3], told)?;
-    talk.title = format!("Talk {number}, renamed");
-    walk.act("PATCH", "", &json!({"title": talk.title}), Some(talk.clone()))?;
+    let ids = editor.append(&mut expected, &tokens[..3], log)?;
+    expected.title = format!("Talk {number}, renamed");
+    editor.act("PATCH", "", &json!({"title": expected.title}), Some(expected.clone()))?;
 
-    let line = talk.branches.get("main").cloned().unwrap_or_default();
-    talk.branches.insert("main".into(), line[..2].to_vec());
-    talk.branches.insert("rewound-1".into(), line);
-    walk.act("POST", "/rewind", &json!({"to": ids[1]}), Some(talk.clone()))?;
-    walk.append(&mut talk, &tokens[3..], told)?;
+    let line = expected.branches.get("main").cloned().unwrap_or_default();
+    expected.branches.insert("main".into(), line[..2].to_vec());
+    expected.branches.insert("rewound-1".into(), line);
+    editor.act("POST", "/rewind", &json!({"to": ids[1]}), Some(expected.clone()))?;
+    editor.append(&mut expected, &tokens[3..], log)?;
 
-    // In place: every branch that leads through the message sees it.
+    // An edit in place changes the message in every branch that contains it.
     let edited = format!("Edited {number}");
-    for line in talk.branches.values_mut() {
+    for line in expected.branches.values_mut() {
         line[0].clone_from(&edited);
     }
-    walk.act("PATCH", &format!("/messages/{}", ids[0]), &json!({"content": edited}), Some(talk.clone()))?;
+    editor.act("PATCH", &format!("/messages/{}", ids[0]), &json!({"content": edited}), Some(expected.clone()))?;
 
     let otherwise = format!("Otherwise {number}");
-    talk.branches.insert("edit-1".into(), vec![edited, otherwise.clone()]);
-    talk.active = "edit-1".into();
-    walk.act("POST", &format!("/messages/{}/edit", ids[1]), &json!({"content": otherwise}), Some(talk.clone()))?;
-    talk.active = "main".into();
-    walk.act("PATCH", "", &json!({"branch": "main"}), Some(talk))?;
+    expected.branches.insert("edit-1".into(), vec![edited, otherwise.clone()]);
+    expected.active = "edit-1".into();
+    editor.act(
+        "POST",
+        &format!("/messages/{}/edit", ids[1]),
+        &json!({"content": otherwise}),
+        Some(expected.clone()),
+    )?;
+    expected.active = "main".into();
+    editor.act("PATCH", "", &json!({"branch": "main"}), Some(expected))?;
     if number.is_multiple_of(3) {
-        walk.act("DELETE", "", &Value::Null, None)?;
+        editor.act("DELETE", "", &Value::Null, None)?;
     }
     Some(())
 }

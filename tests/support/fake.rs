@@ -1,4 +1,5 @@
-//! A small HTTP server of a test's own: a payment provider, an issuer of identities, whatever it answers.
+//! A small HTTP server with scripted responses, which imitates a payment provider, an identity issuer or a model
+//! provider.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,68 +7,73 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// What was asked.
-pub(crate) struct Asked {
+/// A request to a fake server.
+pub(crate) struct FakeRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) authorization: String,
     pub(crate) body: Value,
 }
 
-/// What is answered.
-pub(crate) enum Told {
+/// The response of a fake server.
+pub(crate) enum FakeResponse {
     /// A status and a JSON body.
     Json(u16, Value),
-    /// The same with a `retry-after` in seconds.
-    Later(u16, u64, Value),
-    /// Something that is no JSON.
+    /// A status, a `retry-after` in seconds, and a JSON body.
+    RetryAfter(u16, u64, Value),
+    /// A status and a plain text body.
     Text(u16, String),
-    /// Nothing: the connection is closed.
-    Nothing,
-    /// Nothing, and the connection stays open until the other side gives up.
+    /// No response: the connection is closed.
+    Closed,
+    /// No response: the connection stays open until the client closes it.
     Silence,
 }
 
-/// Serves on a free port until the process ends; returns its address.
-pub(crate) fn serve(answer: impl Fn(&Asked) -> Told + Send + Sync + 'static) -> String {
+/// Starts a server on a free port, which runs until the process exits, and returns its URL.
+pub(crate) fn serve(answer: impl Fn(&FakeRequest) -> FakeResponse + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = Arc::new(answer);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = Arc::clone(&answer);
-            std::thread::spawn(move || speak(&stream, answer.as_ref()));
+            std::thread::spawn(move || serve_connection(&stream, answer.as_ref()));
         }
     });
     url
 }
 
-fn speak(stream: &TcpStream, answer: &dyn Fn(&Asked) -> Told) {
+fn serve_connection(stream: &TcpStream, answer: &dyn Fn(&FakeRequest) -> FakeResponse) {
     let mut reader = BufReader::new(stream);
-    while let Some(asked) = read(&mut reader) {
-        let (status, kind, body, later) = match answer(&asked) {
-            Told::Json(status, body) => (status, "application/json", body.to_string(), String::new()),
-            Told::Later(status, seconds, body) => {
+    while let Some(request) = read_request(&mut reader) {
+        let (status, content_type, body, retry_after) = match answer(&request) {
+            FakeResponse::Json(status, body) => (status, "application/json", body.to_string(), String::new()),
+            FakeResponse::RetryAfter(status, seconds, body) => {
                 (status, "application/json", body.to_string(), format!("retry-after: {seconds}\r\n"))
             }
-            Told::Text(status, body) => (status, "text/plain", body, String::new()),
-            Told::Nothing => return,
-            Told::Silence => {
+            FakeResponse::Text(status, body) => (status, "text/plain", body, String::new()),
+            FakeResponse::Closed => return,
+            FakeResponse::Silence => {
                 let _ = reader.read(&mut [0]);
                 return;
             }
         };
-        let head =
-            format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{later}content-length: {}\r\n\r\n", body.len());
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: {content_type}\r\n{retry_after}content-length: {length}\r\n\r\n"
+        );
         if (&mut &*stream).write_all(format!("{head}{body}").as_bytes()).is_err() {
             return;
         }
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
+/// Reads a request; `None` when the client has closed the connection.
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<FakeRequest> {
     let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    if reader.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
     let mut parts = line.split_whitespace();
     let (method, path) = (parts.next()?.to_owned(), parts.next()?.to_owned());
     let (mut length, mut authorization) = (0, String::new());
@@ -83,5 +89,5 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { method, path, authorization, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    Some(FakeRequest { method, path, authorization, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
 }

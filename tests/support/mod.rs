@@ -1,4 +1,4 @@
-//! A server process for a test.
+//! Server processes for the tests, and helpers that many tests share.
 
 pub(crate) mod disk;
 pub(crate) mod fake;
@@ -15,8 +15,10 @@ use reqwest::Method;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
-/// A condition that does not come true within this fails the test; few take a second, even with a slow model.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Longest wait for a condition or a response. Few take a second, even with a slow model.
+const WAIT_MAX: Duration = Duration::from_secs(180);
+/// Longest sleep between two checks of a condition.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// A running server. Killed when dropped.
 pub(crate) struct Server {
@@ -27,35 +29,36 @@ pub(crate) struct Server {
     client: Client,
 }
 
-/// A status and a JSON body.
+/// A response: its status, its JSON body and its headers.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) retry_after: Option<String>,
-    /// Every header as text.
+    /// Debug output of all headers.
     pub(crate) headers: String,
 }
 
 impl Answer {
-    /// The code of an error in the envelope.
+    /// Returns the code of an error in the envelope.
     pub(crate) fn code(&self) -> &str {
         self.body["error"]["code"].as_str().unwrap_or("no code")
     }
 
-    /// The hits of a retrieve; none when the field is absent.
+    /// Returns the hits of a retrieve; none if the field is absent.
     pub(crate) fn hits(&self) -> Vec<Value> {
         assert_eq!(self.status, 200, "{self:?}");
         self.body.get("hits").and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    /// The content of the hits, best first.
+    /// Returns the contents of the hits, best first.
     pub(crate) fn contents(&self) -> Vec<String> {
         self.hits().iter().map(|hit| hit["content"].as_str().expect("content").to_owned()).collect()
     }
 }
 
-/// The binary on a data directory, with no environment of its own.
+/// Returns a command for the binary on a data directory, with an environment that holds only `PATH` and the model
+/// settings.
 pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cuebase"));
     command
@@ -69,8 +72,8 @@ pub(crate) fn cuebase(data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Settings of the models that the whole suite is to be run with: nothing, or what `CUEBASE_TEST_MODEL` says, `hosted`
-/// for an imitated provider, or a folder for a local encoder. A test that says itself which model it wants gets that.
+/// Model settings for the whole suite, from `CUEBASE_TEST_MODEL`: empty for the built-in model, `hosted` for an
+/// imitated provider, or the folder of a local encoder. Tests that choose a model themselves override these settings.
 fn model_settings() -> Vec<(&'static str, String)> {
     match std::env::var("CUEBASE_TEST_MODEL").as_deref() {
         Err(_) | Ok("") => Vec::new(),
@@ -83,7 +86,7 @@ fn model_settings() -> Vec<(&'static str, String)> {
     }
 }
 
-/// The binary with the settings of a file, whatever models the suite is run with.
+/// Returns a command for the binary with the settings of a file, without the suite's model settings.
 pub(crate) fn with_models(data: &Path, settings: &str, arguments: &[&str]) -> Command {
     let file = data.with_extension("toml");
     std::fs::write(&file, settings).expect("writes");
@@ -95,7 +98,7 @@ pub(crate) fn with_models(data: &Path, settings: &str, arguments: &[&str]) -> Co
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command until it exits.
 pub(crate) fn run(data: &Path, arguments: &[&str]) -> Output {
     cuebase(data, arguments).output().expect("the binary runs")
 }
@@ -109,14 +112,14 @@ pub(crate) fn stdout(data: &Path, arguments: &[&str]) -> String {
 }
 
 impl Server {
-    /// Starts on a data directory with further options, and waits until it serves.
+    /// Starts a server on a data directory with further options, and waits until it listens.
     pub(crate) fn start_with(data: &Path, options: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
         arguments.extend(options);
         Self::start_command(data, cuebase(data, &arguments))
     }
 
-    /// Starts with the settings of a file, whatever models the suite is run with.
+    /// Starts a server with the settings of a file, without the suite's model settings.
     pub(crate) fn start_with_models(data: &Path, settings: &str) -> Self {
         Self::start_command(data, with_models(data, settings, &["serve", "--listen", "127.0.0.1:0"]))
     }
@@ -124,15 +127,16 @@ impl Server {
     fn start_command(data: &Path, command: Command) -> Self {
         let mut server = Self::try_start(data, command).unwrap_or_else(|| {
             let log = std::fs::read_to_string(data.with_extension("log")).unwrap_or_default();
-            panic!("the server ended before it served: {log}");
+            panic!("the server exited before it listened: {log}");
         });
         server.key = stdout(data, &["keys", "create"]);
         server
     }
 
-    /// Starts a command that serves and waits until it does; none where it ends before. The server has no key yet.
+    /// Starts a server and waits until it listens. Returns `None` if it exits before. The server has no key yet.
     pub(crate) fn try_start(data: &Path, mut command: Command) -> Option<Self> {
-        let log = std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("a log");
+        let log =
+            std::fs::File::options().create(true).append(true).open(data.with_extension("log")).expect("opens the log");
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let url = loop {
@@ -148,7 +152,7 @@ impl Server {
                 }
             }
         };
-        let client = Client::builder().timeout(PATIENCE).build().expect("a client");
+        let client = Client::builder().timeout(WAIT_MAX).build().expect("a client");
         Some(Self { child, url, key: String::new(), data: data.to_path_buf(), client })
     }
 
@@ -156,7 +160,7 @@ impl Server {
         Self::start_with(data, &[])
     }
 
-    /// A request with a credential; none sends no header.
+    /// Sends a request with a credential, or without an authorization header if there is none.
     pub(crate) fn request(&self, method: &str, path: &str, credential: Option<&str>, body: Option<Vec<u8>>) -> Answer {
         self.try_request(method, path, credential, body).expect("the server answers")
     }
@@ -177,27 +181,27 @@ impl Server {
             request = request.header("content-type", "application/json").body(body);
         }
         let response = request.send()?;
-        let retry_after = response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(str::to_owned);
         let headers = format!("{:?}", response.headers());
+        let retry_after = response.headers().get("retry-after").and_then(|v| v.to_str().ok()).map(str::to_owned);
         let status = response.status().as_u16();
         let bytes = response.bytes()?;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Answer { status, body, retry_after, headers })
     }
 
-    /// A request as the account's own key.
+    /// Sends a request with the account's own key.
     pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let bearer = format!("Bearer {}", self.key);
         self.request(method, path, Some(&bearer), body.map(|body| body.to_string().into_bytes()))
     }
 
-    /// A request with a bearer credential.
+    /// Sends a request with a bearer credential.
     pub(crate) fn call_as(&self, token: &str, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let bearer = format!("Bearer {token}");
         self.request(method, path, Some(&bearer), body.map(|body| body.to_string().into_bytes()))
     }
 
-    /// Starts with settings of a file beside the data directory.
+    /// Starts a server with settings, which are written to a file next to the data directory.
     pub(crate) fn start_configured(data: &Path, settings: &str) -> Self {
         let file = data.with_extension("toml");
         std::fs::write(&file, settings).expect("writes");
@@ -212,13 +216,13 @@ impl Server {
         self.call("POST", path, Some(body))
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     pub(crate) fn namespace(&self, name: &str) {
         let answer = self.post("/v1/namespaces", &json!({"name": name}));
         assert!(matches!(answer.status, 200 | 201), "{answer:?}");
     }
 
-    /// Posts messages of one speaker each and returns the queue message id.
+    /// Posts a conversation of messages with the role `user` and returns the id of the queue message.
     pub(crate) fn remember(&self, namespace: &str, texts: &[&str]) -> String {
         let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
         let answer = self.post("/v1/memories", &json!({"namespace": namespace, "messages": messages}));
@@ -230,11 +234,12 @@ impl Server {
         self.get(&format!("/v1/retrieve?namespace={namespace}&{query}"))
     }
 
-    /// Waits until everything posted to a namespace so far can be retrieved: its writes are in order, so a last one tells.
+    /// Waits until everything posted to a namespace so far can be retrieved. A namespace ingests its writes in order,
+    /// so a last write shows that the earlier ones are ingested.
     pub(crate) fn settle(&self, namespace: &str) {
         let token = format!("sentinel{}", SENTINELS.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
         self.remember(namespace, &[&format!("The marker of this moment is {token} exactly")]);
-        wait_for("the sentinel to be retrievable", || {
+        wait_for("the last write to be retrievable", || {
             self.retrieve(namespace, &format!("q={token}&limit=3"))
                 .contents()
                 .iter()
@@ -242,61 +247,62 @@ impl Server {
         });
     }
 
-    /// Whether the process has ended.
+    /// Returns whether the process has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().expect("can be asked").is_some()
+        self.child.try_wait().expect("reads the state of the process").is_some()
     }
 
-    /// The process.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends the process without warning.
+    /// Kills the process.
     pub(crate) fn kill(mut self) {
         let _ = self.child.kill();
         self.child.wait().expect("ends");
     }
 
-    /// Asks the process to end and waits until it has; true when it left with success.
+    /// Sends SIGTERM and waits until the process exits. Returns whether it exited with success.
     pub(crate) fn terminate(mut self) -> bool {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
         self.child.wait().expect("ends").success()
     }
 
-    /// What the server logged so far.
+    /// Returns the server's log so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.data.with_extension("log")).unwrap_or_default()
     }
 
-    /// A namespace's repository.
+    /// Returns the path of a namespace's repository.
     pub(crate) fn repository(&self, namespace: &str) -> PathBuf {
         repository(&self.data, namespace)
     }
 }
 
-/// Characters of a namespace's id, a ULID, in the names of its folders.
+/// Length of a namespace id, a ULID, in folder names.
 const NAMESPACE_ID_CHARS: usize = 26;
 
-/// The repository of a namespace of the account `default`, on whatever runs. The path of nothing where it has none.
+/// Returns the repository's path of a namespace of the account `default`; the path does not exist if there is none.
 pub(crate) fn repository(data: &Path, namespace: &str) -> PathBuf {
     let repositories = data.join("repositories/default");
     newest_generation(&repositories, namespace, ".git").unwrap_or_else(|| repositories.join(format!("{namespace}.git")))
 }
 
-/// The index of a namespace of the account `default`. The path of nothing where it has none.
+/// Returns the index's path of a namespace of the account `default`; the path does not exist if there is none.
 pub(crate) fn index(data: &Path, namespace: &str) -> PathBuf {
     let indexes = data.join("indexes/default");
     newest_generation(&indexes, namespace, "").unwrap_or_else(|| indexes.join(namespace))
 }
 
-/// The folder `<namespace>.<id><ending>` with the greatest id: folders of deleted generations may be there for a while.
+/// Returns the folder `<namespace>.<id><ending>` with the greatest id. Folders of deleted generations are removed
+/// later.
 fn newest_generation(folder: &Path, namespace: &str, ending: &str) -> Option<PathBuf> {
     generations(folder, namespace, ending).pop()
 }
 
-/// The folders `<namespace>.<id><ending>`, the oldest first.
+/// Returns the folders `<namespace>.<id><ending>`, oldest first.
 pub(crate) fn generations(folder: &Path, namespace: &str, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -311,10 +317,10 @@ pub(crate) fn generations(folder: &Path, namespace: &str, ending: &str) -> Vec<P
     found
 }
 
-/// Every file below a folder, in order; none where there is no such folder.
+/// Returns every file below a folder, sorted; none if the folder does not exist.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    // A folder may go while it is read.
+    // The server may remove folders meanwhile.
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
@@ -327,6 +333,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Numbers the last writes of [`Server::settle`].
 static SENTINELS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
 impl Drop for Server {
@@ -336,10 +343,10 @@ impl Drop for Server {
     }
 }
 
-/// Chance that can be had again from its seed: SplitMix64.
-pub(crate) struct Chance(pub(crate) u64);
+/// A random number generator with a seed: SplitMix64.
+pub(crate) struct SplitMix64(pub(crate) u64);
 
-impl Chance {
+impl SplitMix64 {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -348,17 +355,18 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which must not be zero.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    pub(crate) fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len() as u64) as usize]
+    /// Returns one of the values, which must not be empty.
+    pub(crate) fn choose<'a, T>(&mut self, values: &'a [T]) -> &'a T {
+        &values[self.below(values.len() as u64) as usize]
     }
 }
 
-/// A fresh place for a data directory.
+/// Returns a temporary folder and the path of a data directory in it, which does not exist yet.
 pub(crate) fn fresh() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("temporary directory");
     let data = folder.path().join("data");
@@ -366,29 +374,32 @@ pub(crate) fn fresh() -> (tempfile::TempDir, PathBuf) {
 }
 
 impl Server {
-    /// The most memory that the process ever took, bytes.
+    /// Peak resident memory of the process, bytes.
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.memory("VmHWM:")
     }
 
-    /// What it takes now, bytes.
+    /// Current resident memory of the process, bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.memory("VmRSS:")
     }
 
     fn memory(&self, field: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells it");
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("reads /proc");
         let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("a field of that name");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
     }
 }
 
-/// Polls until a condition holds.
+/// Checks a condition until it holds; fails the test after [`WAIT_MAX`]. Sleeps between two checks, so that the server
+/// has the processor: one millisecond at first, twice as long each time, at most [`PAUSE_MAX`].
 pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_MAX;
+    let mut pause = Duration::from_millis(1);
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::yield_now();
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
+        std::thread::sleep(pause);
+        pause = PAUSE_MAX.min(pause * 2);
     }
 }
 
@@ -400,7 +411,7 @@ pub(crate) fn git(repository: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The messages that commits of a repository name; none may be named twice.
+/// Returns the ids of the queue messages that the commits of a repository name. Each id may appear once only.
 pub(crate) fn committed_messages(repository: &Path) -> HashSet<String> {
     let log = git(repository, &["log", "--format=%(trailers:key=Cuebase-Message,valueonly,separator=%x2C)"]);
     let mut seen = HashSet::new();
@@ -410,7 +421,7 @@ pub(crate) fn committed_messages(repository: &Path) -> HashSet<String> {
     seen
 }
 
-/// Sets a flag when it is dropped, also by a panic: threads that work until it is set do not outlive a failed assertion.
+/// Sets a flag when it is dropped, also by a panic: threads that run until then stop after a failed assertion.
 pub(crate) struct SetOnDrop<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -419,14 +430,15 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// How many memories a namespace holds by its record; none where there is no such namespace.
+/// Returns the number of memories in a namespace's record, or `None` if the namespace does not exist.
 pub(crate) fn recorded_memories(server: &Server, namespace: &str) -> Option<u64> {
     let listed = server.get("/v1/namespaces").body["namespaces"].clone();
-    let found = listed.as_array().into_iter().flatten().find(|record| record["name"] == namespace);
-    found.and_then(|record| record["memories"].as_u64())
+    let records = listed.as_array()?;
+    let record = records.iter().find(|record| record["name"] == namespace)?;
+    record["memories"].as_u64()
 }
 
-/// A free address for metrics, and where they are then.
+/// Returns a free address for the metrics listener, and the URL of the metrics on it.
 pub(crate) fn metrics_address() -> (String, String) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let address = format!("127.0.0.1:{port}");
@@ -434,15 +446,15 @@ pub(crate) fn metrics_address() -> (String, String) {
     (address, url)
 }
 
-/// What a server tells of itself.
+/// Fetches the metrics from a URL.
 pub(crate) fn metrics(url: &str) -> String {
     let response = reqwest::blocking::get(url).expect("answers");
     assert_eq!(response.status().as_u16(), 200);
     response.text().expect("text")
 }
 
-/// The value of the first sample whose line begins with a text.
-pub(crate) fn sample(text: &str, begin: &str) -> f64 {
-    let line = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin} in {text}"));
+/// Returns the value of the first sample whose line starts with a text.
+pub(crate) fn sample(text: &str, start: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {text}"));
     line.rsplit(' ').next().expect("a value").parse().expect("a number")
 }

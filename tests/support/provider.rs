@@ -1,7 +1,7 @@
-//! An imitation of a hosted provider: OpenAI's dialect, with the habits and the illnesses of the servers that people run.
+//! An imitation of a hosted provider with OpenAI's API, and with the differences and the faults of other servers.
 //!
-//! Its embeddings are the built-in table's, its extractions the built-in extractor's, so that whatever holds without a
-//! provider must hold with it.
+//! Its embeddings are the built-in table's, its extractions the built-in extractor's. Results must therefore
+//! not differ from those without a provider.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,93 +16,96 @@ use cuebase_storage::memory_file::OccurredSource;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::fake::{self, Asked, Told};
+use super::fake::{self, FakeRequest, FakeResponse};
 
-/// What a server does differently from OpenAI's.
+/// A difference from OpenAI's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// Nothing.
+    /// No difference.
     #[default]
     None,
-    /// Knows no `dimensions`, and says so as FastAPI does.
+    /// Rejects `dimensions`, with an error in FastAPI's format.
     NoDimensions,
-    /// Knows no JSON schema.
+    /// Rejects JSON schemas.
     NoSchema,
-    /// Knows no `response_format` at all.
+    /// Rejects `response_format`.
     NoFormat,
-    /// Wants `max_completion_tokens` and no `temperature`.
+    /// Requires `max_completion_tokens` and rejects `temperature`.
     NewNames,
-    /// Puts prose and a fence around its JSON.
+    /// Writes prose and a code fence around its JSON.
     Prose,
-    /// Thinks aloud first.
+    /// Writes its reasoning before its JSON.
     Thinks,
-    /// Cuts off answers about more than one message.
+    /// Truncates responses about more than one message.
     Cuts,
-    /// Its vectors have 1,536 dimensions.
+    /// Returns vectors of 1,536 dimensions.
     LongVectors,
 }
 
-/// What is wrong with an answer.
+/// A fault in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A status with an error body that repeats the key.
+    /// An error status, with a body that repeats the API key.
     Status(u16),
     /// 429, with `retry-after: 0`.
     Later,
-    /// 429, with a `retry-after` of that many seconds.
+    /// 429, with this `retry-after` in seconds.
     LaterBy(u64),
     /// The connection is closed.
     Closed,
-    /// Nothing until the caller gives up.
+    /// No response until the client gives up.
     Silence,
-    /// An answer after so many milliseconds.
+    /// A correct response after this number of milliseconds.
     Slow(u64),
     /// Half of a JSON document.
     HalfJson,
-    /// Vectors that are too short for their number, and an answer that is no object.
+    /// Vectors of another length, and a chat answer that is not an object.
     WrongShape,
-    /// Vectors with a number that is none, and operations outside all rules.
+    /// Vectors with `null` in place of a number, and operations that break the rules.
     Nonsense,
-    /// Nothing in the list.
+    /// An empty list.
     Empty,
-    /// No vector in the list; for a chat, an answer that is no object.
+    /// An empty list of vectors; for a chat, an answer that is not an object.
     NoVectors,
 }
 
-/// A running imitation.
+/// A running imitation of a provider.
 #[derive(Clone)]
 pub(crate) struct Provider {
     pub(crate) url: String,
-    state: Arc<State>,
+    state: Arc<ProviderState>,
 }
 
-type Chance = Box<dyn FnMut() -> Option<Fault> + Send>;
-type Scripted = Box<dyn Fn(&Value) -> Value + Send>;
+type FaultSource = Box<dyn FnMut() -> Option<Fault> + Send>;
+type ExtractionScript = Box<dyn Fn(&Value) -> Value + Send>;
 
 #[derive(Default)]
-struct State {
+struct ProviderState {
     habit: Mutex<Habit>,
-    /// What is wrong with embeddings, asked before each.
+    /// Fault of every embedding call.
     embedding_fault: Mutex<Option<Fault>>,
+    /// Fault of every chat call.
     chat_fault: Mutex<Option<Fault>>,
-    /// Calls that hold this word are answered with 500.
-    cursed: Mutex<Option<String>>,
-    /// Draws a fault for each call, where it is set.
-    chance: Mutex<Option<Chance>>,
-    /// Answers extractions instead of the built-in extractor: from what the model was shown to operations.
-    script: Mutex<Option<Scripted>>,
+    /// Calls that contain this word are answered with 500.
+    failing_word: Mutex<Option<String>>,
+    /// Chooses a fault for each call without another fault.
+    fault_source: Mutex<Option<FaultSource>>,
+    /// Replaces the built-in extractor: maps the content of a request to operations.
+    script: Mutex<Option<ExtractionScript>>,
     /// Every text that was embedded, in order.
     embedded: Mutex<Vec<String>>,
-    /// What the latest question showed.
+    /// Content of the latest request with a question.
     shown: Mutex<Option<Value>>,
-    /// Calls of either kind that were answered well.
+    /// Numbers of calls.
     calls: Mutex<Calls>,
 }
 
+/// Numbers of calls to a provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) embeddings: usize,
     pub(crate) chats: usize,
+    /// Calls that a habit rejects.
     pub(crate) refused: usize,
     /// Calls that are never answered.
     pub(crate) silent: usize,
@@ -111,15 +114,15 @@ pub(crate) struct Calls {
 }
 
 impl Provider {
-    /// One on a free port.
+    /// Starts a provider on a free port.
     pub(crate) fn start() -> Self {
-        let state = Arc::new(State::default());
+        let state = Arc::new(ProviderState::default());
         let answering = Arc::clone(&state);
-        let url = fake::serve(move |asked| answering.answer(asked));
+        let url = fake::serve(move |request| answering.answer(request));
         Self { url: format!("{url}/v1"), state }
     }
 
-    /// The one that the whole suite shares where it is run with a hosted model.
+    /// Returns the provider that the whole suite shares when it runs with a hosted model.
     pub(crate) fn shared() -> &'static Self {
         static SHARED: OnceLock<Provider> = OnceLock::new();
         SHARED.get_or_init(Self::start)
@@ -137,25 +140,27 @@ impl Provider {
         *self.state.chat_fault.lock() = fault;
     }
 
-    /// Answers calls that hold a word with 500, from now on.
-    pub(crate) fn curse(&self, word: &str) {
-        *self.state.cursed.lock() = Some(word.to_owned());
+    /// Answers all further calls that contain a word with 500.
+    pub(crate) fn fail_calls_with(&self, word: &str) {
+        *self.state.failing_word.lock() = Some(word.to_owned());
     }
 
-    pub(crate) fn chance(&self, chance: impl FnMut() -> Option<Fault> + Send + 'static) {
-        *self.state.chance.lock() = Some(Box::new(chance));
+    /// Calls a function for each further call, which chooses its fault.
+    pub(crate) fn inject_faults(&self, source: impl FnMut() -> Option<Fault> + Send + 'static) {
+        *self.state.fault_source.lock() = Some(Box::new(source));
     }
 
-    /// Answers extractions with what a function makes of what was shown.
+    /// Answers extractions with the operations that a function returns for the content of the request.
     pub(crate) fn script(&self, script: impl Fn(&Value) -> Value + Send + 'static) {
         *self.state.script.lock() = Some(Box::new(script));
     }
 
+    /// Returns every text that was embedded, in order.
     pub(crate) fn embedded(&self) -> Vec<String> {
         self.state.embedded.lock().clone()
     }
 
-    /// What the latest question showed: the question and the memories.
+    /// Returns the content of the latest request with a question: the question and the memories.
     pub(crate) fn shown(&self) -> Option<Value> {
         self.state.shown.lock().clone()
     }
@@ -164,79 +169,96 @@ impl Provider {
         *self.state.calls.lock()
     }
 
-    /// Settings for a server that embeds here.
+    /// Returns settings for a server that embeds with this provider.
     pub(crate) fn embedding_settings(&self) -> String {
         format!("[model]\nbase_url = '{}'\napi_key = 'sk-test-secret'\nembedding = 'imitation'\n", self.url)
     }
 
-    /// Settings for a server that extracts here.
+    /// Returns settings for a server that extracts with this provider.
     pub(crate) fn chat_settings(&self) -> String {
         format!("[model]\nbase_url = '{}'\napi_key = 'sk-test-secret'\nchat = 'imitation'\n", self.url)
     }
 }
 
-impl State {
-    fn answer(&self, asked: &Asked) -> Told {
-        let chat = asked.path == "/v1/chat/completions";
-        if !chat && asked.path != "/v1/embeddings" {
-            return Told::Text(404, "404 page not found".into());
+impl ProviderState {
+    fn answer(&self, request: &FakeRequest) -> FakeResponse {
+        let is_chat = request.path == "/v1/chat/completions";
+        if !is_chat && request.path != "/v1/embeddings" {
+            return FakeResponse::Text(404, "404 page not found".into());
         }
-        let set = if chat { *self.chat_fault.lock() } else { *self.embedding_fault.lock() };
-        let cursed = self.cursed.lock().as_ref().is_some_and(|word| asked.body.to_string().contains(word.as_str()));
-        let set = if cursed { Some(Fault::Status(500)) } else { set };
-        let fault = set.or_else(|| self.chance.lock().as_mut().and_then(|draw| draw()));
+        let fault = self.choose_fault(request, is_chat);
         if matches!(fault, Some(Fault::Status(_) | Fault::Later | Fault::LaterBy(_) | Fault::Closed)) {
             self.calls.lock().failed += 1;
         }
         match fault {
             Some(Fault::Status(status)) => {
-                let message = format!("the model is unwell; your key is {}", asked.authorization);
-                return Told::Json(status, json!({"error": {"message": message}}));
+                let message = format!("the model is unwell; your key is {}", request.authorization);
+                return FakeResponse::Json(status, json!({"error": {"message": message}}));
             }
-            Some(Fault::Later) => return Told::Later(429, 0, json!({"error": "slow down"})),
-            Some(Fault::LaterBy(seconds)) => return Told::Later(429, seconds, json!({"error": "slow down"})),
-            Some(Fault::Closed) => return Told::Nothing,
+            Some(Fault::Later) => return FakeResponse::RetryAfter(429, 0, json!({"error": "slow down"})),
+            Some(Fault::LaterBy(seconds)) => {
+                return FakeResponse::RetryAfter(429, seconds, json!({"error": "slow down"}));
+            }
+            Some(Fault::Closed) => return FakeResponse::Closed,
             Some(Fault::Silence) => {
                 self.calls.lock().silent += 1;
-                return Told::Silence;
+                return FakeResponse::Silence;
             }
-            Some(Fault::HalfJson) => return Told::Text(200, "{\"data\": [{\"embedding\": [0.1,".into()),
+            Some(Fault::HalfJson) => return FakeResponse::Text(200, "{\"data\": [{\"embedding\": [0.1,".into()),
             Some(Fault::Slow(milliseconds)) => std::thread::sleep(Duration::from_millis(milliseconds)),
             _ => {}
         }
-        if let Some(refusal) = self.refusal(&asked.body) {
+        if let Some(refusal) = self.refusal(&request.body) {
             self.calls.lock().refused += 1;
             return refusal;
         }
-        let body = if chat { self.chat(&asked.body, fault) } else { self.embed(&asked.body, fault) };
-        Told::Json(200, body)
+        let body = if is_chat { self.chat(&request.body, fault) } else { self.embed(&request.body, fault) };
+        FakeResponse::Json(200, body)
     }
 
-    /// What the habit does not know is refused, each in its own form of error.
-    fn refusal(&self, body: &Value) -> Option<Told> {
+    /// Chooses the fault of a call: by its words, by its kind, or from the source of faults.
+    fn choose_fault(&self, request: &FakeRequest, is_chat: bool) -> Option<Fault> {
+        if let Some(word) = self.failing_word.lock().as_ref()
+            && request.body.to_string().contains(word.as_str())
+        {
+            return Some(Fault::Status(500));
+        }
+        let fault = if is_chat { *self.chat_fault.lock() } else { *self.embedding_fault.lock() };
+        if fault.is_some() {
+            return fault;
+        }
+        let mut source = self.fault_source.lock();
+        let choose = source.as_mut()?;
+        choose()
+    }
+
+    /// Rejects a request that the habit does not support, with an error in the format of the servers with this habit.
+    fn refusal(&self, body: &Value) -> Option<FakeResponse> {
         let has = |field: &str| body.get(field).is_some();
         match *self.habit.lock() {
             Habit::NoDimensions if has("dimensions") => {
-                Some(Told::Json(422, json!({"detail": [{"loc": ["body", "dimensions"], "msg": "extra"}]})))
+                Some(FakeResponse::Json(422, json!({"detail": [{"loc": ["body", "dimensions"], "msg": "extra"}]})))
             }
             Habit::NoSchema if body["response_format"]["type"] == "json_schema" => {
                 let message = "'response_format.type' must be 'json_object' or 'text'";
-                Some(Told::Json(400, json!({"object": "error", "message": message})))
+                Some(FakeResponse::Json(400, json!({"object": "error", "message": message})))
             }
-            Habit::NoFormat if has("response_format") => Some(Told::Text(400, "unknown field response_format".into())),
+            Habit::NoFormat if has("response_format") => {
+                Some(FakeResponse::Text(400, "unknown field response_format".into()))
+            }
             Habit::NewNames if has("max_tokens") => {
                 let message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
-                Some(Told::Json(400, json!({"error": {"message": message}})))
+                Some(FakeResponse::Json(400, json!({"error": {"message": message}})))
             }
             Habit::NewNames if has("temperature") => {
-                Some(Told::Json(400, json!({"error": {"message": "Unsupported value: 'temperature'"}})))
+                Some(FakeResponse::Json(400, json!({"error": {"message": "Unsupported value: 'temperature'"}})))
             }
             _ => None,
         }
     }
 
     fn embed(&self, body: &Value, fault: Option<Fault>) -> Value {
-        let table = StaticTable::built_in().expect("the table is whole");
+        let table = StaticTable::built_in().expect("the built-in table loads");
         let inputs: Vec<&str> = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         self.calls.lock().embeddings += 1;
         let long = *self.habit.lock() == Habit::LongVectors;
@@ -276,7 +298,7 @@ impl State {
             *self.shown.lock() = Some(shown.clone());
         }
         let habit = *self.habit.lock();
-        let said = match (fault, shown.get("question")) {
+        let content = match (fault, shown.get("question")) {
             (Some(Fault::WrongShape | Fault::NoVectors), _) => json!(["no", "object"]),
             (Some(Fault::Nonsense), None) => json!({"operations": hostile()}),
             (Some(Fault::Empty), None) => json!({"operations": []}),
@@ -288,22 +310,22 @@ impl State {
         };
         let messages = shown["messages"].as_array().map_or(0, Vec::len);
         let cut = habit == Habit::Cuts && messages > 1;
-        let said = said.to_string();
-        let said = match habit {
-            Habit::Prose => format!("Of course! Here is what I found:\n```json\n{said}\n```\nLet me know."),
-            Habit::Thinks => format!("<think>Is {{this}} right? {{\"operations\": 1}}</think>\n{said}"),
-            _ if cut => said[..said.floor_char_boundary(said.len() / 2)].to_owned(),
-            _ => said,
+        let content = content.to_string();
+        let content = match habit {
+            Habit::Prose => format!("Of course! Here is what I found:\n```json\n{content}\n```\nLet me know."),
+            Habit::Thinks => format!("<think>Is {{this}} right? {{\"operations\": 1}}</think>\n{content}"),
+            _ if cut => content[..content.floor_char_boundary(content.len() / 2)].to_owned(),
+            _ => content,
         };
         json!({
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": said},
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": content},
                 "finish_reason": if cut { "length" } else { "stop" }}],
             "usage": {"prompt_tokens": 10, "completion_tokens": 5},
         })
     }
 }
 
-/// What the built-in extractor makes of what was shown.
+/// Returns the operations of the built-in extractor for the content of a request.
 fn operations(shown: &Value) -> Vec<Value> {
     let pieces: Vec<&Value> = shown["messages"].as_array().into_iter().flatten().collect();
     let message = |piece: &&Value| json!({"role": piece["role"], "name": piece["speaker"], "content": piece["text"], "occurred_at": piece["at"]});
@@ -323,7 +345,7 @@ fn operations(shown: &Value) -> Vec<Value> {
             "topic": draft.topic,
             "title": title.trim_start_matches("# "),
             "body": rest.trim(),
-            // As it was told, it keeps to 400 characters a cue.
+            // The prompt limits a cue to 400 characters.
             "cues": draft.cues.iter().map(|cue| cue.chars().take(400).collect()).collect::<Vec<String>>(),
             "tags": [],
             "entities": draft.entities,
@@ -338,7 +360,7 @@ fn operations(shown: &Value) -> Vec<Value> {
     drafts.iter().map(operation).collect()
 }
 
-/// Everything that a model must not be able to bring about.
+/// Operations that a model must not be able to perform.
 fn hostile() -> Vec<Value> {
     let paths = ["../../../etc/passwd", "/etc/passwd", "facts/../../x.md", "vocab/x.md", ".git/hooks/post-commit"];
     let mut operations: Vec<Value> = paths
@@ -355,7 +377,7 @@ fn hostile() -> Vec<Value> {
     operations
 }
 
-/// The first line of the memory that shares most words with the question; nothing when none shares any.
+/// Answers with the first line of the memory that shares most words with the question, or `null` if none shares a word.
 fn answer(shown: &Value) -> Value {
     let wanted = content_terms(shown["question"].as_str().unwrap_or_default());
     let shared = |memory: &&Value| {

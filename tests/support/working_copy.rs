@@ -1,17 +1,17 @@
-//! A clone of a namespace, worked on with git itself.
+//! A clone of a namespace, changed and pushed with git.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Server;
 
-/// A clone in a folder of its own.
+/// A clone of a namespace in its own folder.
 pub(crate) struct WorkingCopy {
     folder: PathBuf,
 }
 
 impl WorkingCopy {
-    /// Clones a namespace of the server's key into a folder that is not there yet.
+    /// Clones a namespace with the server's key into a new folder.
     pub(crate) fn of(server: &Server, namespace: &str, folder: &Path) -> Self {
         let copy = Self { folder: folder.to_path_buf() };
         std::fs::create_dir_all(folder).expect("creates");
@@ -20,12 +20,12 @@ impl WorkingCopy {
         copy
     }
 
-    /// Lets fetches and pushes go to another server.
+    /// Changes the server that fetches and pushes go to.
     pub(crate) fn point_at(&self, server: &Server, namespace: &str) {
-        assert!(self.git(&["remote", "set-url", "origin", &address(server, namespace)]), "git sets the address");
+        assert!(self.git(&["remote", "set-url", "origin", &address(server, namespace)]), "git sets the URL");
     }
 
-    /// Fetches, and forgets what was not pushed; false where the server does not answer.
+    /// Fetches, and discards commits that were not pushed. Returns false if the server does not respond.
     pub(crate) fn catch_up(&self) -> bool {
         self.git(&["fetch", "-q", "origin"]) && self.git(&["reset", "-q", "--hard", "origin/main"])
     }
@@ -38,22 +38,22 @@ impl WorkingCopy {
         assert!(self.git(&["add", "-A"]) && self.git(&["commit", "-q", "-m", "By hand"]), "git commits");
     }
 
-    /// Puts what was committed on top of what is there by now; false where the server does not answer.
+    /// Rebases local commits onto the server's branch. Returns false if the server does not respond.
     pub(crate) fn rebase(&self) -> bool {
         self.git(&["pull", "-q", "--rebase", "origin", "main"])
     }
 
-    /// Pushes; true where git was told that it is in.
+    /// Pushes the branch. Returns whether git reports success.
     pub(crate) fn push(&self) -> bool {
         self.git(&["push", "-q", "origin", "HEAD:main"])
     }
 
-    /// The commit that is checked out.
+    /// Returns the id of the commit that is checked out.
     pub(crate) fn head(&self) -> String {
         super::git(&self.folder, &["rev-parse", "HEAD"]).trim().to_owned()
     }
 
-    /// Runs git here, asking nobody for a password, with a name to commit under.
+    /// Runs git in the clone, with a committer and without a password prompt.
     fn git(&self, arguments: &[&str]) -> bool {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.folder).args(["-c", "user.name=Kim", "-c", "user.email=kim@example.org"]);
@@ -63,7 +63,7 @@ impl WorkingCopy {
     }
 }
 
-/// A namespace's address with the server's key in it.
+/// Returns the git URL of a namespace, with the server's key in it.
 fn address(server: &Server, namespace: &str) -> String {
     server.url.replace("http://", &format!("http://git:{}@", server.key)) + "/v1/git/" + namespace
 }

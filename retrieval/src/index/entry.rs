@@ -1,89 +1,94 @@
-//! What ranking needs of a memory, in numbers, so that no text is looked at while a query runs.
+//! Entries of the log: what ranking needs of a memory, as numbers, so that a query reads no text.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::hash::{Kind, hash};
-use crate::memory::{Memory, Millis, Relation};
+use crate::memory::{Memory, Millis};
 use crate::text;
 use crate::tokens::TokenVectors;
 
-/// A time that is not known; before all others.
+/// An unknown time; before all others.
 pub(crate) const UNKNOWN: Millis = Millis::MIN;
-/// A memory that never passes out of retrieval.
+/// The time of expiry of a memory that does not expire.
 pub(crate) const NEVER: Millis = Millis::MAX;
 
-/// One change in numbers: a memory as it was written, or that a path was forgotten.
+/// One change: a memory that was written, or a path that was forgotten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    /// The path's hash.
+pub(crate) struct ChangeEntry {
+    /// The hash of the path.
     pub(crate) path: u64,
-    /// How many vectors it has.
+    /// The number of cues with a vector.
     pub(crate) rows: u32,
-    /// CRC-32 of those vectors' rows.
+    /// The CRC-32 of the rows of those vectors.
     pub(crate) rows_checksum: u32,
-    /// The memory; none when it was forgotten.
-    pub(crate) body: Option<Body>,
+    /// The memory; `None` if the path was forgotten.
+    pub(crate) body: Option<IndexedMemory>,
 }
 
-/// A memory in numbers.
+/// A memory as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Body {
-    /// Its conversation; zero for none.
+pub(crate) struct IndexedMemory {
+    /// The hash of the conversation; zero for none.
     pub(crate) session: u64,
-    /// Occurred, created, updated; [`UNKNOWN`] where not known.
+    /// Occurred, created, updated; [`UNKNOWN`] if not known.
     pub(crate) times: [Millis; 3],
-    /// From then on it is not found; [`NEVER`] for most.
+    /// The time of expiry, or [`NEVER`].
     pub(crate) hidden_from: Millis,
-    /// Words of the content.
+    /// The number of words of the content.
     pub(crate) words: u32,
-    /// Whether the content asks something.
+    /// Whether the content contains a question.
     pub(crate) asks: bool,
-    /// Whether vectors of some cues are still to come.
+    /// Whether some cues await vectors.
     pub(crate) waiting: bool,
     /// The folded words of the speaker's name.
     pub(crate) speaker: Vec<u64>,
-    /// The folded words of the names in it, without the speaker's.
+    /// The folded words of the names in the content, without the speaker's.
     pub(crate) entities: Vec<u64>,
-    /// Its word pieces that tell something, ascending, each once.
+    /// The tokens that [are content](TokenVectors::is_content), ascending, without duplicates.
     pub(crate) tokens: Vec<u16>,
-    /// Its terms, ascending, with how often each occurs.
+    /// The terms, ascending, with the number of occurrences of each.
     pub(crate) terms: Vec<(u64, u8)>,
-    /// The sum of those counts.
+    /// The sum of these numbers.
     pub(crate) length: u32,
-    /// The folders that it lies in and its tags, ascending.
+    /// The folders above the memory and its tags, ascending.
     pub(crate) facets: Vec<u64>,
-    /// The paths that it is linked to; the lowest bit marks the memory that it follows.
+    /// The hashes of the paths of related memories. The lowest bit marks the memory that this one follows.
     pub(crate) links: Vec<u64>,
 }
 
-impl Entry {
-    /// A path that was forgotten.
-    pub(crate) fn forgotten(path: &str) -> Self {
+impl ChangeEntry {
+    /// The entry of a path that is forgotten.
+    pub(crate) fn forget(path: &str) -> Self {
         Self { path: hash(Kind::Path, path), rows: 0, rows_checksum: 0, body: None }
     }
 
-    /// A memory as it is written.
-    pub(crate) fn of(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
+    /// The entry of a memory that is written.
+    pub(crate) fn put(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
+        let rows = memory.cues.iter().filter(|cue| cue.vector.is_some()).count() as u32;
+        let body = Some(IndexedMemory::new(memory, vocabulary));
+        Self { path: hash(Kind::Path, &memory.path), rows, rows_checksum: 0, body }
+    }
+}
+
+impl IndexedMemory {
+    fn new(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
         let speaker = name_words(memory.speaker.iter());
         let mut entities = name_words(memory.entities.iter());
         entities.retain(|word| !speaker.contains(word));
         let said = format!("{}\n{}", memory.content, memory.speaker.as_deref().unwrap_or_default());
         let mut tokens = vocabulary.tokens(&said);
-        tokens.retain(|token| vocabulary.tells(*token));
+        tokens.retain(|token| vocabulary.is_content(*token));
         tokens.sort_unstable();
         tokens.dedup();
-        let terms = counted(memory, &said);
+        let terms = count_terms(memory, &said);
         let length = terms.iter().map(|(_, count)| u32::from(*count)).sum();
-        let folders = memory.path.match_indices('/').map(|(at, _)| hash(Kind::Folder, &memory.path[..at]));
-        let tags = memory.user_tags.iter().chain(&memory.inferred_tags).map(|tag| hash(Kind::Tag, tag));
-        let mut facets: Vec<u64> = folders.chain(tags).collect();
-        facets.sort_unstable();
-        facets.dedup();
-        let link = |relation: &Relation| hash(Kind::Path, &relation.path) | u64::from(relation.is_follows());
-        let body = Body {
-            session: memory.session.as_ref().map_or(0, |session| hash(Kind::Session, session)),
+        Self {
+            session: match &memory.session {
+                Some(session) => hash(Kind::Session, session),
+                None => 0,
+            },
             times: [memory.occurred, memory.created, memory.updated].map(|time| time.unwrap_or(UNKNOWN)),
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
@@ -94,16 +99,37 @@ impl Entry {
             tokens,
             terms,
             length,
-            facets,
-            links: memory.relations.iter().map(link).collect(),
-        };
-        let rows = memory.cues.iter().filter(|cue| cue.vector.is_some()).count() as u32;
-        Self { path: hash(Kind::Path, &memory.path), rows, rows_checksum: 0, body: Some(body) }
+            facets: facets(memory),
+            links: links(memory),
+        }
     }
 }
 
-/// The terms of what was said and, once each, of cues that hold more than that.
-fn counted(memory: &Memory, said: &str) -> Vec<(u64, u8)> {
+/// Returns the hashes of the folders above a memory and of its tags, ascending, without duplicates.
+fn facets(memory: &Memory) -> Vec<u64> {
+    let mut facets = Vec::new();
+    for (end, _) in memory.path.match_indices('/') {
+        facets.push(hash(Kind::Folder, &memory.path[..end]));
+    }
+    for tag in memory.user_tags.iter().chain(&memory.inferred_tags) {
+        facets.push(hash(Kind::Tag, tag));
+    }
+    facets.sort_unstable();
+    facets.dedup();
+    facets
+}
+
+/// Returns the hashes of the paths of related memories, in the form of [`IndexedMemory::links`].
+fn links(memory: &Memory) -> Vec<u64> {
+    let mut links = Vec::with_capacity(memory.relations.len());
+    for relation in &memory.relations {
+        links.push(hash(Kind::Path, &relation.path) | u64::from(relation.is_follows()));
+    }
+    links
+}
+
+/// Counts the terms of `said`, the content and the speaker. A term that only the cues contain counts once.
+fn count_terms(memory: &Memory, said: &str) -> Vec<(u64, u8)> {
     let mut counts: BTreeMap<u64, u8> = BTreeMap::new();
     text::for_each_term(said, |term| {
         let count = counts.entry(hash(Kind::Term, term)).or_default();
@@ -117,13 +143,15 @@ fn counted(memory: &Memory, said: &str) -> Vec<(u64, u8)> {
     counts.into_iter().collect()
 }
 
-/// The folded words of names as numbers, in order, each once.
+/// Returns the hashes of the folded words of names, in order, without duplicates.
 fn name_words<'a>(names: impl Iterator<Item = &'a String>) -> Vec<u64> {
     let mut words = Vec::new();
-    for word in names.flat_map(|name| name.split_whitespace()) {
-        let word = hash(Kind::Name, &text::fold(word));
-        if !words.contains(&word) {
-            words.push(word);
+    for name in names {
+        for word in name.split_whitespace() {
+            let word = hash(Kind::Name, &text::fold(word));
+            if !words.contains(&word) {
+                words.push(word);
+            }
         }
     }
     words

@@ -1,8 +1,15 @@
-//! Files that only grow: appended in memory, flushed once a change, cut back at open to what is known to be whole.
+//! The append-only files of an index: changes collect in memory, are flushed once per change, and bytes after the last
+//! valid length are truncated at open.
 //!
-//! `memories.log` is a run of frames: bytes of the entry u32, bytes of the memory u32, CRC-32 of both u32 (all
-//! little-endian), the entry and the memory (postcard; no memory when a path was forgotten). `vectors.log` is rows.
-//! Nothing here is synced: the index is derived, and a loss of power costs a rebuild.
+//! `memories.log` is a sequence of frames:
+//!
+//! ```text
+//! u32 bytes of the entry | u32 bytes of the memory | u32 CRC-32 of both | entry | memory
+//! ```
+//!
+//! Integers are little-endian; the entry and the memory are postcard. The memory is empty if a path was forgotten.
+//! `vectors.log` is a sequence of rows. Nothing here is synced: the index is derived, and a loss of power costs a
+//! rebuild.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -10,13 +17,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::ChangeEntry;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
 const FRAME_HEADER_BYTES: usize = 12;
 
-/// Bytes of a log, and what they must add up to.
+/// A byte range of a log, and the CRC-32 of the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) range: Range<u64>,
@@ -24,17 +31,17 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// No bytes yet, from an offset on.
+    /// The empty range at an offset.
     pub(crate) fn at(offset: u64) -> Self {
         Self { range: offset..offset, checksum: 0 }
     }
 
-    /// Takes in so many bytes that follow, of a checksum.
+    /// Adds the bytes that follow, with their checksum.
     pub(crate) fn append(&mut self, bytes: u64, checksum: u32) {
         *self = self.and(&Self { range: self.range.end..self.range.end + bytes, checksum });
     }
 
-    /// This extent and the one that follows it, as one.
+    /// Joins this extent and the one that follows it.
     pub(crate) fn and(&self, next: &Self) -> Self {
         let mut hasher = crc32fast::Hasher::new_with_initial_len(self.checksum, self.range.end - self.range.start);
         let other = crc32fast::Hasher::new_with_initial_len(next.checksum, next.range.end - next.range.start);
@@ -46,11 +53,13 @@ impl Extent {
 /// An append-only file.
 pub(crate) struct AppendLog {
     file: LogFile,
+    /// Bytes that were flushed.
     written: u64,
+    /// Bytes that were appended since.
     pending: Vec<u8>,
 }
 
-/// The part of the file that was flushed, for readers.
+/// A handle for readers of the flushed part of a log.
 #[derive(Clone)]
 pub(crate) struct LogFile {
     path: Arc<PathBuf>,
@@ -58,20 +67,20 @@ pub(crate) struct LogFile {
 }
 
 impl AppendLog {
-    /// Opens the file and cuts it back to `bytes`; one that is shorter is damaged.
+    /// Opens a file and truncates it to `bytes`. A shorter file is damaged.
     pub(crate) fn open(path: &Path, bytes: u64) -> Result<Self> {
         let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).to_owned();
         let file = options.open(path).map_err(Error::io("open", path))?;
         let found = file.metadata().map_err(Error::io("read", path))?.len();
         if found < bytes {
-            return Err(Error::Damaged(format!("{} has {found} bytes, {bytes} were written", path.display())));
+            return Err(Error::Damaged(format!("{} has {found} bytes, expected at least {bytes}", path.display())));
         }
         file.set_len(bytes).map_err(Error::io("truncate", path))?;
         let file = LogFile { path: Arc::new(path.to_path_buf()), file: Arc::new(file) };
         Ok(Self { file, written: bytes, pending: Vec::new() })
     }
 
-    /// The file's length once flushed.
+    /// Returns the length of the file after the next flush.
     pub(crate) fn bytes(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
@@ -80,7 +89,7 @@ impl AppendLog {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Hands everything appended to the system.
+    /// Writes everything that was appended to the file, without a sync.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.file.file.write_all_at(&self.pending, self.written).map_err(Error::io("append to", &self.file.path))?;
         self.written += self.pending.len() as u64;
@@ -88,31 +97,34 @@ impl AppendLog {
         Ok(())
     }
 
-    /// The file for readers.
+    /// Returns the handle for readers.
     pub(crate) fn file(&self) -> &LogFile {
         &self.file
     }
 }
 
 impl LogFile {
-    /// The bytes of a range.
+    /// Reads the bytes of a range.
     pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_into(range, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// The bytes of a range, in the place of what a buffer holds.
+    /// Reads the bytes of a range into a buffer, in place of its content.
     pub(crate) fn read_into(&self, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.resize((range.end - range.start) as usize, 0);
         self.file.read_exact_at(bytes, range.start).map_err(Error::io("read", &self.path))
     }
 
-    /// The memory whose frame stands at a range.
+    /// Reads the memory of the frame at a range.
     pub(crate) fn memory(&self, range: Range<u64>) -> Result<Memory> {
         let bytes = self.read(range.clone())?;
         let memory = Frame::read(&bytes).and_then(|(frame, _)| frame.memory());
-        memory.ok_or_else(|| Error::Damaged(format!("{} at byte {}", self.path.display(), range.start)))
+        match memory {
+            Some(memory) => Ok(memory),
+            None => Err(Error::Damaged(format!("{}: invalid frame at byte {}", self.path.display(), range.start))),
+        }
     }
 }
 
@@ -123,17 +135,16 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The bytes of a frame.
-    pub(crate) fn write(entry: &Entry, memory: Option<&Memory>) -> Result<Vec<u8>> {
-        let written =
-            |bytes: postcard::Result<Vec<u8>>| bytes.map_err(|e| Error::Damaged(format!("to be written: {e}")));
-        let entry = written(postcard::to_stdvec(entry))?;
-        let memory = written(memory.map_or(Ok(Vec::new()), postcard::to_stdvec))?;
-        let length =
-            |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| Error::Damaged("a memory above 4 GiB".into()));
+    /// Encodes a frame.
+    pub(crate) fn write(entry: &ChangeEntry, memory: Option<&Memory>) -> Result<Vec<u8>> {
+        let entry = postcard::to_stdvec(entry).map_err(|error| not_encodable(&error))?;
+        let memory = match memory {
+            Some(memory) => postcard::to_stdvec(memory).map_err(|error| not_encodable(&error))?,
+            None => Vec::new(),
+        };
         let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + entry.len() + memory.len());
-        frame.extend_from_slice(&length(&entry)?.to_le_bytes());
-        frame.extend_from_slice(&length(&memory)?.to_le_bytes());
+        frame.extend_from_slice(&length_field(&entry)?);
+        frame.extend_from_slice(&length_field(&memory)?);
         frame.extend_from_slice(&[0; 4]);
         frame.extend_from_slice(&entry);
         frame.extend_from_slice(&memory);
@@ -142,7 +153,8 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 
-    /// The frame at the start of the bytes, and what follows it; none when it is not whole.
+    /// Reads the frame at the start of the bytes, and returns it with the bytes after it. Returns `None` if the frame
+    /// is incomplete or does not match its checksum.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (header, rest) = bytes.split_at_checked(FRAME_HEADER_BYTES)?;
         let (numbers, _) = header.as_chunks::<4>();
@@ -155,7 +167,7 @@ impl<'a> Frame<'a> {
         Some((Self { entry, memory }, rest))
     }
 
-    pub(crate) fn entry(&self) -> Option<Entry> {
+    pub(crate) fn entry(&self) -> Option<ChangeEntry> {
         postcard::from_bytes(self.entry).ok()
     }
 
@@ -164,20 +176,30 @@ impl<'a> Frame<'a> {
     }
 }
 
+fn not_encodable(error: &postcard::Error) -> Error {
+    Error::Damaged(format!("a memory cannot be encoded: {error}"))
+}
+
+fn length_field(bytes: &[u8]) -> Result<[u8; 4]> {
+    match u32::try_from(bytes.len()) {
+        Ok(length) => Ok(length.to_le_bytes()),
+        Err(_) => Err(Error::Damaged("a memory takes more than 4 GiB".into())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_read_back_a_tail_is_cut_and_damage_is_seen() {
+    fn frames_are_read_back_a_torn_tail_is_truncated_and_damage_is_detected() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let path = folder.path().join("memories.log");
-        let entry = |path: &str| Entry::forgotten(path);
         let memory = Memory { path: "p".into(), content: "said".into(), ..Memory::default() };
         let mut log = AppendLog::open(&path, 0).expect("opens");
-        log.append(&Frame::write(&entry("a"), None).expect("writes"));
+        log.append(&Frame::write(&ChangeEntry::forget("a"), None).expect("writes"));
         let begin = log.bytes();
-        log.append(&Frame::write(&entry("p"), Some(&memory)).expect("writes"));
+        log.append(&Frame::write(&ChangeEntry::forget("p"), Some(&memory)).expect("writes"));
         let end = log.bytes();
         log.flush().expect("flushes");
         log.append(b"torn");
@@ -186,8 +208,8 @@ mod tests {
         let again = AppendLog::open(&path, end).expect("opens");
         assert_eq!(again.file().memory(begin..end).expect("reads"), memory);
         let bytes = again.file().read(0..end).expect("reads");
-        let (first, rest) = Frame::read(&bytes).expect("whole");
-        assert_eq!((first.entry(), rest.len() as u64), (Some(entry("a")), end - begin));
+        let (first, rest) = Frame::read(&bytes).expect("complete");
+        assert_eq!((first.entry(), rest.len() as u64), (Some(ChangeEntry::forget("a")), end - begin));
         assert!(first.memory().is_none() && Frame::read(&rest[..rest.len() - 1]).is_none());
         assert!(AppendLog::open(&path, end + 1).is_err());
         let mut bytes = bytes;

@@ -1,37 +1,39 @@
-//! The file that says what the others are worth.
+//! The `state` file: the settings that an index is built for, its head, and the valid length of its two logs.
 //!
-//! Lines of text: the format, the model and the vocabulary that the index is made for; the bytes of both logs and the
-//! head; and the CRC-32 of all that.
+//! Lines of text: the format, the dimensions, the vocabulary and the model; the bytes of both logs and the head; the
+//! CRC-32 of the lines before.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use super::IndexSettings;
+use super::settings::IndexSettings;
 use crate::error::{Error, Result};
 use crate::tokens::TokenVectors;
 
-/// The format of the folder; another one is rebuilt.
+/// The format of the folder. An index of another format is rebuilt.
 const FORMAT: usize = 6;
 
-/// What an index stands for.
+/// The content of the `state` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct IndexState {
     settings: String,
     pub(super) log_bytes: u64,
     pub(super) vector_bytes: u64,
     pub(super) head: String,
 }
 
-impl State {
+impl IndexState {
     pub(super) fn new(settings: &IndexSettings, head: &str, log_bytes: u64, vector_bytes: u64) -> Self {
         Self { settings: describe(settings), log_bytes, vector_bytes, head: head.to_owned() }
     }
 
-    /// Whether an index of these settings may use what is there.
-    pub(super) fn is_made_for(&self, settings: &IndexSettings) -> bool {
+    /// Whether the index has this version's format and these settings.
+    pub(super) fn is_built_for(&self, settings: &IndexSettings) -> bool {
         self.settings == describe(settings)
     }
 
-    /// The dimensions and the identity of the model that it was made by, where format and vocabulary are these.
+    /// Returns the dimensions and the identity of the model. Returns `None` if the index has another format or
+    /// vocabulary.
     pub(super) fn model(&self, tokens: &dyn TokenVectors) -> Option<(usize, &str)> {
         let rest = self.settings.strip_prefix(&format!("{FORMAT} "))?;
         let (dimensions, rest) = rest.split_once(' ')?;
@@ -39,20 +41,24 @@ impl State {
         Some((dimensions.parse().ok()?, model))
     }
 
-    /// The folder's state; none when nothing was ever applied.
+    /// Reads the state of the index in a folder. Returns `None` if nothing was ever applied.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("state");
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).map(Some).ok_or_else(|| Error::Damaged("the state cannot be read".into())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                Err(Error::Damaged("the state is no text".into()))
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Error::Damaged("the state file is not UTF-8".into()));
             }
-            Err(error) => Err(Error::io("read", &path)(error)),
+            Err(error) => return Err(Error::io("read", &path)(error)),
+        };
+        match Self::parse(&text) {
+            Some(state) => Ok(Some(state)),
+            None => Err(Error::Damaged("the state file is incomplete or does not match its checksum".into())),
         }
     }
 
-    /// Puts this state in the place of the one before, at once.
+    /// Replaces the state file atomically.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         let (path, new) = (folder.join("state"), folder.join("state.new"));
         std::fs::write(&new, self.text()).map_err(Error::io("write", &new))?;
@@ -81,6 +87,7 @@ impl State {
     }
 }
 
+/// Returns the settings as the first line of the file.
 fn describe(settings: &IndexSettings) -> String {
     let IndexSettings { dimensions, model, tokens } = settings;
     format!("{FORMAT} {dimensions} {} {model}", tokens.identity())
@@ -92,11 +99,11 @@ mod tests {
 
     #[test]
     fn the_state_is_read_back_and_damage_is_seen() {
-        let state = State { settings: "2 256 t a b".into(), log_bytes: 9, vector_bytes: 3, head: "abc".into() };
+        let state = IndexState { settings: "2 256 t a b".into(), log_bytes: 9, vector_bytes: 3, head: "abc".into() };
         let text = state.text();
-        assert_eq!(State::parse(&text), Some(state));
-        assert_eq!(State::parse(&text.replace("abc", "abd")), None);
-        assert_eq!(State::parse(""), None);
-        assert_eq!(State::parse(&text[..text.len() - 2]), None);
+        assert_eq!(IndexState::parse(&text), Some(state));
+        assert_eq!(IndexState::parse(&text.replace("abc", "abd")), None);
+        assert_eq!(IndexState::parse(""), None);
+        assert_eq!(IndexState::parse(&text[..text.len() - 2]), None);
     }
 }

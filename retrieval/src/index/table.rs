@@ -1,25 +1,25 @@
-//! The memories of a namespace: layers of documents, which of them are current, and counts over those that are.
+//! The documents of a namespace: their layers, which of them are current, and statistics of the current ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::blocks::Blocks;
-use super::entry::{Body, NEVER};
+use super::entry::{IndexedMemory, NEVER};
 use super::habits::Habits;
 use super::layer::{Document, Layer, Postings};
-use crate::filter::Bitmap;
+use crate::bitmap::Bitmap;
+use crate::blocks::Blocks;
 use crate::memory::Millis;
 
-/// A layer does not grow past so many documents, so that a merge never holds a write up for long.
+/// Limit of the documents of a layer that others are merged into, so that a merge never delays a write for long.
 const LAYER_DOCUMENTS_MAX: usize = 1 << 16;
-/// About so many memories stand for all of them where a spread is asked for.
+/// The approximate size of the sample that statistics are measured on.
 const SAMPLE: usize = 256;
-/// No document.
-const NONE: u32 = u32::MAX;
+/// Marks a slot without a current document.
+const NO_DOCUMENT: u32 = u32::MAX;
 
-/// What a namespace holds. Cloning shares nearly everything.
+/// The documents of a namespace. Cloning shares nearly everything.
 ///
-/// A *slot* is a path's number, given out once; a *document* is one version of the memory at a path.
+/// A *slot* is the number of a path, assigned once. A *document* is one version of the memory at a path.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     layers: Vec<Arc<Layer>>,
@@ -27,52 +27,57 @@ pub(crate) struct Table {
     slots: Blocks<u32>,
     /// The current document of each slot.
     current: Blocks<u32>,
+    /// The current documents.
     alive: Arc<Bitmap>,
+    /// The number of current documents.
     live: usize,
-    /// How many rows the live documents have.
+    /// The number of rows of current documents.
     live_rows: usize,
-    /// The sum of the live documents' lengths in terms.
+    /// The sum of the current documents' lengths in terms.
     terms: u64,
-    /// For each term, how many of its postings are of documents that are no longer current.
+    /// For each term, the number of its postings in documents that are no longer current.
     dead: Arc<HashMap<u64, u32>>,
-    /// For each token, how many live documents hold it.
+    /// For each token, the number of current documents that contain it.
     tokens: Arc<Vec<u32>>,
-    /// Documents that were picked for the sample, some perhaps no longer current, and the mask that picked them.
+    /// The sampled documents, some perhaps no longer current.
     sample: Arc<Vec<u32>>,
+    /// A path is sampled if its hash has none of these bits.
     sample_mask: u64,
-    /// What is usual for the speakers of the sample, and whether that may have changed since.
+    /// What is usual for the speakers of the sample.
     habits: Arc<Habits>,
+    /// Whether the sample changed since `habits` was computed.
     habits_outdated: bool,
+    /// The earliest time at which a document expires.
     hidden_from: Millis,
 }
 
 impl Table {
-    /// An empty table for a vocabulary of so many tokens.
-    pub(crate) fn new(vocabulary: usize) -> Self {
-        Self { tokens: Arc::new(vec![0; vocabulary]), hidden_from: NEVER, ..Self::default() }
+    /// Creates an empty table for a vocabulary of `token_count` tokens.
+    pub(crate) fn new(token_count: usize) -> Self {
+        Self { tokens: Arc::new(vec![0; token_count]), hidden_from: NEVER, ..Self::default() }
     }
 
-    /// One past the highest document number.
+    /// Returns the number of documents, current or not: one more than the highest document number.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many memories there are.
+    /// Returns the number of current documents.
     pub(crate) fn live(&self) -> usize {
         self.live
     }
 
-    /// How many rows in the cue table their cues have.
+    /// Returns the number of rows of current documents.
     pub(crate) fn live_rows(&self) -> usize {
         self.live_rows
     }
 
-    /// Whether any memory is hidden by then.
+    /// Whether any document may have expired by `now`.
     pub(crate) fn anything_hidden(&self, now: Millis) -> bool {
         self.hidden_from <= now
     }
 
-    /// Which documents are current.
+    /// Returns the current documents.
     pub(crate) fn alive(&self) -> &Bitmap {
         &self.alive
     }
@@ -81,88 +86,99 @@ impl Table {
         &self.layers
     }
 
-    /// A document of any layer.
-    pub(crate) fn document(&self, document: u32) -> Option<Document<'_>> {
-        let at = self.layers.partition_point(|layer| layer.range().end <= document);
-        self.layers.get(at).map(|layer| layer.document(document))
+    /// Returns a document by its number, current or not.
+    pub(crate) fn document(&self, number: u32) -> Option<Document<'_>> {
+        let index = self.layers.partition_point(|layer| layer.range().end <= number);
+        self.layers.get(index).map(|layer| layer.document(number))
+    }
+
+    /// Returns the hash of a document's path, which breaks ties; zero if the document does not exist.
+    pub(crate) fn path(&self, number: u32) -> u64 {
+        match self.document(number) {
+            Some(document) => document.path(),
+            None => 0,
+        }
     }
 
     pub(crate) fn slot_of(&self, document: u32) -> Option<u32> {
         self.slots.get(document as usize).copied()
     }
 
-    /// Has the processor fetch what is asked for with [`Table::slot_of`].
+    /// Prefetches what [`Table::slot_of`] reads.
     pub(crate) fn prefetch_slot_of(&self, document: u32) {
         self.slots.prefetch(document as usize);
     }
 
-    /// Has the processor fetch what is asked for with [`Table::current`].
+    /// Prefetches what [`Table::current`] reads.
     pub(crate) fn prefetch_current(&self, slot: u32) {
         self.current.prefetch(slot as usize);
     }
 
-    /// The current document of a slot, if its path holds a memory.
+    /// Returns the current document of a slot; `None` if its path holds no memory.
     pub(crate) fn current(&self, slot: u32) -> Option<u32> {
-        self.current.get(slot as usize).copied().filter(|document| *document != NONE)
+        self.current.get(slot as usize).copied().filter(|document| *document != NO_DOCUMENT)
     }
 
-    /// Every current document, ascending.
+    /// Returns every current document with its number, ascending.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Document<'_>)> {
-        let all = self.layers.iter().flat_map(|layer| layer.range().map(move |n| (n, layer.document(n))));
+        let all = self.layers.iter().flat_map(|layer| layer.documents());
         all.filter(|(number, _)| self.alive.contains(*number))
     }
 
-    /// The documents that hold a term or facet, current or not, ascending.
+    /// Returns the documents that have a term or facet, current or not, ascending.
     pub(crate) fn holding(&self, term: u64) -> impl Iterator<Item = u32> {
         self.layers.iter().flat_map(move |layer| layer.postings(term).documents.iter().copied())
     }
 
-    /// How many memories hold a term that has these postings.
+    /// Returns the number of current documents that contain a term. `postings` are those of the term in each layer.
     pub(crate) fn frequency(&self, term: u64, postings: &[Postings<'_>]) -> u32 {
         let all: usize = postings.iter().map(|postings| postings.documents.len()).sum();
-        (all as u32).saturating_sub(self.dead.get(&term).copied().unwrap_or_default())
+        let dead = self.dead.get(&term).copied().unwrap_or(0);
+        (all as u32).saturating_sub(dead)
     }
 
-    /// How many memories hold a token.
+    /// Returns the number of current documents that contain a token.
     pub(crate) fn token_frequency(&self, token: u16) -> u32 {
-        self.tokens.get(usize::from(token)).copied().unwrap_or_default()
+        self.tokens.get(usize::from(token)).copied().unwrap_or(0)
     }
 
-    /// The mean length of a memory in terms; never zero.
+    /// Returns the mean length of a current document in terms; at least one.
     pub(crate) fn mean_length(&self) -> f32 {
         (self.terms as f64 / self.live.max(1) as f64).max(1.0) as f32
     }
 
-    /// Current documents that stand for all: the same paths whatever the order in which they were written.
+    /// Returns a sample of the current documents. Its paths do not depend on the order of writes.
     pub(crate) fn sample(&self) -> impl Iterator<Item = u32> {
         self.sample.iter().copied().filter(|document| self.alive.contains(*document))
     }
 
-    /// What is usual for speakers, as of the last [`Table::refresh_sample`].
+    /// Returns what is usual for speakers, as of the last [`Table::refresh_sample`].
     pub(crate) fn habits(&self) -> &Habits {
         &self.habits
     }
 
-    /// Gives out the next slot.
+    /// Assigns the next slot.
     pub(crate) fn add_slot(&mut self) -> u32 {
-        self.current.push(NONE);
+        self.current.push(NO_DOCUMENT);
         self.current.len() as u32 - 1
     }
 
-    /// Takes in a new document's columns, apart from its layer. The one that was current for its slot is returned and
-    /// no longer is; its numbers are to be taken out with [`Table::forget`].
+    /// Adds a document of the newest layer and makes it the current one of its slot. Returns the document that was
+    /// current before, which the caller must subtract with [`Table::subtract`].
     pub(crate) fn add(&mut self, slot: u32, document: Document<'_>) -> Option<u32> {
         let number = self.slots.len() as u32;
         self.slots.push(slot);
-        let before = self.current(slot);
+        let former = self.current(slot);
         self.habits_outdated |= self.is_sampled(document.path());
-        if let Some(before) = before {
-            Arc::make_mut(&mut self.alive).remove(before);
+        if let Some(former) = former {
+            Arc::make_mut(&mut self.alive).remove(former);
             self.live -= 1;
-            self.live_rows -= self.document(before).map_or(0, |before| before.rows().len());
+            if let Some(document) = self.document(former) {
+                self.live_rows -= document.rows().len();
+            }
         }
         if let Some(current) = self.current.get_mut(slot as usize) {
-            *current = if document.forgotten() { NONE } else { number };
+            *current = if document.forgotten() { NO_DOCUMENT } else { number };
         }
         if !document.forgotten() {
             Arc::make_mut(&mut self.alive).insert(number);
@@ -180,24 +196,26 @@ impl Table {
                 Arc::make_mut(&mut self.sample).push(number);
             }
         }
-        before
+        former
     }
 
-    /// Takes a document that is no longer current out of the counts.
-    pub(crate) fn forget(&mut self, body: &Body) {
-        self.terms = self.terms.saturating_sub(u64::from(body.length));
+    /// Subtracts a former version of a memory from the statistics.
+    pub(crate) fn subtract(&mut self, memory: &IndexedMemory) {
+        self.terms = self.terms.saturating_sub(u64::from(memory.length));
         let tokens = Arc::make_mut(&mut self.tokens);
-        for token in &body.tokens {
+        for token in &memory.tokens {
             if let Some(count) = tokens.get_mut(usize::from(*token)) {
                 *count = count.saturating_sub(1);
             }
         }
         let dead = Arc::make_mut(&mut self.dead);
-        body.terms.iter().for_each(|(term, _)| *dead.entry(*term).or_default() += 1);
+        for (term, _) in &memory.terms {
+            *dead.entry(*term).or_default() += 1;
+        }
     }
 
-    /// Takes in the layer of the newest documents and returns what became of it. Layers double in size from the newest
-    /// to the oldest, up to a limit, so there are never many of them.
+    /// Adds the layer of the newest documents, merged with the layers before it that are not much larger. Returns the
+    /// merged layer. Layers double in size from the newest to the oldest, up to a limit, so there are never many.
     pub(crate) fn push_layer(&mut self, layer: Layer) -> Arc<Layer> {
         let mut newest = layer;
         while let Some(before) = self.layers.last() {
@@ -212,19 +230,19 @@ impl Table {
         newest
     }
 
-    /// Takes in a layer as it was read from its file.
+    /// Adds a layer that was loaded, without merging it.
     pub(crate) fn restore_layer(&mut self, layer: Arc<Layer>) {
         self.layers.push(layer);
     }
 
-    /// Picks the sample anew when the number of memories has left the range that the present one is for, and looks at what
-    /// is usual in it. To be called after every change.
+    /// Updates the sample and what is usual in it. Must be called after every change. The sample is drawn again if the
+    /// number of documents left the range that the current sample is for.
     pub(crate) fn refresh_sample(&mut self) {
         let mask = (self.live / SAMPLE).next_power_of_two().max(1) as u64 - 1;
         if mask != self.sample_mask || self.sample.len() > 8 * SAMPLE {
             self.sample_mask = mask;
-            let picked = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
-            self.sample = Arc::new(picked.map(|(number, _)| number).collect());
+            let sampled = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
+            self.sample = Arc::new(sampled.map(|(number, _)| number).collect());
             self.habits_outdated = true;
         }
         if self.habits_outdated {

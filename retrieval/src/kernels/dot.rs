@@ -1,10 +1,10 @@
-//! Products of 8-bit vectors.
+//! The dot product of 8-bit vectors.
 
 use simsimd::SpatialSimilarity;
 
 use super::is_portable;
 
-/// The dot product of two vectors of one length. A sum of integers: every processor's is the same.
+/// Returns the dot product of two vectors of equal length: a sum of integers, the same on every processor.
 pub fn dot(a: &[i8], b: &[i8]) -> f32 {
     if is_portable() {
         return portable(a, b);
@@ -23,7 +23,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_way_of_summing_sums_the_same(pairs in proptest::collection::vec(any::<(i8, i8)>(), 1..2000)) {
+        fn both_forms_return_the_same_sum(pairs in proptest::collection::vec(any::<(i8, i8)>(), 1..2000)) {
             let (a, b): (Vec<i8>, Vec<i8>) = pairs.into_iter().unzip();
             prop_assert_eq!(dot(&a, &b), portable(&a, &b));
         }

@@ -1,6 +1,6 @@
-//! The innermost loops, in the instructions of the processor at hand.
+//! The innermost loops, compiled for the vector instructions of common processors.
 //!
-//! Each has a portable form that gives the same to the last bit; which one runs is settled while the program runs.
+//! Each loop also has a portable form that returns the same bits. The form is chosen at run time.
 
 mod bit_slices;
 mod dot;
@@ -8,14 +8,14 @@ mod prefetch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use bit_slices::{Differences, Sketches, Sought, TILE_ROWS, Tile, differences};
+pub(crate) use bit_slices::{Differences, QuerySketch, Sketches, TILE_ROWS, Tile, differences};
 pub use dot::dot;
 pub(crate) use prefetch::{AHEAD, prefetch, prefetch_at};
 
 static PORTABLE: AtomicBool = AtomicBool::new(false);
 
-/// Leaves the processor's own instructions unused from now on, everywhere in this process: to see whether they matter,
-/// and to test that they do not change an answer.
+/// Switches the whole process to the portable forms, or back: to measure what vector instructions gain, and to test
+/// that they do not change a result.
 pub fn force_portable(portable: bool) {
     PORTABLE.store(portable, Ordering::Relaxed);
 }

@@ -1,13 +1,13 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetching of memory that is needed soon.
 //!
-//! A query looks at some hundred memories that lie far apart; their columns and rows arrive while others are worked on.
+//! A query reads some hundred documents at scattered addresses. Their columns and rows load while others are processed.
 
-/// Elements far apart are asked for so many ahead of their turn.
+/// How many elements ahead of their turn scattered elements are prefetched.
 pub(crate) const AHEAD: usize = 6;
-/// Bytes that memory comes in.
+/// Bytes of a cache line.
 const CACHE_LINE: usize = 64;
 
-/// Asks for some elements; a hint that costs nothing where it is wrong.
+/// Prefetches a slice. Only a hint: an unused prefetch does no harm.
 #[inline]
 pub(crate) fn prefetch<T>(elements: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -20,8 +20,8 @@ pub(crate) fn prefetch<T>(elements: &[T]) {
     }
 }
 
-/// Asks for one element, if it is there.
+/// Prefetches one element; does nothing if the index is out of bounds.
 #[inline]
-pub(crate) fn prefetch_at<T>(elements: &[T], at: usize) {
-    prefetch(elements.get(at..=at).unwrap_or_default());
+pub(crate) fn prefetch_at<T>(elements: &[T], index: usize) {
+    prefetch(elements.get(index..=index).unwrap_or_default());
 }

@@ -1,6 +1,6 @@
 /// The intercept of the fit.
 const INTERCEPT: f32 = -7.554;
-/// One coefficient a feature, in the order of their names.
+/// One coefficient per feature, in the order of `FEATURE_NAMES`.
 const COEFFICIENTS: [f32; 38] = [
     // bm25_of_ceiling
     -1.3381,

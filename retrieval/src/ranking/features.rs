@@ -1,12 +1,12 @@
-//! What is known of a candidate: numbers about it, and a few about the query.
+//! The features of a candidate: numbers about the memory, and a few about the query.
 //!
-//! Every feature is relative to the query's own best or ceiling, to its candidates, or to the spread of cosines over a
-//! sample of the namespace, so that it means the same in a namespace of fifty memories and in one of a hundred thousand.
+//! Every feature is relative: to the query's best or ceiling, to its candidates, or to the distribution of cosines in a
+//! sample of the namespace. A feature therefore means the same in a namespace of fifty memories and of a hundred thousand.
 
-use super::signals::{Seen, Signals};
+use super::signals::{CandidateSignals, Signals};
 use crate::index::Document;
 
-/// The features' names, in the order of [`Features`].
+/// The names of the features, in the order of [`Features`].
 pub const FEATURE_NAMES: [&str; 38] = [
     "bm25_of_ceiling",
     "bm25_of_best",
@@ -52,28 +52,23 @@ pub const FEATURE_NAMES: [&str; 38] = [
 pub type Features = [f32; FEATURE_NAMES.len()];
 
 impl Signals<'_> {
-    /// The features of a memory that was looked at.
-    pub(crate) fn of(&self, document: u32, held: Document<'_>) -> Features {
-        let lexical = self.from.lexical;
-        let nothing = Seen::default();
-        let seen = |document: Option<u32>| document.and_then(|document| self.seen(document)).unwrap_or(&nothing);
-        let beside = self.beside.get(&document).copied().unwrap_or_default();
-        let (own, [previous, next]) = (seen(Some(document)), beside.map(seen));
+    /// Returns the features of a document whose signals were added.
+    pub(crate) fn features(&self, number: u32, document: Document<'_>) -> Features {
+        let lexical = self.evidence.lexical;
+        let empty = CandidateSignals::default();
+        let [previous, next] = self.neighbours(number);
+        let own = self.get_or(Some(number), &empty);
+        let (previous, next) = (self.get_or(previous, &empty), self.get_or(next, &empty));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
-        let session = self.sessions.get(&held.session());
-        let of_session = session.map_or(own.matched, |session| session.matched | own.matched);
-        let session_cosine = session.map_or(0.0, |session| session.cosine.mean());
-        let soft_of_session = session.map_or(own.soft, |session| {
-            let mut joined = own.nearest;
-            joined.join(&session.nearest);
-            self.soft.mean(&joined).0
-        });
-        let speaker_named = self.names(held.speaker());
-        let entity_named = held.entities().iter().any(|word| self.from.names.contains(word));
-        let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (1.0 + rank as f32));
-        let of_ceiling = |bm25: f32| if lexical.ceiling > 0.0 { (bm25 / lexical.ceiling).min(1.5) } else { 0.0 };
+        let in_session = self.in_session(own, document.session());
+        let speaker_named = self.is_named(document.speaker());
+        let entity_named = document.entities().iter().any(|word| self.evidence.names.contains(word));
+        let time_named = match self.evidence.times {
+            Some(times) => times.log_likelihood_ratio(document),
+            None => 0.0,
+        };
         [
-            of_ceiling(lexical.score(document)),
+            self.of_ceiling(lexical.score(number)),
             own.bm25_of_best,
             own.cosine,
             own.cosine_standardised,
@@ -81,19 +76,19 @@ impl Signals<'_> {
             previous.bm25_of_best,
             previous.cosine_standardised,
             next.cosine_standardised,
-            session_cosine,
-            truth(speaker_named),
-            truth(!speaker_named && self.anybody_named),
-            truth(entity_named),
+            in_session.cosine,
+            one_if(speaker_named),
+            one_if(!speaker_named && self.any_speaker_named),
+            one_if(entity_named),
             own.length,
             own.asks,
             previous.asks,
-            (1.0 + lexical.parts() as f32).ln() / 3.0,
-            rank(self.lexical_ranks.get(&document).copied()),
-            rank(self.cue_ranks.get(&document).map(|(rank, _)| *rank)),
+            (1.0 + lexical.part_count() as f32).ln() / 3.0,
+            reciprocal_rank(self.lexical_ranks.get(&number).copied()),
+            reciprocal_rank(self.cue_ranks.get(&number).map(|(rank, _)| *rank)),
             lexical.coverage(own.matched | previous.matched),
-            lexical.coverage(of_session),
-            truth(own.matched & 1 == 1),
+            lexical.coverage(in_session.matched),
+            one_if(own.matched & 1 == 1),
             own.soft,
             own.soft_squared,
             if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
@@ -101,20 +96,65 @@ impl Signals<'_> {
             next.soft,
             own.soft_with_neighbours,
             self.standing(own.soft_with_neighbours),
-            soft_of_session,
+            in_session.soft,
             previous.length,
             next.length,
             next.asks,
-            self.from.times.map_or(0.0, |times| times.likelihood(held)),
-            of_ceiling(self.best_bm25),
+            time_named,
+            self.of_ceiling(self.best_bm25),
             self.best_cosine,
             self.best_soft,
-            lexical.unknown,
+            lexical.unknown_share,
             self.others_stand_out,
         ]
     }
+
+    /// Combines a memory's signals with those of the candidates of its session.
+    fn in_session(&self, own: &CandidateSignals, session: u64) -> InSession {
+        let Some(session) = self.sessions.get(&session) else {
+            return InSession { matched: own.matched, cosine: 0.0, soft: own.soft };
+        };
+        let mut best_cosines = own.best_cosines;
+        best_cosines.merge(&session.best_cosines);
+        InSession {
+            matched: own.matched | session.matched,
+            cosine: session.cosine.mean(),
+            soft: self.soft_match.mean(&best_cosines).0,
+        }
+    }
+
+    /// Returns the signals of a document, or `default` if there are none.
+    fn get_or<'s>(&'s self, number: Option<u32>, default: &'s CandidateSignals) -> &'s CandidateSignals {
+        match number {
+            Some(number) => self.get(number).unwrap_or(default),
+            None => default,
+        }
+    }
+
+    /// Returns a BM25 score relative to the ceiling of the query.
+    fn of_ceiling(&self, bm25: f32) -> f32 {
+        let ceiling = self.evidence.lexical.ceiling;
+        if ceiling > 0.0 { (bm25 / ceiling).min(1.5) } else { 0.0 }
+    }
 }
 
-fn truth(value: bool) -> f32 {
-    f32::from(u8::from(value))
+/// What a memory and the candidates of its session hold together.
+struct InSession {
+    /// The parts of the query that any of them holds.
+    matched: u32,
+    /// The mean of the candidates' highest standardised cosines.
+    cosine: f32,
+    soft: f32,
+}
+
+/// Returns 1 for the first rank, less for later ones, and 0 for none.
+fn reciprocal_rank(rank: Option<usize>) -> f32 {
+    match rank {
+        Some(rank) => 1.0 / (1.0 + rank as f32),
+        None => 0.0,
+    }
+}
+
+fn one_if(condition: bool) -> f32 {
+    f32::from(u8::from(condition))
 }

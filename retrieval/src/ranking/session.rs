@@ -1,35 +1,35 @@
-//! What the candidates of one conversation say about it.
+//! The signals of one conversation, combined from its candidates.
 
-use crate::arms::soft::Nearest;
+use crate::arms::soft::BestCosines;
 
-/// How many of a session's best memories speak for the session.
+/// How many of a session's best memories represent the session.
 const SESSION_BEST: usize = 3;
 
-/// What the candidates of one conversation say about it.
+/// The combined signals of the candidates of one conversation.
 #[derive(Default)]
-pub(super) struct Session {
-    /// Standardised.
+pub(super) struct SessionSignals {
+    /// Of the standardised cosines.
     pub(super) cosine: MeanOfBest,
-    /// Which of the query's parts they hold.
+    /// The parts of the query that any of the candidates holds.
     pub(super) matched: u32,
-    pub(super) nearest: Nearest,
+    pub(super) best_cosines: BestCosines,
 }
 
-/// The mean of the largest values; those that are missing count as zero.
+/// The mean of the [`SESSION_BEST`] largest values. Missing values count as zero.
 #[derive(Default)]
 pub(super) struct MeanOfBest {
-    /// Largest first; the first `held` are there.
+    /// The largest values, largest first; the first `len` are set.
     best: [f32; SESSION_BEST],
-    held: usize,
+    len: usize,
 }
 
 impl MeanOfBest {
     pub(super) fn push(&mut self, value: f32) {
-        let at = self.best[..self.held].partition_point(|better| *better >= value);
-        if at < SESSION_BEST {
-            self.held = (self.held + 1).min(SESSION_BEST);
-            self.best[at..self.held].rotate_right(1);
-            self.best[at] = value;
+        let rank = self.best[..self.len].partition_point(|better| *better >= value);
+        if rank < SESSION_BEST {
+            self.len = (self.len + 1).min(SESSION_BEST);
+            self.best[rank..self.len].rotate_right(1);
+            self.best[rank] = value;
         }
     }
 

@@ -1,34 +1,31 @@
-//! What the arms say about the candidates, and about what stands next to them.
+//! What the arms know about the candidates and about their neighbours: the memories said right before and right after.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::naming::roles;
-use super::premise::{Told, others_stand_out};
-use super::session::Session;
-use crate::arms::cue::{CueTable, Row};
-use crate::arms::graph::Graph;
+use super::premise::{SpeakerMatch, others_stand_out};
+use super::session::SessionSignals;
+use super::speakers::chat_speakers;
+use super::spread::spread;
 use crate::arms::lexical::LexicalScores;
-use crate::arms::soft::{Met, Nearest, SoftMatch};
+use crate::arms::soft::{BestCosines, SoftMatch, TokenCosines};
 use crate::arms::time::NamedTimes;
-use crate::index::{Document, Table};
+use crate::index::{CueTable, Document, Graph, Row, Table};
 use crate::kernels::{AHEAD, prefetch};
 use crate::threads::Threads;
 
-/// Cosines that differ by less than this differ by chance: rows are rounded.
-const DEVIATION_MIN: f64 = 0.02;
-/// Standardised cosines are cut off here and divided by it.
+/// Standardised cosines are clamped to this many deviations and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
-/// What the mean of the candidates' soft matches with neighbours usually is, and as how many candidates that counts: where
-/// there are few, their own mean says little.
-const USUAL_TOGETHER: f32 = 0.35;
-const USUAL_TOGETHER_COUNT: f32 = 8.0;
-/// Where the best is nearer to the mean than this, nothing stands out.
-const TOGETHER_RANGE_MIN: f32 = 0.3;
-/// Fewer documents than this are looked at by one thread.
-const SIDE_BY_SIDE_MIN: usize = 128;
+/// The usual mean of the candidates' soft matches with neighbours, and the number of candidates it counts for: the mean
+/// of few candidates is unreliable.
+const USUAL_WITH_NEIGHBOURS: f32 = 0.35;
+const USUAL_WITH_NEIGHBOURS_COUNT: f32 = 8.0;
+/// Lower limit of the range from the mean to the best: if the best is nearer to the mean, nothing stands out.
+const WITH_NEIGHBOURS_RANGE_MIN: f32 = 0.3;
+/// Fewer documents than this are processed by one thread.
+const PARALLEL_MIN: usize = 128;
 
-/// What [`Signals`] are made from.
+/// The inputs of [`Signals`].
 pub(crate) struct Evidence<'a> {
     pub(crate) table: &'a Table,
     pub(crate) graph: &'a Graph,
@@ -36,273 +33,350 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical: &'a LexicalScores,
     /// The query's vector, if it has one.
     pub(crate) vector: Option<&'a Row>,
-    /// The words of the query that may be names, as hashes.
+    /// The hashes of the query's words that may be names.
     pub(crate) names: &'a [u64],
-    /// The times that the query names, where something is of about then.
+    /// The times that the query names, if any memory is near them.
     pub(crate) times: Option<&'a NamedTimes<'a>>,
-    /// The best of each arm, best first.
+    /// The best documents of the lexical arm with their BM25 scores, best first.
     pub(crate) lexical_best: &'a [(u32, f32)],
+    /// The best documents of the cue arm with their cosines, best first.
     pub(crate) cue_best: &'a [(u32, f32)],
-    /// How many threads look at documents.
+    /// The threads that process documents.
     pub(crate) threads: Threads,
 }
 
-/// What the arms say about the candidates of one query, and about what stands next to them.
+/// What the arms know about the candidates of one query and about their neighbours.
 pub(crate) struct Signals<'a> {
-    pub(super) from: Evidence<'a>,
-    pub(super) soft: SoftMatch<'a>,
-    /// One for each of two threads.
-    met: [Met; 2],
+    pub(super) evidence: Evidence<'a>,
+    pub(super) soft_match: SoftMatch<'a>,
+    /// One cache for each of two threads.
+    token_cosines: [TokenCosines; 2],
     pub(super) best_bm25: f32,
     pub(super) best_cosine: f32,
     pub(super) best_soft: f32,
-    /// The mean and the best of the candidates' [`Seen::soft_with_neighbours`], the mean with [`USUAL_TOGETHER`] in it.
-    mean_together: f32,
-    best_together: f32,
+    /// The mean of the candidates' [`CandidateSignals::soft_with_neighbours`], with [`USUAL_WITH_NEIGHBOURS`] mixed in.
+    mean_with_neighbours: f32,
+    /// The highest of the same.
+    best_with_neighbours: f32,
+    /// The mean and the deviation of the cosines of sampled memories.
     mean_cosine: f32,
     deviation_cosine: f32,
     pub(super) lexical_ranks: HashMap<u32, usize, ahash::RandomState>,
-    /// Place and cosine of the cue arm's best.
+    /// The rank and the cosine of each of the cue arm's best.
     pub(super) cue_ranks: HashMap<u32, (usize, f32), ahash::RandomState>,
-    /// Where each document looked at so far stands in `seen`.
-    places: HashMap<u32, usize, ahash::RandomState>,
-    seen: Vec<Seen>,
-    /// The memories said right before and right after each document looked at so far.
-    pub(super) beside: HashMap<u32, [Option<u32>; 2], ahash::RandomState>,
-    pub(super) sessions: HashMap<u64, Session, ahash::RandomState>,
-    pub(super) anybody_named: bool,
-    /// How much better others' memories meet the query than those of whom it names.
+    /// The index in `computed` of each document added so far.
+    positions: HashMap<u32, usize, ahash::RandomState>,
+    computed: Vec<CandidateSignals>,
+    /// The previous and the next memory of each document added so far.
+    neighbours: HashMap<u32, [Option<u32>; 2], ahash::RandomState>,
+    pub(super) sessions: HashMap<u64, SessionSignals, ahash::RandomState>,
+    /// Whether the query names the speaker of any candidate.
+    pub(super) any_speaker_named: bool,
+    /// How much better the memories of others match the query than those of the speakers that it names.
     pub(super) others_stand_out: f32,
 }
 
-/// What the arms say about one memory.
+/// What the arms know about one memory: a candidate, or a neighbour of one.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct CandidateSignals {
     pub(super) bm25_of_best: f32,
     pub(super) cosine: f32,
     pub(super) cosine_standardised: f32,
-    pub(super) nearest: Nearest,
+    pub(super) best_cosines: BestCosines,
     pub(super) soft: f32,
     pub(super) soft_squared: f32,
-    /// The soft match of its words and of what was said right before and after it, together; of those only whose
-    /// features are asked for.
+    /// The soft match of the memory and its neighbours as one text. Zero for a neighbour that is not a candidate.
     pub(super) soft_with_neighbours: f32,
-    /// Which of the query's parts it holds.
+    /// The parts of the query that the memory holds.
     pub(super) matched: u32,
-    /// How long it is for its speaker.
+    /// The memory's length relative to what is usual for its speaker.
     pub(super) length: f32,
-    /// Whether it asks, against how often its speaker does.
+    /// Whether the memory asks, relative to how often its speaker asks.
     pub(super) asks: f32,
 }
 
 impl<'a> Signals<'a> {
-    /// Looks at the candidates as a whole: their sessions, whom the query names, the best of each kind.
-    pub(crate) fn new(from: Evidence<'a>, soft: SoftMatch<'a>, candidates: &[u32]) -> Self {
-        let lexical_best = from.lexical_best.iter().enumerate();
-        let cue_best = from.cue_best.iter().enumerate();
+    /// Computes the signals of the candidates, and those that depend on all of them: sessions, named speakers, the best
+    /// of each kind.
+    pub(crate) fn new(evidence: Evidence<'a>, soft_match: SoftMatch<'a>, candidates: &[u32]) -> Self {
+        let lexical_best = evidence.lexical_best.iter().enumerate();
+        let cue_best = evidence.cue_best.iter().enumerate();
         let mut signals = Self {
-            lexical_ranks: lexical_best.map(|(rank, (document, _))| (*document, rank)).collect(),
-            cue_ranks: cue_best.map(|(rank, (document, cosine))| (*document, (rank, *cosine))).collect(),
-            best_bm25: from.lexical_best.first().map_or(0.0, |best| best.1),
-            best_cosine: from.cue_best.first().map_or(0.0, |best| best.1),
+            lexical_ranks: lexical_best.map(|(rank, (number, _))| (*number, rank)).collect(),
+            cue_ranks: cue_best.map(|(rank, (number, cosine))| (*number, (rank, *cosine))).collect(),
+            best_bm25: best_score(evidence.lexical_best),
+            best_cosine: best_score(evidence.cue_best),
             best_soft: 0.0,
-            mean_together: 0.0,
-            best_together: 0.0,
+            mean_with_neighbours: 0.0,
+            best_with_neighbours: 0.0,
             mean_cosine: 0.0,
             deviation_cosine: 1.0,
-            places: HashMap::default(),
-            seen: Vec::new(),
-            beside: HashMap::default(),
+            positions: HashMap::default(),
+            computed: Vec::new(),
+            neighbours: HashMap::default(),
             sessions: HashMap::default(),
-            anybody_named: false,
+            any_speaker_named: false,
             others_stand_out: 0.0,
-            from,
-            soft,
-            met: Default::default(),
+            evidence,
+            soft_match,
+            token_cosines: Default::default(),
         };
-        let table = signals.from.table;
-        let sample = signals.cosines(&table.sample().collect::<Vec<u32>>());
-        (signals.mean_cosine, signals.deviation_cosine) =
-            spread(&mut sample.into_iter().flatten().collect::<Vec<f32>>());
-        signals.look_at(candidates);
-        let roles = roles();
-        let is_person = |speaker: &[u64]| !speaker.is_empty() && !matches!(speaker, [name] if roles.contains(name));
-        let mut told = Vec::with_capacity(candidates.len());
-        for document in candidates {
-            let Some(held) = table.document(*document) else { continue };
-            let Some(seen) = signals.seen(*document).copied() else { continue };
-            signals.best_soft = signals.best_soft.max(seen.soft);
-            let (speaker, session) = (held.speaker(), held.session());
-            let named = signals.names(speaker);
-            signals.anybody_named |= named;
-            if is_person(speaker) {
-                told.push(Told { named, session, soft_match: seen.soft });
-            }
-            if session != 0 {
-                let session = signals.sessions.entry(session).or_default();
-                session.cosine.push(seen.cosine_standardised);
-                session.matched |= seen.matched;
-                session.nearest.join(&seen.nearest);
-            }
-        }
-        signals.others_stand_out = others_stand_out(&told);
-        let seen = candidates.iter().filter_map(|document| signals.seen(*document));
-        let mut together: Vec<f32> = seen.map(|seen| seen.soft_with_neighbours).collect();
-        let count = together.len() as f32;
-        let (mean, _) = spread(&mut together);
-        signals.mean_together = (mean * count + USUAL_TOGETHER * USUAL_TOGETHER_COUNT) / (count + USUAL_TOGETHER_COUNT);
-        // In order now.
-        signals.best_together = together.last().copied().unwrap_or_default();
+        signals.measure_cosines();
+        signals.add(candidates);
+        signals.combine(candidates);
+        signals.measure_soft_with_neighbours(candidates);
         signals
     }
 
-    /// Where a soft match with neighbours stands among the candidates': 0 at their mean, 1 at the best if it stands out.
+    /// Measures the mean and the deviation of the cosines in a sample of the namespace.
+    fn measure_cosines(&mut self) {
+        let sample: Vec<u32> = self.evidence.table.sample().collect();
+        let mut cosines: Vec<f32> = self.cosines(&sample).into_iter().flatten().collect();
+        (self.mean_cosine, self.deviation_cosine) = spread(&mut cosines);
+    }
+
+    /// Combines the candidates' signals by session and by whether the query names their speakers.
+    fn combine(&mut self, candidates: &[u32]) {
+        let table = self.evidence.table;
+        let chat_speakers = chat_speakers();
+        let mut speaker_matches = Vec::with_capacity(candidates.len());
+        for number in candidates {
+            let Some(document) = table.document(*number) else { continue };
+            let Some(own) = self.get(*number).copied() else { continue };
+            self.best_soft = self.best_soft.max(own.soft);
+            let (speaker, session) = (document.speaker(), document.session());
+            let named = self.is_named(speaker);
+            self.any_speaker_named |= named;
+            let is_chat_speaker = matches!(speaker, [name] if chat_speakers.contains(name));
+            if !speaker.is_empty() && !is_chat_speaker {
+                speaker_matches.push(SpeakerMatch { named, session, soft_match: own.soft });
+            }
+            if session != 0 {
+                let session = self.sessions.entry(session).or_default();
+                session.cosine.push(own.cosine_standardised);
+                session.matched |= own.matched;
+                session.best_cosines.merge(&own.best_cosines);
+            }
+        }
+        self.others_stand_out = others_stand_out(&speaker_matches);
+    }
+
+    /// Measures the mean and the best of the candidates' soft matches with neighbours.
+    fn measure_soft_with_neighbours(&mut self, candidates: &[u32]) {
+        let mut values = Vec::with_capacity(candidates.len());
+        for number in candidates {
+            if let Some(signals) = self.get(*number) {
+                values.push(signals.soft_with_neighbours);
+            }
+        }
+        let count = values.len() as f32;
+        // Also sorts.
+        let (mean, _) = spread(&mut values);
+        self.mean_with_neighbours = (mean * count + USUAL_WITH_NEIGHBOURS * USUAL_WITH_NEIGHBOURS_COUNT)
+            / (count + USUAL_WITH_NEIGHBOURS_COUNT);
+        if let Some(best) = values.last() {
+            self.best_with_neighbours = *best;
+        }
+    }
+
+    /// Relates a soft match with neighbours to the candidates': 0 is their mean, 1 the best if it stands out.
     pub(super) fn standing(&self, soft_with_neighbours: f32) -> f32 {
-        (soft_with_neighbours - self.mean_together) / (self.best_together - self.mean_together).max(TOGETHER_RANGE_MIN)
+        let range = (self.best_with_neighbours - self.mean_with_neighbours).max(WITH_NEIGHBOURS_RANGE_MIN);
+        (soft_with_neighbours - self.mean_with_neighbours) / range
     }
 
-    pub(crate) fn has_lexical(&self, document: u32) -> bool {
-        self.from.lexical.score(document) > 0.0
+    pub(crate) fn has_lexical(&self, number: u32) -> bool {
+        self.evidence.lexical.score(number) > 0.0
     }
 
-    pub(crate) fn has_cue(&self, document: u32) -> bool {
-        self.cue_ranks.contains_key(&document)
+    pub(crate) fn has_cue(&self, number: u32) -> bool {
+        self.cue_ranks.contains_key(&number)
     }
 
     /// Whether the query holds every word of a name.
-    pub(super) fn names(&self, name: &[u64]) -> bool {
-        !name.is_empty() && name.iter().all(|word| self.from.names.contains(word))
+    pub(super) fn is_named(&self, name: &[u64]) -> bool {
+        !name.is_empty() && name.iter().all(|word| self.evidence.names.contains(word))
     }
 
-    /// The best cosine of each document; their rows are fetched ahead of their turn, two a document.
-    fn cosines(&self, documents: &[u32]) -> Vec<Option<f32>> {
-        let rows = |document: &u32| match self.cue_ranks.get(document) {
-            Some(_) => 0..0,
-            None => self.from.table.document(*document).map_or(0..0, Document::rows),
-        };
-        let rows: Vec<Range<usize>> = documents.iter().map(rows).collect();
-        let cosine = |(n, document): (usize, &u32)| {
-            let ahead = rows.get(n + AHEAD / 2).cloned().unwrap_or_default();
-            ahead.for_each(|row| self.from.cues.prefetch(row));
-            let known = self.cue_ranks.get(document).map(|(_, cosine)| *cosine);
-            known.or_else(|| self.from.cues.cosine(self.from.vector?, rows[n].clone()))
-        };
-        documents.iter().enumerate().map(cosine).collect()
+    /// Returns the signals of a document that was added, or of a neighbour of one.
+    pub(super) fn get(&self, number: u32) -> Option<&CandidateSignals> {
+        self.computed.get(*self.positions.get(&number)?)
     }
 
-    /// Looks at documents whose features will be asked for, and at what was said beside each, all at once: most of the
-    /// time goes into waiting for memory.
-    pub(crate) fn look_at(&mut self, documents: &[u32]) {
-        let (table, graph) = (self.from.table, self.from.graph);
-        documents.iter().for_each(|document| table.prefetch_slot_of(*document));
-        let slots: Vec<Option<u32>> = documents.iter().map(|document| table.slot_of(*document)).collect();
-        slots.iter().flatten().for_each(|slot| graph.prefetch_beside(*slot));
-        let slot_beside = |slot: &Option<u32>| slot.map_or([None; 2], |slot| graph.beside(slot));
-        let beside: Vec<[Option<u32>; 2]> = slots.iter().map(slot_beside).collect();
-        beside.iter().flatten().flatten().for_each(|slot| table.prefetch_current(*slot));
-        let current = |slot: Option<u32>| table.current(slot?);
-        self.beside.extend(documents.iter().copied().zip(beside.into_iter().map(|slots| slots.map(current))));
+    /// Returns the previous and the next memory of a document that was added.
+    pub(super) fn neighbours(&self, number: u32) -> [Option<u32>; 2] {
+        self.neighbours.get(&number).copied().unwrap_or_default()
+    }
 
-        let beside = documents.iter().filter_map(|document| self.beside.get(document)).flatten().flatten();
-        let mut around: Vec<u32> = beside.chain(documents).copied().collect();
-        around.sort_unstable();
-        around.dedup();
-        around.retain(|document| !self.places.contains_key(document));
-        self.see_all(&around);
-        for document in documents {
-            let Some(&own) = self.places.get(document) else { continue };
-            let mut nearest = self.seen[own].nearest;
-            let beside = self.beside.get(document).copied().unwrap_or_default();
-            let beside = beside.into_iter().flatten().filter_map(|beside| self.seen(beside));
-            beside.for_each(|seen| nearest.join(&seen.nearest));
-            self.seen[own].soft_with_neighbours = self.soft.mean(&nearest).0;
+    /// Computes the signals of documents and of their neighbours.
+    ///
+    /// Every step runs over all documents before the next step begins, because most of the time is spent waiting for
+    /// memory.
+    pub(crate) fn add(&mut self, documents: &[u32]) {
+        self.find_neighbours(documents);
+        let missing = self.without_signals(documents);
+        self.compute_all(&missing);
+        for number in documents {
+            self.add_soft_with_neighbours(*number);
         }
-        for held in documents.iter().filter_map(|document| table.document(*document)) {
-            prefetch(held.speaker());
-            prefetch(held.entities());
+        for number in documents {
+            if let Some(document) = self.evidence.table.document(*number) {
+                prefetch(document.speaker());
+                prefetch(document.entities());
+            }
         }
     }
 
-    /// Works out what the arms say about documents.
-    fn see_all(&mut self, documents: &[u32]) {
-        let mut met = std::mem::take(&mut self.met);
-        let [here, there] = &mut met;
-        let threads = if documents.len() < SIDE_BY_SIDE_MIN { Threads::One } else { self.from.threads };
-        // One thread meets every piece once.
+    /// Looks up the previous and the next memory of each document.
+    fn find_neighbours(&mut self, documents: &[u32]) {
+        let (table, graph) = (self.evidence.table, self.evidence.graph);
+        documents.iter().for_each(|number| table.prefetch_slot_of(*number));
+        let slots: Vec<Option<u32>> = documents.iter().map(|number| table.slot_of(*number)).collect();
+        slots.iter().flatten().for_each(|slot| graph.prefetch_neighbours(*slot));
+        let neighbour_slots = slots.iter().map(|slot| match slot {
+            Some(slot) => graph.neighbours(*slot),
+            None => [None; 2],
+        });
+        let neighbour_slots: Vec<[Option<u32>; 2]> = neighbour_slots.collect();
+        neighbour_slots.iter().flatten().flatten().for_each(|slot| table.prefetch_current(*slot));
+        let neighbours = neighbour_slots.into_iter().map(|slots| slots.map(|slot| table.current(slot?)));
+        self.neighbours.extend(documents.iter().copied().zip(neighbours));
+    }
+
+    /// Returns those documents and neighbours of them whose signals are not computed yet, ascending.
+    fn without_signals(&self, documents: &[u32]) -> Vec<u32> {
+        let mut all = Vec::with_capacity(3 * documents.len());
+        for number in documents {
+            all.extend(self.neighbours(*number).into_iter().flatten());
+        }
+        all.extend_from_slice(documents);
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|number| !self.positions.contains_key(number));
+        all
+    }
+
+    fn add_soft_with_neighbours(&mut self, number: u32) {
+        let Some(&position) = self.positions.get(&number) else { return };
+        let mut best_cosines = self.computed[position].best_cosines;
+        for neighbour in self.neighbours(number).into_iter().flatten() {
+            if let Some(signals) = self.get(neighbour) {
+                best_cosines.merge(&signals.best_cosines);
+            }
+        }
+        self.computed[position].soft_with_neighbours = self.soft_match.mean(&best_cosines).0;
+    }
+
+    /// Computes the signals of documents, on two threads if they are many.
+    fn compute_all(&mut self, documents: &[u32]) {
+        let mut caches = std::mem::take(&mut self.token_cosines);
+        let [first, second] = &mut caches;
+        let threads = if documents.len() < PARALLEL_MIN { Threads::One } else { self.evidence.threads };
+        // One thread takes all documents, so that it computes every piece's cosines only once.
         let parts = if threads == Threads::One { 1 } else { 2 };
         let (front, back) = documents.split_at(documents.len() / parts);
-        let (front, back) = threads.both(|| self.see(front, here), || self.see(back, there));
-        self.met = met;
-        for (document, seen) in front.into_iter().chain(back) {
-            self.places.insert(document, self.seen.len());
-            self.seen.push(seen);
+        let (front, back) = threads.both(|| self.compute(front, first), || self.compute(back, second));
+        self.token_cosines = caches;
+        for (number, signals) in front.into_iter().chain(back) {
+            self.positions.insert(number, self.computed.len());
+            self.computed.push(signals);
         }
     }
 
-    /// What the arms say about each of some documents.
-    fn see(&self, documents: &[u32], met: &mut Met) -> Vec<(u32, Seen)> {
-        let (table, lexical) = (self.from.table, self.from.lexical);
-        documents.iter().filter_map(|document| table.document(*document)).for_each(Document::prefetch);
-        documents.iter().for_each(|document| lexical.prefetch(*document));
+    /// Computes the signals of documents that exist.
+    fn compute(&self, documents: &[u32], cache: &mut TokenCosines) -> Vec<(u32, CandidateSignals)> {
+        let (table, lexical) = (self.evidence.table, self.evidence.lexical);
+        for number in documents {
+            if let Some(document) = table.document(*number) {
+                document.prefetch();
+            }
+        }
+        documents.iter().for_each(|number| lexical.prefetch(*number));
         let mut all = Vec::with_capacity(documents.len());
-        for (n, (document, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
-            let ahead = documents.get(n + AHEAD).and_then(|document| table.document(*document));
-            if let Some(ahead) = ahead {
+        for (index, (number, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
+            if let Some(ahead) = documents.get(index + AHEAD)
+                && let Some(ahead) = table.document(*ahead)
+            {
                 prefetch(ahead.tokens());
                 prefetch(ahead.speaker());
             }
-            let Some(held) = table.document(*document) else { continue };
-            let deviations = cosine.map_or(0.0, |cosine| (cosine - self.mean_cosine) / self.deviation_cosine);
-            let nearest = self.soft.of(held, met);
-            let (soft, soft_squared) = self.soft.mean(&nearest);
-            let bm25 = lexical.score(*document);
-            let (length, asks) = table.habits().relative(held);
-            let seen = Seen {
-                bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
-                cosine: cosine.unwrap_or(0.0),
-                cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
-                nearest,
-                soft,
-                soft_squared,
-                soft_with_neighbours: 0.0,
-                matched: lexical.matched(*document),
-                length,
-                asks,
-            };
-            all.push((*document, seen));
+            if let Some(document) = table.document(*number) {
+                all.push((*number, self.compute_one(*number, document, cosine, cache)));
+            }
         }
         all
     }
 
-    /// What the arms say about a document that was looked at.
-    pub(super) fn seen(&self, document: u32) -> Option<&Seen> {
-        self.seen.get(*self.places.get(&document)?)
+    #[inline]
+    fn compute_one(
+        &self,
+        number: u32,
+        document: Document<'_>,
+        cosine: Option<f32>,
+        cache: &mut TokenCosines,
+    ) -> CandidateSignals {
+        let lexical = self.evidence.lexical;
+        let deviations = match cosine {
+            Some(cosine) => (cosine - self.mean_cosine) / self.deviation_cosine,
+            None => 0.0,
+        };
+        let best_cosines = self.soft_match.best_cosines(document, cache);
+        let (soft, soft_squared) = self.soft_match.mean(&best_cosines);
+        let bm25 = lexical.score(number);
+        let (length, asks) = self.evidence.table.habits().relative(document);
+        CandidateSignals {
+            bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
+            cosine: cosine.unwrap_or(0.0),
+            cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
+            best_cosines,
+            soft,
+            soft_squared,
+            soft_with_neighbours: 0.0,
+            matched: lexical.matched(number),
+            length,
+            asks,
+        }
+    }
+
+    /// Returns the highest cosine of each document's cues. Rows are prefetched ahead of their turn, on the assumption
+    /// of two per document.
+    fn cosines(&self, documents: &[u32]) -> Vec<Option<f32>> {
+        let rows: Vec<Range<usize>> = documents.iter().map(|number| self.rows_to_compare(*number)).collect();
+        let mut cosines = Vec::with_capacity(documents.len());
+        for (index, number) in documents.iter().enumerate() {
+            if let Some(ahead) = rows.get(index + AHEAD / 2) {
+                ahead.clone().for_each(|row| self.evidence.cues.prefetch(row));
+            }
+            cosines.push(self.cosine(*number, rows[index].clone()));
+        }
+        cosines
+    }
+
+    /// Returns the rows of a document's cues; none if the cue arm compared them already.
+    #[inline]
+    fn rows_to_compare(&self, number: u32) -> Range<usize> {
+        if self.cue_ranks.contains_key(&number) {
+            return 0..0;
+        }
+        match self.evidence.table.document(number) {
+            Some(document) => document.rows(),
+            None => 0..0,
+        }
+    }
+
+    #[inline]
+    fn cosine(&self, number: u32, rows: Range<usize>) -> Option<f32> {
+        if let Some((_, cosine)) = self.cue_ranks.get(&number) {
+            return Some(*cosine);
+        }
+        self.evidence.cues.cosine(self.evidence.vector?, rows)
     }
 }
 
-/// Mean and standard deviation, the same whatever the order; the deviation is at least [`DEVIATION_MIN`].
-pub(super) fn spread(values: &mut [f32]) -> (f32, f32) {
-    if values.is_empty() {
-        return (0.0, 1.0);
-    }
-    values.sort_by(f32::total_cmp);
-    let count = values.len() as f64;
-    let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / count;
-    let variance = values.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count;
-    (mean as f32, variance.sqrt().max(DEVIATION_MIN) as f32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_spread_does_not_depend_on_the_order() {
-        let (mean, deviation) = spread(&mut [3.0, 1.0]);
-        assert!((mean - 2.0).abs() < 1e-6 && (deviation - 1.0).abs() < 1e-3);
-        assert_eq!(spread(&mut []), (0.0, 1.0));
-        let values: Vec<f32> = (0..100u16).map(|n| (f32::from(n) * 0.37).sin()).collect();
-        let reversed: Vec<f32> = values.iter().rev().copied().collect();
-        assert_eq!(spread(&mut values.clone()), spread(&mut reversed.clone()));
+/// Returns the first score of a list that is sorted, best first; zero for an empty list.
+fn best_score(scores: &[(u32, f32)]) -> f32 {
+    match scores.first() {
+        Some((_, score)) => *score,
+        None => 0.0,
     }
 }

@@ -9,15 +9,15 @@ use crate::pieces::Pieces;
 pub(crate) const WORDS: [&str; 10] =
     ["amber", "birch", "cobalt", "delta", "ember", "fjord", "garnet", "hazel", "indigo", "juniper"];
 pub(crate) const DIMENSIONS: usize = 200;
-/// Enough for sketches to be looked at first, and for a search that is alone to take several threads.
+/// Enough memories that sketches are compared first, and that a single search takes several threads.
 pub(crate) const MEMORIES: usize = 34_000;
 
-/// The memories happened so many milliseconds apart.
+/// Milliseconds of an hour: the time between two consecutive memories.
 pub(crate) const HOUR: i64 = 3_600_000;
 
 pub(crate) static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
 
-/// A fixed sequence of draws.
+/// A fixed sequence of pseudorandom numbers.
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
@@ -34,7 +34,7 @@ impl Draws {
         WORDS[self.next() as usize % WORDS.len()]
     }
 
-    /// From -1 to 1.
+    /// A number from -1 to 1.
     fn number(&mut self) -> f32 {
         (self.next() % 2001) as f32 / 1000.0 - 1.0
     }
@@ -48,7 +48,7 @@ impl Draws {
     }
 }
 
-/// The memories, always the same.
+/// The memories, the same in every call.
 pub(crate) fn memories() -> Vec<Memory> {
     let mut draws = Draws(11);
     let memory = |n: usize| {
@@ -75,7 +75,7 @@ pub(crate) fn open(folder: &Path) -> Index {
     Index::open(folder, settings).expect("opens")
 }
 
-/// An index of memories, taken in so many at once.
+/// An index of memories, applied in changes of up to `at_once`.
 pub(crate) fn filled(folder: &Path, memories: &[Memory], at_once: usize) -> Index {
     let mut index = open(folder);
     for (n, memories) in memories.chunks(at_once).enumerate() {

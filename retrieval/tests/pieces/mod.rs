@@ -1,12 +1,12 @@
-//! What the engine's tests share: word pieces that are whole words, and how a query is put.
+//! Shared by the engine's tests: a vocabulary whose tokens are whole words, and a query with defaults.
 
 use cuebase_retrieval::{Filter, Query, TokenVectors};
 
 /// A vocabulary of a few words.
 pub(crate) struct Pieces {
-    /// The words; a text holds those that it contains.
+    /// The words. Each is a token of every text that contains it.
     pub(crate) words: &'static [&'static str],
-    /// How like each word is to the one before and after it; to the others not at all.
+    /// The cosine of a word to the words before and after it in the list; to other words it is zero.
     pub(crate) nearness: f32,
 }
 
@@ -15,7 +15,7 @@ impl TokenVectors for Pieces {
         "pieces"
     }
 
-    fn vocabulary(&self) -> usize {
+    fn token_count(&self) -> usize {
         self.words.len()
     }
 
@@ -23,7 +23,7 @@ impl TokenVectors for Pieces {
         (0..self.words.len()).filter(|n| text.contains(self.words[*n])).map(|n| n as u16).collect()
     }
 
-    fn tells(&self, _: u16) -> bool {
+    fn is_content(&self, _: u16) -> bool {
         true
     }
 
@@ -36,7 +36,7 @@ impl TokenVectors for Pieces {
     }
 }
 
-/// Asks for as many hits as there may be, at the beginning of time, when nothing has expired.
+/// A query for up to 200 hits at time zero, when no memory has expired.
 pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) -> Query<'a> {
     Query {
         text,

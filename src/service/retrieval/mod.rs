@@ -175,9 +175,9 @@ impl Service {
         };
         let (head, outcome) = self.on_searchers(|| findings.lease.read(search))?;
         findings.head = head;
-        findings.vector = outcome.vector + embedding;
-        findings.lexical = outcome.lexical;
-        findings.graph = outcome.graph;
+        findings.vector = outcome.vector_time + embedding;
+        findings.lexical = outcome.lexical_time;
+        findings.graph = outcome.graph_time;
         let found = |Hit { memory, score, arms, via, .. }| Found { memory, score, arms, via };
         findings.hits = outcome.hits.into_iter().map(found).collect();
         findings.terms = content_terms(text);

@@ -1,30 +1,29 @@
-/* A disk that fails on command, put between a process and libc with LD_PRELOAD.
+/* A disk that fails on command: a layer between a process and libc, loaded with LD_PRELOAD.
  *
- * CUEBASE_DISK_ROOT   what lies below this path is watched, nothing else
- * CUEBASE_DISK_RULES  a file of rules, read again whenever it changes; one rule a line:
+ * CUEBASE_DISK_ROOT   the layer applies only to paths below this one
+ * CUEBASE_DISK_RULES  a file of rules, read again whenever it changes; one rule per line:
  *
  *     ACTION OPERATION PATTERN COUNT
  *
  *   OPERATION  open (for writing or creating), read, write, sync, rename, unlink, truncate, mkdir, or any
- *   PATTERN    the rule is for paths that hold this text; * for all
- *   COUNT      0: every time; n: at the n-th time alone
- *   ACTION     enospc, eio, erofs, emfile: the call fails so; kill, killafter: the process dies before or after the
- *              call; tear: half of a write is done, then the process dies
+ *   PATTERN    the rule applies to paths that contain this text; * for all
+ *   COUNT      0: every time; n: at the n-th time only
+ *   ACTION     enospc, eio, erofs, emfile: the call fails with this error; kill, killafter: the process is killed
+ *              before or after the call; tear: half of a write is done, then the process is killed
  *
- *   A rule `slow OPERATION PATTERN MILLISECONDS` delays every such call and lets it succeed; rules of that kind add up.
+ *   A rule `slow OPERATION PATTERN MILLISECONDS` delays every matching call, which then succeeds; delays add up.
  *
- *   A rule `clock - - SECONDS` sets the clock forward, or back, by so much, also for those who wait until a time by it.
+ *   A rule `clock - - SECONDS` shifts the wall clock forward, or back if negative, also for timed waits on it.
  *
- *   A rule `uptime - - SECONDS` lets so much more time have passed since the machine was started. It holds from the next
- *   call on a watched path on, and is for processes that are killed afterwards: whoever waits until a time of that clock
- *   waits longer.
+ *   A rule `uptime - - SECONDS` adds to the monotonic clock. It holds from the next call on a watched path on. Timed
+ *   waits on that clock take longer, so it is for processes that are killed afterwards.
  *
- * CUEBASE_DISK_JOURNAL  a folder: `journal` in it is told what changes names and bytes, in order, and what is overwritten
- *                       or removed is kept there by a number, so that a loss of power can be imitated afterwards:
+ * CUEBASE_DISK_JOURNAL  a folder. The file `journal` in it records all changes of names and bytes, in order. Files that
+ *                       are overwritten or removed are linked there under a number. A power cut is imitated from both:
  *
  *     create PATH | write PATH | sync PATH LENGTH | syncfs PATH | rename FROM TO KEPT | unlink PATH KEPT | truncate PATH LENGTH
  *
- *   Parts are separated by tabs; KEPT is 0 where there was nothing to keep. */
+ *   Parts are separated by tabs. KEPT is PROCESS-NUMBER; the number is 0 if there was no file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -79,14 +78,14 @@ static int watched(const char *path) {
     return root && path && strncmp(path, root, strlen(root)) == 0;
 }
 
-/* Reads the rules again where they have changed. The lock is held. */
+/* Reads the rules again if they have changed. The caller holds the lock. */
 static void read_rules(void) {
     struct stat now;
     if (!rules_path || stat(rules_path, &now) != 0) {
         rules_used = 0;
         return;
     }
-    /* Each set of rules is a file of its own: two that were written within one tick of the clock have the same time. */
+    /* Each set of rules is a new file. Two written within one clock tick have the same time, but not the same inode. */
     if (now.st_ino == rules_file && now.st_mtim.tv_sec == rules_of.tv_sec && now.st_mtim.tv_nsec == rules_of.tv_nsec)
         return;
     rules_file = now.st_ino;
@@ -118,7 +117,7 @@ static void read_rules(void) {
 
 enum verdict { GO_ON, FAIL, TEAR, KILL_AFTER };
 
-/* Waits for the whole time, whatever signals come meanwhile, and leaves errno as it was. */
+/* Sleeps for the whole time, also if signals arrive, and keeps errno. */
 static void sleep_ms(long milliseconds) {
     int error = errno;
     struct timespec left = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
@@ -127,7 +126,7 @@ static void sleep_ms(long milliseconds) {
     errno = error;
 }
 
-/* What is to become of an operation on a path. Sets errno where it fails. */
+/* Decides whether an operation on a path succeeds. Sets errno if it fails. */
 static enum verdict judge(const char *operation, const char *path) {
     if (!rules_path || !watched(path))
         return GO_ON;
@@ -137,7 +136,7 @@ static enum verdict judge(const char *operation, const char *path) {
     read_rules();
     for (int n = 0; n < rules_used && verdict == GO_ON; n++) {
         struct rule *rule = &rules[n];
-        /* Reads are many and change nothing: only a rule of their own is for them. */
+        /* Reads are frequent and change nothing, so `any` does not match them. */
         int any = strcmp(rule->operation, "any") == 0 && strcmp(operation, "read") != 0;
         if (!any && strcmp(rule->operation, operation) != 0)
             continue;
@@ -170,7 +169,7 @@ static void finish(enum verdict verdict) {
         kill(getpid(), SIGKILL);
 }
 
-/* The path of a descriptor; empty where it has none. */
+/* Returns the path of a descriptor; empty if it has none. */
 static const char *path_of(int file, char *buffer) {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -179,7 +178,7 @@ static const char *path_of(int file, char *buffer) {
     return buffer;
 }
 
-/* The path of a name below a directory's descriptor. */
+/* Returns the path of a name below a directory's descriptor. */
 static const char *path_at(int folder, const char *name, char *buffer) {
     if (name[0] == '/' || folder == AT_FDCWD)
         return name;
@@ -200,7 +199,7 @@ static void note(const char *format, ...) {
         abort();
 }
 
-/* Keeps what is about to lose its name. Returns its number. */
+/* Links a file that is about to be overwritten or removed into the journal's folder. Returns the link's number. */
 static unsigned long keep(const char *path) {
     struct stat found;
     if (journal < 0 || stat(path, &found) != 0 || !S_ISREG(found.st_mode))
@@ -397,14 +396,14 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
         time->tv_sec += clock_offset;
         pthread_mutex_unlock(&lock);
     }
-    /* Asked for far too often to look at the rules each time. */
+    /* Called too often to read the rules each time. */
     if (done == 0 && clock == CLOCK_MONOTONIC)
         time->tv_sec += __atomic_load_n(&uptime_offset, __ATOMIC_SEQ_CST);
     return done;
 }
 
-/* Whoever waits for a time means the time that it was told. The version is that of the conditions that programs are built
- * with today; without it the one of thirty years ago would be found. */
+/* The caller's time comes from the shifted clock, so it is shifted back. Programs are built with version 2.3.2 of this
+ * function; without a version, dlsym would find an older, incompatible one. */
 int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
     static __typeof__(&pthread_cond_timedwait) wait;
     if (!wait)

@@ -1,33 +1,34 @@
-//! A disk that fails on command, and one that forgets what was not synced when the power goes.
+//! A disk that fails on command, and that loses unsynced data in an imitated power cut.
 //!
-//! `disk.c` is put between the server and libc; [`Disk`] compiles it, says what shall fail, and imitates a loss of power
-//! from the journal that it writes.
+//! `disk.c` is preloaded between the server and libc. [`Disk`] compiles it, sets the rules of failure, and imitates a
+//! power cut from the journal that `disk.c` writes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{Chance, Server, cuebase, stdout};
+use super::{Server, SplitMix64, cuebase, stdout};
 
-/// What stands between one server and its files.
+/// A layer between a server and its files, which fails by rules and records changes in a journal.
 pub(crate) struct Disk {
-    /// What lies below is watched.
+    /// The layer applies to all paths below this folder.
     root: PathBuf,
-    /// Rules and journal; on the same file system, since what is overwritten is kept here by a link.
+    /// Folder of rules and journal. It is on the same file system, since overwritten files are kept here by a hard
+    /// link.
     own: PathBuf,
 }
 
 impl Disk {
-    /// A disk under everything below a folder, which is not to hold `own`.
+    /// Creates a disk for everything below a folder, which must not contain `own`.
     pub(crate) fn under(root: &Path, own: &Path) -> Self {
         std::fs::create_dir_all(own).expect("creates");
         let disk = Self { root: root.to_path_buf(), own: own.to_path_buf() };
-        disk.obey(&[]);
+        disk.set_rules(&[]);
         disk
     }
 
-    /// Puts it under a process that is to be started, with or without a journal.
+    /// Sets up a command to run on this disk, with or without a journal.
     pub(crate) fn watch(&self, command: &mut Command, journal: bool) {
         command.env("LD_PRELOAD", shim()).env("CUEBASE_DISK_ROOT", &self.root);
         command.env("CUEBASE_DISK_RULES", self.own.join("rules"));
@@ -39,89 +40,29 @@ impl Disk {
         }
     }
 
-    /// Puts it also under another process on the same files, which is started while the first one runs: both write one
-    /// journal.
+    /// Sets up a second command to run on the same files while the first one runs. Both write to one journal.
     pub(crate) fn watch_too(&self, command: &mut Command) {
         self.watch(command, false);
         command.env("CUEBASE_DISK_JOURNAL", self.own.join("kept"));
     }
 
-    /// From the next call on these rules hold, and no others; see `disk.c`.
-    pub(crate) fn obey(&self, rules: &[&str]) {
+    /// Replaces the rules, from the next call of the process on. `disk.c` describes the rules.
+    pub(crate) fn set_rules(&self, rules: &[&str]) {
         let new = self.own.join("rules.new");
         std::fs::write(&new, rules.join("\n")).expect("writes");
         std::fs::rename(&new, self.own.join("rules")).expect("renames");
     }
 
-    /// What a loss of power may leave of what was done since the process was started: of each file at least what was
-    /// synced, of each folder's names at least what was there when the folder was synced; of what came later a part, or
-    /// all of it, as chance has it. A part of a file that was lost may also read as zeros.
-    pub(crate) fn lose_power(&self, chance: &mut Chance) {
-        let kept = self.own.join("kept");
-        let text = std::fs::read_to_string(kept.join("journal")).expect("a journal");
-        let mut files: HashMap<PathBuf, Written> = HashMap::new();
-        let mut names: HashMap<PathBuf, Vec<Renamed>> = HashMap::new();
-        for line in text.lines() {
-            let parts: Vec<&str> = line.split('\t').collect();
-            let path = PathBuf::from(parts[1]);
-            let folder = path.parent().expect("a folder").to_path_buf();
-            match parts[0] {
-                "create" => {
-                    files.insert(path.clone(), Written { durable: 0, dirty: true });
-                    names.entry(folder).or_default().push(Renamed { from: None, to: Some(path), kept: None });
-                }
-                "write" => files.entry(path.clone()).or_insert_with(|| Written::of(&path)).dirty = true,
-                "truncate" => {
-                    let length = parts[2].parse().expect("a number");
-                    let file = files.entry(path.clone()).or_insert_with(|| Written::of(&path));
-                    file.durable = file.durable.min(length);
-                    file.dirty = true;
-                }
-                "syncfs" => {
-                    // The whole file system is durable; of that only what belongs together is made use of.
-                    let (synced, _) = files.iter_mut().partition::<Vec<_>, _>(|(file, _)| file.starts_with(&folder));
-                    for (file, state) in synced {
-                        *state = Written { dirty: false, ..Written::of(file) };
-                    }
-                    names.retain(|changed, _| !changed.starts_with(&folder));
-                }
-                "sync" if parts[2] == "-1" => drop(names.remove(&path)),
-                "sync" => {
-                    let durable = parts[2].parse().expect("a number");
-                    files.insert(path, Written { durable, dirty: false });
-                }
-                "rename" => {
-                    let to = PathBuf::from(parts[2]);
-                    let moved: Vec<PathBuf> = files.keys().filter(|file| file.starts_with(&path)).cloned().collect();
-                    for file in moved {
-                        let rest = file.strip_prefix(&path).expect("below");
-                        let target = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
-                        let state = files.remove(&file).expect("there");
-                        files.insert(target, state);
-                    }
-                    let moved: Vec<PathBuf> =
-                        names.keys().filter(|folder| folder.starts_with(&path)).cloned().collect();
-                    for folder in moved {
-                        // What was in a folder that has moved is taken to have moved with it for good.
-                        names.remove(&folder);
-                    }
-                    let folder = to.parent().expect("a folder").to_path_buf();
-                    let kept = kept_as(&kept, parts[3]);
-                    names.entry(folder).or_default().push(Renamed { from: Some(path), to: Some(to), kept });
-                }
-                "unlink" => {
-                    files.remove(&path);
-                    let kept = kept_as(&kept, parts[2]);
-                    names.entry(folder).or_default().push(Renamed { from: Some(path), to: None, kept });
-                }
-                other => panic!("the journal says {other}"),
-            }
+    /// Imitates a loss of power after the process has ended. Of each file at least the synced bytes stay, of each
+    /// folder at least the names that existed when the folder was synced. Of later changes a random part stays, or all
+    /// of them. A lost part of a file may also read as zeros.
+    pub(crate) fn lose_power(&self, random: &mut SplitMix64) {
+        let journal = Journal::read(&self.own.join("kept"));
+        for (path, state) in journal.files.iter().filter(|(_, state)| state.is_dirty) {
+            state.lose_unsynced(path, random);
         }
-        for (path, file) in files.iter().filter(|(_, file)| file.dirty) {
-            file.lose(path, chance);
-        }
-        for mut changes in names.into_values() {
-            let lasting = chance.below(changes.len() as u64 + 1) as usize;
+        for mut changes in journal.names.into_values() {
+            let lasting = random.below(changes.len() as u64 + 1) as usize;
             for change in changes.drain(lasting..).rev() {
                 change.undo();
             }
@@ -129,7 +70,89 @@ impl Disk {
     }
 }
 
-/// A data directory on a disk that obeys, with a key to it.
+/// The effect of the changes that `disk.c` has recorded.
+#[derive(Default)]
+struct Journal {
+    /// Files that were changed, with the part that is durable.
+    files: HashMap<PathBuf, FileState>,
+    /// Changes of names that are not durable, by folder, oldest first.
+    names: HashMap<PathBuf, Vec<NameChange>>,
+}
+
+impl Journal {
+    /// Reads the journal from a folder, which also holds links to the files that were overwritten or removed.
+    fn read(kept: &Path) -> Self {
+        let text = std::fs::read_to_string(kept.join("journal")).expect("a journal");
+        let mut journal = Self::default();
+        for line in text.lines() {
+            let parts: Vec<&str> = line.split('\t').collect();
+            journal.apply(kept, &parts);
+        }
+        journal
+    }
+
+    /// Applies one line of the journal.
+    fn apply(&mut self, kept: &Path, parts: &[&str]) {
+        let path = PathBuf::from(parts[1]);
+        let folder = path.parent().expect("a folder").to_path_buf();
+        match parts[0] {
+            "create" => {
+                self.files.insert(path.clone(), FileState { durable_bytes: 0, is_dirty: true });
+                self.names.entry(folder).or_default().push(NameChange { from: None, to: Some(path), kept: None });
+            }
+            "write" => self.file(&path).is_dirty = true,
+            "truncate" => {
+                let length = parts[2].parse().expect("a number");
+                let file = self.file(&path);
+                file.durable_bytes = file.durable_bytes.min(length);
+                file.is_dirty = true;
+            }
+            "syncfs" => {
+                // The whole file system is durable. Only the files of the same folder are treated as such.
+                for (file, state) in &mut self.files {
+                    if file.starts_with(&folder) {
+                        *state = FileState::of(file);
+                    }
+                }
+                self.names.retain(|changed, _| !changed.starts_with(&folder));
+            }
+            "sync" if parts[2] == "-1" => drop(self.names.remove(&path)),
+            "sync" => {
+                let durable_bytes = parts[2].parse().expect("a number");
+                self.files.insert(path, FileState { durable_bytes, is_dirty: false });
+            }
+            "rename" => self.rename(path, PathBuf::from(parts[2]), kept_file(kept, parts[3])),
+            "unlink" => {
+                self.files.remove(&path);
+                let kept = kept_file(kept, parts[2]);
+                self.names.entry(folder).or_default().push(NameChange { from: Some(path), to: None, kept });
+            }
+            other => panic!("unknown line in the journal: {other}"),
+        }
+    }
+
+    /// Returns the state of a file. Before its first change it counts as durable.
+    fn file(&mut self, path: &Path) -> &mut FileState {
+        self.files.entry(path.to_path_buf()).or_insert_with(|| FileState::of(path))
+    }
+
+    /// Moves a file or a folder with all that is known of its content.
+    fn rename(&mut self, from: PathBuf, to: PathBuf, kept: Option<PathBuf>) {
+        let moved: Vec<PathBuf> = self.files.keys().filter(|file| file.starts_with(&from)).cloned().collect();
+        for file in moved {
+            let rest = file.strip_prefix(&from).expect("below");
+            let target = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            let state = self.files.remove(&file).expect("a known file");
+            self.files.insert(target, state);
+        }
+        // Changes of names in a folder that has moved are treated as durable.
+        self.names.retain(|folder, _| !folder.starts_with(&from));
+        let folder = to.parent().expect("a folder").to_path_buf();
+        self.names.entry(folder).or_default().push(NameChange { from: Some(from), to: Some(to), kept });
+    }
+}
+
+/// A data directory on a [`Disk`], with an API key.
 pub(crate) struct WatchedData {
     pub(crate) data: PathBuf,
     pub(crate) key: String,
@@ -148,12 +171,12 @@ impl WatchedData {
         Self { data, key, disk, _folder: folder }
     }
 
-    /// Starts a server on it, which must come to serve.
+    /// Starts a server on the data directory.
     pub(crate) fn start(&self) -> Server {
         self.start_with(&[])
     }
 
-    /// The same with further options.
+    /// Starts a server with further options.
     pub(crate) fn start_with(&self, options: &[&str]) -> Server {
         let arguments = [&["serve", "--listen", "127.0.0.1:0"], options].concat();
         let mut command = cuebase(&self.data, &arguments);
@@ -164,22 +187,25 @@ impl WatchedData {
     }
 }
 
-/// What is durable of a file.
-struct Written {
-    durable: u64,
-    dirty: bool,
+/// The durable part of a file.
+struct FileState {
+    durable_bytes: u64,
+    /// The file was written to after its last sync.
+    is_dirty: bool,
 }
 
-impl Written {
-    /// One that was there before: all of it had been synced, or nothing of it was ever to be.
+impl FileState {
+    /// Returns the state of a file whose whole content counts as durable.
     fn of(path: &Path) -> Self {
-        Self { durable: std::fs::metadata(path).map_or(0, |found| found.len()), dirty: false }
+        Self { durable_bytes: std::fs::metadata(path).map_or(0, |found| found.len()), is_dirty: false }
     }
 
-    fn lose(&self, path: &Path, chance: &mut Chance) {
-        let Ok(bytes) = std::fs::metadata(path).map(|found| found.len()) else { return };
-        let lasting = self.durable + chance.below(bytes.saturating_sub(self.durable) + 1);
-        let how = chance.below(3);
+    /// Loses a random part of the bytes that are not durable, or none of them.
+    fn lose_unsynced(&self, path: &Path, random: &mut SplitMix64) {
+        let Ok(found) = std::fs::metadata(path) else { return };
+        let bytes = found.len();
+        let lasting = self.durable_bytes + random.below(bytes.saturating_sub(self.durable_bytes) + 1);
+        let how = random.below(3);
         if how == 0 || lasting >= bytes {
             return;
         }
@@ -191,15 +217,17 @@ impl Written {
     }
 }
 
-/// A change of names in a folder.
-struct Renamed {
+/// A creation, rename or removal in a folder.
+struct NameChange {
+    /// The former name; none for a creation.
     from: Option<PathBuf>,
+    /// The new name; none for a removal.
     to: Option<PathBuf>,
-    /// What was at the name that was taken, or removed.
+    /// A link to the file that was overwritten or removed.
     kept: Option<PathBuf>,
 }
 
-impl Renamed {
+impl NameChange {
     fn undo(self) {
         match (self.from, self.to) {
             (None, Some(created)) => drop(std::fs::remove_file(created)),
@@ -219,11 +247,12 @@ impl Renamed {
     }
 }
 
-fn kept_as(folder: &Path, name: &str) -> Option<PathBuf> {
-    (!name.ends_with("-0")).then(|| folder.join(name))
+/// Returns the link to a file that was overwritten or removed; none if the name was free.
+fn kept_file(folder: &Path, name: &str) -> Option<PathBuf> {
+    if name.ends_with("-0") { None } else { Some(folder.join(name)) }
 }
 
-/// The shared object, compiled once.
+/// Returns the shared object of `disk.c`, which is compiled once.
 fn shim() -> &'static Path {
     static SHIM: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = SHIM.get_or_init(|| {
@@ -232,7 +261,7 @@ fn shim() -> &'static Path {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/disk/disk.c");
         let mut compile = Command::new("cc");
         compile.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&path).arg(source).args(["-ldl", "-lpthread"]);
-        assert!(compile.status().expect("a C compiler, as the build needs one").success());
+        assert!(compile.status().expect("a C compiler, which the build needs too").success());
         (folder, path)
     });
     path

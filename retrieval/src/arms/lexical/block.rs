@@ -1,68 +1,73 @@
-//! The scores of some documents, to which all terms are added before the next ones come.
+//! The scores of a block of documents. All terms are added to one block before the next block begins.
 //!
-//! So the scores stay in the processor's own cache, and what is among the best is looked for while they are there.
+//! The scores of a block therefore stay in the processor's own cache, and the best are selected while they are there.
 
-use crate::arms::best::Best;
-use crate::filter::Bitmap;
+use crate::arms::bm25::PostingScore;
+use crate::bitmap::Bitmap;
 use crate::index::Postings;
+use crate::top_k::TopK;
 
-/// How soon a term that a document holds again stops counting for more.
-pub(super) const K1: f32 = 1.2;
-/// How much a document's length counts against it.
-const B: f32 = 0.75;
 /// Documents of a block; their scores take a quarter of a megabyte.
 pub(super) const BLOCK_DOCUMENTS: usize = 1 << 15;
-/// Postings that are scored together.
-const TOGETHER: usize = 32;
-/// Documents that are looked through together; 64 is a multiple of it.
-const LOOKED_AT: usize = 16;
+/// Postings that are scored in one step.
+const POSTINGS_PER_STEP: usize = 32;
+/// Documents that are compared with the floor in one step; divides 64.
+const DOCUMENTS_PER_STEP: usize = 16;
 
-/// A term that some memory holds.
-pub(super) struct Term<'a> {
+/// A term of the query that at least one memory holds.
+pub(super) struct QueryTerm<'a> {
     pub(super) hash: u64,
     pub(super) weight: f32,
-    /// Its postings in each layer, without those of the blocks that are done.
+    /// The postings in each layer that belong to the present or a later block.
     pub(super) rest: Vec<Postings<'a>>,
 }
 
-/// Some documents of one layer, in their order.
-pub(super) struct Block<'a> {
+/// The scores of consecutive documents of one layer.
+pub(super) struct ScoreBlock<'a> {
     layer: usize,
     first: u32,
     /// The mean length of a memory in terms.
-    mean: f32,
+    mean_length: f32,
     scores: &'a mut [f32],
-    /// One bit for each part of the query.
+    /// For each document, one bit for each part of the query.
     matched: &'a mut [u32],
 }
 
-impl<'a> Block<'a> {
-    /// The documents from `first` on, of which nothing is known yet.
-    pub(super) fn new(layer: usize, first: u32, mean: f32, scores: &'a mut [f32], matched: &'a mut [u32]) -> Self {
+impl<'a> ScoreBlock<'a> {
+    /// Resets the scores of the documents from `first` on.
+    pub(super) fn new(
+        layer: usize,
+        first: u32,
+        mean_length: f32,
+        scores: &'a mut [f32],
+        matched: &'a mut [u32],
+    ) -> Self {
         scores.fill(0.0);
         matched.fill(0);
-        Self { layer, first, mean, scores, matched }
+        Self { layer, first, mean_length, scores, matched }
     }
 
-    /// Adds what a term scores that is a part of the query by itself.
-    pub(super) fn add_term(&mut self, term: &mut Term<'_>, bit: u32) {
-        let Self { layer, first, mean, .. } = *self;
-        for_each_score(term, layer, first, self.scores.len(), mean, |at, score| {
-            if let (Some(sum), Some(matched)) = (self.scores.get_mut(at), self.matched.get_mut(at)) {
+    /// Adds the scores of a term that is a whole part of the query.
+    pub(super) fn add_term(&mut self, term: &mut QueryTerm<'_>, bit: u32) {
+        let Self { layer, first, mean_length, .. } = *self;
+        for_each_score(term, layer, first, self.scores.len(), mean_length, |index, score| {
+            if let (Some(sum), Some(matched)) = (self.scores.get_mut(index), self.matched.get_mut(index)) {
                 *sum += score;
                 *matched |= bit;
             }
         });
     }
 
-    /// Adds the best of several ways of writing one part of the query.
-    pub(super) fn add_best_way(&mut self, ways: &mut [Vec<Term<'_>>], bit: u32) {
+    /// Adds, for each document, the score of the best of several wordings of one part of the query.
+    pub(super) fn add_best_wording(&mut self, wordings: &mut [Vec<QueryTerm<'_>>], bit: u32) {
         let mut best = vec![0f32; self.scores.len()];
         let mut one = vec![0f32; self.scores.len()];
-        for way in ways {
+        for wording in wordings {
             one.fill(0.0);
-            for term in way {
-                for_each_score(term, self.layer, self.first, one.len(), self.mean, |at, score| one[at] += score);
+            for term in wording {
+                for_each_score(term, self.layer, self.first, one.len(), self.mean_length, |index, score| {
+                    one[index] += score;
+                });
             }
             best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
         }
@@ -74,62 +79,60 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Offers what the filter lets through to the best.
-    pub(super) fn offer(&self, allowed: Option<&Bitmap>, best: &mut Best<impl Fn(u32) -> u64>) {
+    /// Pushes the scores of the allowed documents that exceed the floor.
+    pub(super) fn push_to(&self, top: &mut TopK<impl Fn(u32) -> u64>, allowed: Option<&Bitmap>) {
         let first = self.first as usize;
-        // The first group ends where the filter's do.
-        let (begin, rest) = self.scores.split_at(self.scores.len().min(first.next_multiple_of(LOOKED_AT) - first));
+        // The first step ends at a multiple of the step size, so that no later step crosses a word of the bitmap.
+        let aligned = first.next_multiple_of(DOCUMENTS_PER_STEP) - first;
+        let (begin, rest) = self.scores.split_at(self.scores.len().min(aligned));
         let mut first = first;
-        for scores in [begin].into_iter().filter(|begin| !begin.is_empty()).chain(rest.chunks(LOOKED_AT)) {
+        for scores in [begin].into_iter().filter(|begin| !begin.is_empty()).chain(rest.chunks(DOCUMENTS_PER_STEP)) {
             let documents = first..first + scores.len();
             first = documents.end;
-            // Most hold nothing that is allowed or among the best; a sum instead of an early end compares several at a
-            // time.
-            let floor = best.floor;
+            // Most steps hold no allowed document above the floor. The sum, unlike an early exit, vectorises.
+            let floor = top.floor;
             if allowed.is_some_and(|allowed| !allowed.any(documents.clone()))
                 || scores.iter().map(|score| u32::from(*score > floor)).sum::<u32>() == 0
             {
                 continue;
             }
             for (document, score) in (documents.start as u32..).zip(scores) {
-                if *score > best.floor && allowed.is_none_or(|allowed| allowed.contains(document)) {
-                    best.push(document, *score);
+                if *score > top.floor && allowed.is_none_or(|allowed| allowed.contains(document)) {
+                    top.push(document, *score);
                 }
             }
         }
     }
 }
 
-/// Tells the place and the score of each of the `count` documents from `first` on that hold a term. What comes before
-/// them was told for the block before.
+/// Calls `take` with the index and the score of each of the `count` documents from `first` on that hold the term, and
+/// removes their postings from the rest. Blocks must be processed in order.
 fn for_each_score(
-    term: &mut Term<'_>,
+    term: &mut QueryTerm<'_>,
     layer: usize,
     first: u32,
     count: usize,
-    mean: f32,
+    mean_length: f32,
     mut take: impl FnMut(usize, f32),
 ) {
-    // BM25's fraction with what all postings share taken out, so that one division is left.
-    let (most, fixed, by_length) = (term.weight * (K1 + 1.0), K1 * (1.0 - B), K1 * B / mean);
+    let posting_score = PostingScore::new(term.weight, mean_length);
     let Some(rest) = term.rest.get_mut(layer) else { return };
     let end = first + count as u32;
-    let mut scores = [0f32; TOGETHER];
+    let mut scores = [0f32; POSTINGS_PER_STEP];
     loop {
-        let next = &rest.documents[..rest.documents.len().min(TOGETHER)];
+        let next = &rest.documents[..rest.documents.len().min(POSTINGS_PER_STEP)];
         let here = match next.last() {
             Some(last) if *last < end => next.len(),
             _ => next.partition_point(|document| *document < end),
         };
         let (documents, counts, lengths) = (&next[..here], &rest.counts[..here], &rest.lengths[..here]);
-        // Apart from adding, so that the divisions are done several at a time.
+        // Scores are computed before they are added, so that the compiler vectorises the divisions.
         for ((score, count), length) in scores.iter_mut().zip(counts).zip(lengths) {
-            let (count, length) = (f32::from(*count), f32::from(*length));
-            *score = most * count / (count + fixed + by_length * length);
+            *score = posting_score.of(f32::from(*count), f32::from(*length));
         }
         documents.iter().zip(&scores).for_each(|(document, score)| take((document - first) as usize, *score));
         rest.skip(here);
-        if here < TOGETHER {
+        if here < POSTINGS_PER_STEP {
             return;
         }
     }
@@ -144,18 +147,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scores_and_the_best_are_the_same_however_the_documents_are_cut_into_blocks(
+        fn scores_and_best_documents_do_not_depend_on_the_block_size(
             held in proptest::collection::vec((proptest::array::uniform3(0..4u8), 1..90u16, any::<bool>()), 1..300),
             offset in 0..200u32, block in 1..150usize, limit in 1..9usize, filtered: bool,
         ) {
-            let mean = 20.0;
+            let mean_length = 20.0;
+            // The formula as it is published: k1 = 1.2, b = 0.75.
             let fraction = |count: u8, length: u16| {
                 let (count, length) = (f32::from(count), f32::from(length));
-                count / (count + K1 * (1.0 - B) + K1 * B / mean * length)
+                count / (count + 1.2 * (0.25 + 0.75 * length / mean_length))
             };
             let expected: Vec<f32> = held.iter().map(|(counts, length, _)| {
                 let terms = counts.iter().zip(WEIGHTS).filter(|(count, _)| **count > 0);
-                terms.fold(0.0, |sum, (count, weight)| sum + weight * (K1 + 1.0) * fraction(*count, *length))
+                terms.fold(0.0, |sum, (count, weight)| sum + weight * 2.2 * fraction(*count, *length))
             }).collect();
 
             // Each term's postings, one layer.
@@ -167,26 +171,27 @@ mod tests {
                 let (documents, (counts, lengths)): (Vec<u32>, (Vec<u8>, Vec<u16>)) = holds(term).map(posting).unzip();
                 (documents, counts, lengths)
             }).collect();
-            let mut terms: Vec<Term<'_>> = columns.iter().zip(WEIGHTS).map(|((documents, counts, lengths), weight)| {
-                Term { hash: 0, weight, rest: vec![Postings { documents, counts, lengths }] }
-            }).collect();
+            let mut terms = Vec::new();
+            for ((documents, counts, lengths), weight) in columns.iter().zip(WEIGHTS) {
+                terms.push(QueryTerm { hash: 0, weight, rest: vec![Postings { documents, counts, lengths }] });
+            }
             let mut allowed = Bitmap::default();
             (offset..).zip(&held).filter(|(_, (.., open))| *open).for_each(|(document, _)| allowed.insert(document));
             let allowed = filtered.then_some(&allowed);
 
             let (mut scores, mut matched) = (vec![7f32; held.len()], vec![7u32; held.len()]);
-            let mut best = Best::new(limit, u64::from);
+            let mut top = TopK::new(limit, u64::from);
             let cut = scores.chunks_mut(block).zip(matched.chunks_mut(block));
             for (first, (scores, matched)) in (offset..).step_by(block).zip(cut) {
-                let mut block = Block::new(0, first, mean, scores, matched);
-                // The last one as one of two ways, of which the other is never held.
+                let mut block = ScoreBlock::new(0, first, mean_length, scores, matched);
+                // The last term as one of two wordings, of which no document holds the other.
                 let (single, last) = terms.split_at_mut(2);
                 single.iter_mut().enumerate().for_each(|(bit, term)| block.add_term(term, 1 << bit));
                 let rest = std::mem::take(&mut last[0].rest);
-                let mut ways = [vec![Term { hash: 0, weight: WEIGHTS[2], rest }], Vec::new()];
-                block.add_best_way(&mut ways, 4);
-                last[0].rest = std::mem::take(&mut ways[0][0].rest);
-                block.offer(allowed, &mut best);
+                let mut wordings = [vec![QueryTerm { hash: 0, weight: WEIGHTS[2], rest }], Vec::new()];
+                block.add_best_wording(&mut wordings, 4);
+                last[0].rest = std::mem::take(&mut wordings[0][0].rest);
+                block.push_to(&mut top, allowed);
             }
             for ((expected, score), (counts, ..)) in expected.iter().zip(&scores).zip(&held) {
                 prop_assert!((expected - score).abs() < 1e-4, "{} instead of {}", score, expected);
@@ -202,7 +207,7 @@ mod tests {
                 .collect();
             sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             sorted.truncate(limit);
-            prop_assert_eq!(best.finish(), sorted);
+            prop_assert_eq!(top.finish(), sorted);
         }
     }
 }

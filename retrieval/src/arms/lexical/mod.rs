@@ -1,46 +1,47 @@
-//! The lexical arm: BM25, a [`block`] of documents and a term at a time.
+//! The lexical arm: BM25, one term after the other over a [`block`] of documents.
 //!
-//! Every posting of the query's terms is added to a score for each document, so that the score of any document is known
-//! afterwards, not of the best alone: ranking asks for those of a candidate's neighbours. Postings are read in order and
-//! scores fit the cache, so that this takes less than looking for documents to leave out.
+//! Every posting of the query's terms is added to a score for each document. The score of any document is known
+//! afterwards, not only that of the best: ranking reads the scores of a candidate's neighbours. Postings are read in
+//! order and the scores fit into the cache, so this takes less time than deciding which documents to skip.
 //!
-//! The scores are BM25's (k1 = 1.2, b = 0.75; Robertson and Zaragoza, 2009) over the memories that are current; one of
-//! more than 65,535 terms counts as that long. A document's terms are added in one order, whatever the order in which
-//! memories were written, so that the sums are the same to the last bit after a rebuild.
+//! The statistics of [`bm25`](super::bm25) are those of the current memories. A memory of more than 65,535 terms counts
+//! as that long. A document's terms are always added in the same order, whatever the order in which memories were
+//! written, so that a rebuilt index returns the same sums to the last bit.
 
 mod block;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use self::block::{BLOCK_DOCUMENTS, Block, K1, Term};
-use super::best::Best;
-use crate::filter::Bitmap;
+use self::block::{BLOCK_DOCUMENTS, QueryTerm, ScoreBlock};
+use super::bm25::{idf, saturated};
+use crate::bitmap::Bitmap;
 use crate::hash::{Kind, hash};
 use crate::index::{Postings, Table};
 use crate::kernels::prefetch_at;
-use crate::search::Query;
+use crate::query::Query;
 use crate::text::for_each_term;
+use crate::top_k::TopK;
+use crate::vocabulary::Synonyms;
 
-/// A query is asked by its rarest terms, at most so many: one bit each in a mask.
-const TERMS_MAX: usize = 32;
+/// Limit of the query's parts that are scored, the heaviest first: each has one bit in a mask.
+const PARTS_MAX: usize = 32;
 
-/// What the lexical arm knows after it has run.
+/// The scores of all documents for one query.
 #[derive(Default)]
 pub(crate) struct LexicalScores {
-    /// What each document has of the query.
     tallies: Tallies,
-    /// The weight (idf) of each part of the query that the namespace knows, in the order of the bits.
+    /// The weight (idf) of each part of the query that some memory holds, in the order of the bits.
     weights: Vec<f32>,
-    /// Their sum.
+    /// The sum of the weights.
     weight: f32,
-    /// What a memory holding every part of the query, saturated, would score.
+    /// The limit of the score of a memory that holds every part of the query ever more often.
     pub(crate) ceiling: f32,
-    /// The weight of the parts that no memory holds, against that of all.
-    pub(crate) unknown: f32,
+    /// The share of the query's weight in parts that no memory holds.
+    pub(crate) unknown_share: f32,
 }
 
-/// What each document has of the query; nothing but zeros where nothing matches.
+/// What each document holds of the query; all zeros where nothing matches.
 #[derive(Default)]
 struct Tallies {
     scores: Vec<f32>,
@@ -49,161 +50,215 @@ struct Tallies {
 }
 
 thread_local! {
-    /// The arrays of the last query on this thread, so that large ones are not made for each.
+    /// The arrays of this thread's last query, which the next query reuses instead of allocating large ones.
     static SPARE: RefCell<Tallies> = const { RefCell::new(Tallies { scores: Vec::new(), matched: Vec::new() }) };
 }
 
 impl Drop for LexicalScores {
     fn drop(&mut self) {
         let tallies = std::mem::take(&mut self.tallies);
-        // Not at the end of a thread, when there is nobody to keep it for.
+        // Fails only while the thread ends, when no further query can reuse them.
         let _ = SPARE.try_with(|spare| spare.replace(tallies));
     }
 }
 
-/// A part of the query: any one of its ways of writing counts as the whole.
-struct Part {
-    ways: Vec<Vec<u64>>,
-    /// Whether it is a word of a date: a memory of then that does not write it lacks nothing.
+/// A part of the query: a memory that holds any one of its wordings holds the part.
+struct QueryPart {
+    /// The terms of each wording.
+    wordings: Vec<Vec<u64>>,
+    /// Whether the part is a word of a date: a memory of that date need not contain it.
     names_time: bool,
 }
 
+/// A part of the query that some memory holds.
+struct KnownPart<'a> {
+    /// The weight of the heaviest wording.
+    weight: f32,
+    wordings: Vec<Vec<QueryTerm<'a>>>,
+}
+
+/// The parts of the query that some memory holds, and the weights of all parts.
+#[derive(Default)]
+struct WeightedParts<'a> {
+    known: Vec<KnownPart<'a>>,
+    known_weight: f32,
+    unknown_weight: f32,
+    ceiling: f32,
+}
+
 impl LexicalScores {
-    /// Scores every memory that holds a term of the query, or of another way of writing a part of it, and tells the best
-    /// of those that the filter lets through.
-    pub(crate) fn of(
+    /// Scores every memory that holds a part of the query. Also returns the allowed documents with the highest scores.
+    pub(crate) fn compute(
         table: &Table,
         query: &Query<'_>,
         allowed: Option<&Bitmap>,
-        mut best: Best<impl Fn(u32) -> u64>,
+        mut top: TopK<impl Fn(u32) -> u64>,
     ) -> (Self, Vec<(u32, f32)>) {
-        let mut known = Vec::new();
-        let (mut known_weight, mut unknown_weight, mut ceiling) = (0.0, 0.0, 0.0);
-        let memories = table.live() as f32;
-        for part in parts(query) {
-            let ways: Vec<Vec<Term<'_>>> = part.ways.iter().map(|way| known_terms(table, way)).collect();
-            // Any one way counts as the whole, so the part weighs what its best way does.
-            let weight = ways.iter().map(|way| way.iter().map(|term| term.weight).sum::<f32>()).fold(0.0, f32::max);
-            if weight > 0.0 {
-                known_weight += weight;
-                ceiling += weight * (K1 + 1.0);
-                known.push((weight, ways));
-            } else if !part.names_time {
-                unknown_weight += idf(memories, 0.0);
-            }
-        }
-        // The heaviest first; the hashes settle ties, and the order in which every document's score is summed.
-        known.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| first_term(&a.1).cmp(&first_term(&b.1))));
-        known.truncate(TERMS_MAX);
+        let WeightedParts { mut known, known_weight, unknown_weight, ceiling } = weighted_parts(table, query);
+        // The heaviest first, ties by hash. This is the order in which every document's score is summed.
+        known.sort_by(|a, b| {
+            b.weight.total_cmp(&a.weight).then_with(|| first_term(&a.wordings).cmp(&first_term(&b.wordings)))
+        });
+        known.truncate(PARTS_MAX);
 
         let mut tallies = SPARE.take();
         tallies.scores.resize(table.len(), 0.0);
         tallies.matched.resize(table.len(), 0);
-        let mean = table.mean_length();
-        for (at, layer) in table.layers().iter().enumerate() {
+        let mean_length = table.mean_length();
+        for (index, layer) in table.layers().iter().enumerate() {
             let documents = layer.range();
             for first in documents.clone().step_by(BLOCK_DOCUMENTS) {
                 let range = first as usize..(first as usize + BLOCK_DOCUMENTS).min(documents.end as usize);
                 let (scores, matched) = (&mut tallies.scores[range.clone()], &mut tallies.matched[range]);
-                let mut block = Block::new(at, first, mean, scores, matched);
-                for (bit, (_, ways)) in known.iter_mut().enumerate() {
-                    match ways.as_mut_slice() {
-                        [way] if way.len() == 1 => block.add_term(&mut way[0], 1 << bit),
-                        ways => block.add_best_way(ways, 1 << bit),
+                let mut block = ScoreBlock::new(index, first, mean_length, scores, matched);
+                for (bit, part) in known.iter_mut().enumerate() {
+                    match part.wordings.as_mut_slice() {
+                        [wording] if wording.len() == 1 => block.add_term(&mut wording[0], 1 << bit),
+                        wordings => block.add_best_wording(wordings, 1 << bit),
                     }
                 }
-                block.offer(allowed, &mut best);
+                block.push_to(&mut top, allowed);
             }
         }
-        let all = known_weight + unknown_weight;
-        let weights: Vec<f32> = known.iter().map(|(weight, _)| *weight).collect();
+        let all_weight = known_weight + unknown_weight;
+        let weights: Vec<f32> = known.iter().map(|part| part.weight).collect();
         let scores = Self {
             tallies,
             weight: weights.iter().sum(),
             weights,
             ceiling,
-            unknown: if all > 0.0 { unknown_weight / all } else { 0.0 },
+            unknown_share: if all_weight > 0.0 { unknown_weight / all_weight } else { 0.0 },
         };
-        (scores, best.finish())
+        (scores, top.finish())
     }
 
-    /// The BM25 score of a document.
+    /// Returns the BM25 score of a document.
     pub(crate) fn score(&self, document: u32) -> f32 {
         self.tallies.scores.get(document as usize).copied().unwrap_or_default()
     }
 
-    /// Which parts of the query a document holds.
+    /// Returns the parts of the query that a document holds, as bits.
     pub(crate) fn matched(&self, document: u32) -> u32 {
         self.tallies.matched.get(document as usize).copied().unwrap_or_default()
     }
 
-    /// Has the processor fetch what is known of a document.
+    /// Prefetches what [`LexicalScores::score`] and [`LexicalScores::matched`] read.
     pub(crate) fn prefetch(&self, document: u32) {
         prefetch_at(&self.tallies.scores, document as usize);
         prefetch_at(&self.tallies.matched, document as usize);
     }
 
-    /// How many parts of the query some memory holds.
-    pub(crate) fn parts(&self) -> usize {
+    /// Returns the number of parts of the query that some memory holds.
+    pub(crate) fn part_count(&self) -> usize {
         self.weights.len()
     }
 
-    /// The weight of some parts against the weight of all that some memory holds, from 0 to 1.
+    /// Returns the share of the weight of these parts in the weight of all that some memory holds, from 0 to 1.
     pub(crate) fn coverage(&self, mut parts: u32) -> f32 {
         let mut held = 0.0;
         while parts != 0 {
-            held += self.weights.get(parts.trailing_zeros() as usize).copied().unwrap_or_default();
+            if let Some(weight) = self.weights.get(parts.trailing_zeros() as usize) {
+                held += weight;
+            }
             parts &= parts - 1;
         }
         if self.weight > 0.0 { held / self.weight } else { 0.0 }
     }
 }
 
-/// The parts of a query: every term for itself, and what has synonyms as one part with several ways.
-fn parts(query: &Query<'_>) -> Vec<Part> {
-    let text = query.text;
-    let terms = |text: &str| {
-        let mut terms = Vec::new();
-        for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
-        terms.sort_unstable();
-        terms.dedup();
-        terms
-    };
-    let mut parts = Vec::new();
-    let mut rest = String::new();
-    let mut at = 0;
-    for part in query.synonyms {
-        rest.push_str(text.get(at..part.range.start).unwrap_or_default());
-        rest.push(' ');
-        at = part.range.end;
-        let written = text.get(part.range.clone()).unwrap_or_default();
-        let ways = std::iter::once(written).chain(part.forms.iter().map(String::as_str)).map(terms);
-        parts.push(Part { ways: ways.filter(|way| !way.is_empty()).collect(), names_time: false });
+/// Looks up the parts of a query in the index and weighs them.
+fn weighted_parts<'a>(table: &'a Table, query: &Query<'_>) -> WeightedParts<'a> {
+    let memories = table.live() as f32;
+    let mut parts = WeightedParts::default();
+    for part in query_parts(query) {
+        let wordings: Vec<Vec<QueryTerm<'_>>> =
+            part.wordings.iter().map(|wording| known_terms(table, wording)).collect();
+        let mut weight = 0f32;
+        for wording in &wordings {
+            weight = weight.max(wording.iter().map(|term| term.weight).sum());
+        }
+        if weight > 0.0 {
+            parts.known_weight += weight;
+            parts.ceiling += saturated(weight);
+            parts.known.push(KnownPart { weight, wordings });
+        } else if !part.names_time {
+            parts.unknown_weight += idf(memories, 0.0);
+        }
     }
-    rest.push_str(text.get(at..).unwrap_or_default());
-    let of_time = query.time_words.iter().filter_map(|words| text.get(words.clone()));
-    let of_time: HashSet<u64> = of_time.flat_map(terms).collect();
-    let part = |term| Part { names_time: of_time.contains(&term), ways: vec![vec![term]] };
-    parts.extend(terms(&rest).into_iter().map(part));
     parts
 }
 
-/// The terms of a way that some memory holds.
-fn known_terms<'a>(table: &'a Table, way: &[u64]) -> Vec<Term<'a>> {
+/// Splits a query into parts: each range with synonyms, with a wording per synonym, and every other term on its own.
+fn query_parts(query: &Query<'_>) -> Vec<QueryPart> {
+    let text = query.text;
+    let mut parts = Vec::new();
+    let mut rest = String::new();
+    let mut end = 0;
+    for synonyms in query.synonyms {
+        if let Some(between) = text.get(end..synonyms.range.start) {
+            rest.push_str(between);
+        }
+        rest.push(' ');
+        end = synonyms.range.end;
+        parts.push(QueryPart { wordings: wordings(text, synonyms), names_time: false });
+    }
+    if let Some(tail) = text.get(end..) {
+        rest.push_str(tail);
+    }
+    let time_terms = time_terms(query);
+    for term in term_hashes(&rest) {
+        parts.push(QueryPart { wordings: vec![vec![term]], names_time: time_terms.contains(&term) });
+    }
+    parts
+}
+
+/// Returns the terms of each wording of a range with synonyms: as it is written, then the other forms.
+fn wordings(text: &str, synonyms: &Synonyms) -> Vec<Vec<u64>> {
+    let mut wordings = Vec::with_capacity(1 + synonyms.forms.len());
+    let written = text.get(synonyms.range.clone()).unwrap_or_default();
+    for wording in std::iter::once(written).chain(synonyms.forms.iter().map(String::as_str)) {
+        let terms = term_hashes(wording);
+        if !terms.is_empty() {
+            wordings.push(terms);
+        }
+    }
+    wordings
+}
+
+/// Returns the terms of the words that name times.
+fn time_terms(query: &Query<'_>) -> HashSet<u64> {
+    let mut terms = HashSet::new();
+    for range in query.time_words {
+        if let Some(words) = query.text.get(range.clone()) {
+            terms.extend(term_hashes(words));
+        }
+    }
+    terms
+}
+
+/// Returns the hashes of a text's terms, ascending, without duplicates.
+fn term_hashes(text: &str) -> Vec<u64> {
+    let mut terms = Vec::new();
+    for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// Returns the terms of a wording that some memory holds.
+fn known_terms<'a>(table: &'a Table, wording: &[u64]) -> Vec<QueryTerm<'a>> {
     let memories = table.live() as f32;
-    let term = |hash: &u64| {
+    let mut terms = Vec::new();
+    for hash in wording {
         let postings: Vec<Postings<'_>> = table.layers().iter().map(|layer| layer.postings(*hash)).collect();
         let frequency = table.frequency(*hash, &postings);
-        (frequency > 0).then(|| Term { hash: *hash, weight: idf(memories, frequency as f32), rest: postings })
-    };
-    way.iter().filter_map(term).collect()
+        if frequency > 0 {
+            terms.push(QueryTerm { hash: *hash, weight: idf(memories, frequency as f32), rest: postings });
+        }
+    }
+    terms
 }
 
-fn first_term(ways: &[Vec<Term<'_>>]) -> Option<u64> {
-    ways.iter().flatten().map(|term| term.hash).next()
-}
-
-/// The inverse document frequency, never negative.
-pub(crate) fn idf(documents: f32, frequency: f32) -> f32 {
-    (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln()
+fn first_term(wordings: &[Vec<QueryTerm<'_>>]) -> Option<u64> {
+    wordings.iter().flatten().map(|term| term.hash).next()
 }

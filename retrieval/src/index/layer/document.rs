@@ -1,4 +1,4 @@
-//! One document of a layer.
+//! The view of one document of a layer.
 
 use std::ops::Range;
 
@@ -7,91 +7,94 @@ use crate::filter::TimeField;
 use crate::kernels::prefetch_at;
 use crate::memory::Millis;
 
-/// One document of a layer.
+/// The view of one document: one version of a memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Document<'a> {
     pub(super) layer: &'a Layer,
-    pub(super) at: usize,
+    /// The index of the document in the layer's columns.
+    pub(super) index: usize,
 }
 
 impl<'a> Document<'a> {
-    /// Asks for what ranking reads of it.
+    /// Prefetches what ranking reads.
     pub(crate) fn prefetch(self) {
-        prefetch_at(&self.layer.rows, self.at);
-        prefetch_at(&self.layer.session, self.at);
-        prefetch_at(&self.layer.words, self.at);
-        prefetch_at(&self.layer.flags, self.at);
-        prefetch_at(&self.layer.path, self.at);
-        prefetch_at(self.layer.times(TimeField::Updated), self.at);
-        prefetch_at(&self.layer.speaker.starts, self.at);
-        prefetch_at(&self.layer.entities.starts, self.at);
-        prefetch_at(&self.layer.tokens.starts, self.at);
+        prefetch_at(&self.layer.rows, self.index);
+        prefetch_at(&self.layer.session, self.index);
+        prefetch_at(&self.layer.words, self.index);
+        prefetch_at(&self.layer.flags, self.index);
+        prefetch_at(&self.layer.path, self.index);
+        prefetch_at(self.layer.times(TimeField::Updated), self.index);
+        prefetch_at(&self.layer.speaker.starts, self.index);
+        prefetch_at(&self.layer.entities.starts, self.index);
+        prefetch_at(&self.layer.tokens.starts, self.index);
     }
 
-    /// The path's hash.
+    /// Returns the hash of the path.
     pub(crate) fn path(self) -> u64 {
-        self.layer.path[self.at]
+        self.layer.path[self.index]
     }
 
-    /// Its conversation; zero for none.
+    /// Returns the hash of the conversation; zero for none.
     pub(crate) fn session(self) -> u64 {
-        self.layer.session[self.at]
+        self.layer.session[self.index]
     }
 
     pub(crate) fn time(self, field: TimeField) -> Millis {
-        self.layer.times(field)[self.at]
+        self.layer.times(field)[self.index]
     }
 
     pub(crate) fn hidden_from(self) -> Millis {
-        self.layer.hidden_from[self.at]
+        self.layer.hidden_from[self.index]
     }
 
-    /// Its bytes in the log.
+    /// Returns the byte range of the frame in the log.
     pub(crate) fn frame(self) -> Range<u64> {
-        self.layer.frames[self.at]..self.layer.frames[self.at + 1]
+        self.layer.frames[self.index]..self.layer.frames[self.index + 1]
     }
 
-    /// Its rows in the cue table.
+    /// Returns the rows of the cues in the cue table.
     pub(crate) fn rows(self) -> Range<usize> {
-        self.layer.rows[self.at] as usize..self.layer.rows[self.at + 1] as usize
+        self.layer.rows[self.index] as usize..self.layer.rows[self.index + 1] as usize
     }
 
+    /// Returns the number of words of the content.
     pub(crate) fn words(self) -> u32 {
-        self.layer.words[self.at]
+        self.layer.words[self.index]
     }
 
+    /// Returns the number of terms.
     pub(crate) fn length(self) -> u32 {
-        self.layer.length[self.at]
+        self.layer.length[self.index]
     }
 
-    /// Whether the content asks something.
+    /// Whether the content contains a question.
     pub(crate) fn asks(self) -> bool {
-        self.layer.flags[self.at] & ASKS != 0
+        self.layer.flags[self.index] & ASKS != 0
     }
 
-    /// Whether vectors of some cues are still to come.
+    /// Whether some cues await vectors.
     pub(crate) fn waiting(self) -> bool {
-        self.layer.flags[self.at] & WAITING != 0
+        self.layer.flags[self.index] & WAITING != 0
     }
 
-    /// Whether it says that the path was forgotten.
+    /// Whether this is a tombstone: the path was forgotten.
     pub(crate) fn forgotten(self) -> bool {
-        self.layer.flags[self.at] & FORGOTTEN != 0
+        self.layer.flags[self.index] & FORGOTTEN != 0
     }
 
     pub(crate) fn speaker(self) -> &'a [u64] {
-        self.layer.speaker.get(self.at)
+        self.layer.speaker.get(self.index)
     }
 
     pub(crate) fn entities(self) -> &'a [u64] {
-        self.layer.entities.get(self.at)
+        self.layer.entities.get(self.index)
     }
 
     pub(crate) fn tokens(self) -> &'a [u16] {
-        self.layer.tokens.get(self.at)
+        self.layer.tokens.get(self.index)
     }
 
     pub(crate) fn links(self) -> &'a [u64] {
-        self.layer.links.get(self.at)
+        self.layer.links.get(self.index)
     }
 }

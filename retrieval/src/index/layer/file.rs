@@ -1,6 +1,4 @@
-//! A layer's file, so that opening an index does not work through the log again.
-//!
-//! It is a function of the two logs alone:
+//! A layer's file, so that opening an index need not process the log again. Its content depends only on the two logs:
 //!
 //! ```text
 //! "CBLAYER3" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
@@ -8,11 +6,12 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use super::Layer;
-use super::inverted::Inverted;
+use super::inverted::InvertedIndex;
 use super::lists::Lists;
 use crate::error::{Error, Result};
 use crate::index::log::Extent;
@@ -20,35 +19,34 @@ use crate::index::log::Extent;
 const MAGIC: &[u8; 8] = b"CBLAYER3";
 /// Bytes before the checksummed part.
 const HEADER_BYTES: usize = 16;
-/// Bytes that are read at once: a file is never in memory beside the layer that is made of it.
+/// Bytes that are read in one piece, so that memory never holds a whole file in addition to its layer.
 const READ_BYTES: usize = 64 << 10;
 
 impl Layer {
-    /// Writes its file and removes those of the layers that it was merged from.
+    /// Writes the layer's file and removes those of the layers that it was merged from.
     pub(crate) fn persist(&self, folder: &Path) -> Result<()> {
         let path = folder.join(self.file_name());
         let new = folder.join("layer.new");
         if let Err(error) = std::fs::write(&new, self.to_bytes()) {
-            // Half a file is of no use, and the disk may be full.
+            // An incomplete file is useless, and the disk may be full.
             let _ = std::fs::remove_file(&new);
             return Err(Error::io("write", &new)(error));
         }
         std::fs::rename(&new, &path).map_err(Error::io("replace", &path))?;
-        let inside = |(first, count): &(u32, usize)| {
-            (*first, *count) != (self.first, self.len())
-                && *first >= self.first
-                && *first as usize + count <= self.range().end as usize
-        };
-        for (first, count) in files(folder)?.into_iter().filter(inside) {
-            let old = folder.join(file_name(first, count));
-            std::fs::remove_file(&old).map_err(Error::io("remove", &old))?;
+        for (first, count) in files(folder)? {
+            let is_own = (first, count) == (self.first, self.len());
+            let is_inside = first >= self.first && first as usize + count <= self.range().end as usize;
+            if is_inside && !is_own {
+                let old = folder.join(file_name(first, count));
+                std::fs::remove_file(&old).map_err(Error::io("remove", &old))?;
+            }
         }
         Ok(())
     }
 
-    /// The layers in a folder's files that follow one another from the first document on and that `fits` approves of,
-    /// the longest where there is a choice. Any other file is removed: it can be made again.
-    pub(crate) fn read_all(folder: &Path, fits: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
+    /// Reads the layers in a folder that continue each other from the first document on and for which `is_valid` holds;
+    /// where several files begin at one document, the longest layer. Any other file is removed: it can be rebuilt.
+    pub(crate) fn read_all(folder: &Path, is_valid: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut layers: Vec<Self> = Vec::new();
         let mut found = files(folder)?;
         found.sort_by_key(|(first, count)| (*first, std::cmp::Reverse(*count)));
@@ -58,7 +56,7 @@ impl Layer {
                 let file = File::open(&path).map_err(Error::io("open", &path))?;
                 let bytes = file.metadata().map_err(Error::io("read", &path))?.len();
                 match Self::from_reader(file, bytes) {
-                    Ok(layer) if (layer.first, layer.len()) == (first, count) && fits(&layer) => {
+                    Ok(layer) if (layer.first, layer.len()) == (first, count) && is_valid(&layer) => {
                         layers.push(layer);
                         continue;
                     }
@@ -74,7 +72,7 @@ impl Layer {
         file_name(self.first, self.len())
     }
 
-    /// The file's bytes.
+    /// Encodes the file.
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer(Vec::with_capacity(HEADER_BYTES + self.inverted.documents.len() * 8 + self.len() * 200));
         out.0.extend_from_slice(MAGIC);
@@ -86,7 +84,9 @@ impl Layer {
         }
         out.array(&self.path, u64::to_le_bytes);
         out.array(&self.session, u64::to_le_bytes);
-        self.times.iter().for_each(|column| out.array(column, i64::to_le_bytes));
+        for column in &self.times {
+            out.array(column, i64::to_le_bytes);
+        }
         out.array(&self.hidden_from, i64::to_le_bytes);
         out.array(&self.frames, u64::to_le_bytes);
         out.array(&self.rows, u32::to_le_bytes);
@@ -109,25 +109,21 @@ impl Layer {
         out.0
     }
 
-    /// Reads so many bytes that [`Layer::to_bytes`] wrote. A checksum can fit by chance, so what is read must fit together
-    /// too: whatever this returns can be searched.
+    /// Decodes `bytes` bytes that [`Layer::to_bytes`] wrote. A checksum can match by chance, so the columns must also
+    /// be consistent: a layer that is returned can be searched.
     fn from_reader(mut file: impl Read, bytes: u64) -> Result<Self> {
-        let damaged = || Error::Damaged("a layer's file is not whole".into());
         let mut header = [0; HEADER_BYTES];
-        file.read_exact(&mut header).map_err(|_| damaged())?;
-        let checksum = header.strip_prefix(MAGIC).and_then(|rest| rest.first_chunk()).ok_or_else(damaged)?;
-        let checksum = u32::from_le_bytes(*checksum);
+        if file.read_exact(&mut header).is_err() {
+            return Err(truncated());
+        }
+        let Some([a, b, c, d, ..]) = header.strip_prefix(MAGIC) else {
+            return Err(Error::Damaged("a layer's file has an unknown format".into()));
+        };
+        let checksum = u32::from_le_bytes([*a, *b, *c, *d]);
         let mut from = Reader::new(file, bytes.saturating_sub(HEADER_BYTES as u64));
-        let lists = |from: &mut Reader<_>| -> Result<Lists<u64>> {
-            Ok(Lists { starts: from.array(u32::from_le_bytes)?, values: from.array(u64::from_le_bytes)? })
-        };
-        let first = from.number()? as u32;
-        let extent = |from: &mut Reader<_>| -> Result<Extent> {
-            Ok(Extent { range: from.number()?..from.number()?, checksum: from.number()? as u32 })
-        };
         let layer = Self {
-            first,
-            vectors: extent(&mut from)?,
+            first: from.number()? as u32,
+            vectors: Extent { range: from.number()?..from.number()?, checksum: from.number()? as u32 },
             path: from.array(u64::from_le_bytes)?,
             session: from.array(u64::from_le_bytes)?,
             times: [from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?, from.array(i64::from_le_bytes)?],
@@ -138,11 +134,11 @@ impl Layer {
             words: from.array(u32::from_le_bytes)?,
             length: from.array(u32::from_le_bytes)?,
             flags: from.array(|[byte]| byte)?,
-            speaker: lists(&mut from)?,
-            entities: lists(&mut from)?,
-            links: lists(&mut from)?,
-            tokens: Lists { starts: from.array(u32::from_le_bytes)?, values: from.array(u16::from_le_bytes)? },
-            inverted: Inverted {
+            speaker: from.lists(u64::from_le_bytes)?,
+            entities: from.lists(u64::from_le_bytes)?,
+            links: from.lists(u64::from_le_bytes)?,
+            tokens: from.lists(u16::from_le_bytes)?,
+            inverted: InvertedIndex {
                 terms: from.array(u64::from_le_bytes)?,
                 starts: from.array(u32::from_le_bytes)?,
                 documents: from.array(u32::from_le_bytes)?,
@@ -150,82 +146,116 @@ impl Layer {
                 lengths: from.array(u16::from_le_bytes)?,
             },
         };
-        if from.finish() == Some(checksum) && layer.fits_together() { Ok(layer) } else { Err(damaged()) }
+        if from.finish() == Some(checksum) && layer.is_consistent() {
+            Ok(layer)
+        } else {
+            Err(Error::Damaged("a layer's file does not match its checksum, or its columns are inconsistent".into()))
+        }
     }
 
-    /// Whether every column has an element a document, and whatever points into an array points inside it.
-    fn fits_together(&self) -> bool {
+    /// Whether every column has one element per document, and every index into an array lies inside it.
+    fn is_consistent(&self) -> bool {
         let count = self.len();
         let [occurred, created, updated] = self.times.each_ref().map(Vec::len);
         let columns = [self.session.len(), occurred, created, updated, self.hidden_from.len(), self.words.len()];
         let columns = columns.iter().chain(&[self.length.len(), self.flags.len()]).all(|length| *length == count);
-        let borders = |starts: &[u32], lists: usize, values: usize| {
-            starts.len() == lists + 1 && starts.is_sorted() && starts.last().is_some_and(|end| *end as usize <= values)
-        };
-        let lists = [&self.speaker, &self.entities, &self.links];
-        let inverted = &self.inverted;
-        let end = self.first as usize + count;
         columns
-            && end <= u32::MAX as usize
+            && self.first as usize + count <= u32::MAX as usize
             && self.frames.len() == count + 1
             && self.frames.is_sorted()
-            && borders(&self.rows, count, usize::MAX)
-            && lists.iter().all(|lists| borders(&lists.starts, count, lists.values.len()))
-            && borders(&self.tokens.starts, count, self.tokens.values.len())
-            && inverted.terms.is_sorted()
-            && inverted.counts.len() == inverted.documents.len()
-            && inverted.lengths.len() == inverted.documents.len()
-            && borders(&inverted.starts, inverted.terms.len(), inverted.documents.len())
-            && inverted.documents.iter().all(|document| (self.first as usize..end).contains(&(*document as usize)))
+            && are_starts(&self.rows, count, usize::MAX)
+            && self.speaker.is_consistent(count)
+            && self.entities.is_consistent(count)
+            && self.links.is_consistent(count)
+            && self.tokens.is_consistent(count)
+            && self.inverted.is_consistent(self.first..self.first + count as u32)
     }
+}
+
+impl<T> Lists<T> {
+    fn is_consistent(&self, count: usize) -> bool {
+        are_starts(&self.starts, count, self.values.len())
+    }
+}
+
+impl InvertedIndex {
+    /// Whether the arrays fit together, and every posting is of one of these documents.
+    fn is_consistent(&self, documents: Range<u32>) -> bool {
+        self.terms.is_sorted()
+            && self.counts.len() == self.documents.len()
+            && self.lengths.len() == self.documents.len()
+            && are_starts(&self.starts, self.terms.len(), self.documents.len())
+            && self.documents.iter().all(|document| documents.contains(document))
+    }
+}
+
+/// Whether these are the starts of `lists` consecutive lists in an array of `values` elements.
+fn are_starts(starts: &[u32], lists: usize, values: usize) -> bool {
+    starts.len() == lists + 1 && starts.is_sorted() && starts.last().is_some_and(|end| *end as usize <= values)
+}
+
+fn truncated() -> Error {
+    Error::Damaged("a layer's file is truncated".into())
 }
 
 fn file_name(first: u32, count: usize) -> String {
     format!("layer-{first}-{count}")
 }
 
-/// First document and count of every layer's file in a folder.
+/// Returns the first document and the number of documents of every layer's file in a folder.
 fn files(folder: &Path) -> Result<Vec<(u32, usize)>> {
     let mut files = Vec::new();
     for file in std::fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let name = file.map_err(Error::io("list", folder))?.file_name();
-        let numbers = name.to_str().and_then(|name| name.strip_prefix("layer-")?.split_once('-'));
-        let numbers = numbers.and_then(|(first, count)| Some((first.parse().ok()?, count.parse().ok()?)));
-        files.extend(numbers);
+        if let Some(name) = name.to_str() {
+            files.extend(parse_file_name(name));
+        }
     }
     Ok(files)
 }
 
+/// The inverse of [`file_name`].
+fn parse_file_name(name: &str) -> Option<(u32, usize)> {
+    let (first, count) = name.strip_prefix("layer-")?.split_once('-')?;
+    Some((first.parse().ok()?, count.parse().ok()?))
+}
+
+/// The content of a file.
 struct Writer(Vec<u8>);
 
 impl Writer {
     fn array<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
         self.0.extend_from_slice(&((values.len() * N) as u64).to_le_bytes());
         self.0.reserve(values.len() * N);
-        values.iter().for_each(|value| self.0.extend_from_slice(&bytes(*value)));
+        for value in values {
+            self.0.extend_from_slice(&bytes(*value));
+        }
     }
 }
 
-/// Numbers and arrays from a file, a piece at a time, and the checksum of what was read.
+/// Reads numbers and arrays from a file, piece by piece, and computes the checksum of what was read.
 struct Reader<R> {
     file: R,
+    /// Bytes that were not read yet.
     left: u64,
     checksum: crc32fast::Hasher,
     piece: Vec<u8>,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads up to so many bytes.
+    /// Creates a reader of the next `left` bytes.
     fn new(file: R, left: u64) -> Self {
         Self { file, left, checksum: crc32fast::Hasher::new(), piece: vec![0; READ_BYTES] }
     }
 
-    /// The next bytes, as many as are read at once at most.
+    /// Reads the next bytes, at most [`READ_BYTES`].
     fn take(&mut self, bytes: usize) -> Result<&[u8]> {
-        let short = || Error::Damaged("a layer's file is cut short".into());
-        self.left = self.left.checked_sub(bytes as u64).ok_or_else(short)?;
+        let Some(left) = self.left.checked_sub(bytes as u64) else { return Err(truncated()) };
+        self.left = left;
         let piece = &mut self.piece[..bytes];
-        self.file.read_exact(piece).map_err(|_| short())?;
+        if self.file.read_exact(piece).is_err() {
+            return Err(truncated());
+        }
         self.checksum.update(piece);
         Ok(piece)
     }
@@ -239,7 +269,7 @@ impl<R: Read> Reader<R> {
     fn array<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
         let bytes = self.number()?;
         if bytes > self.left {
-            return Err(Error::Damaged("a layer's file is cut short".into()));
+            return Err(truncated());
         }
         let mut bytes = bytes as usize;
         let mut values = Vec::with_capacity(bytes / N);
@@ -252,7 +282,11 @@ impl<R: Read> Reader<R> {
         Ok(values)
     }
 
-    /// The checksum of everything read; none where something is left.
+    fn lists<T, const N: usize>(&mut self, value: impl Fn([u8; N]) -> T) -> Result<Lists<T>> {
+        Ok(Lists { starts: self.array(u32::from_le_bytes)?, values: self.array(value)? })
+    }
+
+    /// Returns the checksum of all bytes; `None` if some were not read.
     fn finish(self) -> Option<u32> {
         (self.left == 0).then(|| self.checksum.finalize())
     }
@@ -264,7 +298,7 @@ mod tests {
     use crate::index::layer::tests::two;
 
     #[test]
-    fn a_file_is_read_back_and_a_flipped_bit_is_seen() {
+    fn a_file_is_read_back_and_a_flipped_bit_is_detected() {
         let layer = two();
         let mut bytes = layer.to_bytes();
         assert_eq!(Layer::from_reader(&bytes[..], bytes.len() as u64).expect("reads"), layer);

@@ -1,15 +1,17 @@
-//! Which documents hold a term.
+//! The inverted index of a layer: for each term, the documents that contain it.
 
-/// The documents that hold a term, ascending, with how often each does and how long it is.
+/// The documents that contain a term, ascending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Postings<'a> {
     pub(crate) documents: &'a [u32],
+    /// The number of occurrences of the term in each document.
     pub(crate) counts: &'a [u8],
+    /// The length of each document in terms, at most [`u16::MAX`].
     pub(crate) lengths: &'a [u16],
 }
 
 impl Postings<'_> {
-    /// These without the first `count`.
+    /// Removes the first `count` postings.
     pub(crate) fn skip(&mut self, count: usize) {
         self.documents = &self.documents[count..];
         self.counts = &self.counts[count..];
@@ -17,24 +19,32 @@ impl Postings<'_> {
     }
 }
 
-/// Which documents hold a term.
+/// For each term and facet, the documents that have it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Inverted {
-    /// Terms and facets, ascending.
+pub(super) struct InvertedIndex {
+    /// The hashes of terms and facets, ascending.
     pub(super) terms: Vec<u64>,
-    /// Where each term's postings begin; one more than there are terms.
+    /// The index at which each term's postings begin, then the end of the last postings.
     pub(super) starts: Vec<u32>,
     pub(super) documents: Vec<u32>,
     pub(super) counts: Vec<u8>,
-    /// How many terms the document has, [`u16::MAX`] where they are more. It stands with every posting, since looking it
-    /// up would be a jump to another place in memory for each.
+    /// The length of the document in terms, at most [`u16::MAX`]. Stored with every posting, because a lookup per
+    /// posting would read scattered memory.
     pub(super) lengths: Vec<u16>,
 }
 
-/// A term, a document that holds it, how often, and the document's length.
-pub(super) type Posting = (u64, u32, u8, u16);
+/// A document that contains a term.
+#[derive(Clone, Copy)]
+pub(super) struct Posting {
+    pub(super) term: u64,
+    pub(super) document: u32,
+    /// The number of occurrences of the term; zero for a facet.
+    pub(super) count: u8,
+    /// The length of the document in terms.
+    pub(super) length: u16,
+}
 
-impl Inverted {
+impl InvertedIndex {
     pub(super) fn with_capacity(terms: usize, postings: usize) -> Self {
         let mut starts = Vec::with_capacity(terms + 1);
         starts.push(0);
@@ -47,46 +57,47 @@ impl Inverted {
         }
     }
 
-    /// The index of postings, ascending.
+    /// Builds the index of postings that are sorted by term, then by document.
     pub(super) fn new(postings: &[Posting]) -> Self {
         let mut inverted = Self::with_capacity(0, postings.len());
-        for same in postings.chunk_by(|a, b| a.0 == b.0) {
-            inverted.documents.extend(same.iter().map(|posting| posting.1));
-            inverted.counts.extend(same.iter().map(|posting| posting.2));
-            inverted.lengths.extend(same.iter().map(|posting| posting.3));
-            inverted.close(same[0].0);
+        for same_term in postings.chunk_by(|a, b| a.term == b.term) {
+            inverted.documents.extend(same_term.iter().map(|posting| posting.document));
+            inverted.counts.extend(same_term.iter().map(|posting| posting.count));
+            inverted.lengths.extend(same_term.iter().map(|posting| posting.length));
+            inverted.end_term(same_term[0].term);
         }
         inverted
     }
 
-    /// What was added since the last term belongs to this one.
-    pub(super) fn close(&mut self, term: u64) {
+    /// Assigns the postings that were added since the last term to this one.
+    pub(super) fn end_term(&mut self, term: u64) {
         self.terms.push(term);
         self.starts.push(self.documents.len() as u32);
     }
 
-    /// The index of these documents and of later ones.
+    /// Merges this index with that of later documents.
     pub(super) fn merge(&self, next: &Self) -> Self {
         let postings = self.documents.len() + next.documents.len();
         let mut merged = Self::with_capacity(self.terms.len().max(next.terms.len()), postings);
-        let (mut a, mut b) = (0, 0);
-        while let Some(term) = self.terms.get(a).into_iter().chain(next.terms.get(b)).min().copied() {
-            for (from, at) in [(self, &mut a), (next, &mut b)] {
-                if from.terms.get(*at) == Some(&term) {
-                    let postings = from.at(*at);
+        let (mut own, mut other) = (0, 0);
+        while let Some(term) = self.terms.get(own).into_iter().chain(next.terms.get(other)).min().copied() {
+            for (source, index) in [(self, &mut own), (next, &mut other)] {
+                if source.terms.get(*index) == Some(&term) {
+                    let postings = source.postings(*index);
                     merged.documents.extend_from_slice(postings.documents);
                     merged.counts.extend_from_slice(postings.counts);
                     merged.lengths.extend_from_slice(postings.lengths);
-                    *at += 1;
+                    *index += 1;
                 }
             }
-            merged.close(term);
+            merged.end_term(term);
         }
         merged
     }
 
-    pub(super) fn at(&self, at: usize) -> Postings<'_> {
-        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+    /// Returns the postings of the term at an index, which must exist.
+    pub(super) fn postings(&self, index: usize) -> Postings<'_> {
+        let range = self.starts[index] as usize..self.starts[index + 1] as usize;
         Postings {
             documents: &self.documents[range.clone()],
             counts: &self.counts[range.clone()],

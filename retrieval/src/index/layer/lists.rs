@@ -1,9 +1,9 @@
-//! Lists of different lengths in one array.
+//! Lists of different lengths, stored in one array.
 
-/// Lists of different lengths in one array.
+/// Lists of different lengths, stored in one array.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lists<T> {
-    /// Where each list begins; one more than there are lists.
+    /// The index at which each list begins, then the end of the last list.
     pub(super) starts: Vec<u32>,
     pub(super) values: Vec<T>,
 }
@@ -25,8 +25,8 @@ impl<T: Copy> Lists<T> {
         }
     }
 
-    /// These lists and the other ones.
-    pub(super) fn and(&self, next: &Self) -> Self {
+    /// Returns these lists followed by the other ones.
+    pub(super) fn concat(&self, next: &Self) -> Self {
         let base = self.values.len() as u32;
         let later = next.starts[1..].iter().map(|start| base + start);
         Self {

@@ -1,10 +1,11 @@
-//! A run of documents in columns, with the inverted index of their terms. Immutable; two neighbours merge into one.
+//! Layers: consecutive documents in columns, with the inverted index of their terms. A layer is immutable; two adjacent
+//! layers merge into one.
 //!
-//! A document is one version of a memory, numbered in the order in which versions were written. Whether it is the
-//! current version is not known here: see [`Table`](super::Table).
+//! A document is one version of a memory, numbered in the order in which versions were written. A layer does not know
+//! which version is current: see [`Table`](super::Table).
 //!
-//! A layer of [`PERSISTED_MIN`] documents or more is kept in a [`file`], so that opening an index does not work through
-//! the log again.
+//! A layer of [`PERSISTED_MIN`] documents or more is also stored in a [`file`], so that opening an index need not
+//! process the log again.
 
 mod document;
 mod file;
@@ -17,35 +18,39 @@ use std::sync::OnceLock;
 pub(crate) use document::Document;
 pub(crate) use inverted::Postings;
 
-use self::inverted::Inverted;
+use self::inverted::{InvertedIndex, Posting};
 use self::lists::Lists;
-use super::entry::{Body, Entry, NEVER, UNKNOWN};
+use super::entry::{ChangeEntry, IndexedMemory, NEVER, UNKNOWN};
 use super::log::Extent;
 use crate::filter::TimeField;
 use crate::memory::Millis;
 
-/// Smaller layers are made again from the log when the index is opened.
+/// Layers of fewer documents have no file; they are rebuilt from the log when the index is opened.
 pub(crate) const PERSISTED_MIN: usize = 512;
 
+/// Bits of [`Layer::flags`].
 const ASKS: u8 = 1;
 const FORGOTTEN: u8 = 2;
 const WAITING: u8 = 4;
 
-/// Documents in columns. Every column has one element a document unless it says otherwise.
+/// Documents in columns. A column has one element per document, unless its comment says otherwise. The columns are
+/// those of [`IndexedMemory`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layer {
+    /// The number of the first document.
     first: u32,
-    /// Its rows in the log of vectors.
+    /// The bytes of the layer's rows in the log of vectors.
     vectors: Extent,
     path: Vec<u64>,
     session: Vec<u64>,
+    /// Occurred, created, updated.
     times: [Vec<Millis>; 3],
-    /// The first and the last of the times when something happened, once somebody asked.
+    /// The earliest and the latest occurred time; computed on first use.
     occurred_between: OnceLock<(Millis, Millis)>,
     hidden_from: Vec<Millis>,
-    /// Where each document's frame begins in the log; one more than there are documents.
+    /// The offset in the log at which each document's frame begins, then the end of the last frame.
     frames: Vec<u64>,
-    /// Its first row in the cue table; one more than there are documents.
+    /// The first row of each document in the cue table, then the end of the last document's rows.
     rows: Vec<u32>,
     words: Vec<u32>,
     length: Vec<u32>,
@@ -54,14 +59,43 @@ pub(crate) struct Layer {
     entities: Lists<u64>,
     tokens: Lists<u16>,
     links: Lists<u64>,
-    inverted: Inverted,
+    inverted: InvertedIndex,
 }
 
 impl Layer {
-    /// The layer of entries whose documents are numbered from `first`, whose vectors, of `row_bytes` each, begin at
-    /// `first_row`, and whose frames end where `frames` says, after its first element.
-    pub(crate) fn new(first: u32, entries: &[Entry], frames: Vec<u64>, first_row: u32, row_bytes: usize) -> Self {
-        let mut layer = Self {
+    /// Builds the layer of entries.
+    ///
+    /// `first` is the number of the first document, and `first_row` that of its first row. `frames` holds the begin of
+    /// the first frame in the log, then the end of every frame. `row_bytes` are the bytes of one row.
+    pub(crate) fn new(first: u32, entries: &[ChangeEntry], frames: Vec<u64>, first_row: u32, row_bytes: usize) -> Self {
+        let mut layer = Self::empty(first, frames, first_row, row_bytes);
+        let forgotten = IndexedMemory { times: [UNKNOWN; 3], hidden_from: NEVER, ..IndexedMemory::default() };
+        let (mut row, mut postings) = (first_row, Vec::new());
+        for (entry, document) in entries.iter().zip(first..) {
+            row += entry.rows;
+            layer.vectors.append(u64::from(entry.rows) * row_bytes as u64, entry.rows_checksum);
+            layer.path.push(entry.path);
+            layer.rows.push(row);
+            match &entry.body {
+                Some(memory) => {
+                    layer.push_columns(memory);
+                    layer.flags.push((u8::from(memory.asks) * ASKS) | (u8::from(memory.waiting) * WAITING));
+                    push_postings(&mut postings, document, memory);
+                }
+                None => {
+                    layer.push_columns(&forgotten);
+                    layer.flags.push(FORGOTTEN);
+                }
+            }
+        }
+        postings
+            .sort_unstable_by_key(|posting: &Posting| (posting.term, posting.document, posting.count, posting.length));
+        layer.inverted = InvertedIndex::new(&postings);
+        layer
+    }
+
+    fn empty(first: u32, frames: Vec<u64>, first_row: u32, row_bytes: usize) -> Self {
+        Self {
             first,
             vectors: Extent::at(u64::from(first_row) * row_bytes as u64),
             path: Vec::new(),
@@ -78,39 +112,27 @@ impl Layer {
             entities: Lists::new(),
             tokens: Lists::new(),
             links: Lists::new(),
-            inverted: Inverted::with_capacity(0, 0),
-        };
-        let gone = Body { times: [UNKNOWN; 3], hidden_from: NEVER, ..Body::default() };
-        let (mut row, mut postings) = (first_row, Vec::new());
-        for (entry, document) in entries.iter().zip(first..) {
-            let body = entry.body.as_ref().unwrap_or(&gone);
-            row += entry.rows;
-            layer.vectors.append(u64::from(entry.rows) * row_bytes as u64, entry.rows_checksum);
-            layer.path.push(entry.path);
-            layer.session.push(body.session);
-            layer.times.iter_mut().zip(body.times).for_each(|(column, time)| column.push(time));
-            layer.hidden_from.push(body.hidden_from);
-            layer.rows.push(row);
-            layer.words.push(body.words);
-            layer.length.push(body.length);
-            let flags = (u8::from(body.asks) * ASKS) | (u8::from(body.waiting) * WAITING);
-            layer.flags.push(if entry.body.is_none() { FORGOTTEN } else { flags });
-            layer.speaker.push(body.speaker.iter().copied());
-            layer.entities.push(body.entities.iter().copied());
-            layer.tokens.push(body.tokens.iter().copied());
-            layer.links.push(body.links.iter().copied());
-            let length = u16::try_from(body.length).unwrap_or(u16::MAX);
-            postings.extend(body.terms.iter().map(|(term, count)| (*term, document, *count, length)));
-            postings.extend(body.facets.iter().map(|facet| (*facet, document, 0, length)));
+            inverted: InvertedIndex::with_capacity(0, 0),
         }
-        postings.sort_unstable();
-        layer.inverted = Inverted::new(&postings);
-        layer
     }
 
-    /// This layer and the one whose documents follow, as one.
+    fn push_columns(&mut self, memory: &IndexedMemory) {
+        self.session.push(memory.session);
+        for (column, time) in self.times.iter_mut().zip(memory.times) {
+            column.push(time);
+        }
+        self.hidden_from.push(memory.hidden_from);
+        self.words.push(memory.words);
+        self.length.push(memory.length);
+        self.speaker.push(memory.speaker.iter().copied());
+        self.entities.push(memory.entities.iter().copied());
+        self.tokens.push(memory.tokens.iter().copied());
+        self.links.push(memory.links.iter().copied());
+    }
+
+    /// Merges this layer with the one whose documents follow.
     pub(crate) fn merge(&self, next: &Self) -> Self {
-        let [occurred, created, updated] = [0, 1, 2].map(|at| [&self.times[at][..], &next.times[at]].concat());
+        let [occurred, created, updated] = [0, 1, 2].map(|field| [&self.times[field][..], &next.times[field]].concat());
         Self {
             first: self.first,
             vectors: self.vectors.and(&next.vectors),
@@ -124,61 +146,71 @@ impl Layer {
             words: [&self.words[..], &next.words].concat(),
             length: [&self.length[..], &next.length].concat(),
             flags: [&self.flags[..], &next.flags].concat(),
-            speaker: self.speaker.and(&next.speaker),
-            entities: self.entities.and(&next.entities),
-            tokens: self.tokens.and(&next.tokens),
-            links: self.links.and(&next.links),
+            speaker: self.speaker.concat(&next.speaker),
+            entities: self.entities.concat(&next.entities),
+            tokens: self.tokens.concat(&next.tokens),
+            links: self.links.concat(&next.links),
             inverted: self.inverted.merge(&next.inverted),
         }
     }
 
+    /// Returns the number of documents.
     pub(crate) fn len(&self) -> usize {
         self.path.len()
     }
 
-    /// Its documents' numbers.
+    /// Returns the numbers of the documents.
     pub(crate) fn range(&self) -> Range<u32> {
         self.first..self.first + self.len() as u32
     }
 
-    /// Where its last frame ends in the log.
+    /// Returns the offset in the log at which the last frame ends.
     pub(crate) fn log_end(&self) -> u64 {
-        self.frames.last().copied().unwrap_or_default()
+        self.frames.last().copied().unwrap_or(0)
     }
 
+    /// Returns the bytes of the layer's rows in the log of vectors.
     pub(crate) fn vectors(&self) -> &Extent {
         &self.vectors
     }
 
-    /// Whether its rows are the ones of the cue table from `first` on, and fill its part of the log of vectors.
+    /// Whether the layer's rows begin at row `first` of the cue table and fill exactly its bytes in the log of vectors.
     pub(crate) fn rows_fill(&self, first: usize, row_bytes: usize) -> bool {
-        let begin = self.rows.first().copied().unwrap_or_default() as usize;
-        let bytes = |rows: usize| rows as u64 * row_bytes as u64;
-        begin == first && self.vectors.range == (bytes(begin)..bytes(self.rows_end() as usize))
+        let begin = self.rows.first().copied().unwrap_or(0) as usize;
+        let bytes = self.vectors.range.clone();
+        begin == first
+            && bytes.start == begin as u64 * row_bytes as u64
+            && bytes.end == u64::from(self.rows_end()) * row_bytes as u64
     }
 
-    /// The document of each of its rows.
-    pub(crate) fn owners(&self) -> Vec<u32> {
-        let rows = |document: u32| std::iter::repeat_n(document, self.document(document).rows().len());
-        self.range().flat_map(rows).collect()
+    /// Returns the document of each row.
+    pub(crate) fn documents_of_rows(&self) -> Vec<u32> {
+        let mut documents = Vec::new();
+        for (number, document) in self.documents() {
+            documents.extend(std::iter::repeat_n(number, document.rows().len()));
+        }
+        documents
     }
 
-    /// One past its last row in the cue table.
+    /// Returns the end of the layer's rows in the cue table.
     pub(crate) fn rows_end(&self) -> u32 {
-        self.rows.last().copied().unwrap_or_default()
+        self.rows.last().copied().unwrap_or(0)
     }
 
-    /// The postings of a term or facet; empty where there are none.
+    /// Returns the postings of a term or facet; empty if there are none.
     pub(crate) fn postings(&self, term: u64) -> Postings<'_> {
-        self.inverted.terms.binary_search(&term).map_or_else(|_| Postings::default(), |at| self.inverted.at(at))
+        match self.inverted.terms.binary_search(&term) {
+            Ok(index) => self.inverted.postings(index),
+            Err(_) => Postings::default(),
+        }
     }
 
-    /// One time of all its documents.
+    /// Returns one time of all documents.
     pub(crate) fn times(&self, field: TimeField) -> &[Millis] {
         &self.times[field as usize]
     }
 
-    /// The first and the last of the times when something happened; the first is after the last where none is known.
+    /// Returns the earliest and the latest occurred time. If none is known, the earliest is after the latest.
     pub(crate) fn occurred_between(&self) -> (Millis, Millis) {
         *self.occurred_between.get_or_init(|| {
             let known = self.times(TimeField::Occurred).iter().filter(|time| **time != UNKNOWN);
@@ -186,29 +218,41 @@ impl Layer {
         })
     }
 
-    /// From when on each of its documents is not found.
+    /// Returns the time of expiry of each document.
     pub(crate) fn hidden_from(&self) -> &[Millis] {
         &self.hidden_from
     }
 
-    /// The view of one document; its number must be in [`Layer::range`].
-    pub(crate) fn document(&self, document: u32) -> Document<'_> {
-        Document { layer: self, at: (document - self.first) as usize }
+    /// Returns a document; its number must be in [`Layer::range`].
+    pub(crate) fn document(&self, number: u32) -> Document<'_> {
+        Document { layer: self, index: (number - self.first) as usize }
     }
+
+    /// Returns every document with its number, ascending.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Document<'_>)> {
+        self.range().map(move |number| (number, self.document(number)))
+    }
+}
+
+/// Adds a memory's terms and facets.
+fn push_postings(postings: &mut Vec<Posting>, document: u32, memory: &IndexedMemory) {
+    let length = u16::try_from(memory.length).unwrap_or(u16::MAX);
+    postings.extend(memory.terms.iter().map(|(term, count)| Posting { term: *term, document, count: *count, length }));
+    postings.extend(memory.facets.iter().map(|facet| Posting { term: *facet, document, count: 0, length }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(path: u64, term: u64) -> Entry {
+    fn entry(path: u64, term: u64) -> ChangeEntry {
         let terms = vec![(2, 1), (term, 3)];
-        let body = Body { terms, length: 4, tokens: vec![1, 5], ..Body::default() };
-        Entry { path, rows: 2, rows_checksum: crc32fast::hash(&path.to_le_bytes()), body: Some(body) }
+        let body = IndexedMemory { terms, length: 4, tokens: vec![1, 5], ..IndexedMemory::default() };
+        ChangeEntry { path, rows: 2, rows_checksum: crc32fast::hash(&path.to_le_bytes()), body: Some(body) }
     }
 
-    /// A layer whose rows are of four bytes.
-    pub(super) fn layer(first: u32, first_row: u32, entries: &[Entry]) -> Layer {
+    /// A layer of rows of four bytes.
+    pub(super) fn layer(first: u32, first_row: u32, entries: &[ChangeEntry]) -> Layer {
         let end = u64::from(first) + entries.len() as u64;
         Layer::new(first, entries, (u64::from(first)..=end).collect(), first_row, 4)
     }
@@ -218,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn merged_layers_are_what_one_layer_of_all_would_have_been() {
-        let forgotten = Entry { path: 10, rows: 0, rows_checksum: 0, body: None };
+    fn merged_layers_equal_one_layer_of_all_entries() {
+        let forgotten = ChangeEntry { path: 10, rows: 0, rows_checksum: 0, body: None };
         let entries = [entry(10, 4), entry(12, 6), forgotten, entry(14, 4)];
         let merged = layer(0, 0, &entries[..1]).merge(&layer(1, 2, &entries[1..2]));
         let merged = merged.merge(&layer(2, 4, &entries[2..]));

@@ -1,4 +1,4 @@
-//! A growing array that snapshots share: blocks behind pointers, copied only when they are changed while shared.
+//! A growing array that snapshots share: its blocks are copied only when they change while a snapshot holds them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::kernels::prefetch_at;
 /// Elements of one block.
 const BLOCK: usize = 1024;
 
-/// An array whose clone costs one pointer for a thousand elements.
+/// An array in blocks. A clone copies one pointer per block.
 #[derive(Clone)]
 pub(crate) struct Blocks<T> {
-    /// Full of defaults beyond the last element.
+    /// Blocks of [`BLOCK`] elements; those after the last element are defaults.
     blocks: Vec<Arc<[T]>>,
     len: usize,
 }
@@ -30,7 +30,7 @@ impl<T: Clone + Default> Blocks<T> {
         if index < self.len { self.blocks.get(index / BLOCK)?.get(index % BLOCK) } else { None }
     }
 
-    /// Has the processor fetch an element that will be asked for soon.
+    /// Prefetches an element.
     pub(crate) fn prefetch(&self, index: usize) {
         if let Some(block) = self.blocks.get(index / BLOCK) {
             prefetch_at(block, index % BLOCK);
@@ -42,12 +42,12 @@ impl<T: Clone + Default> Blocks<T> {
             self.blocks.push((0..BLOCK).map(|_| T::default()).collect());
         }
         self.len += 1;
-        if let Some(place) = self.get_mut(self.len - 1) {
-            *place = value;
+        if let Some(element) = self.get_mut(self.len - 1) {
+            *element = value;
         }
     }
 
-    /// The element to be changed; its block is copied when a snapshot holds it.
+    /// Returns an element for a change. Copies its block if a snapshot holds it.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         if index >= self.len {
             return None;

@@ -1,28 +1,28 @@
-//! What was acknowledged in the campaign, and what must hold of it after a kill.
+//! The writes of the campaign, and the checks of their results after a kill.
 //!
-//! A write that was acknowledged is there once. Of one that was sent and not answered either may hold, wholly: it is there
-//! once, or not at all. Of a namespace whose deletion was acknowledged nothing can be read, also when one of its name is
-//! there again; of a deletion that was not answered all of it is there, or nothing.
+//! An acknowledged write is stored exactly once. A write that was sent but not answered is stored once or not at all,
+//! never in part. After an acknowledged deletion of a namespace nothing of it can be read, also after a namespace of
+//! the same name is created. After a deletion that was not answered, all of the namespace exists or nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{BROUGHT, Campaign, PUSHED, namespaces};
+use super::{Campaign, IMPORTED, PUSHED, namespaces};
 use crate::support::{Answer, Server, git, repository};
 
-/// What may be at a memory's path.
+/// A possible state of a memory's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ExpectedFile {
     Absent,
-    /// Exactly this.
+    /// The memory has exactly this content.
     Is(String),
-    /// Something with this in it.
+    /// The memory's content contains this text.
     Holds(String),
 }
 
-impl State {
+impl ExpectedFile {
     fn allows(&self, read: &Answer) -> bool {
         let content = read.body["content"].as_str();
         match self {
@@ -33,22 +33,22 @@ impl State {
     }
 }
 
-/// A managed conversation: the texts of each branch, the first one first.
+/// The state of a managed conversation. Each branch has the texts of its messages, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Talk {
+pub(super) struct ExpectedConversation {
     pub(super) title: String,
     pub(super) active: String,
     pub(super) branches: BTreeMap<String, Vec<String>>,
 }
 
-impl Talk {
-    /// One without messages.
+impl ExpectedConversation {
+    /// Returns a conversation without messages.
     pub(super) fn new(title: String) -> Self {
         let branches = BTreeMap::from([("main".to_owned(), Vec::new())]);
         Self { title, active: "main".into(), branches }
     }
 
-    /// As the server has it; none where it does not.
+    /// Reads a conversation from the server; `None` if it does not exist.
     fn read(server: &Server, id: &str) -> Option<Self> {
         let at = format!("/v1/conversations/{id}");
         let record = server.get(&at);
@@ -56,64 +56,64 @@ impl Talk {
             return None;
         }
         let text = |value: &Value| value.as_str().expect("text").to_owned();
-        let mut talk = Self { title: text(&record.body["title"]), active: String::new(), branches: BTreeMap::new() };
+        let mut found = Self { title: text(&record.body["title"]), active: String::new(), branches: BTreeMap::new() };
         let listed = server.get(&format!("{at}/branches")).body["branches"].clone();
         for branch in listed.as_array().expect("branches") {
             let name = text(&branch["name"]);
             let messages = server.get(&format!("{at}?branch={name}")).body["messages"].clone();
             let messages = messages.as_array().expect("messages").iter();
-            talk.branches.insert(name.clone(), messages.map(|message| text(&message["content"])).collect());
+            found.branches.insert(name.clone(), messages.map(|message| text(&message["content"])).collect());
             if branch["active"] == true {
-                talk.active = name;
+                found.active = name;
             }
         }
-        Some(talk)
+        Some(found)
     }
 }
 
-/// What was acknowledged in one generation of a namespace.
+/// The acknowledged writes to one generation of a namespace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Generation {
-    /// Paths with their contents.
+    /// Paths and contents.
     pub(super) files: Vec<(String, String)>,
-    /// Of messages that memories are made from.
+    /// Tokens in the messages that memories are extracted from.
     pub(super) tokens: Vec<String>,
     pub(super) terms: Vec<String>,
-    /// Ids with the bytes, which are text.
+    /// Ids and contents, which are text.
     pub(super) media: Vec<(String, String)>,
-    /// Signed addresses, from a server that is gone.
+    /// Signed URLs, created by a server that has been killed.
     pub(super) urls: Vec<String>,
     pub(super) conversations: Vec<String>,
 }
 
-/// What became of a generation of a namespace.
+/// Whether a generation of a namespace was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Alive,
     Deleted,
-    /// Its deletion was sent and not answered.
+    /// A deletion was sent but not answered.
     Unknown,
 }
 
-/// A write that was acknowledged, with what followed it at the same place.
+/// An acknowledged write, with the possible results of later writes to the same object.
 #[derive(Clone, Debug)]
-pub(super) enum Kept {
-    /// Made of a conversation.
+pub(super) enum RecordedWrite {
+    /// A memory extracted from a conversation.
     Memory {
         namespace: String,
         token: String,
     },
-    /// A memory's path that was written to directly: in one of some states.
+    /// A direct write to a memory's path.
     File {
         namespace: String,
         path: String,
-        may_be: Vec<State>,
+        possible: Vec<ExpectedFile>,
     },
-    /// A term: whether it may be known.
+    /// A vocabulary term: whether it may be known.
     Term {
         namespace: String,
         term: String,
-        may_be: Vec<bool>,
+        possible: Vec<bool>,
     },
     Skill {
         namespace: String,
@@ -125,15 +125,15 @@ pub(super) enum Kept {
         conversation: String,
         token: String,
     },
-    Talk {
+    Conversation {
         id: String,
-        may_be: Vec<Option<Talk>>,
+        possible: Vec<Option<ExpectedConversation>>,
     },
     Media {
         id: String,
         bytes: String,
     },
-    /// What git was told is in.
+    /// A commit whose push succeeded.
     Pushed {
         commit: String,
         path: String,
@@ -149,11 +149,11 @@ pub(super) enum Kept {
         generation: Generation,
         fate: Fate,
     },
-    /// A key: whether it may work.
+    /// An API key: whether it may be valid.
     Key {
         id: String,
         key: String,
-        may_work: Vec<bool>,
+        can_work: Vec<bool>,
     },
     Recharge {
         id: String,
@@ -162,8 +162,8 @@ pub(super) enum Kept {
     },
 }
 
-impl Kept {
-    /// The names of the kinds that must come up in every run.
+impl RecordedWrite {
+    /// Names of the kinds. Every run must contain each of them.
     pub(super) const KINDS: [&'static str; 12] = [
         "memory",
         "file",
@@ -186,7 +186,7 @@ impl Kept {
             Self::Term { .. } => "term",
             Self::Skill { .. } => "skill",
             Self::Message { .. } => "message",
-            Self::Talk { .. } => "managed conversation",
+            Self::Conversation { .. } => "managed conversation",
             Self::Media { .. } => "media",
             Self::Pushed { .. } => "push",
             Self::Import { .. } => "import",
@@ -197,16 +197,16 @@ impl Kept {
     }
 }
 
-/// What clients have been told, and what they do not know.
+/// All writes of the clients.
 #[derive(Default)]
-pub(super) struct Told {
-    pub(super) kept: Vec<Kept>,
-    /// Namespace and token of what was sent, whatever became of it: may be there, but not twice.
+pub(super) struct WriteLog {
+    pub(super) recorded: Vec<RecordedWrite>,
+    /// Namespaces and tokens of all writes that were sent, also without an answer. None may be stored twice.
     pub(super) sent: Vec<(String, String)>,
 }
 
-/// How many hits hold a token; none in a namespace that is not there.
-fn holding(server: &Server, namespace: &str, token: &str) -> usize {
+/// Returns the number of hits that contain a token; zero if the namespace does not exist.
+fn count_hits(server: &Server, namespace: &str, token: &str) -> usize {
     let answer = server.retrieve(namespace, &format!("q={token}&limit=5"));
     if answer.status == 404 {
         return 0;
@@ -223,76 +223,81 @@ fn knows_term(server: &Server, namespace: &str, term: &str) -> bool {
 }
 
 impl Campaign {
-    /// Everything that was acknowledged, from the `before`-th on, is there; nothing that was sent is there twice.
-    pub(super) fn verify(&self, server: &Server, before: usize, begun: usize) {
+    /// Checks the recorded writes from index `recorded_before` on, and that no write from index `sent_before` on is
+    /// stored twice.
+    pub(super) fn verify(&self, server: &Server, recorded_before: usize, sent_before: usize) {
         let listed = namespaces(server);
         let mut messages: HashMap<&str, String> = HashMap::new();
-        for kept in &self.told.kept[before..] {
-            match kept {
-                Kept::Message { conversation, token } => {
+        for write in &self.log.recorded[recorded_before..] {
+            match write {
+                RecordedWrite::Message { conversation, token } => {
                     let all = messages.entry(conversation).or_insert_with(|| {
                         server.get(&format!("/v1/conversations/{conversation}")).body["messages"].to_string()
                     });
-                    assert_eq!(all.matches(token.as_str()).count(), 1, "{kept:?}");
-                    assert_eq!(holding(server, "default", token), 1, "{kept:?}");
+                    assert_eq!(all.matches(token.as_str()).count(), 1, "{write:?}");
+                    assert_eq!(count_hits(server, "default", token), 1, "{write:?}");
                 }
-                Kept::Generation { namespace, generation, fate } => match fate {
-                    Fate::Alive => self.check_there(server, namespace, generation),
+                RecordedWrite::Generation { namespace, generation, fate } => match fate {
+                    Fate::Alive => self.check_exists(server, namespace, generation),
                     Fate::Deleted => self.check_gone(server, namespace, generation),
-                    Fate::Unknown if listed.contains(namespace) => self.check_there(server, namespace, generation),
+                    Fate::Unknown if listed.contains(namespace) => self.check_exists(server, namespace, generation),
                     Fate::Unknown => self.check_gone(server, namespace, generation),
                 },
-                kept => self.check(server, kept),
+                write => self.check(server, write),
             }
         }
-        for (namespace, token) in &self.told.sent[begun..] {
-            assert!(holding(server, namespace, token) <= 1, "{token} is there twice");
+        for (namespace, token) in &self.log.sent[sent_before..] {
+            assert!(count_hits(server, namespace, token) <= 1, "{token} is stored twice");
         }
         self.check_wallet(server);
     }
 
-    /// What must hold of one write.
-    fn check(&self, server: &Server, kept: &Kept) {
-        match kept {
-            Kept::Memory { namespace, token } => assert_eq!(holding(server, namespace, token), 1, "{kept:?}"),
-            Kept::File { namespace, path, may_be } => {
+    /// Checks the result of one write.
+    fn check(&self, server: &Server, write: &RecordedWrite) {
+        match write {
+            RecordedWrite::Memory { namespace, token } => {
+                assert_eq!(count_hits(server, namespace, token), 1, "{write:?}");
+            }
+            RecordedWrite::File { namespace, path, possible } => {
                 let read = read(server, namespace, path);
-                assert!(may_be.iter().any(|state| state.allows(&read)), "{kept:?} {read:?}");
+                assert!(possible.iter().any(|state| state.allows(&read)), "{write:?} {read:?}");
             }
-            Kept::Term { namespace, term, may_be } => {
-                assert!(may_be.contains(&knows_term(server, namespace, term)), "{kept:?}");
+            RecordedWrite::Term { namespace, term, possible } => {
+                assert!(possible.contains(&knows_term(server, namespace, term)), "{write:?}");
             }
-            Kept::Skill { namespace, path, token } => {
+            RecordedWrite::Skill { namespace, path, token } => {
                 let read = read(server, namespace, path);
-                assert!(State::Holds(token.clone()).allows(&read), "{kept:?} {read:?}");
+                assert!(ExpectedFile::Holds(token.clone()).allows(&read), "{write:?} {read:?}");
             }
-            Kept::Talk { id, may_be } => {
-                let talk = Talk::read(server, id);
-                assert!(may_be.contains(&talk), "{kept:?} is {talk:?}");
-                check_remarks(server, &talk);
-            }
-            Kept::Media { id, bytes } => self.check_media(server, id, bytes),
-            Kept::Pushed { path, token, .. } => {
-                let read = read(server, PUSHED, path);
-                assert!(State::Holds(token.clone()).allows(&read), "{kept:?} {read:?}");
-                assert_eq!(holding(server, PUSHED, token), 1, "{kept:?}");
-            }
-            Kept::Import { tokens, .. } => {
-                for token in tokens {
-                    assert_eq!(holding(server, BROUGHT, token), 1, "{token} of {kept:?}");
+            RecordedWrite::Conversation { id, possible } => {
+                let found = ExpectedConversation::read(server, id);
+                assert!(possible.contains(&found), "{write:?} is {found:?}");
+                if let Some(conversation) = &found {
+                    check_remarks(server, conversation);
                 }
             }
-            Kept::Key { id, key, may_work } => {
+            RecordedWrite::Media { id, bytes } => self.check_media(server, id, bytes),
+            RecordedWrite::Pushed { path, token, .. } => {
+                let read = read(server, PUSHED, path);
+                assert!(ExpectedFile::Holds(token.clone()).allows(&read), "{write:?} {read:?}");
+                assert_eq!(count_hits(server, PUSHED, token), 1, "{write:?}");
+            }
+            RecordedWrite::Import { tokens, .. } => {
+                for token in tokens {
+                    assert_eq!(count_hits(server, IMPORTED, token), 1, "{token} of {write:?}");
+                }
+            }
+            RecordedWrite::Key { id, key, can_work } => {
                 let status = server.call_as(key, "GET", "/v1/whoami", None).status;
-                assert!(matches!(status, 200 | 403), "{kept:?}: {status}");
-                assert!(may_work.contains(&(status == 200)), "{kept:?}: {status}");
+                assert!(matches!(status, 200 | 403), "{write:?}: {status}");
+                assert!(can_work.contains(&(status == 200)), "{write:?}: {status}");
                 let keys = server.call_as(&self.session, "GET", "/v1/keys", None).body["keys"].clone();
                 let mut records = keys.as_array().expect("keys").iter();
                 let record = records.find(|record| record["id"] == id.as_str()).expect("the key is listed");
-                assert_eq!(record["revoked"], status == 403, "{kept:?}");
+                assert_eq!(record["revoked"], status == 403, "{write:?}");
             }
-            // Looked at together, or with what else is known.
-            Kept::Message { .. } | Kept::Generation { .. } | Kept::Recharge { .. } => {}
+            // Checked in `verify` or in `check_wallet`.
+            RecordedWrite::Message { .. } | RecordedWrite::Generation { .. } | RecordedWrite::Recharge { .. } => {}
         }
     }
 
@@ -303,14 +308,14 @@ impl Campaign {
         assert_eq!(opened.text().expect("text"), bytes, "media {id}");
     }
 
-    /// All of a generation of a namespace is there.
-    fn check_there(&self, server: &Server, namespace: &str, generation: &Generation) {
+    /// Checks that all writes of a generation are stored.
+    fn check_exists(&self, server: &Server, namespace: &str, generation: &Generation) {
         for (path, content) in &generation.files {
             let read = read(server, namespace, path);
-            assert!(State::Is(content.clone()).allows(&read), "{namespace} {path}: {read:?}");
+            assert!(ExpectedFile::Is(content.clone()).allows(&read), "{namespace} {path}: {read:?}");
         }
         for token in &generation.tokens {
-            assert_eq!(holding(server, namespace, token), 1, "{namespace}: {token}");
+            assert_eq!(count_hits(server, namespace, token), 1, "{namespace}: {token}");
         }
         for term in &generation.terms {
             assert!(knows_term(server, namespace, term), "{namespace}: {term}");
@@ -323,13 +328,13 @@ impl Campaign {
         }
     }
 
-    /// Nothing of a generation of a namespace can be read, by whatever name.
+    /// Checks that nothing of a generation can be read.
     fn check_gone(&self, server: &Server, namespace: &str, generation: &Generation) {
         for (path, _) in &generation.files {
             assert_eq!(read(server, namespace, path).status, 404, "{namespace} {path} came back");
         }
         for token in &generation.tokens {
-            assert_eq!(holding(server, namespace, token), 0, "{namespace}: {token} came back");
+            assert_eq!(count_hits(server, namespace, token), 0, "{namespace}: {token} came back");
         }
         for term in &generation.terms {
             assert!(!knows_term(server, namespace, term), "{namespace}: {term} came back");
@@ -338,7 +343,7 @@ impl Campaign {
             assert_eq!(server.get(&format!("/v1/media/{id}")).status, 404, "{namespace}: media {id} came back");
         }
         for url in &generation.urls {
-            // The address was given out by a server that listened elsewhere.
+            // The server that created the URL listened on another port.
             let path = &url[url.find("/v1/").expect("a path")..];
             let opened = self.client.get(format!("{}{path}", server.url)).send().expect("answers");
             assert_eq!(opened.status().as_u16(), 403, "{namespace}: {url} opens something");
@@ -348,16 +353,16 @@ impl Campaign {
         }
     }
 
-    /// Credits are the recharges that were paid, debits what was used; the balance is their difference, to the paisa.
+    /// Checks that the balance is exactly the paid recharges minus the used units.
     fn check_wallet(&self, server: &Server) {
         let (billing, usage) = (server.get("/v1/billing").body, server.get("/v1/usage").body);
         if usage["period"] != self.period {
-            // Usage tells of the month alone.
+            // Usage covers the current month only.
             return;
         }
         let mut expected = 0;
-        for kept in &self.told.kept {
-            if let Kept::Recharge { id, amount, is_paid } = kept {
+        for write in &self.log.recorded {
+            if let RecordedWrite::Recharge { id, amount, is_paid } = write {
                 assert!(*is_paid, "{id}");
                 expected += amount;
             }
@@ -369,27 +374,27 @@ impl Campaign {
         assert_eq!(billing["balance_paise"].as_i64(), Some(expected), "{billing} {usage}");
     }
 
-    /// Every commit that git was told is in is in the history.
-    pub(super) fn check_pushes(&self, before: usize) {
+    /// Checks that the history contains every commit whose push succeeded.
+    pub(super) fn check_pushes(&self, recorded_before: usize) {
         let history = git(&repository(&self.data, PUSHED), &["rev-list", "refs/heads/main"]);
         let history: BTreeSet<&str> = history.lines().collect();
-        for kept in &self.told.kept[before..] {
-            if let Kept::Pushed { commit, .. } = kept {
-                assert!(history.contains(commit.as_str()), "{kept:?}");
+        for write in &self.log.recorded[recorded_before..] {
+            if let RecordedWrite::Pushed { commit, .. } = write {
+                assert!(history.contains(commit.as_str()), "{write:?}");
             }
         }
     }
 }
 
-/// What stands in a conversation as it was appended was made a memory of, once.
-fn check_remarks(server: &Server, talk: &Option<Talk>) {
+/// Checks that each unchanged message of a conversation has exactly one memory.
+fn check_remarks(server: &Server, conversation: &ExpectedConversation) {
     let mut remarks = BTreeSet::new();
-    for line in talk.iter().flat_map(|talk| talk.branches.values()).flatten() {
+    for line in conversation.branches.values().flatten() {
         if let Some(rest) = line.strip_prefix("The remark ") {
             remarks.extend(rest.split(' ').next());
         }
     }
     for token in remarks {
-        assert_eq!(holding(server, "other", token), 1, "{token}");
+        assert_eq!(count_hits(server, "other", token), 1, "{token}");
     }
 }

@@ -1,4 +1,4 @@
-//! Backups taken under load, what they restore to, and what the doctor sees.
+//! Backups under load, restores, and the doctor.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -8,48 +8,58 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Server, fresh, git, index, repository, run, stdout, wait_for};
+use crate::support::{Answer, Server, files_below, fresh, git, index, repository, run, stdout, wait_for};
 
-/// Every file below a folder whose path holds a text, in order.
-fn files(folder: &Path, holding: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files(&path, holding));
-        } else if path.to_string_lossy().contains(holding) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
+/// Returns every file below a folder whose path contains a text, sorted.
+fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let mut files = files_below(folder);
+    files.retain(|file| file.to_string_lossy().contains(text));
+    files
 }
 
-/// Flips a bit in each of so many bytes in the middle of a file.
-fn flip(file: &Path, count: usize) {
+/// Flips a bit in each of `count` bytes from the middle of a file on.
+fn flip_bits(file: &Path, count: usize) {
     let mut bytes = std::fs::read(file).expect("reads");
     let middle = bytes.len() / 2;
     bytes[middle..].iter_mut().take(count).for_each(|byte| *byte ^= 0x10);
-    // Packs are read-only to git, and may be linked to elsewhere.
+    // Packs are read-only, and other folders may hold hard links to them.
     std::fs::remove_file(file).expect("removes");
     std::fs::write(file, bytes).expect("writes");
 }
 
-/// What the doctor says of each thing, and whether it is content.
-fn examine(data: &Path, options: &[&str]) -> (HashMap<String, (String, String)>, bool, String) {
+/// The result of a run of the doctor.
+#[derive(Debug)]
+struct Examination {
+    /// Health by subject.
+    health: HashMap<String, String>,
+    /// Message by subject.
+    messages: HashMap<String, String>,
+    /// The doctor found everything sound, or repaired it.
+    is_sound: bool,
+    error: String,
+}
+
+fn run_doctor(data: &Path, options: &[&str]) -> Examination {
     let output = run(data, &[&["doctor", "--json"], options].concat());
     let text = String::from_utf8(output.stdout).expect("text");
-    let finding = |line: &str| {
-        let finding: Value = serde_json::from_str(line).expect("JSON");
-        let field = |name: &str| finding[name].as_str().expect("text").to_owned();
-        (field("subject"), (field("health"), field("says")))
+    let mut examination = Examination {
+        health: HashMap::new(),
+        messages: HashMap::new(),
+        is_sound: output.status.success(),
+        error: String::from_utf8_lossy(&output.stderr).into_owned(),
     };
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    (text.lines().map(finding).collect(), output.status.success(), error)
+    for line in text.lines() {
+        let finding: Value = serde_json::from_str(line).expect("JSON");
+        let [subject, health, message] =
+            ["subject", "health", "says"].map(|name| finding[name].as_str().expect("text").to_owned());
+        examination.health.insert(subject.clone(), health);
+        examination.messages.insert(subject, message);
+    }
+    examination
 }
 
 #[test]
-fn a_backup_taken_under_load_restores_to_what_was_accepted_before_it() {
+fn a_backup_taken_under_load_restores_all_accepted_writes() {
     let (folder, data) = fresh();
     let backups = folder.path().join("backups");
     let server = Server::start(&data);
@@ -74,7 +84,7 @@ fn a_backup_taken_under_load_restores_to_what_was_accepted_before_it() {
         let more = count.load(Ordering::SeqCst) + 40;
         wait_for("more writes", || count.load(Ordering::SeqCst) > more);
         let before = accepted.lock().expect("no panic").clone();
-        // The second one is taken in the midst of packs that were joined since the first.
+        // The second backup is taken while the server joins packs.
         stdout(&data, &["backup", backups.to_str().expect("a path")]);
         stop.store(true, Ordering::SeqCst);
         before
@@ -85,12 +95,12 @@ fn a_backup_taken_under_load_restores_to_what_was_accepted_before_it() {
     let restored = folder.path().join("restored");
     stdout(&restored, &["restore", backups.to_str().expect("a path")]);
     let mut server = Server::start(&restored);
-    // A key of the former service is good here.
+    // A key of the backed-up server is valid here.
     server.key.clone_from(&key);
     for namespace in ["default", "other"] {
         server.settle(namespace);
     }
-    // At rest: while the server joins packs, an fsck may list one that is gone when it comes to it.
+    // Without a server: it joins packs, and fsck could list a pack that is then removed.
     server.kill();
     for namespace in ["default", "other"] {
         git(&repository(&restored, namespace), &["fsck", "--strict", "--full"]);
@@ -106,13 +116,13 @@ fn a_backup_taken_under_load_restores_to_what_was_accepted_before_it() {
     assert_eq!(server.get(&format!("/v1/conversations/{conversation}")).body["title"], "kept");
     let opened: Answer = server.get(&format!("/v1/media/{}", uploaded.as_str().expect("an id")));
     assert_eq!(opened.status, 200);
-    let (findings, content, error) = examine(&restored, &[]);
-    assert!(content, "{findings:?} {error}");
-    assert_eq!(findings["media"].1, "1 files");
+    let examination = run_doctor(&restored, &[]);
+    assert!(examination.is_sound, "{examination:?}");
+    assert_eq!(examination.messages["media"], "1 files");
 }
 
 #[test]
-fn a_second_backup_costs_what_is_new_and_old_ones_go_when_asked() {
+fn backups_share_unchanged_files_and_old_ones_are_pruned() {
     let (folder, data) = fresh();
     let backups = folder.path().join("backups");
     let to = backups.to_str().expect("a path");
@@ -123,23 +133,23 @@ fn a_second_backup_costs_what_is_new_and_old_ones_go_when_asked() {
     server.remember("default", &["The tram back leaves from platform nine"]);
     server.settle("default");
     let second = PathBuf::from(stdout(&data, &["backup", to]));
-    let shared = files(&first, ".pack").first().expect("a pack").clone();
+    let shared = files_with(&first, ".pack").first().expect("a pack").clone();
     let same = second.join(shared.strip_prefix(&first).expect("inside"));
     assert_eq!(shared.metadata().expect("there").ino(), same.metadata().expect("there").ino(), "linked");
-    assert!(files(&second, ".pack").len() > files(&first, ".pack").len());
+    assert!(files_with(&second, ".pack").len() > files_with(&first, ".pack").len());
     assert_eq!(std::fs::metadata(&second).expect("there").mode() & 0o077, 0);
 
     let output = run(&data, &["backup", to, "--keep", "1"]);
     assert!(output.status.success());
     let left = std::fs::read_dir(&backups).expect("a folder").count();
     assert_eq!((left, first.exists(), second.exists()), (1, false, false));
-    // Inside of itself it would grow for ever.
+    // A backup inside the data directory would include itself.
     let inside = run(&data, &["backup", data.join("b").to_str().expect("a path")]);
     assert!(String::from_utf8_lossy(&inside.stderr).contains("inside the data directory"));
 }
 
 #[test]
-fn a_damaged_backup_is_refused_whole_and_nothing_is_written_over() {
+fn restore_refuses_a_damaged_backup_and_a_used_directory() {
     let (folder, data) = fresh();
     let backups = folder.path().join("backups");
     let to = backups.to_str().expect("a path");
@@ -148,7 +158,7 @@ fn a_damaged_backup_is_refused_whole_and_nothing_is_written_over() {
     let backup = PathBuf::from(stdout(&data, &["backup", to]));
     let refused = run(&data, &["restore", to]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("not empty"));
-    flip(files(&backup, ".pack").first().expect("a pack"), 1);
+    flip_bits(files_with(&backup, ".pack").first().expect("a pack"), 1);
     let restored = folder.path().join("restored");
     let refused = run(&restored, &["restore", to]);
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -159,35 +169,38 @@ fn a_damaged_backup_is_refused_whole_and_nothing_is_written_over() {
 }
 
 #[test]
-fn the_doctor_sees_damage_mends_what_is_derived_and_names_the_backup_for_the_rest() {
+fn doctor_repairs_the_index_and_names_the_backup_for_packs() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
     for n in 0..30 {
         server.remember("default", &[&format!("Lighthouse number {n} was painted white and blue")]);
     }
     server.settle("default");
-    let (findings, content, _) = examine(&data, &[]);
-    assert!(content && findings["namespace default/default"].0 == "sound", "{findings:?}");
+    let subject = "namespace default/default";
+    let examination = run_doctor(&data, &[]);
+    assert!(examination.is_sound && examination.health[subject] == "sound", "{examination:?}");
 
-    // Under the running service, so that no start makes it anew.
+    // While the server runs, since a start would rebuild the index.
     let log = index(&data, "default").join("memories.log");
     let mut bytes = std::fs::read(&log).expect("reads");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&log, &bytes).expect("writes");
-    let (findings, content, error) = examine(&data, &[]);
-    assert!(!content && error.contains("--repair"), "{error}");
-    assert_eq!(findings["namespace default/default"].0, "repairable");
-    let (findings, content, _) = examine(&data, &["--repair"]);
-    assert!(content && findings["namespace default/default"].0 == "mended", "{findings:?}");
-    assert!(examine(&data, &[]).1);
+    let examination = run_doctor(&data, &[]);
+    assert!(!examination.is_sound && examination.error.contains("--repair"), "{examination:?}");
+    assert_eq!(examination.health[subject], "repairable");
+    let examination = run_doctor(&data, &["--repair"]);
+    assert!(examination.is_sound && examination.health[subject] == "mended", "{examination:?}");
+    assert!(run_doctor(&data, &[]).is_sound);
 
     let backup = stdout(&data, &["backup", folder.path().join("backups").to_str().expect("a path")]);
     assert!(server.terminate());
-    // All of them: some have been joined into others. More than a bit: one in a hundred pads an object's compressed data,
-    // and leaves the object whole.
-    files(&data, ".pack").iter().for_each(|pack| flip(pack, 64));
-    let (findings, content, error) = examine(&data, &["--repair"]);
-    assert!(!content && findings["namespace default/default"].0 == "damaged", "{findings:?}");
-    assert!(error.contains(&backup), "{error}");
+    // All packs, since some have been joined into others. More than one bit, since one bit in a hundred is padding of
+    // an object's compressed data and leaves the object intact.
+    for pack in files_with(&data, ".pack") {
+        flip_bits(&pack, 64);
+    }
+    let examination = run_doctor(&data, &["--repair"]);
+    assert!(!examination.is_sound && examination.health[subject] == "damaged", "{examination:?}");
+    assert!(examination.error.contains(&backup), "{examination:?}");
 }

@@ -1,0 +1,73 @@
+//! Applying a filter: the bitmap of the documents that a query may find.
+
+use super::entry::UNKNOWN;
+use super::table::Table;
+use crate::bitmap::Bitmap;
+use crate::filter::Filter;
+use crate::hash::{Kind, hash};
+use crate::memory::Millis;
+
+/// Returns the documents that a filter accepts and that are not hidden at `now`. Returns `None` if these are all
+/// documents and every document is current.
+pub(crate) fn allowed_documents(table: &Table, filter: &Filter, now: Millis) -> Option<Bitmap> {
+    let any_hidden = table.anything_hidden(now);
+    if filter.is_empty() && !any_hidden {
+        return (table.live() < table.len()).then(|| table.alive().clone());
+    }
+    let mut allowed = table.alive().clone();
+    let tiers = hashes(Kind::Folder, &filter.tiers);
+    let folders = hashes(Kind::Folder, &filter.folders);
+    let tags_any = hashes(Kind::Tag, &filter.tags_any);
+    for facets in [tiers, folders, tags_any] {
+        if !facets.is_empty() {
+            allowed.intersect(&documents_with_any(table, &facets));
+        }
+    }
+    for tag in hashes(Kind::Tag, &filter.tags_all) {
+        allowed.intersect(&documents_with_any(table, &[tag]));
+    }
+    remove_other_times(table, filter, &mut allowed);
+    if any_hidden {
+        remove_hidden(table, now, &mut allowed);
+    }
+    Some(allowed)
+}
+
+fn hashes(kind: Kind, names: &[String]) -> Vec<u64> {
+    names.iter().map(|name| hash(kind, name)).collect()
+}
+
+/// Returns the documents that have any of these facets, current or not.
+fn documents_with_any(table: &Table, facets: &[u64]) -> Bitmap {
+    let mut documents = Bitmap::default();
+    for facet in facets {
+        table.holding(*facet).for_each(|document| documents.insert(document));
+    }
+    documents
+}
+
+/// Removes the documents whose time lies outside the filter's range. Unknown times lie outside every range.
+fn remove_other_times(table: &Table, filter: &Filter, allowed: &mut Bitmap) {
+    if filter.since.is_none() && filter.until.is_none() {
+        return;
+    }
+    let since = filter.since.unwrap_or(Millis::MIN);
+    let until = filter.until.unwrap_or(Millis::MAX);
+    for layer in table.layers() {
+        for (document, time) in layer.range().zip(layer.times(filter.time_field)) {
+            if *time == UNKNOWN || *time < since || (filter.until.is_some() && *time >= until) {
+                allowed.remove(document);
+            }
+        }
+    }
+}
+
+fn remove_hidden(table: &Table, now: Millis, allowed: &mut Bitmap) {
+    for layer in table.layers() {
+        for (document, hidden_from) in layer.range().zip(layer.hidden_from()) {
+            if *hidden_from <= now {
+                allowed.remove(document);
+            }
+        }
+    }
+}

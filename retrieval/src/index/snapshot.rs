@@ -1,0 +1,56 @@
+//! An immutable view of an index.
+
+use std::sync::Arc;
+
+use super::cue_table::CueTable;
+use super::graph::Graph;
+use super::layer::Document;
+use super::log::LogFile;
+use super::table::Table;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::tokens::TokenVectors;
+
+/// A namespace's index at one moment. It never changes, and holding it is cheap.
+pub struct Snapshot {
+    pub(crate) table: Table,
+    pub(crate) cues: CueTable,
+    pub(crate) graph: Graph,
+    pub(crate) tokens: &'static dyn TokenVectors,
+    pub(super) log: LogFile,
+    pub(super) model: Arc<str>,
+    pub(super) head: Option<String>,
+}
+
+impl Snapshot {
+    /// Returns the commit that the snapshot stands for; `None` if nothing was ever applied.
+    pub fn head(&self) -> Option<&str> {
+        self.head.as_deref()
+    }
+
+    /// Returns the number of memories.
+    pub fn memory_count(&self) -> usize {
+        self.table.live()
+    }
+
+    /// Returns the number of cues with a vector.
+    pub fn cue_count(&self) -> usize {
+        self.table.live_rows()
+    }
+
+    /// Returns the identity of the embedding model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Returns up to `limit` memories whose cues await vectors, in the order in which they were written.
+    pub fn waiting_memories(&self, limit: usize) -> impl Iterator<Item = Result<Memory>> {
+        let waiting = self.table.documents().filter(|(_, document)| document.waiting()).take(limit);
+        waiting.map(|(_, document)| self.memory(document))
+    }
+
+    /// Reads the memory of a document from the log.
+    pub(crate) fn memory(&self, document: Document<'_>) -> Result<Memory> {
+        self.log.memory(document.frame())
+    }
+}

@@ -1,0 +1,259 @@
+//! The writer of an index: it appends changes to the logs and publishes the result as a snapshot.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::cue_table::CueTable;
+use super::entry::ChangeEntry;
+use super::graph::{EdgeKind, End, Graph};
+use super::layer::{Document, Layer, PERSISTED_MIN};
+use super::log::{AppendLog, Frame};
+use super::row::Row;
+use super::settings::IndexSettings;
+use super::snapshot::Snapshot;
+use super::state::IndexState;
+use super::table::Table;
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+
+/// Changes that one layer takes; more changes become several layers.
+const LAYER_CHANGES_MAX: usize = 1 << 14;
+
+/// A change to a namespace.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Writes a new memory, or a new version of one.
+    Put(Box<Memory>),
+    /// Removes the memory at this path.
+    Forget(String),
+}
+
+/// A namespace's index, open for changes. There is one writer at a time; readers hold snapshots.
+pub struct Index {
+    pub(super) settings: IndexSettings,
+    pub(super) folder: PathBuf,
+    pub(super) log: AppendLog,
+    pub(super) vectors: AppendLog,
+    /// The slot of every path that was written or linked to, by the path's hash.
+    pub(super) slots: HashMap<u64, u32, ahash::RandomState>,
+    pub(super) head: Option<String>,
+    pub(super) table: Table,
+    pub(super) cues: CueTable,
+    graph: Graph,
+    model: Arc<str>,
+    /// The number of memories whose cues await vectors.
+    waiting: usize,
+    published: Arc<ArcSwap<Snapshot>>,
+}
+
+/// Changes on their way into one layer.
+struct Batch {
+    entries: Vec<ChangeEntry>,
+    /// The begin of the first entry's frame in the log, then the end of every entry's frame.
+    frames: Vec<u64>,
+    /// The rows of all entries in their on-disk form.
+    rows: Vec<u8>,
+    /// The hashes of the paths that the entries are about.
+    paths: HashSet<u64>,
+}
+
+impl Index {
+    /// Creates an index without documents over opened logs.
+    pub(super) fn empty(folder: &Path, settings: IndexSettings, log: AppendLog, vectors: AppendLog) -> Self {
+        let model: Arc<str> = settings.model.as_str().into();
+        let snapshot = Snapshot {
+            table: Table::default(),
+            cues: CueTable::new(settings.dimensions),
+            graph: Graph::default(),
+            tokens: settings.tokens,
+            log: log.file().clone(),
+            model: Arc::clone(&model),
+            head: None,
+        };
+        Self {
+            folder: folder.to_path_buf(),
+            log,
+            vectors,
+            slots: HashMap::default(),
+            head: None,
+            table: Table::new(settings.tokens.token_count()),
+            cues: CueTable::new(settings.dimensions),
+            graph: Graph::default(),
+            waiting: 0,
+            published: Arc::new(ArcSwap::from_pointee(snapshot)),
+            model,
+            settings,
+        }
+    }
+
+    /// Returns the folder of the index.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Moves the index to another folder, which must not exist. Snapshots continue to read the files that they have
+    /// open.
+    pub fn move_to(&mut self, folder: &Path) -> Result<()> {
+        std::fs::rename(&self.folder, folder).map_err(Error::io("move", &self.folder))?;
+        self.folder = folder.to_path_buf();
+        Ok(())
+    }
+
+    /// Returns the identity of the embedding model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Returns the number of memories whose cues await vectors.
+    pub fn waiting_count(&self) -> usize {
+        self.waiting
+    }
+
+    /// Returns the commit that the index stands for; `None` if nothing was ever applied.
+    pub fn head(&self) -> Option<&str> {
+        self.head.as_deref()
+    }
+
+    /// Returns the number of memories.
+    pub fn memory_count(&self) -> usize {
+        self.table.live()
+    }
+
+    /// Returns where the newest snapshot is published. It can be read while a change is applied.
+    pub fn published(&self) -> Arc<ArcSwap<Snapshot>> {
+        Arc::clone(&self.published)
+    }
+
+    /// Publishes the current state to `published`, and all later ones. For an index that replaces another one.
+    pub fn publish_to(&mut self, published: Arc<ArcSwap<Snapshot>>) {
+        self.published = published;
+        self.publish();
+    }
+
+    /// Applies changes and publishes the result as the state at `head`.
+    ///
+    /// After an error the index must be dropped and opened again.
+    pub fn apply(&mut self, changes: Vec<Change>, head: &str) -> Result<()> {
+        let mut changes = changes.into_iter().peekable();
+        while changes.peek().is_some() {
+            self.append(changes.by_ref().take(LAYER_CHANGES_MAX))?;
+        }
+        self.table.refresh_sample();
+        let state = IndexState::new(&self.settings, head, self.log.bytes(), self.vectors.bytes());
+        state.write(&self.folder)?;
+        self.head = Some(head.to_owned());
+        self.publish();
+        Ok(())
+    }
+
+    /// Writes changes to both logs and adds them to the table as one layer.
+    fn append(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
+        let mut batch =
+            Batch { entries: Vec::new(), frames: vec![self.log.bytes()], rows: Vec::new(), paths: HashSet::new() };
+        for change in changes {
+            self.append_change(change, &mut batch)?;
+        }
+        self.vectors.append(&batch.rows);
+        self.log.flush()?;
+        self.vectors.flush()?;
+        if batch.entries.is_empty() {
+            return Ok(());
+        }
+        let (first_document, first_row) = (self.table.len() as u32, self.cues.rows() as u32);
+        let row_bytes = Row::bytes(self.settings.dimensions);
+        let layer = Layer::new(first_document, &batch.entries, batch.frames, first_row, row_bytes);
+        self.cues.extend(&batch.rows, &layer.documents_of_rows());
+        let newest = self.table.push_layer(layer);
+        for number in first_document..newest.range().end {
+            self.add_document(newest.document(number))?;
+        }
+        if newest.len() >= PERSISTED_MIN { newest.persist(&self.folder) } else { Ok(()) }
+    }
+
+    /// Appends one change to the log and to the batch. Ignores the removal of a path that was never written.
+    fn append_change(&mut self, change: Change, batch: &mut Batch) -> Result<()> {
+        let (mut entry, memory) = match change {
+            Change::Put(memory) => (ChangeEntry::put(&memory, self.settings.tokens), Some(memory)),
+            Change::Forget(path) => (ChangeEntry::forget(&path), None),
+        };
+        if memory.is_none() && !self.slots.contains_key(&entry.path) && !batch.paths.contains(&entry.path) {
+            return Ok(());
+        }
+        batch.paths.insert(entry.path);
+        let first = batch.rows.len();
+        if let Some(memory) = &memory {
+            self.append_rows(memory, &mut batch.rows)?;
+        }
+        entry.rows_checksum = crc32fast::hash(&batch.rows[first..]);
+        let frame = Frame::write(&entry, memory.as_deref())?;
+        self.log.append(&frame);
+        batch.entries.push(entry);
+        batch.frames.push(self.log.bytes());
+        Ok(())
+    }
+
+    /// Appends the rows of a memory's cues.
+    fn append_rows(&self, memory: &Memory, rows: &mut Vec<u8>) -> Result<()> {
+        for cue in &memory.cues {
+            let Some(vector) = &cue.vector else { continue };
+            if vector.len() != self.settings.dimensions {
+                return Err(Error::Dimensions { found: vector.len(), expected: self.settings.dimensions });
+            }
+            rows.extend(Row::new(vector).to_bytes());
+        }
+        Ok(())
+    }
+
+    pub(super) fn publish(&self) {
+        self.published.store(Arc::new(Snapshot {
+            table: self.table.clone(),
+            cues: self.cues.clone(),
+            graph: self.graph.clone(),
+            tokens: self.settings.tokens,
+            log: self.log.file().clone(),
+            model: Arc::clone(&self.model),
+            head: self.head.clone(),
+        }));
+    }
+
+    /// Adds a document of the newest layer to the table and its relations to the graph.
+    pub(super) fn add_document(&mut self, document: Document<'_>) -> Result<()> {
+        let path = document.path();
+        let slot = self.slot(path);
+        self.waiting += usize::from(document.waiting());
+        if let Some(former) = self.table.add(slot, document) {
+            self.graph.unlink(slot);
+            self.subtract_former(former)?;
+        }
+        for link in document.links() {
+            // The lowest bit marks a link to the memory that this one follows.
+            let kind = if link & 1 == 1 { EdgeKind::Previous } else { EdgeKind::Other };
+            let to = End { slot: self.slot(link & !1), path: link & !1 };
+            self.graph.link(End { slot, path }, to, kind);
+        }
+        Ok(())
+    }
+
+    /// Subtracts the former version of a memory from all counts.
+    fn subtract_former(&mut self, number: u32) -> Result<()> {
+        let mut memory = None;
+        if let Some(former) = self.table.document(number) {
+            self.waiting -= usize::from(former.waiting());
+            let bytes = self.log.file().read(former.frame())?;
+            memory = Frame::read(&bytes).and_then(|(frame, _)| frame.entry()?.body);
+        }
+        let Some(memory) = memory else {
+            return Err(Error::Damaged("memories.log: a former version of a memory is unreadable".into()));
+        };
+        self.table.subtract(&memory);
+        Ok(())
+    }
+
+    /// Returns the slot of a path; assigns one if the path is new.
+    fn slot(&mut self, path: u64) -> u32 {
+        *self.slots.entry(path).or_insert_with(|| self.table.add_slot())
+    }
+}

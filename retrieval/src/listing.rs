@@ -1,0 +1,88 @@
+//! Reads of memories without a query: by filter, by path and relations, or all of them.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::filter::Filter;
+use crate::hash::{Kind, hash};
+use crate::index::{Snapshot, allowed_documents};
+use crate::memory::{Memory, Millis};
+
+/// A request for the memories that a filter accepts, newest first.
+#[derive(Clone, Debug)]
+pub struct Listing<'a> {
+    /// The conditions that every memory meets.
+    pub filter: &'a Filter,
+    /// The maximum number of memories.
+    pub limit: usize,
+    /// The time at which expiry is judged.
+    pub now: Millis,
+}
+
+impl Snapshot {
+    /// Returns the memories that a filter accepts, newest first by the filter's time field. Memories without that time
+    /// come last.
+    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Memory>> {
+        let field = listing.filter.time_field;
+        let allowed = allowed_documents(&self.table, listing.filter, listing.now);
+        let mut chosen = Vec::new();
+        for (number, document) in self.table.documents() {
+            if allowed.as_ref().is_none_or(|allowed| allowed.contains(number)) {
+                chosen.push(document);
+            }
+        }
+        chosen.sort_unstable_by_key(|document| (Reverse(document.time(field)), document.path()));
+        chosen.truncate(listing.limit);
+        let mut memories = Vec::with_capacity(chosen.len());
+        for document in chosen {
+            memories.push(self.memory(document)?);
+        }
+        // Ties by path, where the first sort only had its hash.
+        memories.sort_by(|a, b| field.of(b).cmp(&field.of(a)).then_with(|| a.path.cmp(&b.path)));
+        Ok(memories)
+    }
+
+    /// Returns every memory, in the order in which they were written.
+    pub fn all(&self) -> impl Iterator<Item = Result<Memory>> {
+        self.table.documents().map(|(_, document)| self.memory(document))
+    }
+
+    /// Returns the memory at a path and those within `depth` relations of it, in either direction, nearest first, at
+    /// most `limit`. Returns nothing if the path holds no memory. Scans every path once.
+    pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Result<Vec<Memory>> {
+        let path = hash(Kind::Path, path);
+        let Some((start, _)) = self.table.documents().find(|(_, document)| document.path() == path) else {
+            return Ok(Vec::new());
+        };
+        let Some(start) = self.table.slot_of(start) else { return Ok(Vec::new()) };
+        let mut memories = Vec::new();
+        for slot in self.slots_within(start, depth, limit) {
+            if let Some(number) = self.table.current(slot)
+                && let Some(document) = self.table.document(number)
+            {
+                memories.push(self.memory(document)?);
+            }
+        }
+        Ok(memories)
+    }
+
+    /// Returns the slots within `depth` edges of a slot that hold a memory, nearest first, at most `limit`.
+    fn slots_within(&self, start: u32, depth: usize, limit: usize) -> Vec<u32> {
+        let mut reached = vec![start];
+        let mut seen = HashSet::from([start]);
+        // The slots that the last step reached.
+        let mut ring = 0..1;
+        for _ in 0..depth {
+            for index in ring.clone() {
+                for edge in self.graph.edges(reached[index], usize::MAX) {
+                    if reached.len() < limit && self.table.current(edge.to).is_some() && seen.insert(edge.to) {
+                        reached.push(edge.to);
+                    }
+                }
+            }
+            ring = ring.end..reached.len();
+        }
+        reached
+    }
+}

@@ -1,0 +1,51 @@
+//! Queries: the words and conditions by which memories are searched.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::filter::Filter;
+use crate::memory::Millis;
+use crate::vocabulary::Synonyms;
+
+/// A search for memories.
+#[derive(Clone, Debug)]
+pub struct Query<'a> {
+    /// The text to search for.
+    pub text: &'a str,
+    /// Other wordings of ranges of the text, ascending and disjoint.
+    pub synonyms: &'a [Synonyms],
+    /// The embedding of the text, of the index's dimensions. `None` skips the cue arm.
+    pub vector: Option<&'a [f32]>,
+    /// The times that the text names, ascending and disjoint. Memories of about those times rank higher.
+    pub times: &'a [Range<Millis>],
+    /// The byte ranges of the text that name these times, ascending. A memory of those times need not contain the
+    /// words.
+    pub time_words: &'a [Range<usize>],
+    /// The conditions that every hit meets.
+    pub filter: &'a Filter,
+    /// Hits with a lower score are left out.
+    pub min_score: f32,
+    /// The maximum number of hits.
+    pub limit: usize,
+    /// The time at which expiry is judged.
+    pub now: Millis,
+    /// Whether every cue is compared in full, instead of the few thousand with the nearest sketches.
+    pub exact: bool,
+}
+
+impl Query<'_> {
+    /// Returns the text without the words that name times.
+    pub(crate) fn text_without_times(&self) -> Cow<'_, str> {
+        if self.time_words.is_empty() {
+            return Cow::Borrowed(self.text);
+        }
+        let mut parts: Vec<&str> = Vec::with_capacity(self.time_words.len() + 1);
+        let mut from = 0;
+        for words in self.time_words {
+            parts.extend(self.text.get(from..words.start));
+            from = words.end;
+        }
+        parts.extend(self.text.get(from..));
+        Cow::Owned(parts.join(" "))
+    }
+}

@@ -1,0 +1,112 @@
+//! The speakers that a query names.
+//!
+//! A chat with an assistant has two speakers without names: the memories of what the user said have the speaker "User",
+//! those of what the assistant said "Assistant". A query such as "what did I say" or "what did you recommend" refers to
+//! one of them, so it names a speaker just as "What did Ann say" does.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::hash::{Kind, hash};
+use crate::text;
+
+/// The speakers of a chat who have no names, folded.
+const USER: &str = "user";
+const ASSISTANT: &str = "assistant";
+/// Words by which the person who asks refers to themselves.
+const FIRST_PERSON: [&str; 9] = ["i", "my", "mine", "myself", "we", "our", "ours", "i'm", "i've"];
+/// Words that ask for an answer when they precede "you": "can you tell me", unlike "did you tell me".
+const REQUESTS: [&str; 4] = ["can", "could", "would", "will"];
+/// After "you", words that refer to what the assistant said.
+const SAYING: [&str; 20] = [
+    "said",
+    "say",
+    "told",
+    "tell",
+    "suggested",
+    "suggest",
+    "recommended",
+    "recommend",
+    "mentioned",
+    "mention",
+    "gave",
+    "give",
+    "listed",
+    "list",
+    "provided",
+    "wrote",
+    "write",
+    "explained",
+    "explain",
+    "advised",
+];
+
+/// Returns the hashes of a query's folded words, to compare with names, and of the speaker that "I" or "you" stands
+/// for.
+pub(crate) fn name_hashes(query: &str) -> Vec<u64> {
+    let words: Vec<String> = query.unicode_words().map(text::fold).collect();
+    let mut names: Vec<u64> =
+        words.iter().map(|word| hash(Kind::Name, word.strip_suffix("'s").unwrap_or(word))).collect();
+    if let Some(speaker) = chat_speaker(&words) {
+        names.push(hash(Kind::Name, speaker));
+    }
+    names
+}
+
+/// Returns the hashes of the speakers of a chat who have no names.
+pub(super) fn chat_speakers() -> [u64; 2] {
+    [USER, ASSISTANT].map(|speaker| hash(Kind::Name, speaker))
+}
+
+/// Returns the speaker of a chat that the words refer to.
+fn chat_speaker(words: &[String]) -> Option<&'static str> {
+    if refers_to_assistant(words) {
+        Some(ASSISTANT)
+    } else if words.iter().any(|word| FIRST_PERSON.contains(&word.as_str())) {
+        Some(USER)
+    } else {
+        None
+    }
+}
+
+/// Whether the words ask for something that the assistant said.
+fn refers_to_assistant(words: &[String]) -> bool {
+    for (index, pair) in words.windows(2).enumerate() {
+        if pair[0] != "you" || !SAYING.contains(&pair[1].as_str()) {
+            continue;
+        }
+        let is_request = index > 0 && REQUESTS.contains(&words[index - 1].as_str());
+        if !is_request {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i_and_you_refer_to_the_speakers_of_a_chat() {
+        let speaker = |query: &str| chat_speaker(&query.unicode_words().map(text::fold).collect::<Vec<_>>());
+        for user in [
+            "What is my sister's name?",
+            "Where did I park?",
+            "Can you remind me what I'm allergic to?",
+            "Could you tell me my dentist's name?",
+        ] {
+            assert_eq!(speaker(user), Some("user"), "{user}");
+        }
+        for assistant in [
+            "Which hotel did you recommend?",
+            "What was the recipe you gave me for my party?",
+            "What did you say about tides?",
+        ] {
+            assert_eq!(speaker(assistant), Some("assistant"), "{assistant}");
+        }
+        for neither in ["When did Ann move?", "Do you know the way?", "IKEA shelves"] {
+            assert_eq!(speaker(neither), None, "{neither}");
+        }
+        assert!(name_hashes("Where is Ann's boat?").contains(&hash(Kind::Name, "ann")));
+    }
+}
