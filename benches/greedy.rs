@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use corpus::Corpus;
-use cuebase::api::routes::{Access, Body, ROUTES, Route};
+use cuebase::api::routes::{Access, BodyKind, ROUTES, Route};
 use hyper::Method;
 use loopback::{Client, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -243,7 +243,7 @@ fn head(route: &Route, path: &str, greedy: &GreedyAccount, length: usize) -> Str
 /// Returns half of a body that takes as much memory as possible once it is parsed.
 fn half_body(route: &Route) -> String {
     match route.body {
-        Body::Json => format!("[{}", "{\"a\":0},".repeat(HALF_BYTES / 8)),
+        BodyKind::Json => format!("[{}", "{\"a\":0},".repeat(HALF_BYTES / 8)),
         _ => "m".repeat(HALF_BYTES),
     }
 }

@@ -55,7 +55,7 @@ pub const ERROR_CODES: [ErrorCode; 50] = [
         "A tag is empty, too long or has a character that is not allowed, or there are too many.",
     ),
     error("invalid_term", 400, "A term breaks a rule; the message names the field."),
-    error("invalid_tier", 400, "A tier is not `facts`, `procedures`, `incidents` or `skills`."),
+    error("invalid_tier", 400, "A tier is not `facts`, `incidents`, `rules` or `skills`."),
     error("invalid_time", 400, "A time is not RFC 3339, a date, a datetime without offset, or epoch seconds."),
     error("invalid_time_field", 400, "`time_field` is not `created`, `updated` or `occurred`."),
     error("invalid_timezone", 400, "`timezone` is not an IANA time zone name."),

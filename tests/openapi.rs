@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cuebase::api::document::document;
 use cuebase::api::fields::{Contents, Field, PART_TYPES, part_fields};
-use cuebase::api::routes::{Access, Body, ROUTES};
+use cuebase::api::routes::{Access, BodyKind, ROUTES};
 use serde_json::Value;
 
 use crate::support::{Server, fresh, stdout};
@@ -62,7 +62,7 @@ fn document_and_route_table_have_the_same_parameters_and_fields() {
             }
         }
         assert_eq!(parameters, route.query.iter().copied().collect::<BTreeSet<&str>>(), "{name}: query");
-        if route.body == Body::Json {
+        if route.body == BodyKind::Json {
             let body = resolved(&document, &operation["requestBody"]);
             compare_fields(&document, &body["content"]["application/json"]["schema"], route.fields, &name);
         } else {

@@ -2,7 +2,7 @@
 //! causes a warning.
 
 use cuebase::api::fields::{Contents, Field};
-use cuebase::api::routes::{Body, ROUTES, Route};
+use cuebase::api::routes::{BodyKind, ROUTES, Route};
 use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, Server, fresh, stdout};
@@ -98,7 +98,7 @@ fn every_route_refuses_a_foreign_user_parameter() {
         let path = format!("{path}{separator}user_id=ida");
         let answer = server.call_as(&session, route.method.as_str(), &path, body.as_ref());
         let code = answer.body["error"].as_str().unwrap_or_else(|| answer.code());
-        let expected = if route.body == Body::Json { "invalid_body" } else { "invalid_parameter" };
+        let expected = if route.body == BodyKind::Json { "invalid_body" } else { "invalid_parameter" };
         assert_eq!((answer.status, code), (400, expected), "{} {path}: {answer:?}", route.method);
     }
 }
@@ -272,7 +272,7 @@ fn known_request(server: &Server, route: &Route) -> (String, Option<Value>) {
         let value = if *name == "namespace" { "default" } else { "1" };
         path = format!("{path}{separator}{name}={value}");
     }
-    (path, (route.body == Body::Json).then(|| known_object(route.fields)))
+    (path, (route.body == BodyKind::Json).then(|| known_object(route.fields)))
 }
 
 /// Returns an object with every known field. Values without checked names are null.

@@ -12,7 +12,7 @@ use cuebase::accounts::credentials::Environment;
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
-use cuebase::api::{AuthenticatedRequest, Content, JSON_DEPTH_MAX, RetrievalSlot, RouteRequest, error};
+use cuebase::api::{AuthenticatedRequest, JSON_DEPTH_MAX, ReplyBody, RetrievalSlot, RouteRequest, error};
 use cuebase::config::Config;
 use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
@@ -98,7 +98,7 @@ impl InProcessServer {
         let Some((route, parameters)) = found else { return };
         let (principal, headers) = principal.map_or((None, HeaderMap::new()), |(who, headers)| (Some(who), headers));
         let query = QueryString::parse(uri.query().unwrap_or_default());
-        let Ok(unknown) = UnknownNames::in_query(route, &query) else { return };
+        let Ok(unknown) = UnknownNames::in_query(&route.known_names(), &query) else { return };
         let request = RouteRequest {
             service: Arc::clone(&self.service),
             parameters,
@@ -106,7 +106,7 @@ impl InProcessServer {
             unknown,
             headers,
             body: body.to_vec().into(),
-            place: Arc::new(RetrievalSlot::default()),
+            retrieval_slot: Arc::new(RetrievalSlot::default()),
         };
         let outcome = match (&route.handler, principal) {
             (Handler::Open(handler), _) => handler(&request),
@@ -122,7 +122,7 @@ impl InProcessServer {
             }
             Err(failure) => {
                 let reply = error::reply(&failure, &error::ErrorFormat::Envelope);
-                let has_message = matches!(&reply.body, Content::Bytes(bytes) if !bytes.is_empty());
+                let has_message = matches!(&reply.body, ReplyBody::Bytes(bytes) if !bytes.is_empty());
                 assert!(has_message && (reply.status.is_client_error() || reply.status == 503), "{failure}");
             }
         }

@@ -1,15 +1,16 @@
-//! `POST /v1/answer`: a question answered from the memories, with citations.
+//! `POST /v1/answer`: an answer to a question from the memories, with citations.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::query::QueryString;
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
 use super::retrieve;
-use super::{AuthenticatedRequest, Reply};
 use crate::error::{Error, Result};
 use crate::memory::request::{invalid_body, text};
 
-/// The fields that the body shares with retrieve's query.
-const FIELDS: [&str; 12] = [
+/// Fields of the body that are also parameters of `GET /v1/retrieve`.
+const SHARED_FIELDS: [&str; 12] = [
     "q",
     "tiers",
     "paths",
@@ -23,24 +24,32 @@ const FIELDS: [&str; 12] = [
     "limit",
     "detail",
 ];
+/// Absolute values below this are exact integers in a JSON number's floating-point form.
+const EXACT_BELOW: f64 = 1e15;
 
 /// `POST /v1/answer`.
-pub fn answer(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let namespace = call.readable(text(&body, "namespace")?)?;
-    if text(&body, "q")?.is_none_or(|q| q.trim().is_empty()) {
-        return Err(Error::invalid("missing_query", "q is missing: what is to be answered?"));
+pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: Map<String, Value> = request.json()?;
+    let namespace = request.readable_namespace(text(&body, "namespace")?)?;
+    let question = text(&body, "q")?.unwrap_or("");
+    if question.trim().is_empty() {
+        return Err(Error::invalid("missing_query", "q is missing: send the question"));
     }
-    // As a parameter it may be any text; as a field it must be text.
+    // The parameter of that name may have any value; the field must be a string.
     text(&body, "detail")?;
-    let request = retrieve::request(&as_query(&body)?)?;
-    Reply::ok(&call.service.answer(call.account(), &namespace, &request, || call.place.leave())?)
+    let retrieve = retrieve::request(&as_query(&body)?)?;
+    let service = &request.service;
+    let response = service.answer(request.account(), &namespace, &retrieve, || request.retrieval_slot.release())?;
+    Reply::ok(&response)
 }
 
-/// The body's fields as retrieve's query would say them, so that one place checks them.
+/// Returns the fields of the body as a query of `GET /v1/retrieve`, so that both are checked by the same code.
 fn as_query(body: &Map<String, Value>) -> Result<QueryString> {
     let mut pairs = Vec::new();
-    for (name, value) in body.iter().filter(|(name, _)| FIELDS.contains(&name.as_str())) {
+    for (name, value) in body {
+        if !SHARED_FIELDS.contains(&name.as_str()) {
+            continue;
+        }
         let values = match value {
             Value::Array(values) => values.as_slice(),
             other => std::slice::from_ref(other),
@@ -49,18 +58,22 @@ fn as_query(body: &Map<String, Value>) -> Result<QueryString> {
             let text = match value {
                 Value::Null => continue,
                 Value::String(text) => text.clone(),
-                // 26.0 is a whole number in JSON.
-                Value::Number(number) => {
-                    match number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15) {
-                        Some(whole) => format!("{whole:.0}"),
-                        None => number.to_string(),
-                    }
-                }
+                Value::Number(number) => number_text(number),
                 Value::Bool(flag) => flag.to_string(),
-                _ => return Err(invalid_body(format!("{name} must be text, a number, or an array of them"))),
+                Value::Array(_) | Value::Object(_) => {
+                    return Err(invalid_body(format!("{name} must be a string, a number, or an array of them")));
+                }
             };
             pairs.push((name.clone(), text));
         }
     }
-    Ok(QueryString::of(pairs))
+    Ok(QueryString::from_pairs(pairs))
+}
+
+/// Writes a number as a parameter has it: 26.0 is the integer 26.
+fn number_text(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if float.fract() == 0.0 && float.abs() < EXACT_BELOW => format!("{float:.0}"),
+        _ => number.to_string(),
+    }
 }

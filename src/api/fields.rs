@@ -1,25 +1,25 @@
-//! The fields of request bodies, as data: which names the body of each route may hold.
+//! The names of the fields in the request body of each route.
 //!
-//! The route table ([`super::routes`]) refers to these lists, [`super::unknown`] checks bodies against them.
+//! The route table ([`super::routes`]) refers to these lists, and [`super::unknown`] checks bodies against them.
 //! `openapi.yaml` describes the same fields with their types; a test compares the names.
 
 /// A field of a JSON object in a request.
 #[derive(Debug)]
 pub struct Field {
-    /// The name.
+    /// Name of the field.
     pub name: &'static str,
-    /// What is known of its value.
+    /// Which names its value may contain.
     pub contents: Contents,
 }
 
-/// What is known of a field's value.
+/// The names that the value of a field may contain.
 #[derive(Debug)]
 pub enum Contents {
-    /// Any value; names in it are not checked.
+    /// Any: the names in the value are not checked.
     Opaque,
-    /// An array of objects with these fields.
+    /// The value is an array of objects with these fields.
     Objects(&'static [Field]),
-    /// Text, or an array of content parts ([`part_fields`]).
+    /// The value is text, or an array of content parts ([`part_fields`]).
     Parts,
 }
 
@@ -40,7 +40,7 @@ pub const PART_TYPES: [&str; 2] = ["text", "media"];
 const TEXT_PART: &[Field] = &[field("type"), field("text")];
 const MEDIA_PART: &[Field] = &[field("type"), field("id")];
 
-/// The fields of a content part of a type; none for the types of other products, which are kept as they are.
+/// Returns the fields of a type of content part. `None` for other types, which are stored unchanged.
 pub fn part_fields(part_type: &str) -> Option<&'static [Field]> {
     match part_type {
         "text" => Some(TEXT_PART),
@@ -137,7 +137,7 @@ pub const APPENDED: &[Field] = &[
 /// `POST /v1/conversations/{id}/rewind`.
 pub const REWIND: &[Field] = &[field("to")];
 
-/// The two routes that edit a message.
+/// `PATCH /v1/conversations/{id}/messages/{mid}` and `POST /v1/conversations/{id}/messages/{mid}/edit`.
 pub const EDIT: &[Field] = &[parts("content")];
 
 /// `POST /v1/billing/recharge`.

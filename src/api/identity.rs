@@ -1,14 +1,16 @@
-//! `/health`, `/v1/whoami`, and the API's own description.
+//! `/health`, `/v1/whoami` and `/v1/openapi.json`.
 
 use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
 use serde_json::json;
 
-use super::{AuthenticatedRequest, Content, Reply, RouteRequest, document};
+use super::document;
+use super::reply::{Reply, ReplyBody};
+use super::request::{AuthenticatedRequest, RouteRequest};
 use crate::error::Result;
 use crate::gateway::Credential;
 
-/// `GET /health`: the server is running. How many namespaces were found damaged stands there, but not which.
+/// `GET /health`: the liveness check. It counts the namespaces that were found damaged but does not name them.
 pub fn health(request: &RouteRequest) -> Result<Reply> {
     let mut body = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
     let damaged = request.service.namespaces.damaged().len();
@@ -18,18 +20,18 @@ pub fn health(request: &RouteRequest) -> Result<Reply> {
     Reply::ok(&body)
 }
 
-/// `GET /v1/whoami`: what the credential resolved to.
-pub fn whoami(call: &AuthenticatedRequest) -> Result<Reply> {
-    let (auth, env) = match &call.principal.credential {
+/// `GET /v1/whoami`: the account and the kind of the credential.
+pub fn whoami(request: &AuthenticatedRequest) -> Result<Reply> {
+    let (auth, env) = match &request.principal.credential {
         Credential::Key { env, .. } => ("api_key", env.name()),
         Credential::Session { .. } => ("jwt", ""),
     };
-    Reply::ok(&json!({"account": call.principal.account, "auth": auth, "env": env}))
+    Reply::ok(&json!({"account": request.principal.account, "auth": auth, "env": env}))
 }
 
-/// `GET /v1/openapi.json`.
+/// `GET /v1/openapi.json`: the OpenAPI description.
 pub fn document(_: &AuthenticatedRequest) -> Result<Reply> {
-    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: Content::Bytes(document::text()?) };
-    // A reply that sets its content type gets no warnings: they are no part of an OpenAPI document.
+    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: ReplyBody::Bytes(document::text()?) };
+    // A reply that sets its content type gets no warnings: an OpenAPI document has no field for them.
     Ok(reply.with(CONTENT_TYPE, "application/json"))
 }

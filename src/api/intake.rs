@@ -1,23 +1,23 @@
-//! `POST /v1/memories`: a conversation is checked and accepted.
+//! `POST /v1/memories`: checks a conversation and accepts it for ingestion.
 
-use cuebase_storage::records::{NamespaceRecord, QueuedWork};
+use cuebase_storage::records::QueuedWork;
 use serde_json::{Map, Value};
 
-use super::{AuthenticatedRequest, Reply};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
 use crate::memory::request::{conversation, text};
 
-/// `POST /v1/memories`. Every rejection comes before the `202`; after it the write is durable.
-pub fn remember(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let wanted = text(&body, "namespace")?;
-    let name = call.write_name(wanted)?;
+/// `POST /v1/memories`. All checks are done before the `202`; after it the write is durable.
+pub fn remember(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: Map<String, Value> = request.json()?;
+    let name = request.writable_name(text(&body, "namespace")?)?;
     let conversation = conversation(&body)?;
-    let namespace = call.service.namespaces.existing(call.account(), &name)?;
-    let accept = |namespace: &NamespaceRecord| {
-        let request = serde_json::to_value(&conversation).map_err(Error::internal)?;
-        call.service.accept(namespace, QueuedWork::Conversation { request }, Some(&call.body), &[])
-    };
-    let id = call.service.with_default_again(&namespace, accept)?;
+    let service = &request.service;
+    let namespace = service.namespaces.existing(request.account(), &name)?;
+    let id = service.with_default_again(&namespace, |namespace| {
+        let queued = serde_json::to_value(&conversation).map_err(Error::internal)?;
+        service.accept(namespace, QueuedWork::Conversation { request: queued }, Some(&request.body), &[])
+    })?;
     Reply::accepted(&id.to_string(), &name)
 }

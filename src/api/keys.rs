@@ -1,22 +1,23 @@
-//! `/v1/keys`: creating, listing and revoking API keys.
+//! `/v1/keys`: creates, lists and revokes API keys.
 
 use cuebase_storage::records::ApiKeyRecord;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AuthenticatedRequest, Reply};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
 use crate::accounts::credentials::Environment;
 use crate::error::{Error, Result};
 use crate::gateway::Credential;
 use crate::memory::time::format_ms;
 use crate::service::accounts::NewKey;
 
-/// Told with every new key.
+/// The note in the response with a new key.
 const NOTE: &str = "Store this key now: it cannot be retrieved again.";
 
 #[derive(Deserialize)]
-struct Body {
+struct NewKeyBody {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -26,45 +27,51 @@ struct Body {
 }
 
 /// `POST /v1/keys`.
-pub fn create(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Body = call.json()?;
-    let env = match body.env {
-        None | Some(Value::Null) => Environment::Live,
-        Some(value) => value
-            .as_str()
-            .and_then(Environment::parse)
-            .ok_or_else(|| Error::invalid("invalid_env", "env must be \"live\" or \"test\""))?,
-    };
+pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: NewKeyBody = request.json()?;
+    let env = environment(body.env.as_ref())?;
     let namespace = body.namespace.filter(|namespace| !namespace.is_empty());
-    if namespace.is_none() && matches!(call.principal.credential, Credential::Key { .. }) {
-        let message = "an account-wide key is created from the dashboard; a key may only create keys with a namespace";
+    if namespace.is_none() && matches!(request.principal.credential, Credential::Key { .. }) {
+        let message =
+            "only a dashboard session can create an account-wide key: send a namespace to create a key for it";
         return Err(Error::forbidden("dashboard_only", message));
     }
-    let wanted = NewKey { name: body.name.unwrap_or_default(), env, namespace };
-    let (record, full) = call.service.create_key(&call.principal.account, wanted)?;
-    Reply::json(StatusCode::CREATED, &created(&record, &full))
+    let new_key = NewKey { name: body.name.unwrap_or_default(), env, namespace };
+    let (record, key) = request.service.create_key(request.account(), new_key)?;
+    Reply::json(StatusCode::CREATED, &new_key_json(&record, &key))
 }
 
-/// A new key as the API and the command line tell it.
-pub fn created(record: &ApiKeyRecord, full: &str) -> Value {
+/// Returns the environment of a new key, `live` by default.
+fn environment(value: Option<&Value>) -> Result<Environment> {
+    let parsed = match value {
+        None | Some(Value::Null) => return Ok(Environment::Live),
+        Some(Value::String(name)) => Environment::parse(name),
+        Some(_) => None,
+    };
+    parsed.ok_or_else(|| Error::invalid("invalid_env", "env must be \"live\" or \"test\""))
+}
+
+/// Makes the JSON of a new key, for the API and the command line.
+pub fn new_key_json(record: &ApiKeyRecord, key: &str) -> Value {
     json!({
         "id": record.id,
         "env": record.env,
         "name": record.name,
-        "key": full,
-        "namespace": record.namespace.clone().unwrap_or_default(),
+        "key": key,
+        "namespace": record.namespace.as_deref().unwrap_or(""),
         "note": NOTE,
     })
 }
 
 /// `GET /v1/keys`.
-pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
-    let keys: Vec<Value> = call.service.keys(&call.principal.account)?.iter().map(listed).collect();
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let records = request.service.keys(request.account())?;
+    let keys: Vec<Value> = records.iter().map(key_json).collect();
     Reply::ok(&json!({"keys": keys}))
 }
 
-/// A key in a listing.
-pub fn listed(record: &ApiKeyRecord) -> Value {
+/// Makes the JSON of a key in a list.
+pub fn key_json(record: &ApiKeyRecord) -> Value {
     let mut key = json!({
         "id": record.id,
         "env": record.env,
@@ -79,9 +86,9 @@ pub fn listed(record: &ApiKeyRecord) -> Value {
 }
 
 /// `DELETE /v1/keys/{key_id}`.
-pub fn revoke(call: &AuthenticatedRequest) -> Result<Reply> {
-    let id = call.parameter(0);
-    call.service.revoke_key(&call.principal.account, id)?;
-    call.gateway.forget();
+pub fn revoke(request: &AuthenticatedRequest) -> Result<Reply> {
+    let id = request.parameter(0);
+    request.service.revoke_key(request.account(), id)?;
+    request.gateway.forget();
     Reply::ok(&json!({"id": id, "revoked": true}))
 }

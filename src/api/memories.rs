@@ -1,11 +1,13 @@
 //! Memories by path: `/v1/memories/{path}`, `/v1/tree`, `/v1/topics`, `/v1/graph`.
 
-use cuebase_storage::memory_file::{MemoryPath, path};
+use cuebase_storage::memory_file::MemoryPath;
 use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::{AuthenticatedRequest, Reply};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::values::{directory, lines, memory_path};
 use crate::error::{Error, Result};
 use crate::ingest::direct::DirectWrite;
 use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
@@ -15,59 +17,65 @@ use crate::service::memories::View;
 
 /// Longest content, in bytes.
 const CONTENT_BYTES_MAX: usize = 1 << 20;
-/// Cues of one memory.
+/// Most cues of one memory.
 const CUES_MAX: usize = 64;
-/// Characters of one cue.
+/// Most characters of one cue.
 const CUE_CHARS_MAX: usize = 1000;
-/// Relations from a memory that a graph follows, at most.
+/// Most relations that a graph follows from a memory, one after the other.
 const DEPTH_MAX: usize = 3;
-/// Nodes of a graph when no limit is given, and at most.
-const NODES: (usize, usize) = (500, 10_000);
+/// Nodes of a graph when no limit is given.
+const NODES_DEFAULT: usize = 500;
+/// Most nodes of a graph.
+const NODES_MAX: usize = 10_000;
 
 /// `GET /v1/memories/{path}`.
-pub fn get(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
+pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
     // `file.md#Heading` is the section of that name.
-    let (path, heading) = match call.parameter(0).split_once('#') {
+    let (path, heading) = match request.parameter(0).split_once('#') {
         Some((path, heading)) => (path, Some(heading)),
-        None => (call.parameter(0), None),
+        None => (request.parameter(0), None),
     };
     let view = View {
-        section: heading.or(call.query.get("section")),
-        revision: call.query.get("revision"),
-        full: call.query.get("detail") == Some("full"),
+        section: heading.or(request.query.get("section")),
+        revision: request.query.get("revision"),
+        full: request.query.get("detail") == Some("full"),
     };
-    Reply::ok(&call.service.memory(call.account(), &namespace, &memory_path(path)?, &view)?)
+    Reply::ok(&request.service.memory(request.account(), &namespace, &memory_path(path)?, &view)?)
 }
 
 /// `POST /v1/memories/{path}`.
-pub fn write(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let parameter = call.query.value("namespace");
+pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: Map<String, Value> = request.json()?;
+    let parameter = request.query.last("namespace");
     if let Some(name) = parameter {
-        // Checked also where the body names another namespace.
+        // The name must be valid even where the body names another namespace.
         check_name(name)?;
     }
-    let wanted = text(&body, "namespace")?.or(parameter);
-    let path = memory_path(call.parameter(0))?;
-    let write = direct_write(path, &body)?;
-    let namespace = call.writable(wanted)?;
-    let written =
-        call.service.with_default_again(&namespace, |namespace| call.service.write_memory(namespace, &write))?;
+    let name = text(&body, "namespace")?.or(parameter);
+    let write = direct_write(memory_path(request.parameter(0))?, &body)?;
+    let namespace = request.writable_namespace(name)?;
+    let service = &request.service;
+    let written = service.with_default_again(&namespace, |namespace| service.write_memory(namespace, &write))?;
     let status = if written.new { StatusCode::CREATED } else { StatusCode::OK };
     let path = write.path.as_str();
     Reply::json(status, &json!({"path": path, "namespace": namespace.name, "commit": written.commit}))
 }
 
-/// Checks a direct write's body.
+/// Checks the body of a direct write.
 fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Result<DirectWrite> {
-    let content = text(body, "content")?.filter(|content| !content.trim().is_empty());
-    let content = content.ok_or_else(|| invalid_body("content is missing: the memory's text, markdown"))?;
+    let content = text(body, "content")?.unwrap_or("");
+    if content.trim().is_empty() {
+        return Err(invalid_body("content is missing: send the memory's text as markdown"));
+    }
     if content.len() > CONTENT_BYTES_MAX {
-        let message = format!("content has {} bytes, at most {CONTENT_BYTES_MAX} make a memory", content.len());
+        let message = format!("content has {} bytes, the maximum is {CONTENT_BYTES_MAX}", content.len());
         return Err(Error::TooLarge { code: "payload_too_large", message });
     }
-    let zone = text(body, "timezone")?.map_or(Ok(TimeZone::UTC), zone)?;
+    let zone = match text(body, "timezone")? {
+        Some(name) => zone(name)?,
+        None => TimeZone::UTC,
+    };
     Ok(DirectWrite {
         path,
         content: content.to_owned(),
@@ -78,64 +86,41 @@ fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Result<DirectWri
     })
 }
 
-/// An array of short texts, each on one line; blank ones are left out.
-pub(super) fn lines(body: &Map<String, Value>, name: &str, most: usize, chars: usize) -> Result<Vec<String>> {
-    let values = match body.get(name) {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(Value::Array(values)) => values,
-        Some(_) => return Err(invalid_body(format!("{name} must be an array of texts"))),
-    };
-    if values.len() > most {
-        return Err(invalid_body(format!("{name} has {} entries, at most {most} are taken", values.len())));
-    }
-    let line = |(index, value): (usize, &Value)| {
-        let text = value.as_str().ok_or_else(|| invalid_body(format!("{name}[{index}] must be text")))?;
-        if text.chars().count() > chars {
-            return Err(invalid_body(format!("{name}[{index}] is longer than {chars} characters")));
-        }
-        Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
-    };
-    let lines = values.iter().enumerate().map(line).collect::<Result<Vec<String>>>()?;
-    Ok(lines.into_iter().filter(|line| !line.is_empty()).collect())
-}
-
 /// `DELETE /v1/memories/{path}`.
-pub fn forget(call: &AuthenticatedRequest) -> Result<Reply> {
-    let path = memory_path(call.parameter(0))?;
-    let namespace = call.write_namespace()?;
-    let id = call.service.forget_memory(&namespace, &path)?;
+pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
+    let path = memory_path(request.parameter(0))?;
+    let namespace = request.write_namespace()?;
+    let id = request.service.forget_memory(&namespace, &path)?;
     Reply::accepted(&id.to_string(), &namespace.name)
 }
 
 /// `GET /v1/tree`.
-pub fn tree(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
-    let folder = call.query.get("path").map(|path| path.trim_end_matches('/')).unwrap_or_default();
+pub fn tree(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let folder = request.query.get("path").unwrap_or("").trim_end_matches('/');
     if !folder.is_empty() {
-        path::parse_directory(folder).map_err(|error| Error::invalid("invalid_path", format!("path: {error}")))?;
+        directory("path", folder)?;
     }
-    let entries = call.service.tree(call.account(), &namespace, folder)?;
+    let entries = request.service.tree(request.account(), &namespace, folder)?;
     Reply::ok(&json!({"namespace": namespace, "path": folder, "entries": entries}))
 }
 
 /// `GET /v1/topics`.
-pub fn topics(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
-    let topics = call.service.topics(call.account(), &namespace)?;
+pub fn topics(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let topics = request.service.topics(request.account(), &namespace)?;
     Reply::ok(&json!({"namespace": namespace, "topics": topics}))
 }
 
 /// `GET /v1/graph`.
-pub fn graph(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
-    let path = call.query.get("path").map(memory_path).transpose()?;
-    let depth = call.query.number("depth", 1..=DEPTH_MAX, "invalid_depth")?.unwrap_or(1);
-    let limit = call.query.number("limit", 1..=NODES.1, "invalid_limit")?.unwrap_or(NODES.0);
+pub fn graph(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let path = match request.query.get("path") {
+        Some(path) => Some(memory_path(path)?),
+        None => None,
+    };
+    let depth = request.query.number("depth", 1..=DEPTH_MAX, "invalid_depth")?.unwrap_or(1);
+    let limit = request.query.number("limit", 1..=NODES_MAX, "invalid_limit")?.unwrap_or(NODES_DEFAULT);
     let around = path.as_ref().map(|path| (path, depth));
-    Reply::ok(&call.service.graph(call.account(), &namespace, around, limit)?)
-}
-
-/// A memory's path, checked.
-pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
-    text.parse().map_err(|error| Error::invalid("invalid_path", format!("{text:?}: {error}")))
+    Reply::ok(&request.service.graph(request.account(), &namespace, around, limit)?)
 }

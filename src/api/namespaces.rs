@@ -1,46 +1,50 @@
-//! `/v1/namespaces`: creating, listing and deleting namespaces.
+//! `/v1/namespaces`: creates, lists and deletes namespaces.
 
 use cuebase_storage::records::NamespaceRecord;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AuthenticatedRequest, Reply};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 
-/// Namespaces in one listing.
+/// Namespaces in a page.
 const LISTED_MAX: usize = 200;
 
 #[derive(Deserialize)]
-struct Body {
+struct NewNamespaceBody {
     #[serde(default)]
     name: Option<Value>,
 }
 
 /// `POST /v1/namespaces`.
-pub fn create(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Body = call.json()?;
-    let name = body.name.as_ref().and_then(Value::as_str).unwrap_or_default();
-    let (record, new) = call.service.namespaces.create(&call.principal.account, name)?;
-    let status = if new { StatusCode::CREATED } else { StatusCode::OK };
+pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: NewNamespaceBody = request.json()?;
+    let name = match &body.name {
+        Some(Value::String(name)) => name.as_str(),
+        _ => "",
+    };
+    let (record, is_new) = request.service.namespaces.create(request.account(), name)?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Reply::json(status, &json!({"name": record.name, "created_at": format_ms(record.created_at_ms)}))
 }
 
-/// `GET /v1/namespaces`. A scoped key sees its own alone.
-pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespaces = &call.service.namespaces;
-    let account = &call.principal.account;
-    let records = match call.principal.scope() {
-        Some(own) => namespaces.record(account, own)?.into_iter().collect(),
-        None => namespaces.list(account, call.query.get("after"), LISTED_MAX)?,
+/// `GET /v1/namespaces`. A key that is limited to a namespace gets only that one.
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespaces = &request.service.namespaces;
+    let account = request.account();
+    let records = match request.principal.scope() {
+        Some(scope) => namespaces.record(account, scope)?.into_iter().collect(),
+        None => namespaces.list(account, request.query.get("after"), LISTED_MAX)?,
     };
-    let listed: Vec<Value> = records.iter().map(listed).collect();
+    let listed: Vec<Value> = records.iter().map(namespace_json).collect();
     Reply::ok(&json!({"namespaces": listed}))
 }
 
-/// A namespace in a listing.
-pub fn listed(record: &NamespaceRecord) -> Value {
+/// Makes the JSON of a namespace in a list.
+pub fn namespace_json(record: &NamespaceRecord) -> Value {
     json!({
         "name": record.name,
         "created_at": format_ms(record.created_at_ms),
@@ -51,9 +55,9 @@ pub fn listed(record: &NamespaceRecord) -> Value {
 }
 
 /// `DELETE /v1/namespaces/{name}`.
-pub fn delete(call: &AuthenticatedRequest) -> Result<Reply> {
-    let name = call.parameter(0);
-    if !call.service.delete_namespace(call.account(), name)? {
+pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
+    let name = request.parameter(0);
+    if !request.service.delete_namespace(request.account(), name)? {
         return Err(Error::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))

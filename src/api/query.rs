@@ -1,77 +1,115 @@
-//! The query string: repeated and comma-separated lists, booleans, numbers, times.
+//! The query string: repeated and comma-separated lists, numbers, time zones.
+
+use std::ops::RangeInclusive;
 
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result};
 use crate::memory::request::zone;
 
-/// Parameters in the order they were sent.
+/// A number of this many digits fits into `usize`.
+const DIGITS_MAX: usize = 18;
+
+/// Parameters in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct QueryString {
     pairs: Vec<(String, String)>,
 }
 
+/// The number of entries in a page of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSize {
+    /// Entries when the request gives no limit.
+    pub default: usize,
+    /// Most entries that a request can ask for.
+    pub max: usize,
+}
+
 impl QueryString {
-    /// Takes a query string apart; percent-encoding and `+` are read, bytes that are no UTF-8 replaced.
+    /// Parses a query string. Percent-encoding and `+` are decoded, and bytes that are not UTF-8 are replaced.
     pub fn parse(raw: &str) -> Self {
         Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
     }
 
-    /// The same from parameters that were taken apart elsewhere.
-    pub fn of(pairs: Vec<(String, String)>) -> Self {
+    /// Makes a query string of decoded parameters.
+    pub fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self { pairs }
     }
 
-    /// The names of all parameters, as often as they were sent.
+    /// Returns the names of all parameters; a repeated name is repeated.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pairs.iter().map(|(name, _)| name.as_str())
     }
 
-    /// A whole number within a range, if there is one; anything else is a failure of that code.
-    pub fn number(
-        &self,
-        name: &str,
-        range: std::ops::RangeInclusive<usize>,
-        code: &'static str,
-    ) -> Result<Option<usize>> {
+    /// Returns an integer within a range, or `None` where the parameter is absent or empty.
+    ///
+    /// # Errors
+    ///
+    /// `code` for any other value.
+    pub fn number(&self, name: &str, range: RangeInclusive<usize>, code: &'static str) -> Result<Option<usize>> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| range.contains(number));
-        number.map(Some).ok_or_else(|| {
-            let (first, last) = range.into_inner();
-            Error::invalid(code, format!("{name}: {text:?} is no whole number from {first} to {last}"))
-        })
-    }
-
-    /// A limit with its default and the most that is given: more than that is cut, not refused.
-    pub fn capped(&self, name: &str, (default, most): (usize, usize)) -> Result<usize> {
-        // However many digits: more than is given is cut.
-        if self.get(name).is_some_and(|text| text.len() > 18 && text.bytes().all(|byte| byte.is_ascii_digit())) {
-            return Ok(most);
+        if let Ok(number) = text.parse::<usize>()
+            && range.contains(&number)
+        {
+            return Ok(Some(number));
         }
-        Ok(self.number(name, 1..=usize::MAX, "invalid_limit")?.unwrap_or(default).min(most))
+        let (min, max) = range.into_inner();
+        Err(Error::invalid(code, format!("{name}: {text:?} is not an integer from {min} to {max}")))
     }
 
-    /// The last value of a parameter that is not empty.
+    /// Returns the parameter `limit`, reduced to the most that a page can have.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_limit` for zero and for anything that is not an integer.
+    pub fn page_limit(&self, size: PageSize) -> Result<usize> {
+        // Such a number may not fit into `usize`.
+        if let Some(text) = self.get("limit")
+            && text.len() > DIGITS_MAX
+            && text.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Ok(size.max);
+        }
+        let limit = self.number("limit", 1..=usize::MAX, "invalid_limit")?;
+        Ok(limit.unwrap_or(size.default).min(size.max))
+    }
+
+    /// Returns the last value of a parameter that is not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let values = self.pairs.iter().rev().filter(|(key, value)| key == name && !value.is_empty());
-        values.map(|(_, value)| value.as_str()).next()
+        let mut backwards = self.pairs.iter().rev();
+        let (_, value) = backwards.find(|(key, value)| key == name && !value.is_empty())?;
+        Some(value.as_str())
     }
 
-    /// The last value of a parameter, be it empty.
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    /// Returns the last value of a parameter, which may be empty.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.pairs.iter().rev().find(|(key, _)| key == name)?;
+        Some(value.as_str())
     }
 
-    /// Every value of a list: commas and repetition both separate.
+    /// Returns the values of a list. A comma and a repeated parameter both separate values; blank ones are left out.
     pub fn list(&self, name: &str) -> Vec<String> {
-        let values = self.pairs.iter().filter(|(key, _)| key == name);
-        let parts = values.flat_map(|(_, value)| value.split(','));
-        parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        let mut values = Vec::new();
+        for (key, value) in &self.pairs {
+            if key != name {
+                continue;
+            }
+            for part in value.split(',') {
+                let part = part.trim();
+                if !part.is_empty() {
+                    values.push(part.to_owned());
+                }
+            }
+        }
+        values
     }
 
-    /// A time zone by its IANA name, UTC when none is named.
+    /// Returns the time zone that `timezone` names, or UTC.
     pub fn zone(&self) -> Result<TimeZone> {
-        self.get("timezone").map_or(Ok(TimeZone::UTC), zone)
+        match self.get("timezone") {
+            Some(name) => zone(name),
+            None => Ok(TimeZone::UTC),
+        }
     }
 }
 
@@ -80,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_commas_and_repeats() {
+    fn a_list_is_separated_by_commas_and_repetition() {
         let query = QueryString::parse("tags=a,b&tags=c%20d&x=1&x=&y=%ff&q=a+b");
         assert_eq!(query.list("tags"), ["a", "b", "c d"]);
         assert_eq!(query.get("x"), Some("1"));

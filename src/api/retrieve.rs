@@ -1,17 +1,21 @@
-//! `GET /v1/retrieve`: the query string is checked and answered.
+//! `GET /v1/retrieve`: checks the query string and searches.
 
 use cuebase_retrieval::{Filter, TimeField};
-use cuebase_storage::memory_file::{Tier, path};
+use cuebase_storage::memory_file::Tier;
+use jiff::tz::TimeZone;
 
 use super::query::QueryString;
-use super::{AuthenticatedRequest, Reply};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::values::directory;
 use crate::error::{Error, Result};
 use crate::gateway::Principal;
-use crate::memory::{tags, time};
+use crate::memory::tags;
+use crate::memory::time::{self, TimeInput};
 use crate::namespace::names::DEFAULT;
 use crate::service::retrieval::Retrieve;
 
-/// The parameters of the query.
+/// Names of the query parameters.
 pub const PARAMETERS: &[&str] = &[
     "q",
     "namespace",
@@ -29,71 +33,34 @@ pub const PARAMETERS: &[&str] = &[
 ];
 /// Hits when no limit is given.
 const LIMIT_DEFAULT: usize = 24;
-/// Most hits that can be asked for.
+/// Most hits that a request can ask for.
 const LIMIT_MAX: usize = 200;
-/// Longest query, in characters; what is longer is cut, not refused.
+/// Longest query, in characters. A longer query is cut, not refused.
 const QUERY_CHARS_MAX: usize = 8192;
 
 /// `GET /v1/retrieve`.
-pub fn retrieve(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
-    let request = request(&call.query)?;
-    Reply::ok(&call.service.retrieve(&call.principal.account, &namespace, &request)?)
+pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let search = self::request(&request.query)?;
+    Reply::ok(&request.service.retrieve(request.account(), &namespace, &search)?)
 }
 
-/// The namespace as the caller named it, for error bodies.
+/// Returns the namespace as the caller named it, for the bodies of errors.
 pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> String {
-    query.value("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
+    query.last("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
 }
 
 /// Checks the query string.
 pub fn request(query: &QueryString) -> Result<Retrieve> {
     let zone = query.zone()?;
-    let bound = |name: &str| -> Result<Option<time::TimeInput>> {
-        let Some(text) = query.get(name) else { return Ok(None) };
-        let written = time::parse(text, &zone);
-        let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
-        written.map(Some).ok_or_else(|| Error::invalid("invalid_time", format!("{name}: {text:?} is no time: {forms}")))
-    };
-    let out_of_range = || Error::invalid("invalid_time", "since or until is out of range");
-    let since = bound("since")?.map(|at| at.since_ms(&zone).ok_or_else(out_of_range)).transpose()?;
-    let until = bound("until")?.map(|at| at.until_ms(&zone).ok_or_else(out_of_range)).transpose()?;
-    let mut tiers = query.list("tiers");
-    for tier in &mut tiers {
-        let known = tier.parse::<Tier>();
-        *tier =
-            known.map_err(|error| Error::invalid("invalid_tier", format!("tiers: {tier:?}: {error}")))?.name().into();
-    }
-    let mut folders = query.list("paths");
-    for folder in &mut folders {
-        let checked = path::parse_directory(folder).map(str::to_owned);
-        *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
-    }
-    let time_field = match query.get("time_field") {
-        None | Some("updated") => TimeField::Updated,
-        Some("occurred") => TimeField::Occurred,
-        Some("created") => TimeField::Created,
-        Some(other) => {
-            let message = format!("time_field: {other:?} is none of occurred, created, updated");
-            return Err(Error::invalid("invalid_time_field", message));
-        }
-    };
-    let filter = Filter {
-        tiers,
-        folders,
-        tags_any: tags::check_all("tags", query.list("tags"))?,
-        tags_all: tags::check_all("tags_all", query.list("tags_all"))?,
-        since,
-        until,
-        time_field,
-    };
-    let text = query.get("q").map(str::trim).filter(|text| !text.is_empty());
+    let filter = filter(query, &zone)?;
+    let text = search_text(query);
     if text.is_none() && filter.is_empty() {
         let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
         return Err(Error::invalid("missing_query", message));
     }
     Ok(Retrieve {
-        query: text.map(cut),
+        query: text,
         filter,
         min_score: min_score(query.get("min_score"))?,
         limit: query.number("limit", 1..=LIMIT_MAX, "invalid_limit")?.unwrap_or(LIMIT_DEFAULT),
@@ -102,15 +69,87 @@ pub fn request(query: &QueryString) -> Result<Retrieve> {
     })
 }
 
-/// A query of a bearable length.
-pub(super) fn cut(text: &str) -> String {
-    text.chars().take(QUERY_CHARS_MAX).collect()
+fn filter(query: &QueryString, zone: &TimeZone) -> Result<Filter> {
+    let since = match time_parameter(query, "since", zone)? {
+        Some(time) => Some(time.since_ms(zone).ok_or_else(out_of_range)?),
+        None => None,
+    };
+    let until = match time_parameter(query, "until", zone)? {
+        Some(time) => Some(time.until_ms(zone).ok_or_else(out_of_range)?),
+        None => None,
+    };
+    Ok(Filter {
+        tiers: tiers(query)?,
+        folders: folders(query)?,
+        time_field: time_field(query)?,
+        tags_any: tags::check_all("tags", query.list("tags"))?,
+        tags_all: tags::check_all("tags_all", query.list("tags_all"))?,
+        since,
+        until,
+    })
+}
+
+fn time_parameter(query: &QueryString, name: &str, zone: &TimeZone) -> Result<Option<TimeInput>> {
+    let Some(text) = query.get(name) else { return Ok(None) };
+    if let Some(time) = time::parse(text, zone) {
+        return Ok(Some(time));
+    }
+    let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
+    Err(Error::invalid("invalid_time", format!("{name}: {text:?} is not a valid time: {forms}")))
+}
+
+fn out_of_range() -> Error {
+    Error::invalid("invalid_time", "since or until is out of range")
+}
+
+fn tiers(query: &QueryString) -> Result<Vec<String>> {
+    let mut tiers = Vec::new();
+    for name in query.list("tiers") {
+        match name.parse::<Tier>() {
+            Ok(tier) => tiers.push(tier.name().into()),
+            Err(error) => return Err(Error::invalid("invalid_tier", format!("tiers: {name:?}: {error}"))),
+        }
+    }
+    Ok(tiers)
+}
+
+fn folders(query: &QueryString) -> Result<Vec<String>> {
+    let mut folders = Vec::new();
+    for folder in query.list("paths") {
+        folders.push(directory("paths", &folder)?);
+    }
+    Ok(folders)
+}
+
+fn time_field(query: &QueryString) -> Result<TimeField> {
+    match query.get("time_field") {
+        None | Some("updated") => Ok(TimeField::Updated),
+        Some("occurred") => Ok(TimeField::Occurred),
+        Some("created") => Ok(TimeField::Created),
+        Some(other) => {
+            let message = format!("time_field: {other:?} is not one of occurred, created, updated");
+            Err(Error::invalid("invalid_time_field", message))
+        }
+    }
+}
+
+/// Returns the text of `q`, cut to the longest query. `None` where it is blank.
+pub(super) fn search_text(query: &QueryString) -> Option<String> {
+    let text = query.get("q")?.trim();
+    if text.is_empty() {
+        return None;
+    }
+    Some(text.chars().take(QUERY_CHARS_MAX).collect())
 }
 
 fn min_score(text: Option<&str>) -> Result<f32> {
     let Some(text) = text else { return Ok(0.0) };
-    let score = text.parse().ok().filter(|score| (0.0..=1.0).contains(score));
-    score.ok_or_else(|| Error::invalid("invalid_score", format!("min_score: {text:?} is no number from 0 to 1")))
+    if let Ok(score) = text.parse::<f32>()
+        && (0.0..=1.0).contains(&score)
+    {
+        return Ok(score);
+    }
+    Err(Error::invalid("invalid_score", format!("min_score: {text:?} is not a number from 0 to 1")))
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The route table: method, path, who may call, what it counts as, which handler, and the names that it knows in a query
-//! and in a body.
+//! The route table: for each route its method, path, access, meter, handler, and the names of its query and body.
 //!
 //! A name that is missing here is reported as unknown ([`super::unknown`]), and a test compares the names with
 //! `openapi.yaml`.
@@ -7,109 +6,115 @@
 use hyper::Method;
 
 use super::fields::Field;
+use super::reply::Reply;
+use super::request::{AuthenticatedRequest, RouteRequest};
+use super::unknown::KnownNames;
 use super::{
-    AuthenticatedRequest, Reply, RouteRequest, answer, billing, conversations, fields, identity, intake, keys, media,
-    memories, namespaces, queue, retrieve, skills, sources, vocabulary,
+    answer, billing, conversations, fields, identity, intake, keys, media, memories, namespaces, queue, retrieve,
+    skills, sources, vocabulary,
 };
 use crate::error::{Error, Result};
 use crate::gateway::{Credential, Principal};
 
-/// What does the work, blocking.
+/// The function of a route. It blocks.
 pub enum Handler {
-    /// For whoever the gateway let in.
-    Guarded(fn(&AuthenticatedRequest) -> Result<Reply>),
-    /// For anybody: the handler itself finds out whether the request is genuine.
-    Open(fn(&RouteRequest) -> Result<Reply>),
+    /// Takes a request that the gateway has authenticated.
+    Guarded(GuardedHandler),
+    /// Takes a request without a credential; the handler checks what proves it, such as a signature.
+    Open(OpenHandler),
 }
 
-/// Who may call.
+type GuardedHandler = fn(&AuthenticatedRequest) -> Result<Reply>;
+type OpenHandler = fn(&RouteRequest) -> Result<Reply>;
+
+/// Who may call a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody, without credential.
+    /// Anybody, without a credential.
     Open,
     /// Any credential.
     Any,
-    /// Any but a key that is confined to a namespace.
+    /// Any credential except a key that is limited to a namespace.
     Wide,
     /// A dashboard session.
     Session,
-    /// A dashboard session; a confined key is told so.
+    /// A dashboard session. A key that is limited to a namespace gets the error of [`Access::Wide`].
     WideSession,
 }
 
-/// What the request counts as, once it was answered without error.
+/// The unit that a request is charged, once it was answered without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metering {
     /// Nothing.
     Free,
-    /// A write, counted in one step with the write itself.
+    /// A write, charged in the same batch as the write itself.
     Write,
     /// A read.
     Read,
-    /// A read where there is a `q`.
+    /// A read if the query has a `q`, else nothing.
     Search,
     /// A chat.
     Chat,
 }
 
-/// What body it takes.
+/// The kind of body that a route takes, which decides its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// None; what is sent is read and ignored.
+pub enum BodyKind {
+    /// None. A body that is sent is read and ignored.
     Nothing,
     /// JSON, up to [`super::BODY_BYTES_MAX`].
     Json,
-    /// Anything, up to [`super::MEDIA_BYTES_MAX`].
+    /// Any bytes, up to [`super::MEDIA_BYTES_MAX`].
     Media,
-    /// What git pushes, up to [`super::PACK_BYTES_MAX`].
+    /// A pack pushed by git, up to [`super::PACK_BYTES_MAX`].
     Pack,
-    /// Anything, up to [`super::OPEN_BODY_BYTES_MAX`]: it is read only after its signature was found good.
+    /// Any bytes, up to [`super::OPEN_BODY_BYTES_MAX`]. The body is decoded only after its signature was verified.
     Signed,
 }
 
-/// How large an answer can become.
+/// How large a response can become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It is bounded by what the request says, or by one stored thing.
+pub enum ResponseSize {
+    /// Bounded by the request or by one stored object.
     Small,
-    /// It grows with what the account has stored: memory for it is taken before it is made.
+    /// Grows with the data of the account. Memory is reserved before the response is made.
     Large,
 }
 
-/// How a route's work is run, and how its failures look.
+/// Where the handler of a route runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
-    /// At once: it reads nothing and waits for nothing.
+    /// On the async thread: the handler does no I/O and does not block.
     Inline,
     /// On the blocking pool.
     Ordinary,
-    /// On the retrieval threads, under the ceiling.
+    /// On the retrieval threads, under the limit of concurrent retrievals.
     Retrieval,
-    /// The same, with retrieve's own shape of errors.
+    /// Like `Retrieval`, and errors take the format of `GET /v1/retrieve`.
     Retrieve,
 }
 
 /// A route.
 pub struct Route {
-    /// The method.
+    /// HTTP method.
     pub method: Method,
-    /// The path, parameters in braces.
+    /// Path, with parameters in braces.
     pub path: &'static str,
-    /// Who may call.
+    /// Who may call it.
     pub access: Access,
-    /// What it counts as.
+    /// The unit that a request is charged.
     pub metering: Metering,
-    /// The parameters of its query.
+    /// Names of the query parameters.
     pub query: &'static [&'static str],
-    /// What it takes.
-    pub body: Body,
-    /// The fields of its JSON body.
+    /// Kind of body.
+    pub body: BodyKind,
+    /// Fields of the JSON body.
     pub fields: &'static [Field],
-    /// How it is run.
-    pub lane: Executor,
-    /// How large its answer can become.
-    pub answer: Answer,
-    /// What it does.
+    /// Where the handler runs.
+    pub executor: Executor,
+    /// How large a response can become.
+    pub response_size: ResponseSize,
+    /// The function that responds.
     pub handler: Handler,
 }
 
@@ -123,65 +128,103 @@ impl Route {
         self.fields = fields;
         self
     }
+
+    /// Returns the names that the route knows.
+    pub fn known_names(&self) -> KnownNames {
+        let fields = match self.body {
+            BodyKind::Json => Some(self.fields),
+            BodyKind::Nothing | BodyKind::Media | BodyKind::Pack | BodyKind::Signed => None,
+        };
+        KnownNames { parameters: self.query, fields }
+    }
 }
 
 impl Access {
-    /// Refuses a caller that is let in but not here.
+    /// Refuses an authenticated caller who may not call the route.
     pub fn check(self, principal: &Principal) -> Result<()> {
-        let scoped = principal.scope().is_some();
-        let key = matches!(principal.credential, Credential::Key { .. });
+        let is_limited = principal.scope().is_some();
+        let is_key = matches!(principal.credential, Credential::Key { .. });
         match self {
-            Self::Wide | Self::WideSession if scoped => {
-                Err(Error::forbidden("scoped_key", "a key that is confined to a namespace cannot do this"))
+            Self::Wide | Self::WideSession if is_limited => {
+                Err(Error::forbidden("scoped_key", "a key that is limited to one namespace cannot call this route"))
             }
-            Self::Session | Self::WideSession if key => {
-                Err(Error::forbidden("dashboard_only", "this takes a dashboard session, not an API key"))
+            Self::Session | Self::WideSession if is_key => {
+                Err(Error::forbidden("dashboard_only", "this route requires a dashboard session, not an API key"))
             }
             _ => Ok(()),
         }
     }
 }
 
-type Guarded = fn(&AuthenticatedRequest) -> Result<Reply>;
-type Unguarded = fn(&RouteRequest) -> Result<Reply>;
-
-const fn route(method: Method, path: &'static str, access: Access, metering: Metering, handler: Guarded) -> Route {
+const fn route(
+    method: Method,
+    path: &'static str,
+    access: Access,
+    metering: Metering,
+    handler: GuardedHandler,
+) -> Route {
     let body = match method {
-        Method::POST | Method::PATCH => Body::Json,
-        _ => Body::Nothing,
+        Method::POST | Method::PATCH => BodyKind::Json,
+        _ => BodyKind::Nothing,
     };
-    let (lane, answer, handler) = (Executor::Ordinary, Answer::Small, Handler::Guarded(handler));
-    Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
+    Route {
+        method,
+        path,
+        access,
+        metering,
+        query: &[],
+        body,
+        fields: &[],
+        executor: Executor::Ordinary,
+        response_size: ResponseSize::Small,
+        handler: Handler::Guarded(handler),
+    }
 }
 
-/// A listing, which is free.
-const fn listing(path: &'static str, access: Access, handler: Guarded) -> Route {
+/// A list of stored objects. It is free.
+const fn listing(path: &'static str, access: Access, handler: GuardedHandler) -> Route {
     let mut listing = route(Method::GET, path, access, Metering::Free, handler);
-    listing.answer = Answer::Large;
+    listing.response_size = ResponseSize::Large;
     listing
 }
 
-const fn retrieval(method: Method, path: &'static str, metering: Metering, lane: Executor, handler: Guarded) -> Route {
+const fn retrieval(
+    method: Method,
+    path: &'static str,
+    metering: Metering,
+    executor: Executor,
+    handler: GuardedHandler,
+) -> Route {
     let mut retrieval = route(method, path, Access::Any, metering, handler);
-    retrieval.lane = lane;
+    retrieval.executor = executor;
     retrieval
 }
 
-const fn upload(path: &'static str, handler: Guarded) -> Route {
+const fn upload(path: &'static str, handler: GuardedHandler) -> Route {
     let mut upload = route(Method::POST, path, Access::Any, Metering::Free, handler);
-    upload.body = Body::Media;
+    upload.body = BodyKind::Media;
     upload
 }
 
-const fn open(method: Method, path: &'static str, body: Body, lane: Executor, handler: Unguarded) -> Route {
-    let (access, metering, answer, handler) = (Access::Open, Metering::Free, Answer::Small, Handler::Open(handler));
-    Route { method, path, access, metering, query: &[], body, fields: &[], lane, answer, handler }
+const fn open(method: Method, path: &'static str, body: BodyKind, executor: Executor, handler: OpenHandler) -> Route {
+    Route {
+        method,
+        path,
+        access: Access::Open,
+        metering: Metering::Free,
+        query: &[],
+        body,
+        fields: &[],
+        executor,
+        response_size: ResponseSize::Small,
+        handler: Handler::Open(handler),
+    }
 }
 
-/// What needs no store and no thread of its own.
-const fn inline(path: &'static str, handler: Guarded) -> Route {
+/// A route that reads no store and needs no thread of its own.
+const fn inline(path: &'static str, handler: GuardedHandler) -> Route {
     let mut inline = route(Method::GET, path, Access::Any, Metering::Free, handler);
-    inline.lane = Executor::Inline;
+    inline.executor = Executor::Inline;
     inline
 }
 
@@ -201,7 +244,7 @@ pub static ROUTES: [Route; 47] = {
     const PATCH: Method = Method::PATCH;
     const DELETE: Method = Method::DELETE;
     [
-        open(GET, "/health", Body::Nothing, Executor::Inline, identity::health),
+        open(GET, "/health", BodyKind::Nothing, Executor::Inline, identity::health),
         inline("/v1/whoami", identity::whoami),
         route(POST, "/v1/keys", Wide, Free, keys::create).with_body(fields::KEY),
         listing("/v1/keys", Session, keys::list),
@@ -250,7 +293,7 @@ pub static ROUTES: [Route; 47] = {
         route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
         upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
-        open(GET, "/v1/media/{id}/content", Body::Nothing, Executor::Ordinary, media::content)
+        open(GET, "/v1/media/{id}/content", BodyKind::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),
         listing("/v1/queue", Wide, queue::show).with_query(&["limit", "after"]),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
@@ -259,13 +302,13 @@ pub static ROUTES: [Route; 47] = {
         route(GET, "/v1/billing", Any, Free, billing::statement),
         route(POST, "/v1/billing/recharge", Session, Free, billing::recharge).with_body(fields::RECHARGE),
         route(POST, "/v1/billing/subscribe", Session, Free, billing::subscribe).with_body(fields::SUBSCRIPTION),
-        open(POST, "/v1/billing/notifications", Body::Signed, Executor::Ordinary, billing::notification),
+        open(POST, "/v1/billing/notifications", BodyKind::Signed, Executor::Ordinary, billing::notification),
         route(GET, "/v1/openapi.json", Any, Free, identity::document),
     ]
 };
 
 /// A route and its path parameters, percent-decoded.
-pub type Found = (&'static Route, Vec<String>);
+pub type RouteMatch = (&'static Route, Vec<String>);
 
 /// Finds routes by method and path.
 pub struct Router {
@@ -273,26 +316,31 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router over [`ROUTES`].
+    /// Makes a router of [`ROUTES`].
     pub fn new() -> Result<Self, matchit::InsertError> {
         let mut paths: matchit::Router<Vec<&'static Route>> = matchit::Router::new();
         for route in &ROUTES {
-            match paths.at_mut(route.path) {
-                Ok(found) if found.value.first().is_some_and(|held| held.path == route.path) => found.value.push(route),
-                _ => paths.insert(route.path, vec![route])?,
+            // A different path may match this one as well, for example through a parameter.
+            if let Ok(matched) = paths.at_mut(route.path)
+                && matched.value.iter().any(|other| other.path == route.path)
+            {
+                matched.value.push(route);
+            } else {
+                paths.insert(route.path, vec![route])?;
             }
         }
         Ok(Self { paths })
     }
 
-    /// What a request asks for; none when nothing fits, or a parameter is no UTF-8.
-    pub fn find(&self, method: &Method, path: &str) -> Option<Found> {
-        let found = self.paths.at(path).ok()?;
-        let route = found.value.iter().find(|route| route.method == *method)?;
-        let decode = |(_, value): (&str, &str)| {
-            percent_encoding::percent_decode_str(value).decode_utf8().ok().map(std::borrow::Cow::into_owned)
-        };
-        let parameters = found.params.iter().map(decode).collect::<Option<Vec<String>>>()?;
+    /// Finds the route of a request. Returns `None` where no route matches or a path parameter is not UTF-8.
+    pub fn find(&self, method: &Method, path: &str) -> Option<RouteMatch> {
+        let matched = self.paths.at(path).ok()?;
+        let route = matched.value.iter().find(|route| route.method == *method)?;
+        let mut parameters = Vec::new();
+        for (_, value) in matched.params.iter() {
+            let decoded = percent_encoding::percent_decode_str(value).decode_utf8().ok()?;
+            parameters.push(decoded.into_owned());
+        }
         Some((route, parameters))
     }
 }
@@ -318,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_proves_itself_is_open() {
+    fn only_three_routes_take_no_credential() {
         let open = ROUTES.iter().filter(|route| route.access == Access::Open).map(|route| route.path);
         let expected = ["/health", "/v1/media/{id}/content", "/v1/billing/notifications"];
         assert_eq!(open.collect::<Vec<_>>(), expected);

@@ -1,4 +1,4 @@
-//! `/v1/skills`: storing, finding and listing skills.
+//! `/v1/skills`: stores, finds and lists skills.
 
 use std::time::Instant;
 
@@ -8,9 +8,11 @@ use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::memories::{lines, memory_path};
-use super::vocabulary::millis;
-use super::{AuthenticatedRequest, Reply};
+use super::query::{PageSize, QueryString};
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::retrieve::search_text;
+use super::values::{directory, line, lines, memory_path, milliseconds_since};
 use crate::error::{Error, Result};
 use crate::memory::file_names::slug;
 use crate::memory::request::{entries, invalid_body, occurred, text};
@@ -19,35 +21,36 @@ use crate::memory::tags;
 use crate::service::retrieval::Retrieve;
 use crate::service::skills::SkillLocation;
 
-/// Skills of one request.
+/// Most skills of one request.
 const SKILLS_MAX: usize = 100;
-/// Characters of a name.
+/// Most characters of a name.
 const NAME_CHARS_MAX: usize = 200;
-/// Characters of a description.
+/// Most characters of a description.
 const DESCRIPTION_CHARS_MAX: usize = 1000;
-/// Bytes of a procedure.
+/// Most bytes of a procedure.
 const CONTENT_BYTES_MAX: usize = 1 << 20;
-/// Triggers of one skill.
+/// Most triggers of one skill.
 const TRIGGERS_MAX: usize = 64;
-/// Characters of one trigger.
+/// Most characters of one trigger.
 const TRIGGER_CHARS_MAX: usize = 1000;
-/// Skills of an answer when no limit is given, and at most.
-const LISTED: (usize, usize) = (20, 200);
+/// Skills in a response.
+const PAGE: PageSize = PageSize { default: 20, max: 200 };
 
 /// `POST /v1/skills`.
-pub fn store(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let skills = entries(&body, "skills", "no_skills", (SKILLS_MAX, "too_many_skills"))?;
-    let drafts = skills.iter().enumerate().map(|(index, value)| draft(value).map_err(|error| at(index, error)));
-    let drafts = drafts.collect::<Result<Vec<_>>>()?;
-    let namespace = call.writable(text(&body, "namespace")?)?;
-    let (id, paths) = call.service.accept_skills(&namespace, drafts, &call.body)?;
+pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: Map<String, Value> = request.json()?;
+    let mut drafts = Vec::new();
+    for (index, value) in entries(&body, "skills", "no_skills", (SKILLS_MAX, "too_many_skills"))?.iter().enumerate() {
+        drafts.push(draft(value).map_err(|error| error_of_skill(index, error))?);
+    }
+    let namespace = request.writable_namespace(text(&body, "namespace")?)?;
+    let (id, paths) = request.service.accept_skills(&namespace, drafts, &request.body)?;
     let (id, name) = (id.to_string(), &namespace.name);
     Reply::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": name, "status": "accepted", "paths": paths}))
 }
 
-/// Says in which skill the fault is; faults of a body's shape are faults of the skill.
-fn at(index: usize, error: Error) -> Error {
+/// Adds the index of the skill to an error. A skill's own fields have the code `invalid_skill`.
+fn error_of_skill(index: usize, error: Error) -> Error {
     match error {
         Error::Invalid { code: "invalid_body" | "invalid_time", message } => {
             Error::invalid("invalid_skill", format!("skills[{index}]: {message}"))
@@ -58,46 +61,66 @@ fn at(index: usize, error: Error) -> Error {
 }
 
 fn draft(value: &Value) -> Result<(SkillLocation, SkillDraft)> {
-    let fields = value.as_object().ok_or_else(|| invalid_body("must be an object"))?;
-    let name = line(fields, "name", NAME_CHARS_MAX)?.ok_or_else(|| invalid_body("name is missing"))?;
+    let Some(fields) = value.as_object() else { return Err(invalid_body("must be an object")) };
+    let Some(name) = line(fields, "name", NAME_CHARS_MAX)? else { return Err(invalid_body("name is missing")) };
     let description = line(fields, "description", DESCRIPTION_CHARS_MAX)?;
-    let content = text(fields, "content")?.map(str::trim).filter(|content| !content.is_empty());
-    if description.is_none() && content.is_none() {
+    let content = text(fields, "content")?.unwrap_or("").trim();
+    if description.is_none() && content.is_empty() {
         return Err(invalid_body("either description or content must be present"));
     }
-    if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
+    if content.len() > CONTENT_BYTES_MAX {
         return Err(invalid_body(format!("content has more than {CONTENT_BYTES_MAX} bytes")));
     }
-    let confidence = match fields.get("confidence") {
-        None | Some(Value::Null) => None,
-        Some(value) => {
-            let number = value.as_f64().filter(|number| (0.0..=1.0).contains(number));
-            Some(number.ok_or_else(|| invalid_body("confidence must be a number from 0 to 1"))?)
-        }
-    };
+    let confidence = confidence(fields)?;
     let mut triggers = lines(fields, "triggers", TRIGGERS_MAX, TRIGGER_CHARS_MAX)?;
     if triggers.is_empty() {
-        triggers = std::iter::once(name.clone()).chain(description.clone()).collect();
+        triggers.push(name.clone());
+        triggers.extend(description.clone());
     }
-    let topic = text(fields, "topic")?.map(topic).transpose()?.flatten();
-    let place = match text(fields, "path")?.filter(|path| !path.is_empty()) {
-        Some(path) => {
-            let path = memory_path(path)?;
-            if path.tier() != Tier::Skills {
-                return Err(Error::invalid("invalid_path", format!("path: {path} is not under skills/")));
-            }
-            SkillLocation::Path(path.to_string())
-        }
-        None => SkillLocation::Topic(topic),
+    let location = location(fields)?;
+    let draft = SkillDraft {
+        path: String::new(),
+        name,
+        description,
+        content: if content.is_empty() { None } else { Some(content.to_owned()) },
+        tags: tags::check("tags", fields.get("tags"))?,
+        triggers,
+        confidence,
+        occurred: occurred(fields, &TimeZone::UTC)?,
     };
-    let tags = tags::check("tags", fields.get("tags"))?;
-    let occurred = occurred(fields, &TimeZone::UTC)?;
-    let content = content.map(str::to_owned);
-    let draft = SkillDraft { path: String::new(), name, description, content, tags, triggers, confidence, occurred };
-    Ok((place, draft))
+    Ok((location, draft))
 }
 
-/// A topic as a directory below `skills/`: what is no plain name is made one.
+fn confidence(fields: &Map<String, Value>) -> Result<Option<f64>> {
+    let number = match fields.get("confidence") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value.as_f64(),
+    };
+    match number {
+        Some(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
+        _ => Err(invalid_body("confidence must be a number from 0 to 1")),
+    }
+}
+
+/// Returns where to store a skill: at its `path`, else in the directory of its `topic`. Both fields are checked.
+fn location(fields: &Map<String, Value>) -> Result<SkillLocation> {
+    let topic = match text(fields, "topic")? {
+        Some(text) => topic(text)?,
+        None => None,
+    };
+    let path = text(fields, "path")?.unwrap_or("");
+    if path.is_empty() {
+        return Ok(SkillLocation::Topic(topic));
+    }
+    let path = memory_path(path)?;
+    if path.tier() != Tier::Skills {
+        return Err(Error::invalid("invalid_path", format!("path: {path} is not under skills/")));
+    }
+    Ok(SkillLocation::Path(path.to_string()))
+}
+
+/// Returns the directory of a topic below `skills/`; `None` where it is blank. Segments that are not valid names become
+/// slugs.
 fn topic(text: &str) -> Result<Option<String>> {
     let text = text.trim().trim_matches('/');
     if text.is_empty() {
@@ -106,48 +129,43 @@ fn topic(text: &str) -> Result<Option<String>> {
     if path::parse_directory(&format!("skills/{text}")).is_ok() {
         return Ok(Some(text.to_owned()));
     }
-    let plain = |segment: &str| !segment.is_empty() && !segment.starts_with('.') && !segment.contains('\\');
-    if !text.split('/').all(plain) {
-        return Err(Error::invalid("invalid_path", format!("topic: {text:?} names no directory under skills/")));
+    let mut slugs = Vec::new();
+    for segment in text.split('/') {
+        if segment.is_empty() || segment.starts_with('.') || segment.contains('\\') {
+            let message = format!("topic: {text:?} does not name a directory under skills/");
+            return Err(Error::invalid("invalid_path", message));
+        }
+        slugs.push(slug(segment, "topic"));
     }
-    let made = text.split('/').map(|segment| slug(segment, "topic")).collect::<Vec<_>>().join("/");
-    path::parse_directory(&format!("skills/{made}"))
-        .map_err(|error| Error::invalid("invalid_path", format!("topic: {text:?}: {error}")))?;
-    Ok(Some(made))
-}
-
-/// A text on one line; blank is as if it were not there.
-fn line(fields: &Map<String, Value>, name: &str, chars: usize) -> Result<Option<String>> {
-    let Some(text) = text(fields, name)? else { return Ok(None) };
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > chars {
-        return Err(invalid_body(format!("{name} is longer than {chars} characters")));
+    let topic = slugs.join("/");
+    if let Err(error) = path::parse_directory(&format!("skills/{topic}")) {
+        return Err(Error::invalid("invalid_path", format!("topic: {text:?}: {error}")));
     }
-    if line.chars().any(char::is_control) {
-        return Err(invalid_body(format!("{name} must not contain control characters")));
-    }
-    Ok(Some(line).filter(|line| !line.is_empty()))
+    Ok(Some(topic))
 }
 
 /// `GET /v1/skills`.
-pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
-    let began = Instant::now();
-    let namespace = call.read_namespace()?;
-    let mut folders = call.query.list("paths");
-    for folder in &mut folders {
-        let inner = folder.strip_prefix("skills/").unwrap_or(folder);
-        let full = format!("skills/{inner}");
-        let checked = path::parse_directory(&full).map(str::to_owned);
-        *folder = checked.map_err(|error| Error::invalid("invalid_path", format!("paths: {error}")))?;
-    }
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let start = Instant::now();
+    let namespace = request.read_namespace()?;
     let filter = Filter {
         tiers: vec![Tier::Skills.name().into()],
-        folders,
-        tags_any: tags::check_all("tags", call.query.list("tags"))?,
+        folders: folders(&request.query)?,
+        tags_any: tags::check_all("tags", request.query.list("tags"))?,
         ..Filter::default()
     };
-    let query = call.query.get("q").map(str::trim).filter(|text| !text.is_empty()).map(super::retrieve::cut);
-    let request = Retrieve { query, filter, limit: call.query.capped("limit", LISTED)?, ..Retrieve::default() };
-    let skills = call.service.skills(call.account(), &namespace, &request)?;
-    Reply::ok(&json!({"namespace": namespace, "skills": skills, "millis": millis(began)}))
+    let query = search_text(&request.query);
+    let search = Retrieve { query, filter, limit: request.query.page_limit(PAGE)?, ..Retrieve::default() };
+    let skills = request.service.skills(request.account(), &namespace, &search)?;
+    Reply::ok(&json!({"namespace": namespace, "skills": skills, "millis": milliseconds_since(start)}))
+}
+
+/// Returns the directories of the parameter `paths`, which may omit `skills/`.
+fn folders(query: &QueryString) -> Result<Vec<String>> {
+    let mut folders = Vec::new();
+    for topic in query.list("paths") {
+        let topic = topic.strip_prefix("skills/").unwrap_or(&topic);
+        folders.push(directory("paths", &format!("skills/{topic}"))?);
+    }
+    Ok(folders)
 }

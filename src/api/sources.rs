@@ -1,56 +1,58 @@
-//! `/v1/sources`: conversations as they were accepted, kept after ingestion.
+//! `/v1/sources`: accepted conversations, kept after ingestion.
 
 use cuebase_storage::records::SourceRecord;
 use serde_json::{Value, json};
 use ulid::Ulid;
 
-use super::{AuthenticatedRequest, Reply};
+use super::query::PageSize;
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 use crate::service::sources::SourceFilter;
 
-/// Sources of a listing when no limit is given, and at most.
-const LISTED: (usize, usize) = (50, 200);
+/// Sources in a page.
+const PAGE: PageSize = PageSize { default: 50, max: 200 };
 
 /// `GET /v1/sources`.
-pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.read_namespace()?;
-    let limit = call.query.capped("limit", LISTED)?;
-    let filter = SourceFilter { session_id: call.query.get("session_id"), before: before(call)? };
-    let records = call.service.sources(call.account(), &namespace, filter, limit)?;
-    let listed: Vec<Value> = records.iter().map(|record| shown(record, &namespace)).collect();
-    Reply::ok(&json!({"namespace": namespace, "sources": listed}))
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.read_namespace()?;
+    let limit = request.query.page_limit(PAGE)?;
+    let filter = SourceFilter { session_id: request.query.get("session_id"), before: before(request)? };
+    let records = request.service.sources(request.account(), &namespace, filter, limit)?;
+    let sources: Vec<Value> = records.iter().map(|record| source_json(record, &namespace)).collect();
+    Reply::ok(&json!({"namespace": namespace, "sources": sources}))
 }
 
 /// `GET /v1/sources/{id}`.
-pub fn get(call: &AuthenticatedRequest) -> Result<Reply> {
-    let name = call.read_namespace()?;
-    let namespace = call.service.namespaces.existing(call.account(), &name)?;
-    let source = call.service.source(&namespace, call.parameter(0))?;
+pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
+    let name = request.read_namespace()?;
+    let namespace = request.service.namespaces.existing(request.account(), &name)?;
+    let source = request.service.source(&namespace, request.parameter(0))?;
     let mut body = source.body();
     body.insert("id".into(), json!(source.id.to_string()));
     body.insert("namespace".into(), json!(name));
-    body.insert("memories".into(), json!(call.service.source_memories(&namespace, source.id)?));
+    body.insert("memories".into(), json!(request.service.source_memories(&namespace, source.id)?));
     Reply::ok(&body)
 }
 
 /// `DELETE /v1/sources/{id}`.
-pub fn delete(call: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = call.write_namespace()?;
-    let id = call.service.delete_source(&namespace, call.parameter(0))?;
+pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespace = request.write_namespace()?;
+    let id = request.service.delete_source(&namespace, request.parameter(0))?;
     Reply::ok(&json!({"id": id.to_string(), "deleted": true}))
 }
 
-/// The id that ended the page before.
-fn before(call: &AuthenticatedRequest) -> Result<Option<Ulid>> {
-    let Some(text) = call.query.value("before") else { return Ok(None) };
+/// Returns the id at which the previous page ended.
+fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
+    let Some(text) = request.query.last("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
         Err(_) => Err(Error::invalid("invalid_id", format!("before: {text:?} is not the id of a source"))),
     }
 }
 
-fn shown(record: &SourceRecord, namespace: &str) -> Value {
+fn source_json(record: &SourceRecord, namespace: &str) -> Value {
     json!({
         "id": record.id.to_string(),
         "namespace": namespace,

@@ -1,11 +1,11 @@
 //! Names in a request that its route does not know.
 //!
-//! An unknown parameter or field is accepted, and the response names it in `warnings` with the nearest known name. Names
+//! An unknown parameter or field is ignored, and the response names it in `warnings` with the nearest known name. Names
 //! by which other products separate users are refused instead: a write that ignored one would put the data of all users
 //! into one namespace.
 //!
 //! Each route declares its names in the route table. The server checks the query before the handler runs,
-//! [`super::RouteRequest::json`] checks the body, and the server adds the warnings to the response.
+//! `RouteRequest::json` checks the body, and the server adds the warnings to the response.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,31 +17,40 @@ use serde_json::{Map, Value};
 
 use super::fields::{Contents, Field, part_fields};
 use super::query::QueryString;
-use super::routes::{Body, Route};
-use super::{Content, Reply};
+use super::reply::{Reply, ReplyBody};
 use crate::accounts::user_names::{same_letters, separates_users};
 use crate::error::{Error, Result};
 use crate::memory::request::invalid_body;
 
-/// Unknown names that a response lists; it says how many more there are.
+/// Unknown names that a response lists; the others are counted.
 const LISTED_MAX: usize = 10;
-/// Characters of an unknown name that are shown. A longer name is near to no known one.
+/// Characters of an unknown name that are shown. Longer names get no suggestion.
 const NAME_CHARS_MAX: usize = 64;
-/// Edits between an unknown name and the known one that it suggests: at most this, and at most a third of its length.
+/// Most edits between an unknown name and the suggested one. Short names allow fewer: a third of their length.
 const EDITS_MAX: usize = 2;
+
+/// The names that a route knows.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownNames {
+    /// Parameters of the query.
+    pub parameters: &'static [&'static str],
+    /// Fields of the JSON body; `None` where the route reads no JSON body.
+    pub fields: Option<&'static [Field]>,
+}
 
 /// The unknown names of one request, shared by its handler, which reads the body, and the server, which responds.
 #[derive(Clone)]
 pub struct UnknownNames {
     fields: &'static [Field],
-    /// None where no warning can arise: the query has no unknown name and the route reads no JSON body. Such a request,
-    /// a retrieval for example, allocates nothing here.
+    /// `None` where no warning can arise: the query has no unknown name and the route reads no JSON body. Such a
+    /// request, a retrieval for example, allocates nothing here.
     warnings: Option<Arc<Mutex<Warnings>>>,
 }
 
 #[derive(Default)]
 struct Warnings {
     listed: Vec<String>,
+    /// Number of further names.
     unlisted: usize,
 }
 
@@ -52,27 +61,28 @@ impl UnknownNames {
     ///
     /// A name by which other products separate users: `invalid_body` where the route takes a JSON body, else
     /// `invalid_parameter`.
-    pub fn in_query(route: &Route, query: &QueryString) -> Result<Self> {
+    pub fn in_query(known: &KnownNames, query: &QueryString) -> Result<Self> {
         let mut warnings = Warnings::default();
         for name in query.names() {
-            if route.query.contains(&name) {
+            if known.parameters.contains(&name) {
                 continue;
             }
             if separates_users(name) {
-                let message = separation_message(&at("parameter", name, NameLocation::Body));
-                return match route.body {
-                    Body::Json => Err(invalid_body(message)),
-                    _ => Err(Error::invalid("invalid_parameter", message)),
+                let message = separation_message(&quoted_with_location("parameter", name, NameLocation::Body));
+                return match known.fields {
+                    Some(_) => Err(invalid_body(message)),
+                    None => Err(Error::invalid("invalid_parameter", message)),
                 };
             }
             if warnings.reserve_line() {
-                warnings.listed.push(parameter_warning(route, name));
+                warnings.listed.push(parameter_warning(known, name));
             }
         }
-        if warnings.listed.is_empty() && route.body != Body::Json {
-            return Ok(Self { fields: route.fields, warnings: None });
+        let fields = known.fields.unwrap_or(&[]);
+        if warnings.listed.is_empty() && known.fields.is_none() {
+            return Ok(Self { fields, warnings: None });
         }
-        Ok(Self { fields: route.fields, warnings: Some(Arc::new(Mutex::new(warnings))) })
+        Ok(Self { fields, warnings: Some(Arc::new(Mutex::new(warnings))) })
     }
 
     /// Checks the names of a body, before anything in it is used.
@@ -81,16 +91,16 @@ impl UnknownNames {
     ///
     /// `invalid_body` for a name by which other products separate users.
     pub fn check_body(&self, body: &Map<String, Value>) -> Result<()> {
-        let mut found = Warnings::default();
-        check_object(body, self.fields, NameLocation::Body, &mut found)?;
+        let mut body_warnings = Warnings::default();
+        check_object(body, self.fields, NameLocation::Body, &mut body_warnings)?;
         if let Some(warnings) = &self.warnings {
-            warnings.lock().append(found);
+            warnings.lock().append(body_warnings);
         }
         Ok(())
     }
 
-    /// A reply with its warnings. A reply without any, one that is no JSON object, and one that sets its own content type
-    /// stay as they are.
+    /// Adds the warnings to a reply. A reply that is not a JSON object, or that sets its own content type, is returned
+    /// unchanged.
     pub fn add_to(&self, reply: Reply) -> Reply {
         let Some(warnings) = &self.warnings else { return reply };
         let lines = warnings.lock().lines();
@@ -99,15 +109,15 @@ impl UnknownNames {
         }
         let Reply { status, headers, body } = reply;
         let body = match body {
-            Content::Bytes(bytes) => Content::Bytes(append(bytes, &lines)),
-            Content::File(file) => Content::File(file),
+            ReplyBody::Bytes(bytes) => ReplyBody::Bytes(append(bytes, &lines)),
+            ReplyBody::File(file) => ReplyBody::File(file),
         };
         Reply { status, headers, body }
     }
 }
 
 impl Warnings {
-    /// Reserves a line for one more name. Counts the name as unlisted and returns false where the list is full.
+    /// Returns whether there is room to list one more name. If not, counts the name as unlisted.
     fn reserve_line(&mut self) -> bool {
         if self.listed.len() < LISTED_MAX {
             return true;
@@ -125,7 +135,7 @@ impl Warnings {
         self.unlisted += later.unlisted;
     }
 
-    /// The value of `warnings`.
+    /// Returns the value of `warnings`.
     fn lines(&self) -> Vec<String> {
         let mut lines = self.listed.clone();
         if self.unlisted > 0 {
@@ -135,8 +145,8 @@ impl Warnings {
     }
 }
 
-/// Appends `"warnings":[…]` to a serialized JSON object before its closing brace, so that a large response is not parsed
-/// again. Anything else is returned as it is.
+/// Appends `"warnings":[…]` to a serialized JSON object before its closing brace, so that a large response is not
+/// parsed again. Any other body is returned unchanged.
 fn append(body: Bytes, lines: &[String]) -> Bytes {
     if !body.starts_with(b"{") || !body.ends_with(b"}") {
         return body;
@@ -155,7 +165,7 @@ fn append(body: Bytes, lines: &[String]) -> Bytes {
     text.into()
 }
 
-/// Where in a body an object is.
+/// The location of an object in a body.
 #[derive(Clone, Copy)]
 enum NameLocation<'a> {
     /// The body itself.
@@ -178,18 +188,18 @@ impl fmt::Display for NameLocation<'_> {
 fn check_object(
     object: &Map<String, Value>,
     fields: &'static [Field],
-    place: NameLocation<'_>,
-    found: &mut Warnings,
+    location: NameLocation<'_>,
+    warnings: &mut Warnings,
 ) -> Result<()> {
     for name in object.keys() {
         if fields.iter().any(|field| field.name == name) {
             continue;
         }
         if separates_users(name) {
-            return Err(invalid_body(separation_message(&at("field", name, place))));
+            return Err(invalid_body(separation_message(&quoted_with_location("field", name, location))));
         }
-        if found.reserve_line() {
-            found.listed.push(field_warning(name, fields, place));
+        if warnings.reserve_line() {
+            warnings.listed.push(field_warning(name, fields, location));
         }
     }
     for field in fields {
@@ -199,38 +209,44 @@ fn check_object(
             let entry_fields = match field.contents {
                 Contents::Opaque => break,
                 Contents::Objects(fields) => Some(fields),
-                Contents::Parts => entry.get("type").and_then(Value::as_str).and_then(part_fields),
+                Contents::Parts => fields_of_part(entry),
             };
             if let Some(fields) = entry_fields {
-                check_object(entry, fields, NameLocation::Entry { object: &place, field: field.name, index }, found)?;
+                let entry_location = NameLocation::Entry { object: &location, field: field.name, index };
+                check_object(entry, fields, entry_location, warnings)?;
             }
         }
     }
     Ok(())
 }
 
-/// A quoted name with the place of its object.
-fn at(kind: &str, name: &str, place: NameLocation<'_>) -> String {
-    let name = shown(name);
-    match place {
+/// Returns the fields of a content part; `None` where its type has no fixed fields.
+fn fields_of_part(part: &Map<String, Value>) -> Option<&'static [Field]> {
+    part_fields(part.get("type")?.as_str()?)
+}
+
+/// Quotes a name, with the location of its object.
+fn quoted_with_location(kind: &str, name: &str, location: NameLocation<'_>) -> String {
+    let name = shortened(name);
+    match location {
         NameLocation::Body => format!("{kind} \"{name}\""),
-        NameLocation::Entry { .. } => format!("{kind} \"{name}\" in {place}"),
+        NameLocation::Entry { .. } => format!("{kind} \"{name}\" in {location}"),
     }
 }
 
-fn field_warning(name: &str, fields: &[Field], place: NameLocation<'_>) -> String {
-    let warning = format!("unknown {} ignored", at("field", name, place));
+fn field_warning(name: &str, fields: &[Field], location: NameLocation<'_>) -> String {
+    let warning = format!("unknown {} ignored", quoted_with_location("field", name, location));
     let names = fields.iter().map(|field| field.name);
     with_suggestion(warning, nearest(name, names))
 }
 
-fn parameter_warning(route: &Route, name: &str) -> String {
-    let warning = format!("unknown {} ignored", at("parameter", name, NameLocation::Body));
-    // A namespace in the query of a write, for example: the write goes elsewhere.
-    if route.fields.iter().any(|field| field.name == name) {
+fn parameter_warning(known: &KnownNames, name: &str) -> String {
+    let warning = format!("unknown {} ignored", quoted_with_location("parameter", name, NameLocation::Body));
+    // For example a namespace in the query of a write, which then goes to a different namespace.
+    if known.fields.unwrap_or(&[]).iter().any(|field| field.name == name) {
         return format!("{warning}; send \"{name}\" in the body");
     }
-    with_suggestion(warning, nearest(name, route.query.iter().copied()))
+    with_suggestion(warning, nearest(name, known.parameters.iter().copied()))
 }
 
 fn with_suggestion(warning: String, suggestion: Option<&str>) -> String {
@@ -240,15 +256,15 @@ fn with_suggestion(warning: String, suggestion: Option<&str>) -> String {
     }
 }
 
-/// A name, cut where it is long.
-fn shown(name: &str) -> String {
+/// Returns a name, cut if it is long.
+fn shortened(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }
 }
 
-/// The known name with the fewest edits to an unknown one, if they are few; the first of several.
+/// Returns the known name with the fewest edits to an unknown one, the first of several. `None` if all need too many.
 fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     if name.char_indices().nth(NAME_CHARS_MAX).is_some() {
         return None;
@@ -260,7 +276,11 @@ fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'st
             true => 0,
             false => strsim::damerau_levenshtein(name, candidate),
         };
-        if edits <= edits_max && best.is_none_or(|(fewest, _)| edits < fewest) {
+        let is_fewer = match best {
+            Some((fewest, _)) => edits < fewest,
+            None => true,
+        };
+        if edits <= edits_max && is_fewer {
             best = Some((edits, candidate));
         }
     }
@@ -307,8 +327,8 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_and_suggests_nothing() {
         let long = "é".repeat(NAME_CHARS_MAX + 1);
-        assert_eq!(shown(&long), format!("{}…", "é".repeat(NAME_CHARS_MAX)));
-        assert_eq!(shown(&"é".repeat(NAME_CHARS_MAX)), "é".repeat(NAME_CHARS_MAX));
+        assert_eq!(shortened(&long), format!("{}…", "é".repeat(NAME_CHARS_MAX)));
+        assert_eq!(shortened(&"é".repeat(NAME_CHARS_MAX)), "é".repeat(NAME_CHARS_MAX));
         assert_eq!(nearest(&format!("limit{}", "_".repeat(100)), ["limit"].into_iter()), None);
     }
 
@@ -341,13 +361,13 @@ mod tests {
     fn ten_names_are_listed_and_the_others_are_counted() {
         let mut warnings = Warnings::default();
         for part in 0..2 {
-            let mut found = Warnings::default();
+            let mut part_warnings = Warnings::default();
             for number in 0..12 {
-                if found.reserve_line() {
-                    found.listed.push(format!("{part} {number}"));
+                if part_warnings.reserve_line() {
+                    part_warnings.listed.push(format!("{part} {number}"));
                 }
             }
-            warnings.append(found);
+            warnings.append(part_warnings);
         }
         let lines = warnings.lines();
         assert_eq!((lines.len(), lines[0].as_str(), lines[10].as_str()), (11, "0 0", "and 14 more"));

@@ -1,73 +1,88 @@
-//! `/v1/vocab`: teaching, listing, resolving and forgetting terms.
+//! `/v1/vocab`: teaches, lists, resolves and forgets terms.
 
 use std::time::Instant;
 
 use cuebase_storage::records::{FingerprintSubject, QueuedWork, TermRecord};
 use serde_json::{Map, Value, json};
 
-use super::{AuthenticatedRequest, Reply};
+use super::query::PageSize;
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::values::{milliseconds_since, on_one_line};
 use crate::error::{Error, Result};
 use crate::memory::request::{entries, text};
 use crate::memory::terms::{TermDraft, identity};
 
-/// Terms of one request.
+/// Most terms of one request.
 const TERMS_MAX: usize = 200;
-/// Characters of a term or an alias.
+/// Most characters of a term or an alias.
 const TERM_CHARS_MAX: usize = 120;
-/// Aliases of one term.
+/// Most aliases of one term.
 const ALIASES_MAX: usize = 100;
-/// Characters of a definition.
+/// Most characters of a definition.
 const DEFINITION_CHARS_MAX: usize = 2000;
-/// Terms of a listing when no limit is given, and at most.
-const LISTED: (usize, usize) = (200, 1000);
+/// Terms in a page.
+const PAGE: PageSize = PageSize { default: 200, max: 1000 };
 
 /// `POST /v1/vocab`.
-pub fn teach(call: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = call.json()?;
-    let terms = entries(&body, "terms", "no_terms", (TERMS_MAX, "too_many_terms"))?;
-    let drafts = terms.iter().enumerate().map(|(index, value)| {
-        draft(value).map_err(|reason| Error::invalid("invalid_term", format!("terms[{index}]: {reason}")))
-    });
-    let drafts = drafts.collect::<Result<Vec<TermDraft>>>()?;
-    let namespace = call.writable(text(&body, "namespace")?)?;
-    let subjects: Vec<FingerprintSubject> =
-        drafts.iter().map(|draft| FingerprintSubject::term(&identity(&draft.term))).collect();
+pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
+    let body: Map<String, Value> = request.json()?;
+    let mut drafts = Vec::new();
+    let mut subjects = Vec::new();
+    for (index, value) in entries(&body, "terms", "no_terms", (TERMS_MAX, "too_many_terms"))?.iter().enumerate() {
+        match draft(value) {
+            Ok(draft) => {
+                subjects.push(FingerprintSubject::term(&identity(&draft.term)));
+                drafts.push(draft);
+            }
+            Err(reason) => return Err(Error::invalid("invalid_term", format!("terms[{index}]: {reason}"))),
+        }
+    }
+    let namespace = request.writable_namespace(text(&body, "namespace")?)?;
     let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Error::internal)? };
-    let id = call.service.accept(&namespace, work, Some(&call.body), &subjects)?;
+    let id = request.service.accept(&namespace, work, Some(&request.body), &subjects)?;
     Reply::accepted(&id.to_string(), &namespace.name)
 }
 
 fn draft(value: &Value) -> Result<TermDraft, String> {
-    let fields = value.as_object().ok_or("must be an object")?;
-    let term = surface(fields.get("term")).map_err(|reason| format!("term {reason}"))?;
-    let aliases = match fields.get("aliases") {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(Value::Array(aliases)) if aliases.len() <= ALIASES_MAX => aliases,
-        Some(_) => return Err(format!("aliases must be an array of at most {ALIASES_MAX} texts")),
+    let Some(fields) = value.as_object() else { return Err("must be an object".into()) };
+    let term = surface_form(fields.get("term")).map_err(|reason| format!("term {reason}"))?;
+    Ok(TermDraft { aliases: aliases(fields, &term)?, definition: definition(fields)?, term })
+}
+
+/// Returns the aliases of a term, without repeats and without the term itself.
+fn aliases(fields: &Map<String, Value>, term: &str) -> Result<Vec<String>, String> {
+    let sent = match fields.get("aliases") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(sent)) if sent.len() <= ALIASES_MAX => sent,
+        Some(_) => return Err(format!("aliases must be an array of at most {ALIASES_MAX} strings")),
     };
-    let mut kept: Vec<String> = Vec::new();
-    for (index, alias) in aliases.iter().enumerate() {
-        let alias = surface(Some(alias)).map_err(|reason| format!("aliases[{index}] {reason}"))?;
-        if alias != term && !kept.contains(&alias) {
-            kept.push(alias);
+    let mut aliases: Vec<String> = Vec::new();
+    for (index, alias) in sent.iter().enumerate() {
+        let alias = surface_form(Some(alias)).map_err(|reason| format!("aliases[{index}] {reason}"))?;
+        if alias != term && !aliases.contains(&alias) {
+            aliases.push(alias);
         }
     }
+    Ok(aliases)
+}
+
+fn definition(fields: &Map<String, Value>) -> Result<String, String> {
     let definition = match fields.get("definition") {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),
-        Some(_) => return Err("definition must be text".into()),
+        Some(_) => return Err("definition must be a string".into()),
     };
     if definition.chars().count() > DEFINITION_CHARS_MAX {
         return Err(format!("definition is longer than {DEFINITION_CHARS_MAX} characters"));
     }
-    let definition = definition.replace("\r\n", "\n");
-    Ok(TermDraft { term, aliases: kept, definition })
+    Ok(definition.replace("\r\n", "\n"))
 }
 
-/// A surface form: one line, a letter or digit in it, white space as single spaces.
-fn surface(value: Option<&Value>) -> Result<String, String> {
-    let text = value.and_then(Value::as_str).ok_or("must be text")?;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+/// Returns a surface form: one line with at least one letter or digit.
+fn surface_form(value: Option<&Value>) -> Result<String, String> {
+    let Some(Value::String(text)) = value else { return Err("must be a string".into()) };
+    let text = on_one_line(text);
     if text.chars().count() > TERM_CHARS_MAX {
         return Err(format!("is longer than {TERM_CHARS_MAX} characters"));
     }
@@ -81,50 +96,46 @@ fn surface(value: Option<&Value>) -> Result<String, String> {
 }
 
 /// `GET /v1/vocab`.
-pub fn list(call: &AuthenticatedRequest) -> Result<Reply> {
-    let began = Instant::now();
-    let namespace = call.read_namespace()?;
-    if let Some(word) = call.query.get("word") {
-        let term = call.service.resolve_term(call.account(), &namespace, word)?;
+pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
+    let start = Instant::now();
+    let namespace = request.read_namespace()?;
+    if let Some(word) = request.query.get("word") {
+        let term = request.service.resolve_term(request.account(), &namespace, word)?;
         let mut body = json!({
             "namespace": namespace,
             "word": word,
             "found": term.is_some(),
-            "millis": millis(began),
+            "millis": milliseconds_since(start),
         });
-        if let Some(TermRecord { path, term, aliases, definition, .. }) = term {
-            body["term"] = json!({"path": path, "term": term, "aliases": aliases, "definition": definition});
+        if let Some(record) = &term {
+            body["term"] = term_json(record);
         }
         return Reply::ok(&body);
     }
-    let limit = call.query.capped("limit", LISTED)?;
-    let terms = call.service.terms(call.account(), &namespace, call.query.get("like"), limit)?;
-    let listed = |record: &TermRecord| {
-        let TermRecord { path, term, aliases, definition, .. } = record;
-        json!({"path": path, "term": term, "aliases": aliases, "definition": definition})
-    };
-    let terms: Vec<Value> = terms.iter().map(listed).collect();
-    Reply::ok(&json!({"namespace": namespace, "terms": terms, "millis": millis(began)}))
+    let limit = request.query.page_limit(PAGE)?;
+    let records = request.service.terms(request.account(), &namespace, request.query.get("like"), limit)?;
+    let terms: Vec<Value> = records.iter().map(term_json).collect();
+    Reply::ok(&json!({"namespace": namespace, "terms": terms, "millis": milliseconds_since(start)}))
 }
 
-/// Whole milliseconds since then.
-pub(super) fn millis(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn term_json(record: &TermRecord) -> Value {
+    let TermRecord { path, term, aliases, definition, .. } = record;
+    json!({"path": path, "term": term, "aliases": aliases, "definition": definition})
 }
 
 /// `DELETE /v1/vocab`.
-pub fn forget(call: &AuthenticatedRequest) -> Result<Reply> {
-    let terms = call.query.list("term");
+pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
+    let terms = request.query.list("term");
     if terms.is_empty() {
-        return Err(Error::invalid("missing_term", "term is empty: name the terms to forget, comma-separated"));
+        return Err(Error::invalid("missing_term", "term is empty: send the terms to forget, separated by commas"));
     }
     if terms.len() > TERMS_MAX {
-        let message = format!("{} terms, at most {TERMS_MAX} are taken at once", terms.len());
+        let message = format!("{} terms, the maximum per request is {TERMS_MAX}", terms.len());
         return Err(Error::TooLarge { code: "too_many_terms", message });
     }
-    let namespace = call.write_namespace()?;
+    let namespace = request.write_namespace()?;
     let subjects: Vec<FingerprintSubject> =
         terms.iter().map(|term| FingerprintSubject::term(&identity(term))).collect();
-    let id = call.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
+    let id = request.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
     Reply::accepted(&id.to_string(), &namespace.name)
 }

@@ -15,7 +15,7 @@ use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::mcp::Tools;
-use crate::mcp::api::Remote;
+use crate::mcp::api::RemoteApi;
 use crate::server::Server;
 use crate::service::Service;
 
@@ -52,7 +52,7 @@ pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
     let Options { url, key, namespace, account, .. } = options;
     if let Some(url) = url {
         let key = Zeroizing::new(key.unwrap_or_default());
-        return client_runtime()?.block_on(speak(Remote::new(&url, move || Ok(key.to_string()))?, namespace));
+        return client_runtime()?.block_on(speak(RemoteApi::new(&url, move || Ok(key.to_string()))?, namespace));
     }
     check_account(&account)?;
     let ask = Command::Connect { account: account.clone() };
@@ -63,7 +63,7 @@ pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
                 control::ask_running(&config, &ask)?.context("the server on this data directory has stopped")?;
             token(&found)
         };
-        return client_runtime()?.block_on(speak(Remote::new(&url, session)?, namespace));
+        return client_runtime()?.block_on(speak(RemoteApi::new(&url, session)?, namespace));
     }
     alone(config, account, namespace)
 }
@@ -86,7 +86,7 @@ fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyh
         control::listen(Arc::clone(&service), server.gateway())?;
         let url = format!("http://{}", server.address()?);
         let minting = Arc::clone(&service);
-        let remote = Remote::new(&url, move || Ok(minting.issuer.mint(&account, Timestamp::now())?))?;
+        let remote = RemoteApi::new(&url, move || Ok(minting.issuer.mint(&account, Timestamp::now())?))?;
         let mut outcome = Ok(());
         server.run(async { outcome = speak(remote, namespace).await }).await?;
         outcome
@@ -95,7 +95,7 @@ fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyh
     served
 }
 
-async fn speak(remote: Remote, namespace: Option<String>) -> anyhow::Result<()> {
+async fn speak(remote: RemoteApi, namespace: Option<String>) -> anyhow::Result<()> {
     let tools = Tools::new(Arc::new(remote), namespace);
     let running = tools.serve(rmcp::transport::stdio()).await.context("nobody speaks MCP on standard input")?;
     running.waiting().await?;

@@ -176,10 +176,10 @@ pub fn execute(
                 check_namespace(service, &account, namespace)?;
             }
             let (record, full) = service.create_key(&account, key)?;
-            Ok(keys::created(&record, &full))
+            Ok(keys::new_key_json(&record, &full))
         }
         Command::ListKeys { account } => {
-            let keys: Vec<Value> = service.keys(&account)?.iter().map(keys::listed).collect();
+            let keys: Vec<Value> = service.keys(&account)?.iter().map(keys::key_json).collect();
             Ok(json!(keys))
         }
         Command::RevokeKey { account, id } => {
@@ -213,11 +213,11 @@ pub fn execute(
             check_account(&account)?;
             service.ensure_account(&account)?;
             let (record, _) = service.namespaces.create(&account, &name)?;
-            Ok(namespaces::listed(&record))
+            Ok(namespaces::namespace_json(&record))
         }
         Command::ListNamespaces { account } => {
             let records = service.namespaces.list(&account, None, LISTED_MAX)?;
-            Ok(json!(records.iter().map(namespaces::listed).collect::<Vec<_>>()))
+            Ok(json!(records.iter().map(namespaces::namespace_json).collect::<Vec<_>>()))
         }
         Command::DeleteNamespace { account, name } => {
             if !service.delete_namespace(&account, &name)? {
@@ -229,11 +229,11 @@ pub fn execute(
         Command::ListDeadLetters => {
             let mut listed = Vec::new();
             service.store.for_each_dead_letter(|letter| {
-                let mut view = queue::dead_letter(&letter);
+                let mut view = queue::dead_letter_json(&letter);
                 view["account"] = json!(letter.account);
                 listed.push(view);
             })?;
-            listed.extend(service.store.unreadable()?.iter().map(queue::unreadable));
+            listed.extend(service.store.unreadable()?.iter().map(queue::unreadable_json));
             Ok(json!(listed))
         }
         Command::RetryDeadLetter { id } => {

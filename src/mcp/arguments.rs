@@ -1,4 +1,4 @@
-//! Arguments of the tools, and which names a tool does not take.
+//! Arguments of the tools, and the check for names that a tool does not know.
 //!
 //! The doc comments of the fields are their descriptions in the tools' schemas: a model reads them to choose values.
 
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::accounts::user_names::separates_users;
 
-/// Fields of a message, those of [`Message`].
+/// Names of the fields of [`Message`].
 const MESSAGE_FIELDS: [&str; 4] = ["role", "content", "name", "occurred_at"];
 /// Characters of an unknown name that are shown.
 const NAME_CHARS_MAX: usize = 60;
-/// Unknown names that are shown.
+/// Unknown names that are listed.
 const NAMES_MAX: usize = 10;
 
 /// One message of a conversation.
@@ -139,7 +139,7 @@ pub(super) struct Answer {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct Skills {
-    /// What is to be done. Without it the skills are listed by name.
+    /// The task to do. Without it the skills are listed by name.
     pub(super) task: Option<String>,
     /// With a task: most skills to return, 1 to 200. Default: 3.
     pub(super) limit: Option<u32>,
@@ -166,18 +166,16 @@ pub(super) struct Topics {
     pub(super) namespace: Option<String>,
 }
 
-/// Compares the names of a call's arguments with the tool's schema.
-///
-/// Returns a warning for each name that the tool does not take.
+/// Compares the names of a call's arguments with the tool's schema. Returns a warning for each name that the tool does
+/// not know.
 ///
 /// # Errors
 ///
 /// The text of the tool's error for a name by which other products separate users.
-pub(super) fn unknown(tool: &Tool, arguments: &JsonObject) -> Result<Vec<String>, String> {
-    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    let known: Vec<&str> = match properties {
-        Some(properties) => properties.keys().map(String::as_str).collect(),
-        None => Vec::new(),
+pub(super) fn unknown_names(tool: &Tool, arguments: &JsonObject) -> Result<Vec<String>, String> {
+    let known: Vec<&str> = match tool.input_schema.get("properties") {
+        Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
     };
     let mut unknown = Vec::new();
     for name in arguments.keys() {
@@ -186,8 +184,10 @@ pub(super) fn unknown(tool: &Tool, arguments: &JsonObject) -> Result<Vec<String>
             unknown.push(name.as_str());
         }
     }
-    let messages = arguments.get("messages").and_then(Value::as_array);
-    let fields = unknown_message_fields(messages.map(Vec::as_slice).unwrap_or_default())?;
+    let fields = match arguments.get("messages") {
+        Some(Value::Array(messages)) => unknown_message_fields(messages)?,
+        _ => BTreeSet::new(),
+    };
 
     let mut warnings = Vec::new();
     for name in unknown.iter().take(NAMES_MAX) {
@@ -205,7 +205,7 @@ pub(super) fn unknown(tool: &Tool, arguments: &JsonObject) -> Result<Vec<String>
     Ok(warnings)
 }
 
-/// Returns each unknown field once, by name.
+/// Returns the names of unknown fields, each once.
 fn unknown_message_fields(messages: &[Value]) -> Result<BTreeSet<&str>, String> {
     let mut unknown = BTreeSet::new();
     for message in messages {
@@ -220,7 +220,7 @@ fn unknown_message_fields(messages: &[Value]) -> Result<BTreeSet<&str>, String> 
     Ok(unknown)
 }
 
-/// Refuses a name by which other products separate users: a memory must not reach a namespace that the caller did not mean.
+/// Refuses a name by which other products separate users. Ignored, it would put their memories into one namespace.
 fn refuse_isolation_name(kind: &str, name: &str) -> Result<(), String> {
     if separates_users(name) {
         return Err(format!(
@@ -245,11 +245,11 @@ mod tests {
         let Value::Object(arguments) = arguments else { panic!("an object") };
         let schema = json!({"type": "object", "properties": {"messages": {}, "tags": {}, "namespace": {}}});
         let Value::Object(schema) = schema else { panic!("an object") };
-        unknown(&Tool::new("memory_remember", "", Arc::new(schema)), &arguments)
+        unknown_names(&Tool::new("memory_remember", "", Arc::new(schema)), &arguments)
     }
 
     #[test]
-    fn a_name_that_a_tool_does_not_take_is_a_warning_with_those_that_it_takes() {
+    fn an_unknown_argument_is_a_warning_that_lists_the_known_ones() {
         assert_eq!(check(json!({"messages": [], "namespace": "a"})), Ok(Vec::new()));
         let warnings = check(json!({"tag": ["x"]})).expect("no error");
         assert_eq!(warnings.len(), 1);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_a_message_does_not_have_is_one_warning_for_all_messages() {
+    fn an_unknown_field_of_messages_is_one_warning() {
         let message = json!({"role": "user", "content": "x", "timestamp": 1});
         let warnings = check(json!({"messages": [message, message]})).expect("no error");
         let expected = "unknown field \"timestamp\" of a message ignored; it takes role, content, name, occurred_at";
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_separates_users_elsewhere_is_an_error_that_names_namespace() {
+    fn a_name_that_separates_users_is_an_error_that_recommends_namespace() {
         for name in ["user_id", "userId", "agent_id", "run_id", "app_id", "group_id", "container_tag", "container_tags"]
         {
             let error = check(json!({name: "ann"})).expect_err("refused");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_have_a_bound() {
+    fn warnings_are_limited() {
         let mut arguments = JsonObject::new();
         for index in 0..500 {
             arguments.insert(format!("{index}{}", "x".repeat(1_000)), Value::Null);

@@ -1,22 +1,23 @@
-//! Texts within a number of characters: how much of each memory is shown, where a text is cut, and what the cut says.
+//! Fits texts into a number of characters: how much of each memory is shown, where a text is cut, and how a cut is
+//! marked.
 //!
-//! A tool's result goes into the context of a model, so every result has a bound. Whatever is left out is counted in the
-//! text, together with the call that returns it.
+//! A tool's result goes into the context of a model, so its length is limited. The result counts what it leaves out and
+//! names the call that returns it.
 
 use std::ops::RangeInclusive;
 
 /// Characters of a result when a call gives no `max_characters`.
 pub(super) const CHARACTERS_DEFAULT: usize = 8_000;
-/// Accepted values of `max_characters`.
+/// Valid values of `max_characters`.
 pub(super) const CHARACTERS_RANGE: RangeInclusive<usize> = 1_000..=100_000;
-/// Fewest characters that a shortened memory gets. It holds the mark of the cut, which names a path of up to 256 bytes.
+/// Fewest characters of a shortened memory. They include the mark of the cut, which names a path of up to 256 bytes.
 const EXCERPT_MIN: usize = 400;
-/// A memory longer than this share of the room is shortened before a shorter one behind it is left out.
-const LONG_SHARE: usize = 4;
+/// A memory longer than the room divided by this is shortened before a shorter one after it is left out.
+const LONG_DIVISOR: usize = 4;
 
 const _: () = assert!(EXCERPT_MIN * 2 < *CHARACTERS_RANGE.start());
 
-/// A memory of a result: a line about it, and its text.
+/// A memory in a result.
 pub(super) struct Passage<'a> {
     /// Line above the text.
     pub(super) heading: String,
@@ -26,7 +27,7 @@ pub(super) struct Passage<'a> {
     pub(super) path: &'a str,
 }
 
-/// Part of a list that fits.
+/// The part of a list that fits.
 pub(super) struct Fitted {
     /// Text of the entries that fit.
     pub(super) text: String,
@@ -36,8 +37,8 @@ pub(super) struct Fitted {
 
 /// Lays out passages in `room` characters, in their order.
 ///
-/// Passages are whole as long as they fit. One longer than a quarter of the room is shortened, so that it does not push
-/// out the passages behind it; it gets what those leave.
+/// A passage longer than a quarter of the room is shortened, so that it does not push out the passages after it. Room
+/// that those leave goes back to the shortened ones, in their order.
 pub(super) fn passages(passages: &[Passage<'_>], room: usize) -> Fitted {
     let allotted = allot(passages, room);
     let mut text = String::new();
@@ -52,25 +53,25 @@ pub(super) fn passages(passages: &[Passage<'_>], room: usize) -> Fitted {
     Fitted { text, shown: allotted.len() }
 }
 
-/// Returns the characters that each text gets; passages beyond the last number are left out.
+/// Returns the number of characters for each text. Passages beyond the end of the list are left out.
 fn allot(passages: &[Passage<'_>], room: usize) -> Vec<usize> {
-    let long = (room / LONG_SHARE).max(EXCERPT_MIN);
+    let long = (room / LONG_DIVISOR).max(EXCERPT_MIN);
     let mut left = room;
     let mut allotted = Vec::new();
     for passage in passages {
         // A line break after the heading, and an empty line after the text.
-        let around = passage.heading.chars().count() + 3;
-        let Some(rest) = left.checked_sub(around) else { break };
-        let wanted = passage.text.chars().count().min(long);
-        if wanted > rest {
+        let overhead = passage.heading.chars().count() + 3;
+        let Some(rest) = left.checked_sub(overhead) else { break };
+        let needed = passage.text.chars().count().min(long);
+        if needed > rest {
             if rest >= EXCERPT_MIN {
                 allotted.push(rest);
                 left = 0;
             }
             break;
         }
-        allotted.push(wanted);
-        left = rest - wanted;
+        allotted.push(needed);
+        left = rest - needed;
     }
     for (characters, passage) in allotted.iter_mut().zip(passages) {
         let missing = passage.text.chars().count() - *characters;
@@ -98,13 +99,14 @@ pub(super) fn lines(lines: &[String], room: usize) -> Fitted {
     Fitted { text, shown }
 }
 
-/// Shortens a memory's text to at most `characters`, with a last line that says how much is missing and how to read it.
+/// Shortens a memory's text to at most `characters`. The last line counts the missing characters and names the call that
+/// returns them.
 pub(super) fn excerpt(text: &str, characters: usize, path: &str) -> String {
     let length = text.chars().count();
     if length <= characters {
         return text.to_owned();
     }
-    // The mark is longest for the number of all characters.
+    // The mark is longest when it counts all characters.
     let mark = excerpt_mark(length, path).chars().count() + 1;
     let shown = cut(text, characters.saturating_sub(mark)).trim_end();
     format!("{shown}\n{}", excerpt_mark(length - shown.chars().count(), path))
@@ -116,12 +118,12 @@ fn excerpt_mark(left: usize, path: &str) -> String {
 
 /// Returns the beginning of a text, at most `characters` long, up to the end of a line, of a sentence or of a word.
 ///
-/// A border in the first half of what may be shown is not used: it would leave out too much.
+/// A boundary in the first half is not used: it would leave out too much.
 pub(super) fn cut(text: &str, characters: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(characters) else { return text };
     let head = &text[..end];
-    for border in [line_end(head), sentence_end(head), word_end(head)] {
-        if let Some(at) = border
+    for boundary in [line_end(head), sentence_end(head), word_end(head)] {
+        if let Some(at) = boundary
             && at * 2 >= end
         {
             return &head[..at];
@@ -134,7 +136,7 @@ fn line_end(text: &str) -> Option<usize> {
     text.rfind('\n')
 }
 
-/// Position behind the last sentence that ends before the end of the text.
+/// Returns the position after the last sentence that ends inside of the text.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut space_follows = false;
     for (at, character) in text.char_indices().rev() {
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_says_how_much_is_missing_and_where_it_is() {
+    fn an_excerpt_counts_the_missing_characters_and_names_the_path() {
         let text = "word ".repeat(1_000);
         let excerpt = excerpt(&text, 1_000, "facts/x.md");
         assert!(excerpt.chars().count() <= 1_000, "{excerpt}");
@@ -196,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn short_passages_behind_a_long_one_stay_whole() {
+    fn short_passages_after_a_long_one_stay_whole() {
         let long = "long. ".repeat(5_000);
         let all = [passage(&long), passage("short one"), passage("short two")];
         let Fitted { text, shown } = passages(&all, 4_000);
         assert_eq!(shown, 3);
         assert!(text.ends_with("short one\n\n[0.50] facts/a.md\nshort two"), "{text}");
         let length = text.chars().count();
-        // The long one gets what the others leave.
+        // The long one gets the room that the others leave.
         assert!((3_900..=4_000).contains(&length), "{length}");
     }
 

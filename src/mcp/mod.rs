@@ -1,8 +1,9 @@
 //! The Model Context Protocol: memory as tools for an agent.
 //!
-//! There are few [`tools`], and each makes one request of the public API. [`arguments`] are what they take; [`render`]
-//! turns responses into text for an agent, and [`budget`] keeps that text short; [`api`] is how the API is reached, over
-//! HTTP or within the server. `cuebase mcp` speaks on standard input and output, the server at `/v1/mcp`.
+//! Each of the [`tools`] sends one request to the public API. [`arguments`] holds the arguments of the tools,
+//! [`render`] turns responses into text for an agent, and [`budget`] limits the length of that text. [`api`] is the
+//! interface to the API, over HTTP or inside of the server. `cuebase mcp` serves the tools on standard input and output,
+//! the server at `/v1/mcp`. Start at [`tools`].
 
 pub mod api;
 mod arguments;

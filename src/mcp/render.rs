@@ -1,7 +1,7 @@
-//! API responses as text for an agent: what it needs to continue, within a number of characters.
+//! Renders responses of the API as text for an agent.
 //!
-//! No text is longer than its bound; [`budget`](super::budget) decides what is shown. What is left out is counted in the
-//! last line, with the call that returns it.
+//! Each text has a maximum length, within which [`budget`](super::budget) decides what is shown. The last line counts
+//! what is left out and names the call that returns it.
 
 use std::fmt::Write;
 
@@ -10,28 +10,30 @@ use serde_json::Value;
 use super::api::ApiResponse;
 use super::budget::{CHARACTERS_DEFAULT, Fitted, Passage, cut, excerpt, grouped, lines, passages};
 
-/// Characters kept for the last line, which says what is left out.
+/// Characters reserved for the last line, which counts what is left out.
 const CLOSING_CHARS: usize = 200;
-/// Characters of an answer's text; the rest of the result is for its citations.
+/// Most characters of an answer's text. The rest of the result is for its citations.
 const ANSWER_CHARS: usize = 6_000;
-/// Characters of a citation's quote.
+/// Most characters of a citation's quote.
 const QUOTE_CHARS: usize = 300;
-/// Characters of a skill's description in a list.
+/// Most characters of a skill's description in a list.
 const DESCRIPTION_CHARS: usize = 200;
-/// Characters of the names of a memory's sections, at most; the part of a result that they take, at most.
+/// Most characters of the names of a memory's sections.
 const SECTIONS_CHARS: usize = 400;
-const SECTIONS_SHARE: usize = 8;
-/// Warnings that are shown, and characters of each.
+/// The names of the sections take at most the room divided by this.
+const SECTIONS_DIVISOR: usize = 8;
+/// Most warnings that are shown.
 const WARNINGS_MAX: usize = 10;
+/// Most characters of a warning.
 const WARNING_CHARS: usize = 400;
-/// Characters of an error's message.
+/// Most characters of an error's message.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// What of a search's hits is shown.
+/// Which hits of a search are shown.
 pub(super) struct HitsView {
     /// Most hits.
     pub(super) limit: usize,
-    /// Hits that the API was asked for. It is greater than the limit, so that further hits can be counted.
+    /// Hits requested from the API. More than the limit, so that further hits can be counted.
     pub(super) requested: usize,
     /// Hits with a lower score are left out.
     pub(super) min_score: f64,
@@ -39,7 +41,7 @@ pub(super) struct HitsView {
     pub(super) max_characters: usize,
 }
 
-/// Words for what a search finds.
+/// Nouns for the results of a search.
 struct Nouns {
     thing: &'static str,
     hit: &'static str,
@@ -56,7 +58,7 @@ pub(super) struct Page {
     pub(super) max_characters: usize,
 }
 
-/// A refusal by the API.
+/// An error response of the API.
 pub(super) struct Refusal {
     /// Error code of the API.
     pub(super) code: String,
@@ -71,16 +73,23 @@ impl From<Refusal> for String {
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_default()
+    value[name].as_str().unwrap_or("")
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+    match &value[name] {
+        Value::Array(values) => values,
+        _ => &[],
+    }
 }
 
-/// Date of a time.
+/// Returns the date of a time; empty where the time is absent.
 fn day<'a>(value: &'a Value, name: &str) -> &'a str {
-    text(value, name).get(..10).unwrap_or_default()
+    text(value, name).get(..10).unwrap_or("")
+}
+
+fn score(entry: &Value) -> f64 {
+    entry["score"].as_f64().unwrap_or(0.0)
 }
 
 /// Renders the hits of a search, best first, and the definitions of the query's terms.
@@ -111,11 +120,11 @@ pub(super) fn skills_for_task(response: &Value, view: &HitsView) -> String {
     scored(list(response, "skills"), view, &SKILLS)
 }
 
-/// Renders entries with a score, a path and content, and says how many more there are.
+/// Renders entries with a score, a path and content, and counts the entries that are not shown.
 fn scored(entries: &[Value], view: &HitsView, nouns: &Nouns) -> String {
     let mut relevant = Vec::new();
     for entry in entries {
-        if entry["score"].as_f64().unwrap_or_default() >= view.min_score {
+        if score(entry) >= view.min_score {
             relevant.push(entry);
         }
     }
@@ -126,7 +135,7 @@ fn scored(entries: &[Value], view: &HitsView, nouns: &Nouns) -> String {
     let within_limit: Vec<Passage<'_>> = relevant.iter().take(view.limit).map(|entry| passage(entry)).collect();
     let Fitted { text: mut out, shown } = passages(&within_limit, view.max_characters.saturating_sub(CLOSING_CHARS));
     if shown < relevant.len() {
-        // Behind a full page there may be others, unless its end is below the floor.
+        // There may be entries after a full page, unless the page ends below the lowest score.
         let open_end = page_is_full && relevant.len() == entries.len();
         let more = counted(relevant.len() - shown, &format!("more {}", nouns.hit), open_end);
         let _ = write!(out, "\n\n{more}: ask with a higher limit or max_characters.");
@@ -144,7 +153,7 @@ fn nothing_relevant(below: &str, entries: &[Value], view: &HitsView, nouns: &Nou
     )
 }
 
-/// A number with its noun: `1 hit`, `at least 24 hits`.
+/// Returns a number with its noun: `1 hit`, `at least 24 hits`.
 fn counted(number: usize, noun: &str, open_end: bool) -> String {
     let plural = if number == 1 && !open_end { "" } else { "s" };
     let at_least = if open_end { "at least " } else { "" };
@@ -153,7 +162,7 @@ fn counted(number: usize, noun: &str, open_end: bool) -> String {
 
 fn passage(entry: &Value) -> Passage<'_> {
     let path = text(entry, "path");
-    let mut heading = format!("[{:.2}] {path}", entry["score"].as_f64().unwrap_or_default());
+    let mut heading = format!("[{:.2}] {path}", score(entry));
     let happened = day(entry, "occurred_at");
     if !happened.is_empty() {
         let _ = write!(heading, " ({happened})");
@@ -161,13 +170,13 @@ fn passage(entry: &Value) -> Passage<'_> {
     Passage { heading, text: text(entry, "content").trim(), path }
 }
 
-/// Renders one memory from an offset on.
+/// Renders one memory, starting at an offset.
 pub(super) fn memory(memory: &Value, page: &Page) -> String {
     let path = text(memory, "path");
     let content = text(memory, "content").trim();
     let length = content.chars().count();
     if page.offset > 0 && page.offset >= length {
-        return format!("{path} has {} characters; offset {} is behind its end.", grouped(length), page.offset);
+        return format!("{path} has {} characters; offset {} is past its end.", grouped(length), page.offset);
     }
     let mut about = format!("({path}, changed {}", day(memory, "updated_at"));
     let happened = day(memory, "occurred_at");
@@ -179,26 +188,29 @@ pub(super) fn memory(memory: &Value, page: &Page) -> String {
     format!("{}\n\n{about}", part(memory, content, length, page.offset, room))
 }
 
-/// The characters of a memory that fit behind an offset, and how to read on.
+/// Returns the characters of a memory after an offset, as far as they fit, and the call that continues.
 fn part(memory: &Value, content: &str, length: usize, offset: usize, room: usize) -> String {
-    let start = content.char_indices().nth(offset).map_or(content.len(), |(at, _)| at);
+    let start = match content.char_indices().nth(offset) {
+        Some((start, _)) => start,
+        None => content.len(),
+    };
     let rest = &content[start..];
     if length - offset <= room {
         return rest.to_owned();
     }
-    let sections = sections(memory, (room / SECTIONS_SHARE).min(SECTIONS_CHARS));
+    let sections = sections(memory, (room / SECTIONS_DIVISOR).min(SECTIONS_CHARS));
     // The mark is longest for the greatest numbers.
-    let mark = read_on(length, length, &sections).chars().count() + 1;
+    let mark = continuation(length, length, &sections).chars().count() + 1;
     let shown = cut(rest, room.saturating_sub(mark));
     let next = offset + shown.chars().count();
-    format!("{}\n{}", shown.trim_end(), read_on(length - next, next, &sections))
+    format!("{}\n{}", shown.trim_end(), continuation(length - next, next, &sections))
 }
 
-fn read_on(left: usize, offset: usize, sections: &str) -> String {
+fn continuation(left: usize, offset: usize, sections: &str) -> String {
     format!("… {} more characters: memory_read with offset {offset}{sections}", grouped(left))
 }
 
-/// Names the sections of a memory, as far as they fit; empty where there is only one.
+/// Lists the sections of a memory, as far as they fit. Empty where there is only one.
 fn sections(memory: &Value, room: usize) -> String {
     let names = list(memory, "sections");
     if names.len() < 2 {
@@ -220,17 +232,20 @@ fn sections(memory: &Value, room: usize) -> String {
     out
 }
 
-/// Renders an answer with its citations. A quote of several lines is a list, a table or code, which the answer shows
-/// already: its citation names the place alone.
+/// Renders an answer with its citations. A quote of several lines is a list, a table or code that the answer contains, so
+/// its citation has only the path and the section.
 pub(super) fn answer(response: &Value) -> String {
     let citations = list(response, "citations");
-    let path = citations.first().map(|citation| text(citation, "path")).unwrap_or_default();
+    let path = match citations.first() {
+        Some(citation) => text(citation, "path"),
+        None => "",
+    };
     let mut out = excerpt(text(response, "answer").trim(), ANSWER_CHARS, path);
     let cited: Vec<String> = citations.iter().map(citation).collect();
     let room = CHARACTERS_DEFAULT.saturating_sub(out.chars().count() + CLOSING_CHARS);
     let Fitted { text, shown } = lines(&cited, room);
     if shown > 0 {
-        // A list or a table without a blank line after it would take the citations in.
+        // In markdown, citations right after a list or a table would become part of it.
         let separator = if out.contains('\n') { "\n\n" } else { "\n" };
         let _ = write!(out, "{separator}{text}");
     }
@@ -303,11 +318,12 @@ pub(super) fn tree(response: &Value, page: &Page) -> String {
     paged(&entries, page, "memory_topics")
 }
 
-/// The entries that fit behind an offset, and how to list the others.
+/// Returns the entries after an offset, as far as they fit, and the call that lists the others.
 fn paged(entries: &[String], page: &Page, tool: &str) -> String {
-    let Some(rest) = entries.get(page.offset..).filter(|rest| !rest.is_empty()) else {
-        return format!("The list has {} entries; offset {} is behind its end.", entries.len(), page.offset);
-    };
+    if page.offset >= entries.len() {
+        return format!("The list has {} entries; offset {} is past its end.", entries.len(), page.offset);
+    }
+    let rest = &entries[page.offset..];
     let Fitted { text, shown } = lines(rest, page.max_characters.saturating_sub(CLOSING_CHARS));
     if shown == rest.len() {
         return text;
@@ -335,16 +351,16 @@ pub(super) fn add_warning(out: &mut String, warning: &str) {
     let _ = write!(out, "\nwarning: {warning}");
 }
 
-/// Renders a refusal: the API's code and message, and what an agent can do.
-pub(super) fn refusal(answered: &ApiResponse) -> Refusal {
-    let ApiResponse { status, body } = answered;
+/// Renders an error response: its code, its message, and advice to the agent.
+pub(super) fn refusal(response: &ApiResponse) -> Refusal {
+    let ApiResponse { status, body } = response;
     let envelope = if body["error"].is_object() { &body["error"] } else { body };
     let code = envelope["code"].as_str().or(body["error"].as_str()).unwrap_or("unauthorized");
     let message = cut(text(envelope, "message"), MESSAGE_CHARS);
     let advice = match (*status, code) {
         (401 | 403, "unauthorized") => "The key is missing, wrong or revoked. Only the user can give another.",
         (403, "forbidden_namespace") | (400, "invalid_namespace") => "Leave namespace out to use the key's own.",
-        (404, "namespace_not_found") => "Leave namespace out, or ask the user which one is meant.",
+        (404, "namespace_not_found") => "Leave namespace out, or ask the user for its name.",
         (400, "invalid_path") => "A path is facts/…, incidents/…, rules/… or skills/… and ends in .md.",
         (429, "quota_exceeded") => "Do not try again: the plan's limit for this month is reached.",
         (429 | 503, _) => "Try again in a few seconds.",
@@ -389,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_below_the_floor_are_left_out_and_counted_when_none_is_above() {
+    fn hits_below_the_lowest_score_are_left_out_and_counted_when_no_others_exist() {
         let response = scores(&[0.6, 0.02, 0.019, 0.0]);
         let text = hits(&response, &view(0.02));
         assert!(text.contains("facts/1.md") && !text.contains("facts/2.md"), "{text}");
@@ -407,7 +423,7 @@ mod tests {
         assert_eq!(text.lines().next_back(), Some("3 more hits: ask with a higher limit or max_characters."));
         let text = hits(&scores(&[0.5; 24]), &view(0.02));
         assert_eq!(text.lines().next_back(), Some("at least 16 more hits: ask with a higher limit or max_characters."));
-        // The API's page is full, but its end is below the floor.
+        // The API's page is full, but it ends below the lowest score.
         let mut some = [0.5; 24];
         some[20..].fill(0.0);
         let text = hits(&scores(&some), &view(0.02));
@@ -455,7 +471,7 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&read), words(&content));
         let behind = memory(&memory_of("short"), &page(5, 8_000));
-        assert_eq!(behind, "facts/x.md has 5 characters; offset 5 is behind its end.");
+        assert_eq!(behind, "facts/x.md has 5 characters; offset 5 is past its end.");
     }
 
     #[test]
@@ -473,7 +489,7 @@ mod tests {
             assert_eq!(offset, seen);
         }
         assert_eq!(seen, 2_000);
-        assert_eq!(topics(&response, &page(2_000, 8_000)), "The list has 2000 entries; offset 2000 is behind its end.");
+        assert_eq!(topics(&response, &page(2_000, 8_000)), "The list has 2000 entries; offset 2000 is past its end.");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The tools. Their descriptions are written for whoever has to choose between them without knowing the service.
+//! The tools. Their descriptions are written for a model that has to choose between tools without knowing the service.
 //!
-//! Every name begins with `memory_`: a host lists the tools of all its servers together, and other servers have a `read`
-//! and a `write` too.
+//! Every name begins with `memory_`: a host lists the tools of all its servers together, and other servers also have a
+//! `read` and a `write`.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiRequest};
-use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown};
+use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitsView, Page, Refusal, add_warning, with_warnings};
 
@@ -25,41 +25,42 @@ use super::render::{self, HitsView, Page, Refusal, add_warning, with_warnings};
 const HITS_DEFAULT: u32 = 8;
 /// Skills for a task when a call gives no limit; each is a whole procedure.
 const SKILLS_DEFAULT: u32 = 3;
-/// Accepted limits, those of the API.
+/// Valid limits, the same as those of the API.
 const LIMIT_RANGE: RangeInclusive<u32> = 1..=200;
-/// Hits that the API is asked for beyond the limit, so that the text can say how many more there are.
+/// Hits requested from the API beyond the limit, so that the text can count the hits that it leaves out.
 const HITS_COUNTED: u32 = 16;
-/// Skills of a list without a task.
+/// Most skills of a list without a task.
 const SKILLS_LISTED: usize = 100;
-/// Lowest score when a call gives none. A score is a calibrated probability, so of the hits that this leaves out fewer than
-/// one in a hundred is relevant. It halves the hits and cuts 6 % of the right ones; 0.02 would cut 12 %
-/// (docs/evaluation.md).
+/// Lowest score when a call gives none. A score is a calibrated probability, so fewer than one in a hundred of the hits
+/// below it is relevant. It halves the hits and drops 6 % of the right ones; 0.02 would drop 12 % (docs/evaluation.md).
 const MIN_SCORE_DEFAULT: f64 = 0.01;
-/// What stays as it is in a path.
+/// Characters that are percent-encoded in a path.
 const PATH: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 static ROUTER: LazyLock<ToolRouter<Tools>> = LazyLock::new(Tools::tool_router);
 
-/// The tools over an API.
+/// The tools, and the API that they call.
 #[derive(Clone)]
 pub struct Tools {
     api: Arc<dyn Api>,
-    /// The namespace that is meant where a call names none.
+    /// The namespace of calls that name none; `None` for the credential's own.
     namespace: Option<String>,
 }
 
-/// A query of an address, empty values left out.
+/// Encodes the query of a URL. Empty values are left out.
 fn query(parameters: &[(&str, Option<String>)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in parameters {
-        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+        if let Some(value) = value
+            && !value.is_empty()
+        {
             query.append_pair(name, value);
         }
     }
     query.finish()
 }
 
-fn memory_address(path: &str) -> String {
+fn memory_target(path: &str) -> String {
     format!("/v1/memories/{}", utf8_percent_encode(path.trim_start_matches('/'), &PATH))
 }
 
@@ -97,27 +98,31 @@ fn characters(max_characters: Option<u32>) -> Result<usize, String> {
 }
 
 impl Tools {
-    /// Tools over an API; `namespace` is the one that is meant where a call names none.
+    /// Makes the tools of an API. `namespace` is the namespace of calls that name none.
     pub fn new(api: Arc<dyn Api>, namespace: Option<String>) -> Self {
         Self { api, namespace }
     }
 
-    fn meant(&self, named: Option<String>) -> Option<String> {
-        named.filter(|name| !name.is_empty()).or_else(|| self.namespace.clone())
+    /// Returns the namespace of a call: the argument, else the default of the tools.
+    fn namespace_of(&self, argument: Option<String>) -> Option<String> {
+        match argument {
+            Some(name) if !name.is_empty() => Some(name),
+            _ => self.namespace.clone(),
+        }
     }
 
-    /// Makes a request of the API and returns the body of its response.
+    /// Sends a request to the API and returns the body of the response.
     ///
     /// # Errors
     ///
-    /// A refusal by the API, or a server that cannot be reached; an agent can act on either.
+    /// An error response of the API, or a server that cannot be reached.
     async fn send(&self, method: Method, target: String, body: Option<Value>) -> Result<Value, Refusal> {
-        match self.api.ask(ApiRequest { method, target, body }).await {
-            Ok(answered) if answered.status < 300 => Ok(answered.body),
-            Ok(answered) => Err(render::refusal(&answered)),
+        match self.api.send(ApiRequest { method, target, body }).await {
+            Ok(response) if response.status < 300 => Ok(response.body),
+            Ok(response) => Err(render::refusal(&response)),
             Err(error) => Err(Refusal {
                 code: "unreachable".into(),
-                text: format!("unreachable: {error:#}. The user has to see whether `cuebase serve` runs."),
+                text: format!("unreachable: {error:#}. Ask the user to check that `cuebase serve` is running."),
             }),
         }
     }
@@ -135,12 +140,12 @@ impl Tools {
                        states something lasting (facts about them, preferences, decisions, events), or asks to \
                        remember. memory_recall finds it a moment later."
     )]
-    async fn remember(&self, Parameters(wanted): Parameters<Remember>) -> Result<String, String> {
-        let mut body = json!({"messages": wanted.messages, "tags": wanted.tags});
+    async fn remember(&self, Parameters(arguments): Parameters<Remember>) -> Result<String, String> {
+        let mut body = json!({"messages": arguments.messages, "tags": arguments.tags});
         let fields = [
-            ("occurred_at", wanted.occurred_at),
-            ("session_id", wanted.session_id),
-            ("namespace", self.meant(wanted.namespace)),
+            ("occurred_at", arguments.occurred_at),
+            ("session_id", arguments.session_id),
+            ("namespace", self.namespace_of(arguments.namespace)),
         ];
         for (name, value) in fields {
             if let Some(value) = value {
@@ -158,19 +163,22 @@ impl Tools {
                        min_score are left out, and a long memory is shortened (memory_read returns all of it).",
         annotations(read_only_hint = true)
     )]
-    async fn recall(&self, Parameters(wanted): Parameters<Recall>) -> Result<String, String> {
-        let view = hits_view(wanted.limit.unwrap_or(HITS_DEFAULT), wanted.min_score, wanted.max_characters)?;
-        let timed = wanted.since.is_some() || wanted.until.is_some();
-        // No min_score: hits below it are counted here.
+    async fn recall(&self, Parameters(arguments): Parameters<Recall>) -> Result<String, String> {
+        let view = hits_view(arguments.limit.unwrap_or(HITS_DEFAULT), arguments.min_score, arguments.max_characters)?;
+        let time_field = match (&arguments.since, &arguments.until) {
+            (None, None) => None,
+            _ => Some("occurred".to_owned()),
+        };
+        // min_score is not sent: the hits below it are counted here.
         let parameters = query(&[
-            ("q", Some(wanted.query)),
+            ("q", Some(arguments.query)),
             ("limit", Some(view.requested.to_string())),
-            ("tiers", Some(wanted.tiers.join(","))),
-            ("tags", Some(wanted.tags.join(","))),
-            ("since", wanted.since),
-            ("until", wanted.until),
-            ("time_field", timed.then(|| "occurred".to_owned())),
-            ("namespace", self.meant(wanted.namespace)),
+            ("tiers", Some(arguments.tiers.join(","))),
+            ("tags", Some(arguments.tags.join(","))),
+            ("since", arguments.since),
+            ("until", arguments.until),
+            ("time_field", time_field),
+            ("namespace", self.namespace_of(arguments.namespace)),
         ]);
         let response = self.get("/v1/retrieve", &parameters).await?;
         Ok(with_warnings(render::hits(&response, &view), &response))
@@ -182,12 +190,13 @@ impl Tools {
                        returned in parts: the last line names the offset of the next part.",
         annotations(read_only_hint = true)
     )]
-    async fn read(&self, Parameters(wanted): Parameters<Read>) -> Result<String, String> {
-        let page = page(wanted.offset, wanted.max_characters)?;
-        let parameters = query(&[("section", wanted.section), ("namespace", self.meant(wanted.namespace))]);
-        match self.get(&memory_address(&wanted.path), &parameters).await {
+    async fn read(&self, Parameters(arguments): Parameters<Read>) -> Result<String, String> {
+        let page = page(arguments.offset, arguments.max_characters)?;
+        let parameters =
+            query(&[("section", arguments.section), ("namespace", self.namespace_of(arguments.namespace))]);
+        match self.get(&memory_target(&arguments.path), &parameters).await {
             Ok(response) => Ok(with_warnings(render::memory(&response, &page), &response)),
-            // An answer to the question whether it exists, and no fault of the tool.
+            // That a memory does not exist is a result, not an error of the tool.
             Err(refusal) if refusal.code == "not_found" => {
                 Ok(format!("{}. memory_recall and memory_topics return paths.", refusal.text))
             }
@@ -201,13 +210,13 @@ impl Tools {
                        is; for what was said in conversation use memory_remember.",
         annotations(idempotent_hint = true)
     )]
-    async fn write(&self, Parameters(wanted): Parameters<Write>) -> Result<String, String> {
-        let mut body = json!({"content": wanted.content, "cues": wanted.cues, "tags": wanted.tags});
-        if let Some(namespace) = self.meant(wanted.namespace) {
+    async fn write(&self, Parameters(arguments): Parameters<Write>) -> Result<String, String> {
+        let mut body = json!({"content": arguments.content, "cues": arguments.cues, "tags": arguments.tags});
+        if let Some(namespace) = self.namespace_of(arguments.namespace) {
             body["namespace"] = json!(namespace);
         }
-        let response = self.send(Method::POST, memory_address(&wanted.path), Some(body)).await?;
-        let written = format!("Written: {}", response["path"].as_str().unwrap_or_default());
+        let response = self.send(Method::POST, memory_target(&arguments.path), Some(body)).await?;
+        let written = format!("Written: {}", response["path"].as_str().unwrap_or(""));
         Ok(with_warnings(written, &response))
     }
 
@@ -216,11 +225,11 @@ impl Tools {
         description = "Forget one memory by its path, when the user asks for that or it is wrong. Its history stays.",
         annotations(destructive_hint = true, idempotent_hint = true)
     )]
-    async fn forget(&self, Parameters(wanted): Parameters<Forget>) -> Result<String, String> {
-        let parameters = query(&[("namespace", self.meant(wanted.namespace))]);
-        let target = format!("{}?{parameters}", memory_address(&wanted.path));
+    async fn forget(&self, Parameters(arguments): Parameters<Forget>) -> Result<String, String> {
+        let parameters = query(&[("namespace", self.namespace_of(arguments.namespace))]);
+        let target = format!("{}?{parameters}", memory_target(&arguments.path));
         let response = self.send(Method::DELETE, target, None).await?;
-        Ok(with_warnings("Accepted; in a moment it is not recalled any more.".into(), &response))
+        Ok(with_warnings("Accepted; it will be forgotten in a moment.".into(), &response))
     }
 
     #[tool(
@@ -229,17 +238,17 @@ impl Tools {
                        use memory_recall instead.",
         annotations(read_only_hint = true)
     )]
-    async fn answer(&self, Parameters(wanted): Parameters<Answer>) -> Result<String, String> {
-        let mut body = json!({"q": wanted.question});
-        if let Some(namespace) = self.meant(wanted.namespace) {
+    async fn answer(&self, Parameters(arguments): Parameters<Answer>) -> Result<String, String> {
+        let mut body = json!({"q": arguments.question});
+        if let Some(namespace) = self.namespace_of(arguments.namespace) {
             body["namespace"] = json!(namespace);
         }
         match self.send(Method::POST, "/v1/answer".into(), Some(body)).await {
             Ok(response) => Ok(with_warnings(render::answer(&response), &response)),
             Err(refusal) if refusal.code == "no_answer" => {
-                Ok("The memories hold no answer to this. memory_recall with \
-                                                               other words may find something related."
-                    .into())
+                let text = "The memories hold no answer to this. memory_recall with other words may find something \
+                            related.";
+                Ok(text.into())
             }
             Err(refusal) => Err(refusal.text),
         }
@@ -251,15 +260,15 @@ impl Tools {
                        been done before. Without a task it lists the skills by name.",
         annotations(read_only_hint = true)
     )]
-    async fn skills(&self, Parameters(wanted): Parameters<Skills>) -> Result<String, String> {
-        let namespace = self.meant(wanted.namespace);
-        let Some(task) = wanted.task.filter(|task| !task.trim().is_empty()) else {
-            let page = page(wanted.offset, wanted.max_characters)?;
+    async fn skills(&self, Parameters(arguments): Parameters<Skills>) -> Result<String, String> {
+        let namespace = self.namespace_of(arguments.namespace);
+        let Some(task) = arguments.task.filter(|task| !task.trim().is_empty()) else {
+            let page = page(arguments.offset, arguments.max_characters)?;
             let parameters = query(&[("limit", Some(SKILLS_LISTED.to_string())), ("namespace", namespace)]);
             let response = self.get("/v1/skills", &parameters).await?;
             return Ok(with_warnings(render::skills(&response, &page, SKILLS_LISTED), &response));
         };
-        let view = hits_view(wanted.limit.unwrap_or(SKILLS_DEFAULT), wanted.min_score, wanted.max_characters)?;
+        let view = hits_view(arguments.limit.unwrap_or(SKILLS_DEFAULT), arguments.min_score, arguments.max_characters)?;
         let limit = view.requested.to_string();
         let parameters = query(&[("q", Some(task)), ("limit", Some(limit)), ("namespace", namespace)]);
         let response = self.get("/v1/skills", &parameters).await?;
@@ -272,10 +281,10 @@ impl Tools {
                        A long list is returned in parts: the last line names the offset of the next part.",
         annotations(read_only_hint = true)
     )]
-    async fn topics(&self, Parameters(wanted): Parameters<Topics>) -> Result<String, String> {
-        let page = page(wanted.offset, wanted.max_characters)?;
-        let namespace = self.meant(wanted.namespace);
-        let Some(path) = wanted.path.filter(|path| !path.is_empty()) else {
+    async fn topics(&self, Parameters(arguments): Parameters<Topics>) -> Result<String, String> {
+        let page = page(arguments.offset, arguments.max_characters)?;
+        let namespace = self.namespace_of(arguments.namespace);
+        let Some(path) = arguments.path.filter(|path| !path.is_empty()) else {
             let response = self.get("/v1/topics", &query(&[("namespace", namespace)])).await?;
             return Ok(with_warnings(render::topics(&response, &page), &response));
         };
@@ -293,7 +302,7 @@ impl Tools {
                     (preferences and decisions), skills (procedures)."
 )]
 impl ServerHandler for Tools {
-    /// Calls a tool. Arguments that it does not take are named in its text, so that a misspelt one is noticed.
+    /// Calls a tool. Its text names unknown arguments, so that a misspelt one is noticed.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -301,8 +310,8 @@ impl ServerHandler for Tools {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut warnings = Vec::new();
         if let (Some(tool), Some(arguments)) = (ROUTER.get(&request.name), &request.arguments) {
-            match unknown(tool, arguments) {
-                Ok(found) => warnings = found,
+            match unknown_names(tool, arguments) {
+                Ok(unknown) => warnings = unknown,
                 Err(error) => return Ok(CallToolResult::error(vec![ContentBlock::text(error)]).into()),
             }
         }

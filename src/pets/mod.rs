@@ -128,13 +128,13 @@ impl Pets {
 
 fn list(request: &PetRequest<'_>) -> Result<Reply, PetError> {
     let (default, most) = LISTED;
-    let limit = match request.query.value("limit") {
+    let limit = match request.query.last("limit") {
         None => default,
         Some(text) => text.parse().ok().filter(|limit| (1..=most).contains(limit)).ok_or_else(|| {
             PetError::bad("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {most}"))
         })?,
     };
-    let status = request.query.value("status");
+    let status = request.query.last("status");
     if let Some(status) = status {
         check_status(status)?;
     }

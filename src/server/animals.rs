@@ -12,7 +12,7 @@ use super::connections::Activity;
 use super::requests::{RequestHandler, authorize, respond};
 use crate::api::Reply;
 use crate::api::query::QueryString;
-use crate::api::routes::Body;
+use crate::api::routes::BodyKind;
 use crate::gateway::Credential;
 use crate::pets::{PetError, PetRequest, Pets};
 
@@ -46,7 +46,7 @@ impl Animals {
         let Credential::Key { env, .. } = principal.credential else { return Err(PetError::unauthorized().reply()) };
         let account = principal.account;
         let timeout = self.api.service.config.server.body_timeout;
-        let body = self.api.bodies.read(body, &account, Body::Json, timeout).await;
+        let body = self.api.bodies.read(body, &account, BodyKind::Json, timeout).await;
         let body = body.map_err(|_| PetError::unreadable().reply())?;
         let _working = activity.work();
         let running = self.api.request_turn(&account).await.map_err(|_| unavailable())?;

@@ -14,7 +14,7 @@ use hyper::header::CONNECTION;
 
 use super::shares::{Share, Shares};
 use crate::api::error::{self, ErrorFormat};
-use crate::api::routes::Body;
+use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply};
 use crate::error::Error;
 use crate::memory::request::invalid_body;
@@ -93,7 +93,7 @@ impl Budget {
         &self,
         body: B,
         account: &str,
-        kind: Body,
+        kind: BodyKind,
         within: Duration,
     ) -> Result<Held, Reply> {
         let within = match self.senders {
@@ -106,7 +106,7 @@ impl Budget {
         }
     }
 
-    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: Body) -> Result<Held, Reply> {
+    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: BodyKind) -> Result<Held, Reply> {
         let limit = self.limit(kind);
         if body.size_hint().lower() > limit as u64 {
             return Err(refuse(&error::too_large(limit)));
@@ -121,7 +121,7 @@ impl Budget {
             if received > limit {
                 return Err(refuse(&error::too_large(limit)));
             }
-            if kind == Body::Json {
+            if kind == BodyKind::Json {
                 values.see(data);
                 self.check(&values)?;
             }
@@ -132,12 +132,12 @@ impl Budget {
     }
 
     /// Bytes of one body, at most.
-    fn limit(&self, kind: Body) -> usize {
+    fn limit(&self, kind: BodyKind) -> usize {
         let limit = match kind {
-            Body::Pack => PACK_BYTES_MAX,
-            Body::Media => MEDIA_BYTES_MAX,
-            Body::Json | Body::Nothing => BODY_BYTES_MAX,
-            Body::Signed => OPEN_BODY_BYTES_MAX,
+            BodyKind::Pack => PACK_BYTES_MAX,
+            BodyKind::Media => MEDIA_BYTES_MAX,
+            BodyKind::Json | BodyKind::Nothing => BODY_BYTES_MAX,
+            BodyKind::Signed => OPEN_BODY_BYTES_MAX,
         };
         match self.senders {
             Senders::Known => limit,
@@ -152,7 +152,7 @@ impl Budget {
             return Err(refuse(&invalid_body(message)));
         }
         if self.senders == Senders::Anybody && values.bytes > OPEN_BODY_BYTES_MAX {
-            return Err(refuse(&error::too_rich()));
+            return Err(refuse(&error::too_many_values()));
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Budget {
     /// Makes a body's part of the budget `pieces` large.
     fn extend(&self, memory: &mut Option<Share>, account: &str, pieces: usize) -> Result<(), Reply> {
         if pieces > self.pieces.common() {
-            return Err(refuse(&error::too_rich()));
+            return Err(refuse(&error::too_many_values()));
         }
         let held = match memory {
             Some(memory) => memory.resize(pieces),
@@ -295,7 +295,7 @@ mod tests {
     /// Reads a JSON body and returns the status it is refused with; 200 when it is taken.
     fn status_of(budget: &Budget, body: Vec<u8>) -> StatusCode {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        let read = budget.read(Full::new(Bytes::from(body)), "a", Body::Json, Duration::from_secs(5));
+        let read = budget.read(Full::new(Bytes::from(body)), "a", BodyKind::Json, Duration::from_secs(5));
         match runtime.block_on(read) {
             Ok(_) => StatusCode::OK,
             Err(refused) => refused.status,

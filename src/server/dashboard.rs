@@ -23,7 +23,7 @@ use super::git;
 use super::requests::{HeldReply, RequestHandler, Running, admitted};
 use crate::api::Reply;
 use crate::api::error::{self, ErrorFormat};
-use crate::api::routes::Body;
+use crate::api::routes::BodyKind;
 use crate::dashboard::sign_in::Returned;
 use crate::dashboard::{markdown, pages};
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ async fn own(
         }
         (&Method::POST, SESSION) => {
             let timeout = service.config.server.body_timeout;
-            let body = api.open_bodies.read(body, SESSION, Body::Json, timeout).await?;
+            let body = api.open_bodies.read(body, SESSION, BodyKind::Json, timeout).await?;
             let _working = activity.work();
             let running = api.open_turn(SESSION).await?;
             blocking(running, move || sign_in(&service, &body.bytes)).await.map(HeldReply::from)
@@ -88,7 +88,7 @@ async fn own(
             let (_, principal) = admitted(&api.gateway, head.headers).await?;
             let account = principal.account.as_str();
             activity.belongs_to(account);
-            let body = api.bodies.read(body, account, Body::Json, service.config.server.body_timeout).await?;
+            let body = api.bodies.read(body, account, BodyKind::Json, service.config.server.body_timeout).await?;
             let _working = activity.work();
             let running = api.request_turn(account).await?;
             let reply = blocking(running, move || render(&body.bytes)).await?;

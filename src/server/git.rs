@@ -28,8 +28,8 @@ use crate::accounts::credentials::KeyText;
 use crate::accounts::scope::select_namespace;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
-use crate::api::routes::Body;
-use crate::api::{BODY_BYTES_MAX, Content, Reply};
+use crate::api::routes::BodyKind;
+use crate::api::{BODY_BYTES_MAX, Reply, ReplyBody};
 use crate::error::{Error, Result};
 use crate::gateway::Principal;
 use crate::git_protocol::push::{Push, Update};
@@ -75,7 +75,7 @@ fn find(method: &Method, path: &str, query: Option<&str>) -> Option<(String, Git
     let name = name.strip_suffix(".git").unwrap_or(name).to_owned();
     let place = match (method, rest) {
         (&Method::GET, "info/refs") => {
-            GitEndpoint::References(Action::of(QueryString::parse(query.unwrap_or_default()).value("service")?)?)
+            GitEndpoint::References(Action::of(QueryString::parse(query.unwrap_or_default()).last("service")?)?)
         }
         (&Method::POST, service) => GitEndpoint::Work(Action::of(service)?),
         _ => return None,
@@ -112,8 +112,8 @@ pub(super) async fn answer(
 /// A refusal as git shows it to people: text, not JSON.
 fn in_words(refused: Reply) -> Reply {
     let body: Value = match &refused.body {
-        Content::Bytes(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
-        Content::File(_) => Value::Null,
+        ReplyBody::Bytes(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
+        ReplyBody::File(_) => Value::Null,
     };
     let message = body.pointer("/error/message").or_else(|| body.get("message")).and_then(Value::as_str);
     let text = format!("{}\n", message.unwrap_or_default());
@@ -138,7 +138,7 @@ async fn attend(
     let (name, place) = found.ok_or_else(|| refuse(error::no_route()))?;
     let action = place.action();
     permitted(&api.service, &principal, &name, action).map_err(refuse)?;
-    let kind = if place == GitEndpoint::Work(Action::Push) { Body::Pack } else { Body::Nothing };
+    let kind = if place == GitEndpoint::Work(Action::Push) { BodyKind::Pack } else { BodyKind::Nothing };
     let body = api.bodies.read(body, &principal.account, kind, api.service.config.server.body_timeout).await?;
     let permit = api.transfer_place(&principal.account)?;
     let working = activity.work();

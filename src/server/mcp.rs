@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::answers::ResponseBody;
 use super::connections::Activity;
 use super::requests::{REQUEST_ID, RequestHandler, admitted, request_id, respond};
-use crate::api::routes::Body;
+use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::mcp::Tools;
 use crate::mcp::api::{ApiFuture, ApiRequest, ApiResponse};
@@ -60,7 +60,7 @@ async fn answer(
     let authorization = headers.get(AUTHORIZATION).cloned();
     head.headers = headers;
     let account = principal.account.as_str();
-    let held = api.bodies.read(body, account, Body::Json, api.service.config.server.body_timeout).await?;
+    let held = api.bodies.read(body, account, BodyKind::Json, api.service.config.server.body_timeout).await?;
     let _running = api.tool_turn(account).await?;
     let within = Arc::new(InProcessApi { api: Arc::clone(api), authorization, activity: Arc::clone(activity) });
     // The gateway has let the caller in, so it does not matter which name the host was called by.
@@ -87,7 +87,7 @@ struct InProcessApi {
 }
 
 impl crate::mcp::api::Api for InProcessApi {
-    fn ask(&self, asked: ApiRequest) -> ApiFuture<'_> {
+    fn send(&self, asked: ApiRequest) -> ApiFuture<'_> {
         Box::pin(async move {
             let body = asked.body.map(|body| serde_json::to_vec(&body)).transpose()?.unwrap_or_default();
             let mut request =

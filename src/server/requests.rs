@@ -19,9 +19,9 @@ use super::connections::Activity;
 use super::shares::{Share, Shares};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
-use crate::api::routes::{Access, Answer, Executor, Found, Handler, Metering, Route, Router};
+use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
-use crate::api::{AuthenticatedRequest, Content, Reply, RetrievalSlot, RouteRequest, retrieve};
+use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, retrieve};
 use crate::billing::meters::{Meter, Permit};
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
@@ -107,7 +107,7 @@ struct Job {
     /// None for a route without a credential.
     account: Option<String>,
     /// Whether memory is taken before the answer is made.
-    answer: Answer,
+    answer: ResponseSize,
     place: Arc<RetrievalSlot>,
     unknown: UnknownNames,
 }
@@ -176,7 +176,7 @@ impl RequestHandler {
     async fn reply<B: RequestBody>(
         self: Arc<Self>,
         request: Request<B>,
-        found: Option<Found>,
+        found: Option<RouteMatch>,
         activity: &Arc<Activity>,
     ) -> Result<HeldReply, Reply> {
         let (head, body) = request.into_parts();
@@ -199,7 +199,8 @@ impl RequestHandler {
             let admitted = self.gateway.admit(principal).map_err(error::rate_limited);
             admitted.and_then(|()| route.access.check(principal)).map_err(|failure| error::reply(&failure, &shape))?;
         }
-        let unknown = UnknownNames::in_query(route, &query).map_err(|failure| error::reply(&failure, &shape))?;
+        let unknown = UnknownNames::in_query(&route.known_names(), &query);
+        let unknown = unknown.map_err(|failure| error::reply(&failure, &shape))?;
         let (budget, sender) = match &principal {
             Some(principal) => (&self.bodies, principal.account.as_str()),
             None => (&self.open_bodies, route.path),
@@ -221,7 +222,7 @@ impl RequestHandler {
             unknown,
             headers,
             body: body.bytes.clone(),
-            place,
+            retrieval_slot: place,
         };
         let answered = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
@@ -241,7 +242,7 @@ impl RequestHandler {
         answered
     }
 
-    /// Runs a handler where its lane says, and takes the memory for its answer. A panic is a failure like any other; no
+    /// Runs a handler on its executor, and takes the memory for its answer. A panic is a failure like any other; no
     /// free place, or no memory, is a reply of its own. Replies and failures of the handler get the warnings about unknown
     /// names.
     async fn run(
@@ -255,27 +256,27 @@ impl RequestHandler {
         let names = unknown.clone();
         // Added where the reply is made, before its size is known to the budget.
         let work = move || work().map(|reply| names.add_to(reply));
-        if route.lane == Executor::Inline {
+        if route.executor == Executor::Inline {
             return work().map(HeldReply::from).map_err(refuse);
         }
         let sender = account.as_deref().unwrap_or(route.path);
-        let running = match (&account, route.lane) {
+        let running = match (&account, route.executor) {
             (None, _) => run_turn(&self.open, sender, 1).await?,
             (Some(_), Executor::Retrieval | Executor::Retrieve) => {
                 let turns = match answer {
-                    Answer::Small => 1,
-                    Answer::Large => self.retrievals.turns().div_ceil(LARGE_AT_ONCE),
+                    ResponseSize::Small => 1,
+                    ResponseSize::Large => self.retrievals.turns().div_ceil(LARGE_AT_ONCE),
                 };
                 run_turn(&self.retrievals, sender, turns).await?
             }
-            (Some(_), _) if answer == Answer::Large => self.listing_turn(sender).await?,
+            (Some(_), _) if answer == ResponseSize::Large => self.listing_turn(sender).await?,
             (Some(_), _) => run_turn(&self.requests, sender, 1).await?,
         };
         // Known better after the wait for the turn: answers of the same kind were made meanwhile.
         let memory = self.memory_for(route, sender, answer)?;
-        let outcome = match route.lane {
+        let outcome = match route.executor {
             Executor::Retrieval | Executor::Retrieve => {
-                place.take(running);
+                place.hold(running);
                 self.search(route, place, work).await
             }
             Executor::Ordinary | Executor::Inline => blocking(route, running, work).await,
@@ -288,11 +289,11 @@ impl RequestHandler {
 
     /// Takes the memory for an answer before it is made: what such answers took of late, or little where nothing is
     /// known of a large one.
-    fn memory_for(&self, route: &Route, sender: &str, answer: Answer) -> Result<Option<Share>, Reply> {
+    fn memory_for(&self, route: &Route, sender: &str, answer: ResponseSize) -> Result<Option<Share>, Reply> {
         let known = self.estimates.of(route.path, sender).min(self.bodies.bytes() / 2);
         let wanted = match answer {
-            Answer::Small => known,
-            Answer::Large => known.max(UNKNOWN_BYTES.min(self.bodies.bytes() / 64)),
+            ResponseSize::Small => known,
+            ResponseSize::Large => known.max(UNKNOWN_BYTES.min(self.bodies.bytes() / 64)),
         };
         if wanted == 0 {
             return Ok(None);
@@ -312,7 +313,7 @@ impl RequestHandler {
         let work = move || {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| span.in_scope(work)));
             // Given back by the work itself: a client that left does not make room for one more.
-            place.leave();
+            place.release();
             // The client may be gone; then nobody waits for the answer.
             let _ = send.send(caught.ok());
         };
@@ -334,8 +335,8 @@ impl RequestHandler {
         mut memory: Option<Share>,
     ) -> Result<HeldReply, Reply> {
         let bytes = match &reply.body {
-            Content::Bytes(bytes) => bytes.len(),
-            Content::File(file) => {
+            ReplyBody::Bytes(bytes) => bytes.len(),
+            ReplyBody::File(file) => {
                 let place = self.files.take(&file.account, 1).ok_or_else(error::unavailable)?;
                 let memory = self.bodies.hold(&file.account, FILE_BYTES).ok_or_else(error::unavailable)?;
                 return Ok(HeldReply { reply, memory: Some(memory), file: Some(place) });
@@ -369,8 +370,8 @@ impl RequestHandler {
     /// A reply that no table of routes made, with the memory that it holds.
     pub(super) fn keep_for(&self, account: &str, reply: Reply) -> Result<HeldReply, Reply> {
         let bytes = match &reply.body {
-            Content::Bytes(bytes) => bytes.len(),
-            Content::File(_) => 0,
+            ReplyBody::Bytes(bytes) => bytes.len(),
+            ReplyBody::File(_) => 0,
         };
         let memory = self.answer_memory(account, bytes)?;
         Ok(HeldReply { reply, memory, file: None })
@@ -409,8 +410,8 @@ impl HeldReply {
     pub(super) fn respond(self) -> Response<ResponseBody> {
         let Reply { status, headers, body } = self.reply;
         let body = match body {
-            Content::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
-            Content::File(file) => ResponseBody::file(file, (self.memory, self.file)),
+            ReplyBody::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
+            ReplyBody::File(file) => ResponseBody::file(file, (self.memory, self.file)),
         };
         let mut response = Response::new(body);
         *response.status_mut() = status;
@@ -423,15 +424,15 @@ impl HeldReply {
 }
 
 /// How large this request's answer can become.
-fn answer_of(route: &Route, query: &QueryString) -> Answer {
+fn answer_of(route: &Route, query: &QueryString) -> ResponseSize {
     if query.get("detail") == Some("full") {
-        return Answer::Large;
+        return ResponseSize::Large;
     }
-    if !matches!(route.lane, Executor::Retrieval | Executor::Retrieve) {
-        return route.answer;
+    if !matches!(route.executor, Executor::Retrieval | Executor::Retrieve) {
+        return route.response_size;
     }
     let hits: usize = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(0);
-    if hits > HITS_MANY { Answer::Large } else { Answer::Small }
+    if hits > HITS_MANY { ResponseSize::Large } else { ResponseSize::Small }
 }
 
 /// Takes a place, and waits for turns of the account that has it.
@@ -517,7 +518,7 @@ pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
 
 /// How this request's failures look.
 fn shape(route: &Route, query: &QueryString, principal: Option<&Principal>) -> ErrorFormat {
-    match route.lane {
+    match route.executor {
         Executor::Retrieve => ErrorFormat::Retrieve { namespace: retrieve::named_namespace(query, principal) },
         Executor::Inline | Executor::Ordinary | Executor::Retrieval => ErrorFormat::Envelope,
     }

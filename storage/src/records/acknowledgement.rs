@@ -3,10 +3,13 @@
 
 use ulid::Ulid;
 
-use super::fingerprints::FingerprintSubject;
-use super::namespaces::{self, key};
-use super::queue::{self, QueueEntry, QueuedWork};
-use super::{NamespaceId, NamespaceRecord, SourceRecord, Store, TermChange, UsageRecord, usage};
+use super::dedup::FingerprintSubject;
+use super::namespaces::{self, NamespaceId, NamespaceRecord, key};
+use super::queue_entry::{self, QueuedWork};
+use super::sources::IngestedEntry;
+use super::store::Store;
+use super::usage::{self, UsageRecord};
+use super::vocabulary::TermChange;
 use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::key_value::columns::prefix;
@@ -14,17 +17,6 @@ use crate::key_value::{Batch, Column, Durability};
 
 /// Length of a commit id in bytes.
 const COMMIT_BYTES: usize = 20;
-
-/// A queue entry whose commit is in git and in the index.
-#[derive(Clone, Debug)]
-pub struct IngestedEntry {
-    /// The queue entry.
-    pub entry: QueueEntry,
-    /// The paths that the entry changed.
-    pub paths: Vec<String>,
-    /// The source record of its conversation, if the conversation is kept.
-    pub source: Option<SourceRecord>,
-}
 
 /// A commit and the files that it changed, for their histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +87,7 @@ impl Store {
             self.complete_entry(&mut batch, id, ingested)?;
         }
         for message in done.dropped {
-            queue::delete(&mut batch, id, *message);
+            queue_entry::delete(&mut batch, id, *message);
         }
         for subject in done.invalidates {
             self.invalidate_subject(&mut batch, id, *subject, None)?;
@@ -119,7 +111,7 @@ impl Store {
     /// Removes an ingested entry from the queue and records the paths and the conversation that it leaves.
     fn complete_entry(&self, batch: &mut Batch, namespace: NamespaceId, ingested: &IngestedEntry) -> Result<()> {
         let entry = &ingested.entry;
-        queue::delete(batch, namespace, entry.id);
+        queue_entry::delete(batch, namespace, entry.id);
         // The memories of a conversation are new, so no fingerprint belongs to their paths yet.
         let makes_new_memories = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
         if !makes_new_memories {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{Store, decode, encode};
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::namespaces::key;
-use super::queue::QueueEntry;
-use super::{NamespaceId, NamespaceRecord, Store, UsageRecord, decode, encode, queue, usage};
+use super::namespaces::{NamespaceId, NamespaceRecord, key};
+use super::queue_entry::{self, QueueEntry};
+use super::store::{Store, decode, encode};
+use super::usage::{self, UsageRecord};
 use crate::error::Result;
 use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column, Durability};
@@ -106,7 +107,7 @@ impl Store {
             newest = newest.max(message.id);
         }
         if let Some((entry, usage)) = ingested {
-            queue::put(&mut batch, entry)?;
+            queue_entry::put(&mut batch, entry)?;
             newest = newest.max(entry.id);
             if let Some(usage) = usage {
                 usage::put(&mut batch, usage)?;

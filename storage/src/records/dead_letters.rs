@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::queue::{self, QueueEntry, QueuedWork};
-use super::{NamespaceId, Store, decode, encode};
+use super::namespaces::NamespaceId;
+use super::queue_entry::{self, QueueEntry, QueuedWork};
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
@@ -159,7 +160,7 @@ impl Store {
             }
             let mut batch = Batch::new();
             DeadLetter::delete(&mut batch, account, id);
-            queue::put(&mut batch, &entry)?;
+            queue_entry::put(&mut batch, &entry)?;
             self.kv.write(&batch, Durability::Buffered)?;
         }
         self.kv.sync_since(generation)?;

@@ -8,61 +8,17 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::dedup::{Dedup, EnqueueOptions, FingerprintSubject, SUBJECT_BYTES};
+use super::namespaces::NamespaceId;
 use super::namespaces::key;
-use super::queue::{EnqueueOptions, QueueEntry};
-use super::{NamespaceId, Store, decode, encode};
+use super::queue_entry::QueueEntry;
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
 /// Entries that a purge reads per page.
 const PAGE_ENTRIES: usize = 1000;
-/// Length of a subject's hash in a key, in bytes.
-const SUBJECT_BYTES: usize = 16;
-
-/// How a repeated write is detected.
-#[derive(Clone, Copy, Debug, Default)]
-pub enum Dedup<'a> {
-    /// Every write is new.
-    #[default]
-    Off,
-    /// By the fingerprint of the entry.
-    Body {
-        /// Length of the window in milliseconds.
-        window_ms: u64,
-    },
-    /// By the SHA-256 hashes of the imported messages in the entry, without a time limit.
-    Imports(&'a [[u8; 32]]),
-}
-
-/// Something that a write changes: a path or a vocabulary term. Holds a hash of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FingerprintSubject([u8; SUBJECT_BYTES]);
-
-impl FingerprintSubject {
-    /// The subject of a path.
-    pub fn path(path: &str) -> Self {
-        Self::from_name("path", path)
-    }
-
-    /// The subject of a term. `identity` is the normalised form that all spellings of the term share.
-    pub fn term(identity: &str) -> Self {
-        Self::from_name("term", identity)
-    }
-
-    fn from_name(kind: &str, name: &str) -> Self {
-        let text = joined(kind, name);
-        let mut hash = [0; SUBJECT_BYTES];
-        let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
-        hasher.update(&text);
-        // SHA-1 with collision detection fails only for a crafted collision. Its subject is then all zeros.
-        if let Ok(digest) = hasher.try_finalize() {
-            hash.copy_from_slice(&digest.as_slice()[..SUBJECT_BYTES]);
-        }
-        Self(hash)
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     pub(super) id: Ulid,

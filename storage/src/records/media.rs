@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::namespaces::key;
-use super::{NamespaceId, NamespaceRecord, Store, decode, encode};
+use super::namespaces::{NamespaceId, NamespaceRecord};
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::{Batch, Column};
 

@@ -10,8 +10,8 @@ use ulid::Ulid;
 
 use super::dead_letters::DeadLetter;
 use super::namespaces::{NamespaceId, RemovalRecord, key};
-use super::queue::{QueueEntry, QueuedWork};
-use super::{
+use super::queue_entry::{QueueEntry, QueuedWork};
+use super::store::{
     DATA_FORMAT, DATA_FORMAT_OLDEST, DIRECTORIES_KEY, FORMAT_KEY, NEWEST_ID_KEY, RECORD_FORMAT, Store, decode, encode,
 };
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Store, decode, encode};
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability};
 

@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{Store, decode, encode};
+use super::store::{Store, decode, encode};
 use crate::error::{Error, Result};
 use crate::key_value::columns::{joined, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};

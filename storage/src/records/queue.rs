@@ -6,112 +6,17 @@
 //! are deleted with the namespace and its successor never sees them. An entry that cannot be decoded is set aside in
 //! [`Column::Unreadable`], and the others are processed.
 
-use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::dead_letters::DeadLetter;
-use super::fingerprints::{Dedup, FingerprintSubject};
-use super::namespaces::key;
-use super::{NamespaceId, NamespaceRecord, Store, UsageRecord, decode, encode, usage};
-use crate::error::{Error, Result};
+use super::dedup::{EnqueueOptions, Enqueued};
+use super::namespaces::{NamespaceId, NamespaceRecord};
+use super::queue_entry::{QueueEntry, delete, put, queue_key};
+use super::store::{Store, decode};
+use super::usage;
+use crate::error::Result;
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
-
-/// The work of a queue entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum QueuedWork {
-    /// A conversation to extract memories from: the validated request body.
-    Conversation {
-        /// The request, in the server's own format.
-        request: serde_json::Value,
-    },
-    /// Memories to delete.
-    Forget {
-        /// Their paths.
-        paths: Vec<String>,
-    },
-    /// Terms to add to the vocabulary.
-    Teach {
-        /// The terms, in the server's own format.
-        request: serde_json::Value,
-    },
-    /// Terms to delete.
-    ForgetTerms {
-        /// Their canonical forms.
-        terms: Vec<String>,
-    },
-    /// Skills to store.
-    Skills {
-        /// The skills with their paths, in the server's own format.
-        request: serde_json::Value,
-    },
-    /// A kept conversation to extract memories from again.
-    Reextract {
-        /// The id of the write that contained the conversation.
-        source: Ulid,
-    },
-}
-
-impl QueuedWork {
-    /// Name of the kind of work.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Conversation { .. } => "memories",
-            Self::Forget { .. } => "forget",
-            Self::Teach { .. } => "teach",
-            Self::ForgetTerms { .. } => "forget-terms",
-            Self::Skills { .. } => "skills",
-            Self::Reextract { .. } => "reextract",
-        }
-    }
-}
-
-/// An accepted write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QueueEntry {
-    /// The queue message id. Ids are ordered by acceptance.
-    pub id: Ulid,
-    /// The owning account.
-    pub account: String,
-    /// The namespace to write to.
-    pub namespace: String,
-    /// The id of the namespace.
-    pub namespace_id: NamespaceId,
-    /// Time of acceptance, milliseconds since the epoch.
-    pub accepted_at_ms: i64,
-    /// Total running time of services on the data directory at acceptance, in milliseconds.
-    pub accepted_running_ms: u64,
-    /// Number of failed attempts.
-    pub failures: u32,
-    /// SHA-256 of the body in hex, if repetitions of the body within the dedup window are the same write.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-    /// The work.
-    pub work: QueuedWork,
-}
-
-/// The result of [`Store::enqueue`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enqueued {
-    /// The write was accepted under this id.
-    Accepted(Ulid),
-    /// The same body was accepted before, under this id.
-    Duplicate(Ulid),
-}
-
-/// Options of [`Store::enqueue`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EnqueueOptions<'a> {
-    /// How a repeated write is detected.
-    pub dedup: Dedup<'a>,
-    /// The paths and terms that the write changes, if they are known at acceptance. Fingerprints of earlier writes to
-    /// them become invalid.
-    pub subjects: &'a [FingerprintSubject],
-    /// The meter after this write.
-    pub usage: Option<&'a UsageRecord>,
-}
 
 impl Store {
     /// Accepts a write unless it is a repetition, and updates the meter in the same batch. The write is buffered. Both
@@ -233,33 +138,11 @@ impl Store {
     }
 }
 
-/// The key of an entry.
-fn queue_key(namespace: NamespaceId, id: Ulid) -> Vec<u8> {
-    key(namespace, &id.to_bytes())
-}
-
-/// Adds an entry to a batch. Decodes the encoded entry as a check: an entry that cannot be decoded would be
-/// acknowledged but never ingested.
-pub(super) fn put(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
-    let bytes = encode(entry)?;
-    if let Err(error) = decode::<QueueEntry>(Column::Queue, &bytes) {
-        return Err(Error::Invalid {
-            what: "write",
-            reason: format!("the encoded entry cannot be read back: {error}"),
-        });
-    }
-    batch.put(Column::Queue, queue_key(entry.namespace_id, entry.id), bytes);
-    Ok(())
-}
-
-/// Deletes an entry in a batch.
-pub(super) fn delete(batch: &mut Batch, namespace: NamespaceId, id: Ulid) {
-    batch.delete(Column::Queue, queue_key(namespace, id));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::records::{Dedup, FingerprintSubject, QueuedWork};
 
     fn entries(store: &Store) -> Vec<QueueEntry> {
         let mut entries = Vec::new();

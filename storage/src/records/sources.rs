@@ -8,12 +8,23 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::acknowledgement::IngestedEntry;
+use super::namespaces::NamespaceId;
 use super::namespaces::key;
-use super::queue::{QueueEntry, QueuedWork};
-use super::{NamespaceId, Store, decode, encode};
+use super::queue_entry::{QueueEntry, QueuedWork};
+use super::store::{Store, decode, encode};
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};
+
+/// A queue entry whose commit is in git and in the index.
+#[derive(Clone, Debug)]
+pub struct IngestedEntry {
+    /// The queue entry.
+    pub entry: QueueEntry,
+    /// The paths that the entry changed.
+    pub paths: Vec<String>,
+    /// The source record of its conversation, if the conversation is kept.
+    pub source: Option<SourceRecord>,
+}
 
 /// The list view of a kept conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

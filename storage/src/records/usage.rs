@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Store, encode};
+use super::store::{Store, encode};
 use crate::error::Result;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};

@@ -1,6 +1,7 @@
 //! The cache of embedding vectors, so that a model embeds each text only once per namespace.
 
-use super::{NamespaceId, Store};
+use super::namespaces::NamespaceId;
+use super::store::Store;
 use crate::error::Result;
 use crate::key_value::{Batch, Column, Durability};
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::namespaces::NamespaceId;
 use super::namespaces::key;
-use super::{NamespaceId, Store, decode, encode};
+use super::store::{Store, decode, encode};
 use crate::error::Result;
 use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column};

@@ -1,0 +1,93 @@
+//! What a handler returns: status, headers and body.
+
+use std::fs::File;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::json;
+use ulid::Ulid;
+
+use crate::error::{Error, Result};
+
+/// A response of a handler.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers in addition to those of every response.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body: JSON unless a `content-type` header differs.
+    pub body: ReplyBody,
+}
+
+/// The body of a reply.
+#[derive(Debug)]
+pub enum ReplyBody {
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// A file on disk.
+    File(StoredFile),
+}
+
+/// An open file to send from disk, and its expected content.
+#[derive(Debug)]
+pub struct StoredFile {
+    /// The file, positioned at its start.
+    pub file: File,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the content, in lower-case hexadecimal digits. The response is aborted when the content differs.
+    pub sha256: String,
+    /// Account that owns the file.
+    pub account: String,
+    /// Id of the file, for the log.
+    pub id: Ulid,
+}
+
+impl From<Bytes> for ReplyBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl From<Vec<u8>> for ReplyBody {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl From<String> for ReplyBody {
+    fn from(text: String) -> Self {
+        Self::Bytes(text.into())
+    }
+}
+
+impl Reply {
+    /// Makes a reply with a status and a JSON body.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self> {
+        let mut body = serde_json::to_vec(body).map_err(Error::internal)?;
+        // The buffer grew by doubling, and a slow client may hold it for long.
+        body.shrink_to_fit();
+        Ok(Self { status, headers: Vec::new(), body: body.into() })
+    }
+
+    /// Makes the `202` for a write that is in the queue.
+    pub fn accepted(id: &str, namespace: &str) -> Result<Self> {
+        Self::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": namespace, "status": "accepted"}))
+    }
+
+    /// Makes a `200` with a JSON body.
+    pub fn ok(body: &impl Serialize) -> Result<Self> {
+        Self::json(StatusCode::OK, body)
+    }
+
+    /// Adds a header. A value that is not valid in a header is left out.
+    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+}

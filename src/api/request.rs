@@ -1,0 +1,143 @@
+//! What a handler gets: a request with its parts decoded, and the caller.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cuebase_storage::records::NamespaceRecord;
+use hyper::HeaderMap;
+use hyper::header::HeaderValue;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::query::QueryString;
+use super::unknown::UnknownNames;
+use crate::accounts::scope::select_namespace;
+use crate::error::{Error, Result};
+use crate::gateway::{Gateway, Principal};
+use crate::service::Service;
+
+/// A permit under the limit of concurrent retrievals. Empty for requests that are not retrievals.
+#[derive(Default)]
+pub struct RetrievalSlot(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl RetrievalSlot {
+    /// Holds a permit, which is returned when it is dropped.
+    pub fn hold(&self, permit: impl Any + Send) {
+        *self.0.lock() = Some(Box::new(permit));
+    }
+
+    /// Returns the permit before the request ends, once the retrieval itself is done.
+    pub fn release(&self) {
+        drop(self.0.lock().take());
+    }
+}
+
+/// A request, with or without a credential.
+pub struct RouteRequest {
+    /// The service.
+    pub service: Arc<Service>,
+    /// Parameters of the path, decoded, in order.
+    pub parameters: Vec<String>,
+    /// The query string.
+    pub query: QueryString,
+    /// Names in query and body that the route does not know.
+    pub unknown: UnknownNames,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty where the route takes none.
+    pub body: Bytes,
+    /// The request's permit under the limit of concurrent retrievals.
+    pub retrieval_slot: Arc<RetrievalSlot>,
+}
+
+/// A request and its caller.
+pub struct AuthenticatedRequest {
+    /// The request.
+    pub request: RouteRequest,
+    /// The gateway, for handlers that change credentials.
+    pub gateway: Arc<Gateway>,
+    /// The caller.
+    pub principal: Principal,
+}
+
+impl std::ops::Deref for AuthenticatedRequest {
+    type Target = RouteRequest;
+
+    fn deref(&self) -> &RouteRequest {
+        &self.request
+    }
+}
+
+impl RouteRequest {
+    /// Returns a path parameter by its position; empty where the path has fewer.
+    pub fn parameter(&self, position: usize) -> &str {
+        match self.parameters.get(position) {
+            Some(parameter) => parameter.as_str(),
+            None => "",
+        }
+    }
+
+    /// Returns the text of a header; empty where the header is absent or not text.
+    pub fn header(&self, name: &str) -> &str {
+        match self.headers.get(name).map(HeaderValue::to_str) {
+            Some(Ok(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Decodes the body, a JSON object, and checks its names against those that the route knows.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        if self.body.is_empty() {
+            return Err(Error::invalid("invalid_body", "the body is empty: send a JSON object"));
+        }
+        let value: Value = serde_json::from_slice(&self.body).map_err(|error| invalid_json(&error))?;
+        // Serde would also decode a struct from an array.
+        let Some(object) = value.as_object() else {
+            return Err(Error::invalid("invalid_body", "the body must be a JSON object"));
+        };
+        self.unknown.check_body(object)?;
+        serde_json::from_value(value).map_err(|error| invalid_json(&error))
+    }
+}
+
+fn invalid_json(error: &serde_json::Error) -> Error {
+    Error::invalid("invalid_body", format!("body: {error}"))
+}
+
+impl AuthenticatedRequest {
+    /// Returns the caller's account.
+    pub fn account(&self) -> &str {
+        &self.principal.account
+    }
+
+    /// Returns the namespace of a read: the `namespace` of the query, else the credential's own.
+    pub fn read_namespace(&self) -> Result<String> {
+        self.readable_namespace(self.query.last("namespace"))
+    }
+
+    /// Returns the name of a namespace that the caller may read.
+    pub fn readable_namespace(&self, name: Option<&str>) -> Result<String> {
+        select_namespace(self.principal.scope(), name, |scope| {
+            Error::forbidden("forbidden_namespace", format!("this key can only read namespace {scope:?}"))
+        })
+    }
+
+    /// Returns the name of a namespace that the caller may write to, whether it exists or not.
+    pub fn writable_name(&self, name: Option<&str>) -> Result<String> {
+        select_namespace(self.principal.scope(), name, |scope| {
+            Error::invalid("invalid_namespace", format!("this key can only write to namespace {scope:?}"))
+        })
+    }
+
+    /// Returns an existing namespace that the caller may write to.
+    pub fn writable_namespace(&self, name: Option<&str>) -> Result<NamespaceRecord> {
+        self.service.namespaces.existing(self.account(), &self.writable_name(name)?)
+    }
+
+    /// Returns the namespace of a write: the `namespace` of the query, else the credential's own.
+    pub fn write_namespace(&self) -> Result<NamespaceRecord> {
+        self.writable_namespace(self.query.last("namespace"))
+    }
+}

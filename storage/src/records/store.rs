@@ -1,0 +1,176 @@
+//! The open database: its format, its counters and secrets, and the encoding of a record.
+
+use std::path::Path;
+
+use parking_lot::{Mutex, RwLock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ulid::Ulid;
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+use crate::key_value::{Batch, Column, Durability, EngineStats, KeyValueStore, OpenGeneration};
+
+/// The first byte of every record's value.
+pub const RECORD_FORMAT: u8 = 1;
+/// The data directory format that this build writes.
+pub const DATA_FORMAT: u32 = 3;
+/// The oldest data directory format that this build can migrate.
+pub const DATA_FORMAT_OLDEST: u32 = 1;
+
+/// Key in [`Column::Meta`]: the format of the data directory.
+pub(super) const FORMAT_KEY: &[u8] = b"format";
+/// Key in [`Column::Meta`]: the greatest id assigned so far.
+pub(super) const NEWEST_ID_KEY: &[u8] = b"newest-id";
+/// Key in [`Column::Meta`]: the total running time of services.
+pub(super) const RUNNING_KEY: &[u8] = b"running-ms";
+/// Key in [`Column::Meta`]: present while folders have the names of format 1.
+pub(super) const DIRECTORIES_KEY: &[u8] = b"directories";
+
+/// The open database of a data directory.
+pub struct Store {
+    pub(super) kv: KeyValueStore,
+    /// Locked for reading during a conditional write to a namespace, and for writing while one is created or deleted.
+    /// Never locked during a sync.
+    pub(super) namespace_existence: RwLock<()>,
+    /// The greatest id recorded so far, see [`Store::newest_id`].
+    pub(super) newest_id: Mutex<Ulid>,
+}
+
+impl Store {
+    /// The greatest id assigned so far. The batch that writes a record also records its id. Of two concurrent batches
+    /// the later one may record the smaller id, so new ids should begin one second after this one.
+    pub fn newest_id(&self) -> Result<Option<Ulid>> {
+        let Some(bytes) = self.kv.get(Column::Meta, NEWEST_ID_KEY)? else { return Ok(None) };
+        let bytes = bytes.try_into().map_err(|_| Error::corrupt("newest id", "not 16 bytes"))?;
+        Ok(Some(Ulid::from_bytes(bytes)))
+    }
+
+    /// Adds the assignment of an id to a batch.
+    pub(super) fn record_id(&self, batch: &mut Batch, id: Ulid) {
+        let mut newest = self.newest_id.lock();
+        *newest = id.max(*newest);
+        batch.put(Column::Meta, NEWEST_ID_KEY, newest.to_bytes());
+    }
+
+    /// The last recorded total running time of services on this data directory, in milliseconds.
+    pub fn running_ms(&self) -> Result<u64> {
+        let Some(bytes) = self.kv.get(Column::Meta, RUNNING_KEY)? else { return Ok(0) };
+        let bytes = bytes.try_into().map_err(|_| Error::corrupt("running time", "not 8 bytes"))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Records the total running time of services on this data directory, in milliseconds. Buffered.
+    pub fn put_running_ms(&self, running_ms: u64) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, RUNNING_KEY, running_ms.to_le_bytes());
+        self.kv.write(&batch, Durability::Buffered)
+    }
+
+    /// Whether folders still have the names of format 1.
+    pub fn has_format_1_directories(&self) -> Result<bool> {
+        Ok(self.kv.get(Column::Meta, DIRECTORIES_KEY)?.is_some())
+    }
+
+    /// Records that all folders have the names of the current format.
+    pub fn mark_directories_renamed(&self) -> Result<()> {
+        let mut batch = Batch::new();
+        batch.delete(Column::Meta, DIRECTORIES_KEY);
+        self.kv.write(&batch, Durability::Synced)
+    }
+
+    /// Returns a secret of this data directory by its name (see [`Column::Meta`]). The first call stores the result of
+    /// `mint`.
+    pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Zeroizing<Vec<u8>>> {
+        if let Some(key) = self.kv.get(Column::Meta, name.as_bytes())? {
+            return Ok(key.into());
+        }
+        let key = Zeroizing::new(mint());
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, name, key.to_vec());
+        self.kv.write(&batch, Durability::Synced)?;
+        Ok(key)
+    }
+
+    /// Returns the disk and memory use of the database.
+    pub fn engine_stats(&self) -> EngineStats {
+        self.kv.stats()
+    }
+
+    /// Writes a snapshot of the database into a new folder on the same file system.
+    pub fn checkpoint(&self, folder: &Path) -> Result<()> {
+        self.kv.checkpoint(folder)
+    }
+
+    /// Reads all records. Returns their number and a description of each problem.
+    pub fn check(&self) -> (u64, Vec<String>) {
+        let mut records = 0;
+        let mut problems = Vec::new();
+        for column in Column::ALL {
+            let mut unreadable = 0u64;
+            let read = self.kv.read_all(column, |_, value| {
+                records += 1;
+                let is_readable = match value.split_first() {
+                    // Columns of keys without values.
+                    None => true,
+                    _ if column.holds_raw_bytes() => true,
+                    Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
+                    Some(_) => false,
+                };
+                unreadable += u64::from(!is_readable);
+            });
+            if let Err(error) = read {
+                problems.push(format!("{}: {error}", column.name()));
+            }
+            if unreadable > 0 {
+                problems.push(format!("{}: {unreadable} records cannot be read", column.name()));
+            }
+        }
+        (records, problems)
+    }
+
+    /// Makes all buffered writes that were made before the call durable.
+    pub fn sync(&self) -> Result<()> {
+        self.kv.sync()
+    }
+
+    /// Returns the current generation of the database, for [`Self::sync_since`].
+    pub fn generation(&self) -> OpenGeneration {
+        self.kv.generation()
+    }
+
+    /// Makes all buffered writes that were made since the caller obtained `generation` durable.
+    ///
+    /// # Errors
+    /// [`Error::EngineIo`] if the database was reopened since then: these writes may be lost.
+    pub fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
+        self.kv.sync_since(generation)
+    }
+
+    /// Reads and decodes the record with a key.
+    pub(super) fn get_record<T: DeserializeOwned>(&self, column: Column, key: &[u8]) -> Result<Option<T>> {
+        match self.kv.get(column, key)? {
+            Some(bytes) => Ok(Some(decode(column, &bytes)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+pub(super) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
+    let mut bytes = vec![RECORD_FORMAT];
+    serde_json::to_writer(&mut bytes, record).map_err(|e| Error::corrupt("new record", e))?;
+    Ok(bytes)
+}
+
+pub(super) fn decode<T: DeserializeOwned>(column: Column, bytes: &[u8]) -> Result<T> {
+    match bytes.split_first() {
+        Some((&RECORD_FORMAT, json)) => {
+            // The message of serde may quote a client's data, so the error contains only its class and position.
+            serde_json::from_slice(json).map_err(|error| {
+                let reason = format!("{:?} error at byte {}", error.classify(), error.column());
+                Error::corrupt(format!("record in {}", column.name()), reason)
+            })
+        }
+        _ => Err(Error::corrupt(format!("record in {}", column.name()), "unknown record format")),
+    }
+}
