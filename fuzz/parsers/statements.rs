@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 pub(super) fn enter(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let named = question::named(&text, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+    let named = question::find(&text, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
     assert!(named.times.iter().all(|range| range.start < range.end));
     let roles = ["user", "assistant"].map(|role| serde_json::json!({"role": role, "content": text}));
     let body = serde_json::json!({"messages": roles});

@@ -1,6 +1,7 @@
-//! Dates in English words, read against a day: that on which a [`statement`] was said, or a [`question`] is asked.
+//! Dates in English words, read relative to a day: the day on which a [`statement`] was said or a [`question`] is
+//! asked.
 //!
-//! What both share is here: which words name a day by the calendar, and which name one from where the reader stands.
+//! This file reads the expressions that both have: days of the calendar ("7 May 2023") and relative ones ("last week").
 
 pub mod question;
 pub mod statement;
@@ -23,12 +24,12 @@ const WEEKDAYS: [(&str, Weekday); 7] = [
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
-/// Words of a text that are read for dates, the first ones; a statement has fewer unless it holds a log or a table.
+/// Words of a text that are read for dates. Only logs and tables have longer statements.
 const WORDS_MAX: usize = 4096;
 
-/// What a date names.
+/// The days that a date expression names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Span {
+pub enum DateSpan {
     /// One day.
     Day(Date),
     /// The week that begins on this Monday.
@@ -41,8 +42,8 @@ pub enum Span {
     Year(i16),
 }
 
-impl Span {
-    /// Its first day, and the one after its last.
+impl DateSpan {
+    /// Returns the first day and the day after the last.
     fn days(self) -> Option<Range<Date>> {
         let (first, length) = match self {
             Self::Day(day) => (day, 1.day()),
@@ -55,7 +56,7 @@ impl Span {
     }
 }
 
-/// A day of the calendar, with its year where that was named.
+/// A day of the calendar, with its year if the text names one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CalendarDay {
     year: Option<i16>,
@@ -69,13 +70,12 @@ struct Word {
     range: Range<usize>,
 }
 
-/// The first [`WORDS_MAX`] words of a text.
+/// Returns the first [`WORDS_MAX`] words of a text.
 fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut start = None;
-    let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '\'';
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (inside(c), start) {
+        match (is_word_character(c), start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
                 if words.len() == WORDS_MAX {
@@ -90,46 +90,60 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// The word at a place, or nothing.
-fn word(words: &[Word], at: usize) -> &str {
-    words.get(at).map_or("", |word| word.text.as_str())
+fn is_word_character(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '\''
 }
 
-/// "yesterday", "last week", "three days ago" at the beginning of some words: how many words, and what they name.
-fn relative(words: &[Word], today: Date) -> Option<(usize, Span)> {
-    let days = |n: i64| today.checked_add(n.days()).ok();
-    match word(words, 0) {
-        "today" | "tonight" => Some((1, Span::Day(today))),
-        "yesterday" => Some((1, Span::Day(days(-1)?))),
-        "tomorrow" => Some((1, Span::Day(days(1)?))),
-        direction @ ("last" | "this" | "next") => {
-            let step = match direction {
-                "last" => -1,
-                "next" => 1,
-                _ => 0,
-            };
-            let span = match word(words, 1) {
-                "night" if step < 0 => Span::Day(days(-1)?),
-                "morning" | "afternoon" | "evening" if step == 0 => Span::Day(today),
-                "week" if step != 0 => Span::Week(monday(days(7 * step)?)?),
-                "weekend" => Span::Weekend(monday(days(7 * step)?)?.checked_add(5.days()).ok()?),
-                "month" if step != 0 => Span::Month(today.checked_add(step.months()).ok()?),
-                "year" if step != 0 => Span::Year(today.checked_add(step.years()).ok()?.year()),
-                name => Span::Day(weekday(name, direction, today)?),
-            };
-            Some((2, span))
-        }
+/// Returns the word at an index, or an empty text after the last word.
+fn word_at(words: &[Word], index: usize) -> &str {
+    match words.get(index) {
+        Some(word) => word.text.as_str(),
+        None => "",
+    }
+}
+
+/// Reads "yesterday", "last week", "three days ago" at the beginning of some words. Returns how many words the
+/// expression has, and the days that it names.
+fn relative(words: &[Word], today: Date) -> Option<(usize, DateSpan)> {
+    match word_at(words, 0) {
+        "today" | "tonight" => Some((1, DateSpan::Day(today))),
+        "yesterday" => Some((1, DateSpan::Day(add_days(today, -1)?))),
+        "tomorrow" => Some((1, DateSpan::Day(add_days(today, 1)?))),
+        direction @ ("last" | "this" | "next") => Some((2, adjacent(direction, word_at(words, 1), today)?)),
         _ => ago(words, today),
     }
 }
 
-/// The Monday of a day's week.
+/// Reads "last night", "this weekend", "next Friday".
+fn adjacent(direction: &str, unit: &str, today: Date) -> Option<DateSpan> {
+    let step = match direction {
+        "last" => -1,
+        "next" => 1,
+        _ => 0,
+    };
+    let span = match unit {
+        "night" if step < 0 => DateSpan::Day(add_days(today, -1)?),
+        "morning" | "afternoon" | "evening" if step == 0 => DateSpan::Day(today),
+        "week" if step != 0 => DateSpan::Week(monday(add_days(today, 7 * step)?)?),
+        "weekend" => DateSpan::Weekend(add_days(monday(add_days(today, 7 * step)?)?, 5)?),
+        "month" if step != 0 => DateSpan::Month(today.checked_add(step.months()).ok()?),
+        "year" if step != 0 => DateSpan::Year(today.checked_add(step.years()).ok()?.year()),
+        name => DateSpan::Day(weekday(name, direction, today)?),
+    };
+    Some(span)
+}
+
+fn add_days(date: Date, days: i64) -> Option<Date> {
+    date.checked_add(days.days()).ok()
+}
+
+/// Returns the Monday of a day's week.
 fn monday(date: Date) -> Option<Date> {
     date.checked_sub(i64::from(date.weekday().to_monday_zero_offset()).days()).ok()
 }
 
-/// "last Friday" is the latest one before today; "next Friday" the first one after; "this Friday" the one of the same
-/// week.
+/// Returns a day by its weekday: "last Friday" is the latest before today, "next Friday" the first after today, "this
+/// Friday" the one of the same week.
 fn weekday(name: &str, direction: &str, today: Date) -> Option<Date> {
     let (_, weekday) = WEEKDAYS.into_iter().find(|(other, _)| *other == name)?;
     match direction {
@@ -139,56 +153,70 @@ fn weekday(name: &str, direction: &str, today: Date) -> Option<Date> {
     }
 }
 
-/// "three weeks ago", "a month ago"; "a few days ago" is left alone.
-fn ago(words: &[Word], today: Date) -> Option<(usize, Span)> {
-    if word(words, 2) != "ago" {
+/// Reads "three weeks ago", "a month ago"; "a few days ago" names no certain day.
+fn ago(words: &[Word], today: Date) -> Option<(usize, DateSpan)> {
+    if word_at(words, 2) != "ago" {
         return None;
     }
-    let count = count(word(words, 0))?;
-    let span = match word(words, 1) {
-        "day" | "days" => Span::Day(today.checked_sub(count.days()).ok()?),
-        "week" | "weeks" => Span::Week(monday(today.checked_sub((7 * count).days()).ok()?)?),
-        "month" | "months" => Span::Month(today.checked_sub(count.months()).ok()?),
-        "year" | "years" => Span::Year(today.checked_sub(count.years()).ok()?.year()),
+    let count = count(word_at(words, 0))?;
+    let span = match word_at(words, 1) {
+        "day" | "days" => DateSpan::Day(today.checked_sub(count.days()).ok()?),
+        "week" | "weeks" => DateSpan::Week(monday(today.checked_sub((7 * count).days()).ok()?)?),
+        "month" | "months" => DateSpan::Month(today.checked_sub(count.months()).ok()?),
+        "year" | "years" => DateSpan::Year(today.checked_sub(count.years()).ok()?.year()),
         _ => return None,
     };
     Some((3, span))
 }
 
-/// "a", "7", "three".
+/// Reads a number: "a", "7", "three".
 fn count(word: &str) -> Option<i64> {
     match word {
         "a" | "an" => Some(1),
         digits if (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
-        name => NUMBERS.iter().position(|number| *number == name).map(|index| index as i64 + 1),
+        name => {
+            let index = NUMBERS.iter().position(|number| *number == name)?;
+            Some(index as i64 + 1)
+        }
     }
 }
 
-/// "2023-05-07", "7 May 2023", "7th of May", "May 7, 2023", "May 7th" at the beginning of some words.
+/// Reads "2023-05-07", "7 May 2023", "7th of May", "May 7, 2023", "May 7th" at the beginning of some words. Returns how
+/// many words the expression has, and the day that it names.
 fn calendar(words: &[Word]) -> Option<(usize, CalendarDay)> {
-    if word(words, 0).len() == 10
-        && let Ok(date) = word(words, 0).parse::<Date>()
+    let (first, second) = (word_at(words, 0), word_at(words, 1));
+    if first.len() == 10
+        && let Ok(date) = first.parse::<Date>()
     {
         return Some((1, CalendarDay { year: Some(date.year()), month: date.month(), day: date.day() }));
     }
-    let month = |at: usize| month(word(words, at));
-    let day = |at: usize| {
-        let digits = word(words, at).trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        digits.parse::<i8>().ok().filter(|day| (1..=31).contains(day))
+    let (length, month, day) = if let Some(month) = month_number(first)
+        && let Some(day) = day_number(second)
+    {
+        (2, month, day)
+    } else {
+        let day = day_number(first)?;
+        if let Some(month) = month_number(second) {
+            (2, month, day)
+        } else if second == "of" {
+            (3, month_number(word_at(words, 2))?, day)
+        } else {
+            return None;
+        }
     };
-    let (length, month, day) = match (month(0), day(1), day(0), month(1)) {
-        (Some(month), Some(day), _, _) | (_, _, Some(day), Some(month)) => (2, month, day),
-        _ => match (day(0), word(words, 1), month(2)) {
-            (Some(day), "of", Some(month)) => (3, month, day),
-            _ => return None,
-        },
-    };
-    let year = year(word(words, length));
-    Some((length + usize::from(year.is_some()), CalendarDay { year, month, day }))
+    let year = year_number(word_at(words, length));
+    let length = if year.is_some() { length + 1 } else { length };
+    Some((length, CalendarDay { year, month, day }))
 }
 
-/// A month by its name or the beginning of it, in lowercase, from 1.
-fn month(word: &str) -> Option<i8> {
+/// Returns the day of a month: "7", "7th".
+fn day_number(word: &str) -> Option<i8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    digits.parse().ok().filter(|day| (1..=31).contains(day))
+}
+
+/// Returns the number of a month, from 1, by its name or an abbreviation in lowercase.
+fn month_number(word: &str) -> Option<i8> {
     Some(match word {
         "january" | "jan" => 1,
         "february" | "feb" => 2,
@@ -206,7 +234,7 @@ fn month(word: &str) -> Option<i8> {
     })
 }
 
-/// A year that people speak of.
-fn year(word: &str) -> Option<i16> {
+/// Returns a year between 1900 and 2200.
+fn year_number(word: &str) -> Option<i16> {
     word.parse().ok().filter(|year| word.len() == 4 && (1900..=2200).contains(year))
 }

@@ -1,23 +1,23 @@
 //! The times that a question names: "in May", "last week", "between June and August 2023", "the past ten days".
 //!
-//! A day or a month without its year is meant in any year. What is said of today or of this week is left alone: "what
-//! should I cook tonight" asks about now, not for what was told today.
+//! A day or a month without a year stands for that day or month in every year. "Today" and "this week" are ignored:
+//! "what should I cook tonight" asks about the present, not about memories from today. Start with [`find`].
 
 use std::ops::{Range, RangeInclusive};
 
 use cuebase_retrieval::Millis;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Span as Length, Timestamp, ToSpan};
+use jiff::{Span, Timestamp, ToSpan};
 
-use super::{CalendarDay, Span, Word, calendar, count, month, relative, word, words, year};
+use super::{CalendarDay, DateSpan, Word, calendar, count, month_number, relative, word_at, words, year_number};
 
-/// Without a year, so many back are looked at, and one ahead.
+/// Years before the current one in which a date without a year is looked for. The next year is included as well.
 const YEARS_BACK: i16 = 60;
-/// So many dates of a question are read; what follows are words.
+/// Dates that are read from one question.
 const DATES_MAX: usize = 16;
-/// Behind one of these words four digits are a year, and what may be a month is one.
-const LEADING: [&str; 24] = [
+/// Words before a time. After one of them, four digits are a year, and a word that can be a month is a month.
+const LEAD_WORDS: [&str; 24] = [
     "in",
     "on",
     "of",
@@ -43,55 +43,54 @@ const LEADING: [&str; 24] = [
     "fall",
     "winter",
 ];
-/// Months that are verbs or people's names as well.
-const PERHAPS_MONTHS: [&str; 8] = ["march", "april", "may", "june", "august", "jan", "mar", "jun"];
+/// Months that are also verbs or names of people.
+const AMBIGUOUS_MONTHS: [&str; 8] = ["march", "april", "may", "june", "august", "jan", "mar", "jun"];
+/// Words between the first and the last period of a range.
+const RANGE_WORDS: [&str; 4] = ["and", "to", "until", "till"];
 
-/// What a question names.
+/// The times that a question names, and the words that name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Named {
-    /// The times, ascending and apart from each other.
+pub struct QuestionTimes {
+    /// The times, ascending and disjoint.
     pub times: Vec<Range<Millis>>,
-    /// The bytes of their words, ascending.
+    /// The bytes of the words, ascending.
     pub words: Vec<Range<usize>>,
 }
 
-/// The times that a question names when it is asked at `now` in a time zone.
-pub fn named(question: &str, now: Timestamp, zone: &TimeZone) -> Named {
+/// Returns the times that a question names when it is asked at `now` in a time zone.
+pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
     let today = now.to_zoned(zone.clone()).date();
     let words = words(question);
-    let (mut days, mut named) = (Vec::new(), Vec::new());
-    let bytes = |of: Range<usize>| words[of.start].range.start..words[of.end - 1].range.end;
+    let mut days = Vec::new();
+    let mut ranges = Vec::new();
     let mut at = 0;
-    while at < words.len() && named.len() < DATES_MAX {
-        let before = at.checked_sub(1).map_or("", |before| word(&words, before));
-        let Some((length, first)) = Period::read(&words[at..], LEADING.contains(&before), today) else {
+    while at < words.len() && ranges.len() < DATES_MAX {
+        let before = if at == 0 { "" } else { word_at(&words, at - 1) };
+        let Some((length, first)) = Period::read(&words[at..], LEAD_WORDS.contains(&before), today) else {
             at += 1;
             continue;
         };
-        named.push(bytes(at..at + length));
+        ranges.push(words[at].range.start..words[at + length - 1].range.end);
         at += length;
-        match before {
-            "since" => days.extend(first.latest(today).map(|days| days.start..Date::MAX)),
-            "after" => days.extend(first.latest(today).map(|days| days.end..Date::MAX)),
-            "before" => days.extend(first.latest(today).map(|days| Date::MIN..days.start)),
-            "until" | "till" => days.extend(first.latest(today).map(|days| Date::MIN..days.end)),
-            "between" | "from" if ["and", "to", "until", "till"].contains(&word(&words, at)) => {
-                match Period::read(&words[at + 1..], true, today) {
-                    Some((length, last)) => {
-                        named.push(bytes(at + 1..at + 1 + length));
-                        at += 1 + length;
-                        days.extend(first.through(&last, today));
-                    }
-                    None => days.extend(first.every(today)),
-                }
-            }
-            _ => days.extend(first.every(today)),
+        if matches!(before, "between" | "from")
+            && RANGE_WORDS.contains(&word_at(&words, at))
+            && let Some((length, last)) = Period::read(&words[at + 1..], true, today)
+        {
+            ranges.push(words[at + 1].range.start..words[at + length].range.end);
+            at += 1 + length;
+            days.extend(first.through(&last, today));
+        } else {
+            days.extend(first.days_after(before, today));
         }
     }
-    Named { times: joined(days.into_iter().map(|days| milliseconds(days, zone)).collect()), words: named }
+    let mut times = Vec::with_capacity(days.len());
+    for range in days {
+        times.push(milliseconds(range, zone));
+    }
+    QuestionTimes { times: joined(times), words: ranges }
 }
 
-/// Something that a date expression names.
+/// A period that a date expression names.
 enum Period {
     Days(Range<Date>),
     Year(i16),
@@ -100,35 +99,55 @@ enum Period {
 }
 
 impl Period {
-    /// The expression that begins with the first word: how many words, and what it names. `led` says whether a word
-    /// stands before it that only a time follows.
+    /// Reads the expression at the beginning of some words. Returns how many words it has, and the period that it
+    /// names. `led` is true after one of [`LEAD_WORDS`].
     fn read(words: &[Word], led: bool, today: Date) -> Option<(usize, Self)> {
-        let first = word(words, 0);
+        let first = word_at(words, 0);
         if let Some((length, day)) = calendar(words) {
             // "Which 3 may I take?"
-            let perhaps_no_day = day.year.is_none() && PERHAPS_MONTHS.contains(&word(words, 1));
-            return (led || !perhaps_no_day).then_some((length, Self::Day(day)));
+            let is_ambiguous = day.year.is_none() && AMBIGUOUS_MONTHS.contains(&word_at(words, 1));
+            if is_ambiguous && !led {
+                return None;
+            }
+            return Some((length, Self::Day(day)));
         }
         if let Some((length, span)) = relative(words, today) {
-            let about_now = ["today", "tonight", "this"].contains(&first);
-            return (!about_now).then_some((length, Self::Days(span.days()?)));
+            if matches!(first, "today" | "tonight" | "this") {
+                return None;
+            }
+            return Some((length, Self::Days(span.days()?)));
         }
-        if let "last" | "past" = first {
+        if matches!(first, "last" | "past") {
             return recent(words, today);
         }
-        if let Some(month) = month(first) {
-            let (length, year) = match (year(word(words, 1)), word(words, 1)) {
-                (Some(year), _) => (2, Some(year)),
-                (None, "of") if year(word(words, 2)).is_some() => (3, year(word(words, 2))),
-                _ => (1, None),
-            };
-            let perhaps_no_month = year.is_none() && PERHAPS_MONTHS.contains(&first);
-            return (led || !perhaps_no_month).then_some((length, Self::Month { month, year }));
+        if let Some(month) = month_number(first) {
+            return Self::read_month(month, words, led);
         }
-        year(first).filter(|_| led).map(|year| (1, Self::Year(year)))
+        let year = year_number(first)?;
+        if !led {
+            return None;
+        }
+        Some((1, Self::Year(year)))
     }
 
-    /// The year that it names, or that it is of.
+    /// Reads a month and, if there is one, its year: "May", "May 2023", "May of 2023". The first word names the month.
+    fn read_month(month: i8, words: &[Word], led: bool) -> Option<(usize, Self)> {
+        let second = word_at(words, 1);
+        if let Some(year) = year_number(second) {
+            return Some((2, Self::Month { month, year: Some(year) }));
+        }
+        if second == "of"
+            && let Some(year) = year_number(word_at(words, 2))
+        {
+            return Some((3, Self::Month { month, year: Some(year) }));
+        }
+        if AMBIGUOUS_MONTHS.contains(&word_at(words, 0)) && !led {
+            return None;
+        }
+        Some((1, Self::Month { month, year: None }))
+    }
+
+    /// Returns the year of the period, if the expression names one.
     fn year(&self) -> Option<i16> {
         match self {
             Self::Days(days) => Some(days.start.year()),
@@ -137,38 +156,79 @@ impl Period {
         }
     }
 
-    /// Its days, where it would be of that year if it names none.
-    fn of(&self, year: i16) -> Option<Range<Date>> {
+    /// Returns the days of the period. A period without a year is taken to be in `year`.
+    fn days_in(&self, year: i16) -> Option<Range<Date>> {
         match self {
             Self::Days(days) => Some(days.clone()),
-            Self::Year(year) => Span::Year(*year).days(),
-            Self::Month { month, year: named } => Span::Month(Date::new(named.unwrap_or(year), *month, 1).ok()?).days(),
-            Self::Day(day) => Span::Day(Date::new(day.year.unwrap_or(year), day.month, day.day).ok()?).days(),
+            Self::Year(year) => DateSpan::Year(*year).days(),
+            Self::Month { month, year: named } => {
+                DateSpan::Month(Date::new(named.unwrap_or(year), *month, 1).ok()?).days()
+            }
+            Self::Day(day) => DateSpan::Day(Date::new(day.year.unwrap_or(year), day.month, day.day).ok()?).days(),
         }
     }
 
-    /// Its days in every year that may be meant.
+    /// Returns the days of the period in every year that is considered.
     fn every(&self, today: Date) -> Vec<Range<Date>> {
-        self.years(today).filter_map(|year| self.of(year)).collect()
+        let mut every = Vec::new();
+        for year in self.years(today) {
+            if let Some(days) = self.days_in(year) {
+                every.push(days);
+            }
+        }
+        every
     }
 
-    /// Its days in the latest year in which it has begun.
+    /// Returns the days of the period in the latest year in which it has begun.
     fn latest(&self, today: Date) -> Option<Range<Date>> {
-        let named = self.year().is_some();
-        self.every(today).into_iter().rfind(|days| named || days.start <= today)
+        let has_year = self.year().is_some();
+        self.every(today).into_iter().rfind(|days| has_year || days.start <= today)
     }
 
-    /// From its first day to the last one of another period: of the same year, or of the one after.
+    /// Returns the days that the period names after a word: after "since", all days from its start; after a word
+    /// without such a meaning, its own days.
+    fn days_after(&self, before: &str, today: Date) -> Vec<Range<Date>> {
+        if !matches!(before, "since" | "after" | "before" | "until" | "till") {
+            return self.every(today);
+        }
+        let Some(days) = self.latest(today) else { return Vec::new() };
+        let range = match before {
+            "since" => days.start..Date::MAX,
+            "after" => days.end..Date::MAX,
+            "before" => Date::MIN..days.start,
+            _ => Date::MIN..days.end,
+        };
+        Vec::from([range])
+    }
+
+    /// Returns the days from the period's first to the last of another period, which is in the same year or in the
+    /// next.
     fn through(&self, last: &Self, today: Date) -> Vec<Range<Date>> {
         let years = if self.year().is_some() { self.years(today) } else { last.years(today) };
-        let days = |year: i16| {
-            let first = self.of(year)?;
-            let last = [year, year + 1].into_iter().filter_map(|year| last.of(year));
-            last.map(|last| last.end).find(|end| *end > first.start).map(|end| first.start..end)
-        };
-        years.filter_map(days).collect()
+        let mut ranges = Vec::new();
+        for year in years {
+            if let Some(days) = self.days_in(year)
+                && let Some(end) = last.end_after(days.start, year)
+            {
+                ranges.push(days.start..end);
+            }
+        }
+        ranges
     }
 
+    /// Returns the end of the period in a year, or in the next year if the period has ended before `start`.
+    fn end_after(&self, start: Date, year: i16) -> Option<Date> {
+        for year in [year, year + 1] {
+            if let Some(days) = self.days_in(year)
+                && days.end > start
+            {
+                return Some(days.end);
+            }
+        }
+        None
+    }
+
+    /// Returns the years that are considered: the period's own, or, if it names none, those around today.
     fn years(&self, today: Date) -> RangeInclusive<i16> {
         match self.year() {
             Some(year) => year..=year,
@@ -177,10 +237,13 @@ impl Period {
     }
 }
 
-/// "last two weeks", "past month": up to today.
+/// Reads "last two weeks", "past month": the days up to and including today.
 fn recent(words: &[Word], today: Date) -> Option<(usize, Period)> {
-    let (length, count) = count(word(words, 1)).map_or((2, 1), |count| (3, count));
-    let back: Length = match word(words, length - 1) {
+    let (length, count) = match count(word_at(words, 1)) {
+        Some(count) => (3, count),
+        None => (2, 1),
+    };
+    let back: Span = match word_at(words, length - 1) {
         "day" | "days" => count.days(),
         "week" | "weeks" => count.weeks(),
         "month" | "months" => count.months(),
@@ -190,15 +253,18 @@ fn recent(words: &[Word], today: Date) -> Option<(usize, Period)> {
     Some((length, Period::Days(today.checked_sub(back).ok()?..today.tomorrow().ok()?)))
 }
 
-/// When some days begin and end in a time zone; those that lie beyond all times are open.
+/// Returns when days begin and end in a time zone. A bound that no timestamp can hold is open.
 fn milliseconds(days: Range<Date>, zone: &TimeZone) -> Range<Millis> {
-    let at = |day: Date| Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
-    let (begin, end) =
-        (Some(days.start).filter(|day| *day != Date::MIN), Some(days.end).filter(|day| *day != Date::MAX));
-    begin.and_then(at).unwrap_or(Millis::MIN)..end.and_then(at).unwrap_or(Millis::MAX)
+    let start = if days.start == Date::MIN { None } else { start_of(days.start, zone) };
+    let end = if days.end == Date::MAX { None } else { start_of(days.end, zone) };
+    start.unwrap_or(Millis::MIN)..end.unwrap_or(Millis::MAX)
 }
 
-/// Ranges in ascending order, those that meet made one.
+fn start_of(day: Date, zone: &TimeZone) -> Option<Millis> {
+    Some(day.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond())
+}
+
+/// Returns ranges in ascending order; ranges that touch or overlap become one.
 fn joined(mut ranges: Vec<Range<Millis>>) -> Vec<Range<Millis>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<Millis>> = Vec::with_capacity(ranges.len());
@@ -216,20 +282,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a question names on Monday, 8 May 2023, as days; at most the latest two.
+    /// Returns the times that a question names on Monday, 8 May 2023, as days; at most the latest two.
     fn days(question: &str) -> Vec<String> {
         let now = jiff::civil::date(2023, 5, 8).at(21, 0, 0, 0).to_zoned(TimeZone::UTC).expect("a time").timestamp();
         let day = |at: Millis| match Timestamp::from_millisecond(at) {
             Ok(at) => at.to_zoned(TimeZone::UTC).date().to_string(),
             Err(_) => "..".to_owned(),
         };
-        let ranges = named(question, now, &TimeZone::UTC).times;
+        let ranges = find(question, now, &TimeZone::UTC).times;
         let latest = ranges.len().saturating_sub(2);
         ranges[latest..].iter().map(|range| format!("{} {}", day(range.start), day(range.end))).collect()
     }
 
     #[test]
-    fn times_are_read_as_people_name_them() {
+    fn times_are_read_in_the_forms_that_people_use() {
         for (question, expected) in [
             ("What did I buy on 7 July, 2022?", &["2022-07-07 2022-07-08"][..]),
             ("What did I buy on July 7th 2022?", &["2022-07-07 2022-07-08"]),
@@ -265,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_time_or_only_now_is_left_alone() {
+    fn a_question_without_a_time_or_about_the_present_has_no_times() {
         for question in [
             "What should I cook tonight?",
             "What should I wear today, and what this weekend?",
@@ -283,32 +349,32 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_dates_are_read() {
+    fn the_number_of_dates_that_are_read_is_limited() {
         let question = "on 3 June and ".repeat(1000);
-        let named = named(&question, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
-        assert_eq!((named.words.len(), named.times.len()), (DATES_MAX, 62));
+        let found = find(&question, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+        assert_eq!((found.words.len(), found.times.len()), (DATES_MAX, 62));
     }
 
     #[test]
-    fn a_day_is_the_zones_own() {
+    fn a_day_begins_at_midnight_of_the_time_zone() {
         let now = "2023-05-08T03:00:00Z".parse().expect("a time");
         let zone = TimeZone::get("America/New_York").expect("known");
         let yesterday = "2023-05-06T04:00:00Z".parse::<Timestamp>().expect("a time").as_millisecond();
-        let asked = "What did I say yesterday?";
-        let named = named(asked, now, &zone);
-        assert!(named.times.iter().eq([&(yesterday..yesterday + 86_400_000)]), "{named:?}");
-        assert!(named.words.into_iter().map(|words| &asked[words]).eq(["yesterday"]));
+        let question = "What did I say yesterday?";
+        let found = find(question, now, &zone);
+        assert!(found.times.iter().eq([&(yesterday..yesterday + 86_400_000)]), "{found:?}");
+        assert!(found.words.into_iter().map(|words| &question[words]).eq(["yesterday"]));
     }
 
     proptest! {
         #[test]
-        fn whatever_is_asked_the_times_are_in_order_and_apart(
+        fn the_times_of_any_text_are_ascending_and_disjoint(
             text in "\\PC{0,80}",
             spoken in "((last|past|next|between|from|since|before|and|to|a|two|31|7|may|june|of|2023|9999|weeks|years|ago|friday|é) ){0,12}",
             now in prop_oneof![Just(Timestamp::MIN), Just(Timestamp::MAX), Just(Timestamp::UNIX_EPOCH)],
         ) {
             for text in [text, spoken] {
-                let Named { times, words } = named(&text, now, &TimeZone::UTC);
+                let QuestionTimes { times, words } = find(&text, now, &TimeZone::UTC);
                 prop_assert!(words.iter().all(|range| text.get(range.clone()).is_some_and(|words| !words.is_empty())));
                 prop_assert!(words.windows(2).all(|pair| pair[0].end <= pair[1].start));
                 prop_assert!(times.iter().all(|range| range.start < range.end));

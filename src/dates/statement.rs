@@ -1,10 +1,10 @@
-//! Dates in a statement, read against the day on which it was said.
+//! Dates in a statement, read relative to the day on which it was said.
 
 use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::{CalendarDay, Span, Word, calendar, relative, words};
+use super::{CalendarDay, DateSpan, Word, calendar, relative, words};
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -21,87 +21,102 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A date expression and what it names.
+/// A date expression in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Its bytes in the statement.
+pub struct DateMention {
+    /// The bytes of the expression in the statement.
     pub range: Range<usize>,
-    /// What it names.
-    pub span: Span,
-    /// Whether it says so itself ("7 May 2023"), so that it needs no note.
+    /// The days that it names.
+    pub span: DateSpan,
+    /// Whether the expression names its year ("7 May 2023"), so that it needs no note.
     pub explicit: bool,
 }
 
-impl Found {
-    /// The day, when it is one.
+impl DateMention {
+    /// Returns the day, if the expression names a single one.
     pub fn exact_day(&self) -> Option<Date> {
         match self.span {
-            Span::Day(date) => Some(date),
+            DateSpan::Day(date) => Some(date),
             _ => None,
         }
     }
 }
 
-/// Every date expression in a statement, in order, none overlapping another.
-pub fn find(statement: &str, said: Date) -> Vec<Found> {
+/// Returns the date expressions in a statement, in order and without overlap. `said` is the day of the statement.
+pub fn find(statement: &str, said: Date) -> Vec<DateMention> {
     let words = words(statement);
-    let mut found = Vec::new();
+    let mut mentions = Vec::new();
     let mut at = 0;
     while at < words.len() {
         match read(&words[at..], said) {
             Some((length, span, explicit)) => {
                 let range = words[at].range.start..words[at + length - 1].range.end;
-                found.push(Found { range, span, explicit });
+                mentions.push(DateMention { range, span, explicit });
                 at += length;
             }
             None => at += 1,
         }
     }
-    found
+    mentions
 }
 
-/// The statement with a note behind every date that only makes sense on the day it was said.
-pub fn annotate(statement: &str, found: &[Found]) -> String {
-    let mut annotated = String::with_capacity(statement.len() + 24 * found.len());
+/// Returns the statement with a note after every date whose meaning depends on the day of the statement.
+pub fn annotate(statement: &str, mentions: &[DateMention]) -> String {
+    let mut annotated = String::with_capacity(statement.len() + 24 * mentions.len());
     let mut at = 0;
-    for date in found.iter().filter(|date| !date.explicit) {
-        annotated.push_str(&statement[at..date.range.end]);
-        annotated.push_str(&format!(" ({})", describe(date.span)));
-        at = date.range.end;
+    for mention in mentions.iter().filter(|mention| !mention.explicit) {
+        annotated.push_str(&statement[at..mention.range.end]);
+        annotated.push_str(&format!(" ({})", describe(mention.span)));
+        at = mention.range.end;
     }
     annotated.push_str(&statement[at..]);
     annotated
 }
 
-fn describe(span: Span) -> String {
-    let month = |date: Date| MONTHS[usize::from(date.month().unsigned_abs()) - 1];
-    let day = |date: Date| format!("{} {} {}", date.day(), month(date), date.year());
+fn describe(span: DateSpan) -> String {
     match span {
-        Span::Day(date) => day(date),
-        Span::Week(monday) => format!("week of {}", day(monday)),
-        Span::Weekend(saturday) => format!("weekend of {}", day(saturday)),
-        Span::Month(date) => format!("{} {}", month(date), date.year()),
-        Span::Year(year) => year.to_string(),
+        DateSpan::Day(date) => describe_day(date),
+        DateSpan::Week(monday) => format!("week of {}", describe_day(monday)),
+        DateSpan::Weekend(saturday) => format!("weekend of {}", describe_day(saturday)),
+        DateSpan::Month(date) => format!("{} {}", month_name(date), date.year()),
+        DateSpan::Year(year) => year.to_string(),
     }
 }
 
-/// The expression that begins with the first word: how many words, what it names, whether it names it in full.
-fn read(words: &[Word], said: Date) -> Option<(usize, Span, bool)> {
+fn describe_day(date: Date) -> String {
+    format!("{} {} {}", date.day(), month_name(date), date.year())
+}
+
+fn month_name(date: Date) -> &'static str {
+    MONTHS[usize::from(date.month().unsigned_abs()) - 1]
+}
+
+/// Reads the expression at the beginning of some words. Returns how many words it has, the days that it names, and
+/// whether it names their year.
+fn read(words: &[Word], said: Date) -> Option<(usize, DateSpan, bool)> {
     if let Some((length, span)) = relative(words, said) {
         return Some((length, span, false));
     }
     let (length, day) = calendar(words)?;
-    Some((length, Span::Day(nearest(day, said)?), day.year.is_some()))
+    Some((length, DateSpan::Day(nearest(day, said)?), day.year.is_some()))
 }
 
-/// A day of the calendar; without a year, the one nearest to when it was said.
+/// Returns the date of a day of the calendar. Without a year, it is the date nearest to `said`.
 fn nearest(CalendarDay { year, month, day }: CalendarDay, said: Date) -> Option<Date> {
     if let Some(year) = year {
         return Date::new(year, month, day).ok();
     }
-    let near = [said.year() - 1, said.year(), said.year() + 1];
-    let candidates = near.into_iter().filter_map(|year| Date::new(year, month, day).ok());
-    candidates.min_by_key(|date| said.until(*date).map_or(i32::MAX, |span| span.get_days().abs()))
+    let years = [said.year() - 1, said.year(), said.year() + 1];
+    let candidates = years.into_iter().filter_map(|year| Date::new(year, month, day).ok());
+    candidates.min_by_key(|date| days_between(said, *date))
+}
+
+/// Returns the number of days between two dates.
+fn days_between(a: Date, b: Date) -> i32 {
+    match a.until(b) {
+        Ok(span) => span.get_days().abs(),
+        Err(_) => i32::MAX,
+    }
 }
 
 #[cfg(test)]
@@ -117,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_dates_are_noted_behind_their_words() {
+    fn a_relative_date_gets_a_note_after_its_words() {
         for (text, expected) in [
             ("I went yesterday.", "I went yesterday (7 May 2023)."),
             ("Last Friday we met", "Last Friday (5 May 2023) we met"),
@@ -139,7 +154,7 @@ mod tests {
 
     #[test]
     fn exact_days_are_known() {
-        let day = |text: &str| find(text, SAID).first().and_then(Found::exact_day);
+        let day = |text: &str| find(text, SAID).first().and_then(DateMention::exact_day);
         assert_eq!(day("it was on 7 May 2021"), Some(jiff::civil::date(2021, 5, 7)));
         assert_eq!(day("last month"), None);
         assert_eq!(day("May 45"), None);
@@ -149,8 +164,8 @@ mod tests {
         #[test]
         fn any_text_is_read_without_panic(text in "\\PC{0,80}", words in "(last|next|a|may|31|ago|weeks|friday| |999|é){0,12}") {
             for text in [text, words] {
-                let found = find(&text, Date::MIN);
-                let _ = annotate(&text, &found);
+                let mentions = find(&text, Date::MIN);
+                let _ = annotate(&text, &mentions);
                 let _ = annotate(&text, &find(&text, Date::MAX));
             }
         }

@@ -8,76 +8,98 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
+/// Category of a question that the conversation does not answer.
+pub const UNANSWERABLE: u64 = 5;
+/// Of the questions about other conversations, one in this many is put to a conversation.
+const OFF_TOPIC_STEP: usize = 4;
+
 /// One conversation with its questions.
 pub struct Sample {
-    /// Its id in the file.
+    /// The id in the file.
     pub id: String,
-    /// Request bodies, one a session, in order.
+    /// Request bodies, one per session, in order.
     pub sessions: Vec<Map<String, Value>>,
-    /// The text of every turn by its id.
+    /// The text of every turn by the turn's id.
     pub turns: HashMap<String, String>,
-    /// What is asked.
+    /// The questions about this conversation.
     pub questions: Vec<Question>,
-    /// Questions about what was said elsewhere, so that nothing here answers them.
-    pub astray: Vec<Question>,
+    /// Questions about other conversations, which nothing in this one answers.
+    pub off_topic: Vec<Question>,
 }
 
-/// Of so many questions about something else, one is put to a conversation.
-const ASTRAY_SHARE: usize = 4;
-
-/// A question.
+/// A question with the turns that answer it.
 #[derive(Clone)]
 pub struct Question {
-    /// Its words.
+    /// The words of the question.
     pub text: String,
-    /// 1 to 4; 5 has no answer in the conversation.
+    /// 1 to 4, or [`UNANSWERABLE`].
     pub category: u64,
-    /// The ids of the turns that answer it.
+    /// The ids of the turns that answer the question.
     pub evidence: Vec<String>,
 }
 
 impl Sample {
-    /// The sample cut into runs of so many sessions, each with the questions that it can answer by itself: what
-    /// retrieval meets in a small namespace.
+    /// Cuts the sample into windows of `sessions` sessions, each with the questions that it answers by itself. A window
+    /// is as large as a small namespace.
     pub fn windows(&self, sessions: usize) -> Vec<Self> {
         let mut windows = Vec::new();
         for part in self.sessions.chunks(sessions) {
-            let names: Vec<&str> = part.iter().filter_map(|body| body.get("session_id")?.as_str()).collect();
-            let inside = |id: &String| {
-                let number = id.trim_start_matches('D').split(':').next().unwrap_or_default();
-                names.contains(&format!("session-{number}").as_str())
-            };
-            let answerable = |question: &&Question| {
-                question.category != 5 && !question.evidence.is_empty() && question.evidence.iter().all(inside)
-            };
-            let elsewhere = |question: &&Question| {
-                question.category != 5 && !question.evidence.is_empty() && !question.evidence.iter().any(inside)
-            };
-            windows.push(Self {
-                id: self.id.clone(),
-                sessions: part.to_vec(),
-                turns: self.turns.clone(),
-                questions: self.questions.iter().filter(answerable).cloned().collect(),
-                astray: self.questions.iter().filter(elsewhere).step_by(ASTRAY_SHARE).cloned().collect(),
-            });
+            windows.push(self.window(part));
         }
         windows
     }
+
+    fn window(&self, sessions: &[Map<String, Value>]) -> Self {
+        let mut ids = Vec::with_capacity(sessions.len());
+        for body in sessions {
+            if let Some(Value::String(id)) = body.get("session_id") {
+                ids.push(id.clone());
+            }
+        }
+        let mut questions = Vec::new();
+        let mut elsewhere = Vec::new();
+        for question in &self.questions {
+            if question.category == UNANSWERABLE || question.evidence.is_empty() {
+                continue;
+            }
+            let inside = question.evidence.iter().filter(|turn| ids.contains(&session_of(turn))).count();
+            if inside == question.evidence.len() {
+                questions.push(question.clone());
+            } else if inside == 0 {
+                elsewhere.push(question.clone());
+            }
+        }
+        Self {
+            id: self.id.clone(),
+            sessions: sessions.to_vec(),
+            turns: self.turns.clone(),
+            questions,
+            off_topic: elsewhere.into_iter().step_by(OFF_TOPIC_STEP).collect(),
+        }
+    }
 }
 
-/// Reads a file.
+/// Returns the id of the session that a turn such as `D3:14` belongs to.
+fn session_of(turn: &str) -> String {
+    let number = turn.trim_start_matches('D').split(':').next().unwrap_or("");
+    format!("session-{number}")
+}
+
+/// Reads a file of conversations.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Sample>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let samples: Vec<Value> = serde_json::from_str(&text).context("the file is no JSON array of conversations")?;
-    let samples = samples.iter().enumerate();
-    let samples = samples.map(|(n, value)| sample(value).with_context(|| format!("conversation {n}")));
-    let mut samples = samples.collect::<anyhow::Result<Vec<Sample>>>()?;
-    // Each conversation is also asked what the next one answers.
-    for n in 0..samples.len() {
-        let next = (n + 1) % samples.len();
-        if next != n {
-            let answerable = samples[next].questions.iter().filter(|question| question.category != 5);
-            samples[n].astray = answerable.step_by(ASTRAY_SHARE).cloned().collect();
+    let values: Vec<Value> =
+        serde_json::from_str(&text).context("the file must contain a JSON array of conversations")?;
+    let mut samples = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        samples.push(sample(value).with_context(|| format!("conversation {index}"))?);
+    }
+    // Each conversation is also asked questions about the next one.
+    for index in 0..samples.len() {
+        let next = (index + 1) % samples.len();
+        if next != index {
+            let answerable = samples[next].questions.iter().filter(|question| question.category != UNANSWERABLE);
+            samples[index].off_topic = answerable.step_by(OFF_TOPIC_STEP).cloned().collect();
         }
     }
     Ok(samples)
@@ -85,46 +107,76 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Sample>> {
 
 fn sample(value: &Value) -> anyhow::Result<Sample> {
     let id = value["sample_id"].as_str().context("no sample_id")?.to_owned();
-    let conversation = value["conversation"].as_object().context("no conversation")?;
-    let first = conversation.get("speaker_a").and_then(Value::as_str).unwrap_or_default();
-    let numbers = conversation.keys().filter_map(|key| key.strip_prefix("session_")?.parse::<u32>().ok());
-    let mut numbers: Vec<u32> = numbers.collect();
-    numbers.sort_unstable();
-    let (mut sessions, mut turns) = (Vec::new(), HashMap::new());
-    for number in numbers {
-        let date = conversation.get(&format!("session_{number}_date_time")).and_then(Value::as_str);
-        let date = DateTime::strptime("%I:%M %p on %d %B, %Y", date.context("a session has no date")?)?;
-        let at = date.to_zoned(TimeZone::UTC)?.timestamp();
-        let mut messages = Vec::new();
-        for turn in conversation[&format!("session_{number}")].as_array().context("a session is no list")? {
-            let speaker = turn["speaker"].as_str().unwrap_or_default();
-            let mut text = turn["text"].as_str().unwrap_or_default().to_owned();
-            if let Some(caption) = turn["blip_caption"].as_str().filter(|caption| !caption.is_empty()) {
-                text.push_str(&format!(" [shares a photo: {caption}]"));
-            }
-            let role = if speaker == first { "user" } else { "assistant" };
-            messages.push(json!({"role": role, "name": speaker, "content": text}));
-            turns.insert(turn["dia_id"].as_str().unwrap_or_default().to_owned(), text);
-        }
-        let body =
-            json!({"session_id": format!("session-{number}"), "messages": messages, "occurred_at": at.to_string()});
-        sessions.extend(body.as_object().cloned());
+    let conversation = &value["conversation"];
+    let mut sessions = Vec::new();
+    let mut turns = HashMap::new();
+    for number in session_numbers(conversation.as_object().context("no conversation")?) {
+        sessions.push(session(conversation, number, &mut turns)?);
     }
-    let questions = value["qa"].as_array().context("no qa")?.iter().map(|question| Question {
-        text: question["question"].as_str().unwrap_or_default().to_owned(),
-        category: question["category"].as_u64().unwrap_or_default(),
-        evidence: evidence(&question["evidence"], &turns),
-    });
-    Ok(Sample { id, sessions, questions: questions.collect(), turns, astray: Vec::new() })
+    let mut questions = Vec::new();
+    for question in value["qa"].as_array().context("no qa")? {
+        questions.push(Question {
+            text: question["question"].as_str().unwrap_or("").to_owned(),
+            category: question["category"].as_u64().unwrap_or(0),
+            evidence: evidence(&question["evidence"], &turns),
+        });
+    }
+    Ok(Sample { id, sessions, questions, turns, off_topic: Vec::new() })
 }
 
-/// Turn ids like `D3:14`, also where several stand in one text; ids of no turn are left out.
+/// Returns the numbers of a conversation's sessions, ascending.
+fn session_numbers(conversation: &Map<String, Value>) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    for key in conversation.keys() {
+        if let Some(rest) = key.strip_prefix("session_")
+            && let Ok(number) = rest.parse()
+        {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Returns the request body of a session, and adds the session's turns by their ids.
+fn session(
+    conversation: &Value,
+    number: u32,
+    turns: &mut HashMap<String, String>,
+) -> anyhow::Result<Map<String, Value>> {
+    let date = conversation[format!("session_{number}_date_time")].as_str().context("a session has no date")?;
+    let date = DateTime::strptime("%I:%M %p on %d %B, %Y", date)?;
+    let at = date.to_zoned(TimeZone::UTC)?.timestamp();
+    let first_speaker = conversation["speaker_a"].as_str().unwrap_or("");
+    let mut messages = Vec::new();
+    for turn in conversation[format!("session_{number}")].as_array().context("a session must be an array")? {
+        let speaker = turn["speaker"].as_str().unwrap_or("");
+        let mut text = turn["text"].as_str().unwrap_or("").to_owned();
+        let caption = turn["blip_caption"].as_str().unwrap_or("");
+        if !caption.is_empty() {
+            text.push_str(&format!(" [shares a photo: {caption}]"));
+        }
+        let role = if speaker == first_speaker { "user" } else { "assistant" };
+        messages.push(json!({"role": role, "name": speaker, "content": text}));
+        turns.insert(turn["dia_id"].as_str().unwrap_or("").to_owned(), text);
+    }
+    let mut body = Map::new();
+    body.insert("session_id".into(), json!(format!("session-{number}")));
+    body.insert("messages".into(), Value::Array(messages));
+    body.insert("occurred_at".into(), json!(at.to_string()));
+    Ok(body)
+}
+
+/// Returns the ids of turns such as `D3:14`. A text may contain several ids; ids without a turn are left out.
 fn evidence(value: &Value, turns: &HashMap<String, String>) -> Vec<String> {
-    let texts = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut ids = Vec::new();
-    for part in texts.flat_map(|text| text.split(|c: char| !(c.is_ascii_digit() || c == 'D' || c == ':'))) {
-        if turns.contains_key(part) && !ids.iter().any(|id| id == part) {
-            ids.push(part.to_owned());
+    let mut ids: Vec<String> = Vec::new();
+    let Some(texts) = value.as_array() else { return ids };
+    for text in texts {
+        let Some(text) = text.as_str() else { continue };
+        for part in text.split(|c: char| !(c.is_ascii_digit() || c == 'D' || c == ':')) {
+            if turns.contains_key(part) && !ids.iter().any(|id| id == part) {
+                ids.push(part.to_owned());
+            }
         }
     }
     ids

@@ -1,4 +1,4 @@
-//! Ingesting a sample into an index in memory's shape, asking its questions, counting what was found.
+//! Ingests a sample into an index, asks the sample's questions, and computes the figures.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -11,8 +11,8 @@ use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::locomo::Sample;
-use crate::dates::question::{Named, named};
+use super::locomo::{Question, Sample, UNANSWERABLE};
+use crate::dates::question::{self, QuestionTimes};
 use crate::ingest::extract;
 use crate::memory::file_names::slug;
 use crate::memory::files;
@@ -24,13 +24,13 @@ use crate::text::steps::Steps;
 pub const BUDGETS: [usize; 3] = [1000, 2000, 4000];
 /// The default number of hits, within which recall, MRR and calibration are reported.
 const LIMIT: usize = 24;
-/// Hits that are looked at for the word budgets.
+/// Hits that are retrieved for the word budgets.
 const HITS_MAX: usize = 200;
-/// A turn counts as found when this part of its content words stands in one hit.
+/// A turn counts as found when one hit contains this share of the turn's content words.
 const THRESHOLD: f64 = 0.8;
-/// What stands for the evidence found where there is none to find, in the features file.
-const REFUSED: &str = "-";
-/// How long a model may take over a session, or a question.
+/// The evidence column of the features file for a question without an answer.
+const NO_EVIDENCE: &str = "-";
+/// Time limit of a model for the cues of a session, or for a question.
 const MODEL_TIME: Duration = Duration::from_secs(600);
 /// Bins of the calibration error.
 const BINS: usize = 10;
@@ -40,38 +40,38 @@ const STOP: &str = "a an the and or but if of at by for with about to from in on
     their this that these those so as not no yes hey hi oh wow just too very can will would could should what which who \
     when where why how there here than then really like get got";
 
-/// What a question's answer was worth.
-pub struct Row {
+/// The figures of one question.
+pub struct QuestionResult {
     /// The question's category.
     pub category: u64,
-    /// One over the rank of the first relevant hit within the default limit.
+    /// One divided by the rank of the first relevant hit within the default limit.
     pub reciprocal_rank: f64,
-    /// Evidence found within the default limit.
+    /// Share of the evidence found within the default limit.
     pub within_limit: f64,
-    /// Evidence found within each of [`BUDGETS`].
+    /// Share of the evidence found within each of [`BUDGETS`].
     pub within_words: [f64; 3],
-    /// Words a hit.
+    /// Words per hit.
     pub words: f64,
 }
 
-/// All figures.
+/// The figures of all questions.
 #[derive(Default)]
 pub struct Figures {
-    /// One a question.
-    pub rows: Vec<Row>,
+    /// The results of the questions that have an answer.
+    pub results: Vec<QuestionResult>,
     /// Score and relevance of every hit within the default limit.
     pub scored: Vec<(f32, bool)>,
     /// The best score of every question that has an answer.
     pub answerable: Vec<f32>,
-    /// Of every question of category 5: about this conversation, with a premise that does not hold.
+    /// The best score of every question of category 5: about this conversation, with a false premise.
     pub unanswerable: Vec<f32>,
-    /// Of every question about something else.
-    pub astray: Vec<f32>,
+    /// The best score of every question about another conversation.
+    pub off_topic: Vec<f32>,
     /// Questions whose candidates' features were written.
     numbered: usize,
 }
 
-/// The lowercase words of a text that are no stop words.
+/// Returns the lowercase words of a text without stop words.
 fn content_words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '\''));
@@ -79,7 +79,7 @@ fn content_words(text: &str) -> Vec<String> {
     kept.map(str::to_owned).collect()
 }
 
-/// Ingests a sample and asks every question of categories 1 to 4; writes features where asked to.
+/// Ingests a sample and asks all its questions. Writes the candidates' features to `features`.
 pub fn measure(
     sample: &Sample,
     folder: &Path,
@@ -89,65 +89,77 @@ pub fn measure(
 ) -> anyhow::Result<()> {
     let index = ingest(sample, folder, embedder)?;
     let snapshot = index.published().load_full();
-    // A fit must see every candidate: the best by the present fit would be a choice that knows the answers.
+    // A fit needs every candidate: the best candidates of the current fit would be a biased choice.
     let limit = if features.is_some() { usize::MAX } else { HITS_MAX };
     for question in &sample.questions {
         let hits = ask(&snapshot, &question.text, embedder, limit)?;
-        if question.category == 5 {
-            figures.unanswerable.extend(hits.first().map(|hit| hit.score));
+        let best_score = hits.first().map(|hit| hit.score);
+        if question.category == UNANSWERABLE {
+            figures.unanswerable.extend(best_score);
             if let Some(out) = features.as_deref_mut() {
-                write_features(out, sample, figures.next_number(), &hits, |_| REFUSED.to_owned())?;
+                write_features(out, sample, figures.next_number(), &hits, None)?;
             }
             continue;
         }
-        let evidence: Vec<Vec<String>> = question
-            .evidence
-            .iter()
-            .map(|id| content_words(&sample.turns[id]))
-            .filter(|words| !words.is_empty())
-            .collect();
+        let evidence = evidence_words(question, sample);
         if evidence.is_empty() {
             continue;
         }
-        let (row, relevant) = judge(&hits, &evidence, question.category);
-        figures.answerable.extend(hits.first().map(|hit| hit.score));
-        for (hit, relevant) in hits.iter().zip(&relevant).take(LIMIT) {
-            figures.scored.push((hit.score, relevant.iter().any(|found| *found)));
+        let (result, held) = judge(&hits, &evidence, question.category);
+        figures.answerable.extend(best_score);
+        for (hit, held) in hits.iter().zip(&held).take(LIMIT) {
+            figures.scored.push((hit.score, held.contains(&true)));
         }
         if let Some(out) = features.as_deref_mut() {
-            let found = |n: usize| relevant[n].iter().map(|found| if *found { "1" } else { "0" }).collect();
-            write_features(out, sample, figures.next_number(), &hits, found)?;
+            write_features(out, sample, figures.next_number(), &hits, Some(&held))?;
         }
-        figures.rows.push(row);
+        figures.results.push(result);
     }
-    for question in &sample.astray {
+    for question in &sample.off_topic {
         let hits = ask(&snapshot, &question.text, embedder, limit)?;
-        figures.astray.extend(hits.first().map(|hit| hit.score));
+        figures.off_topic.extend(hits.first().map(|hit| hit.score));
         if let Some(out) = features.as_deref_mut() {
-            write_features(out, sample, figures.next_number(), &hits, |_| REFUSED.to_owned())?;
+            write_features(out, sample, figures.next_number(), &hits, None)?;
         }
     }
     Ok(())
 }
 
-/// Writes a line for every candidate of a question; `found` says which evidence each holds.
+/// Returns the content words of each turn that answers a question.
+fn evidence_words(question: &Question, sample: &Sample) -> Vec<Vec<String>> {
+    let mut evidence = Vec::with_capacity(question.evidence.len());
+    for turn in &question.evidence {
+        let words = content_words(&sample.turns[turn]);
+        if !words.is_empty() {
+            evidence.push(words);
+        }
+    }
+    evidence
+}
+
+/// Writes a line for every candidate of a question. `held` is, for each hit, which evidence it contains; `None` for a
+/// question without an answer.
 fn write_features(
     out: &mut dyn Write,
     sample: &Sample,
     question: usize,
     hits: &[Hit],
-    found: impl Fn(usize) -> String,
+    held: Option<&[Vec<bool>]>,
 ) -> std::io::Result<()> {
     let (id, sessions) = (&sample.id, sample.sessions.len());
     for (n, hit) in hits.iter().enumerate() {
+        let evidence: String = match held {
+            Some(held) => held[n].iter().map(|held| if *held { '1' } else { '0' }).collect(),
+            None => NO_EVIDENCE.to_owned(),
+        };
         let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
         let words = hit.memory.content.split_whitespace().count();
-        writeln!(out, "{id}\t{sessions}\t{question}\t{words}\t{}\t{}", found(n), values.join("\t"))?;
+        writeln!(out, "{id}\t{sessions}\t{question}\t{words}\t{evidence}\t{}", values.join("\t"))?;
     }
     Ok(())
 }
 
-/// The header of the features file.
+/// Returns the header of the features file.
 pub fn features_header() -> String {
     format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
 }
@@ -158,14 +170,14 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
     for (session, body) in sample.sessions.iter().enumerate() {
         let conversation = conversation(body)?;
         let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
-        let paths: Vec<String> = drafts
-            .iter()
-            .enumerate()
-            .map(|(n, draft)| format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")))
-            .collect();
-        let texts: Vec<&str> = drafts.iter().flat_map(|draft| draft.cues.iter().map(String::as_str)).collect();
-        let made = embedder.embed(&texts, Deadline::of_work(MODEL_TIME))?;
-        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(made).collect();
+        let mut paths = Vec::with_capacity(drafts.len());
+        let mut texts: Vec<&str> = Vec::new();
+        for (n, draft) in drafts.iter().enumerate() {
+            paths.push(format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")));
+            texts.extend(draft.cues.iter().map(String::as_str));
+        }
+        let embedded = embedder.embed(&texts, Deadline::of_work(MODEL_TIME))?;
+        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
         let mut changes = Vec::with_capacity(drafts.len());
         for (draft, path) in drafts.iter().zip(&paths) {
             let file = files::of_draft(draft, &paths, &conversation, now);
@@ -179,11 +191,11 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
 }
 
 fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let made = embedder.embed(&[text], Deadline::of_work(MODEL_TIME))?;
-    let vector = made.first().context("the model gave no vector")?;
+    let embedded = embedder.embed(&[text], Deadline::of_work(MODEL_TIME))?;
+    let vector = embedded.first().context("the model returned no vector")?;
     let filter = Filter::default();
-    let at = Timestamp::now();
-    let Named { times, words } = named(text, at, &TimeZone::UTC);
+    let now = Timestamp::now();
+    let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
     let query = Query {
         text,
         synonyms: &[],
@@ -193,81 +205,104 @@ fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -
         filter: &filter,
         min_score: 0.0,
         limit,
-        now: at.as_millisecond(),
+        now: now.as_millisecond(),
         exact: false,
     };
     Ok(snapshot.search(&query)?.hits)
 }
 
-/// What the hits are worth, and for each hit which evidence it holds.
-fn judge(hits: &[Hit], evidence: &[Vec<String>], category: u64) -> (Row, Vec<Vec<bool>>) {
-    let mut found_at: Vec<Option<(usize, usize)>> = vec![None; evidence.len()];
-    let (mut used, mut first, mut relevant) = (0, None, Vec::new());
+/// The position in a list of hits at which a piece of evidence was found first.
+#[derive(Clone, Copy)]
+struct EvidencePosition {
+    rank: usize,
+    /// Words of the hits up to and including this one.
+    words: usize,
+}
+
+/// Returns the figures of a question and, for each hit, which evidence it contains.
+fn judge(hits: &[Hit], evidence: &[Vec<String>], category: u64) -> (QuestionResult, Vec<Vec<bool>>) {
+    let mut positions: Vec<Option<EvidencePosition>> = vec![None; evidence.len()];
+    let mut held_by_hit = Vec::with_capacity(hits.len());
+    let mut words = 0;
+    let mut reciprocal_rank = 0.0;
     for (rank, hit) in (1..).zip(hits) {
-        let content = &hit.memory.content;
-        used += content.split_whitespace().count();
-        let words: HashSet<String> = content_words(content).into_iter().collect();
-        let covered = evidence.iter().map(|evidence| {
-            let held = evidence.iter().filter(|word| words.contains(*word)).count();
-            held as f64 >= THRESHOLD * evidence.len() as f64
-        });
-        let covered: Vec<bool> = covered.collect();
-        for (held, found) in covered.iter().zip(&mut found_at) {
-            if *held && found.is_none() {
-                *found = Some((used, rank));
+        words += hit.memory.content.split_whitespace().count();
+        let held = held_evidence(&hit.memory.content, evidence);
+        for (held, position) in held.iter().zip(&mut positions) {
+            if *held && position.is_none() {
+                *position = Some(EvidencePosition { rank, words });
             }
         }
-        if covered.contains(&true) && first.is_none() && rank <= LIMIT {
-            first = Some(rank);
+        if held.contains(&true) && reciprocal_rank == 0.0 && rank <= LIMIT {
+            reciprocal_rank = 1.0 / rank as f64;
         }
-        relevant.push(covered);
+        held_by_hit.push(held);
     }
-    let part = |within: &dyn Fn(&(usize, usize)) -> bool| {
-        found_at.iter().flatten().filter(|found| within(found)).count() as f64 / evidence.len() as f64
-    };
-    let row = Row {
+    let mut found_within_limit = 0_u32;
+    let mut found_within_words = [0_u32; BUDGETS.len()];
+    for position in positions.into_iter().flatten() {
+        if position.rank <= LIMIT {
+            found_within_limit += 1;
+        }
+        for (found, budget) in found_within_words.iter_mut().zip(BUDGETS) {
+            if position.words <= budget {
+                *found += 1;
+            }
+        }
+    }
+    let result = QuestionResult {
         category,
-        reciprocal_rank: first.map_or(0.0, |rank| 1.0 / rank as f64),
-        within_limit: part(&|(_, rank)| *rank <= LIMIT),
-        within_words: BUDGETS.map(|budget| part(&|(used, _)| *used <= budget)),
-        words: used as f64 / hits.len().max(1) as f64,
+        reciprocal_rank,
+        within_limit: f64::from(found_within_limit) / evidence.len() as f64,
+        within_words: found_within_words.map(|found| f64::from(found) / evidence.len() as f64),
+        words: words as f64 / hits.len().max(1) as f64,
     };
-    (row, relevant)
+    (result, held_by_hit)
+}
+
+/// Returns which pieces of evidence a text contains.
+fn held_evidence(content: &str, evidence: &[Vec<String>]) -> Vec<bool> {
+    let words: HashSet<String> = content_words(content).into_iter().collect();
+    let mut held = Vec::with_capacity(evidence.len());
+    for evidence in evidence {
+        let common = evidence.iter().filter(|word| words.contains(*word)).count();
+        held.push(common as f64 >= THRESHOLD * evidence.len() as f64);
+    }
+    held
 }
 
 impl Figures {
-    /// Name and value of every figure, in the order of a report.
+    /// Returns the name and the value of every figure, in the order of a report.
     pub fn report(&self) -> Vec<(String, f64)> {
-        let mean =
-            |value: &dyn Fn(&Row) -> f64| self.rows.iter().map(value).sum::<f64>() / self.rows.len().max(1) as f64;
+        let results = &self.results;
         let mut report = vec![
-            ("questions".to_owned(), self.rows.len() as f64),
-            ("recall@24".to_owned(), mean(&|row| row.within_limit)),
-            ("mrr".to_owned(), mean(&|row| row.reciprocal_rank)),
-            ("words_per_hit".to_owned(), mean(&|row| row.words)),
+            ("questions".to_owned(), results.len() as f64),
+            ("recall@24".to_owned(), mean(results.iter().map(|result| result.within_limit))),
+            ("mrr".to_owned(), mean(results.iter().map(|result| result.reciprocal_rank))),
+            ("words_per_hit".to_owned(), mean(results.iter().map(|result| result.words))),
         ];
         for (n, budget) in BUDGETS.iter().enumerate() {
-            report.push((format!("recall@{budget}w"), mean(&|row| row.within_words[n])));
+            let recall = mean(results.iter().map(|result| result.within_words[n]));
+            report.push((format!("recall@{budget}w"), recall));
         }
         report.push(("auc".to_owned(), area_under_curve(&self.scored)));
         report.push(("ece".to_owned(), calibration_error(&self.scored)));
-        for category in 1..=4 {
-            let rows: Vec<&Row> = self.rows.iter().filter(|row| row.category == category).collect();
-            let sum: f64 = rows.iter().map(|row| row.within_words[1]).sum();
-            report.push((format!("recall@2000w, category {category}"), sum / rows.len().max(1) as f64));
+        for category in 1..UNANSWERABLE {
+            let of_category = results.iter().filter(|result| result.category == category);
+            let recall = mean(of_category.map(|result| result.within_words[1]));
+            report.push((format!("recall@2000w, category {category}"), recall));
         }
         for (name, scores) in [
             ("best score, answerable", &self.answerable),
             ("best score, category 5", &self.unanswerable),
-            ("best score, about something else", &self.astray),
+            ("best score, about something else", &self.off_topic),
         ] {
-            let sum: f64 = scores.iter().map(|score| f64::from(*score)).sum();
-            report.push((name.to_owned(), sum / scores.len().max(1) as f64));
+            report.push((name.to_owned(), mean(scores.iter().map(|score| f64::from(*score)))));
         }
         report
     }
 
-    /// Empty figures that go on numbering questions where these stopped.
+    /// Returns empty figures that continue the numbering of the questions.
     pub fn continued(&self) -> Self {
         Self { numbered: self.numbered, ..Self::default() }
     }
@@ -278,17 +313,23 @@ impl Figures {
     }
 }
 
-/// The probability that a relevant hit is scored above one that is not; ties count half.
+/// Returns the mean of some values; zero without values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Returns the probability that a relevant hit has a higher score than an irrelevant one; ties count half.
 fn area_under_curve(scored: &[(f32, bool)]) -> f64 {
     let mut ranked = scored.to_vec();
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let positives = ranked.iter().filter(|(_, relevant)| *relevant).count() as f64;
     let negatives = ranked.len() as f64 - positives;
-    let (mut ranks, mut place) = (0.0, 0.0);
+    let (mut ranks, mut hits_before) = (0.0, 0.0);
     for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
-        let middle = place + (tied.len() as f64 + 1.0) / 2.0;
+        let middle = hits_before + (tied.len() as f64 + 1.0) / 2.0;
         ranks += middle * tied.iter().filter(|(_, relevant)| *relevant).count() as f64;
-        place += tied.len() as f64;
+        hits_before += tied.len() as f64;
     }
     if positives == 0.0 || negatives == 0.0 {
         return f64::NAN;
@@ -296,18 +337,27 @@ fn area_under_curve(scored: &[(f32, bool)]) -> f64 {
     (ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives)
 }
 
-/// The expected calibration error over ten bins of score.
+/// A bin of the calibration error: sums over the hits whose scores are in its range.
+#[derive(Clone, Copy, Default)]
+struct CalibrationBin {
+    hits: usize,
+    scores: f64,
+    relevant: f64,
+}
+
+/// Returns the expected calibration error over ten bins of scores.
 fn calibration_error(scored: &[(f32, bool)]) -> f64 {
-    let mut bins = [(0.0, 0.0, 0.0); BINS];
+    let mut bins = [CalibrationBin::default(); BINS];
     for (score, relevant) in scored {
         // A score of exactly 1 belongs to the last bin.
-        let bin = ((score * BINS as f32) as usize).min(BINS - 1);
-        bins[bin].0 += 1.0;
-        bins[bin].1 += f64::from(*score);
-        bins[bin].2 += f64::from(u8::from(*relevant));
+        let bin = &mut bins[((score * BINS as f32) as usize).min(BINS - 1)];
+        bin.hits += 1;
+        bin.scores += f64::from(*score);
+        bin.relevant += if *relevant { 1.0 } else { 0.0 };
     }
-    let error = bins.iter().filter(|bin| bin.0 > 0.0).map(|(_, score, relevant)| (score - relevant).abs());
-    error.sum::<f64>() / scored.len().max(1) as f64
+    let filled = bins.iter().filter(|bin| bin.hits > 0);
+    let error: f64 = filled.map(|bin| (bin.scores - bin.relevant).abs()).sum();
+    error / scored.len().max(1) as f64
 }
 
 #[cfg(test)]

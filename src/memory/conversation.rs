@@ -1,21 +1,21 @@
-//! A conversation as it was accepted: validated, ready for extraction, and what the queue keeps.
+//! A validated conversation: the input of extraction, and the form in which the queue stores it.
 
 use cuebase_storage::memory_file::OccurredPrecision;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// A time with how exact it is.
+/// A time with its precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// The time; noon UTC for a calendar date.
     pub at: Timestamp,
-    /// Day or instant.
+    /// Whether the time is a day or an instant.
     pub precision: OccurredPrecision,
 }
 
 impl Moment {
-    /// The text that reads back as the same time: a date for a day, RFC 3339 for an instant.
+    /// Returns the time as text: a date for a day, RFC 3339 for an instant. Parsing the text returns the same time.
     pub fn text(self) -> String {
         match self.precision {
             OccurredPrecision::Day => self.at.to_zoned(TimeZone::UTC).date().to_string(),
@@ -24,22 +24,22 @@ impl Moment {
     }
 }
 
-/// Who spoke.
+/// The role of a speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The person who uses the application.
     User,
     /// The application's model.
     Assistant,
-    /// Instructions to the model; kept, not extracted.
+    /// Instructions to the model. They are stored but not extracted.
     System,
-    /// What a tool returned.
+    /// The result of a tool call.
     Tool,
 }
 
 impl Role {
-    /// The name that stands in for a speaker without one.
+    /// Returns the name of a speaker that has none of its own.
     pub fn label(self) -> &'static str {
         match self {
             Self::User => "User",
@@ -50,53 +50,54 @@ impl Role {
     }
 }
 
-/// One message.
+/// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who spoke.
+    /// The speaker's role.
     pub role: Role,
-    /// By what name.
+    /// The speaker's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The text parts, joined by blank lines.
     pub text: String,
-    /// Parts of other types, by reference.
+    /// The parts that are not text, as received.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<serde_json::Value>,
-    /// When it was said.
+    /// The time of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<Moment>,
 }
 
 impl Message {
-    /// The speaker's name, or the role's.
+    /// Returns the speaker's name, or the label of the role.
     pub fn speaker(&self) -> &str {
         self.name.as_deref().unwrap_or(self.role.label())
     }
 }
 
-/// What `POST /v1/memories` carries.
+/// The conversation of a `POST /v1/memories` request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// In the order they were said; at least one.
+    /// The messages in order; at least one.
     pub messages: Vec<Message>,
     /// The caller's name for the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Lowercase, sorted, without repeats.
+    /// Tags: lowercase, sorted, without repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// When the conversation took place, if the caller said so.
+    /// The time of the conversation, if the caller gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<Moment>,
-    /// An IANA name, checked; in it words like "yesterday" are read.
+    /// A validated IANA name of the time zone in which words like "yesterday" are interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }
 
 impl Conversation {
-    /// The time zone, UTC where none was given.
+    /// Returns the time zone; UTC if the caller gave none.
     pub fn zone(&self) -> TimeZone {
-        self.timezone.as_deref().and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC)
+        let Some(name) = &self.timezone else { return TimeZone::UTC };
+        TimeZone::get(name).unwrap_or(TimeZone::UTC)
     }
 }

@@ -1,11 +1,11 @@
-//! The cues of a text for which nobody wrote cues.
+//! Cues derived from a text that has none of its own.
 
 use crate::text::questions::last_question;
 use crate::text::steps::Steps;
 use crate::text::words::flat;
 
-/// The cues of a text that nobody wrote cues for: its title and its sections' names with their first sentence. Linear in
-/// the text's length.
+/// Returns the cues of a text: the whole text on one line, the names of its sections, and its last question. The time
+/// is linear in the text's length.
 pub fn of_markdown(body: &str) -> Vec<String> {
     let mut cues = vec![flat(body.trim_start_matches(['#', ' ']))];
     for section in cuebase_storage::memory_file::markdown::sections(body) {

@@ -1,52 +1,52 @@
-//! A memory that was extracted and does not have a path yet.
+//! An extracted memory that does not have a path yet.
 
 use cuebase_storage::memory_file::{OccurredSource, Relation, Tier};
 use jiff::Timestamp;
 
 use crate::memory::conversation::Moment;
 
-/// A memory on its way: everything but its path.
+/// An extracted memory, without a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// Where it belongs.
+    /// The memory's tier.
     pub tier: Tier,
-    /// Whom or what it is about; empty where that is not known.
+    /// The person or thing that the memory is about; empty if unknown.
     pub topic: String,
-    /// Whose words; empty where that does not matter.
+    /// The speaker of the statement; empty if irrelevant.
     pub speaker: String,
-    /// Markdown: `# Speaker: lead`, then the rest.
+    /// Content in markdown: `# Speaker: lead`, then the rest.
     pub body: String,
     /// A few words for the file's name.
     pub name: String,
-    /// What should bring it to mind.
+    /// The cues by which the memory is found.
     pub cues: Vec<String>,
-    /// Names in it.
+    /// Names in the content.
     pub entities: Vec<String>,
-    /// When it happened.
+    /// The time of the event or statement.
     pub occurred: Moment,
-    /// How that is known.
+    /// The source of that time.
     pub occurred_source: OccurredSource,
-    /// The indexes of the messages it came from.
+    /// Indexes of the messages that the memory was extracted from.
     pub messages: Vec<usize>,
-    /// The drafts that it is linked to.
+    /// Links to drafts of the same conversation.
     pub links: Vec<Link>,
-    /// The memories that it is linked to.
+    /// Relations to stored memories.
     pub relations: Vec<Relation>,
-    /// Tags for its subject, lowercase and sorted.
+    /// Tags for the subject, lowercase and sorted.
     pub inferred_tags: Vec<String>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence from 0 to 1.
     pub confidence: Option<f64>,
-    /// From when on an incident is no longer retrieved.
+    /// Time from which an incident is excluded from retrieval.
     pub expires_at: Option<Timestamp>,
 }
 
 /// A link to an earlier draft of the same conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Which draft.
+    /// Index of the earlier draft.
     pub draft: usize,
     /// `follows` or `shares`.
     pub kind: &'static str,
-    /// What shows it.
+    /// The text that shows the link.
     pub snippet: String,
 }

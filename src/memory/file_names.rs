@@ -1,7 +1,8 @@
-//! Where a new memory is put: `tier/topic/year-month/words-of-it.md`.
+//! The paths of new memories: `tier/topic/year-month/words-of-it.md`.
 //!
-//! The topic is whom it is about; where nobody says, the speaker. A directory that has grown to [`DIRECTORY_FILES_MAX`] files is left for a new one beside
-//! it (`2023-05-2`), so that the trees which a commit rewrites stay small however many memories a month brings.
+//! The topic is the person or thing that the memory is about; if unknown, the speaker. Once a directory has
+//! [`DIRECTORY_FILES_MAX`] files, a second one is filled (`2023-05-2`). The trees that a commit rewrites therefore stay
+//! small however many memories a month has.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,14 +16,15 @@ const DIRECTORY_FILES_MAX: usize = 200;
 /// Bytes of a file's name without its ending.
 const NAME_BYTES_MAX: usize = 60;
 
-/// Remembers which directory of a month is being filled.
+/// Chooses paths for drafts, and remembers which directory of each month is being filled.
 #[derive(Default)]
 pub struct Namer {
+    /// The number of the current directory by the month's first directory.
     current: HashMap<String, u32>,
 }
 
 impl Namer {
-    /// A path for every draft, none of them taken.
+    /// Returns an unused path for every draft.
     pub fn name(&mut self, drafts: &[Draft], writer: &mut Writer) -> Result<Vec<String>, Error> {
         let mut taken: HashMap<String, HashSet<String>> = HashMap::new();
         let mut paths = Vec::with_capacity(drafts.len());
@@ -48,9 +50,10 @@ impl Namer {
     }
 }
 
-/// Returns `stem.md`, or `stem-2.md` and so on where that is taken: a free name, the one before which is taken.
+/// Returns `stem.md`, or, if that is taken, `stem-2.md` and so on: a free name whose predecessor is taken.
 ///
-/// The number is doubled until it is free, and the gap is then halved, so that many equal names cost a logarithm each.
+/// The number is doubled until it is free, and the gap is then halved. Each of many equal names therefore takes a
+/// logarithmic number of calls of `is_free`.
 ///
 /// # Errors
 ///
@@ -79,8 +82,8 @@ fn numbered(stem: &str, number: u64) -> String {
     format!("{stem}-{number}.md")
 }
 
-/// Lowercase ASCII letters, digits and single dashes; `otherwise` when nothing is left.
-pub fn slug(text: &str, otherwise: &str) -> String {
+/// Returns a text as lowercase ASCII letters, digits and single dashes; `fallback` if the text has no such characters.
+pub fn slug(text: &str, fallback: &str) -> String {
     let folded = cuebase_retrieval::fold(text);
     let words = folded.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = String::new();
@@ -93,7 +96,7 @@ pub fn slug(text: &str, otherwise: &str) -> String {
         }
         slug.push_str(word);
     }
-    if slug.is_empty() { otherwise.to_owned() } else { slug }
+    if slug.is_empty() { fallback.to_owned() } else { slug }
 }
 
 #[cfg(test)]
@@ -101,13 +104,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_names_are_numbered_without_gaps_and_with_few_questions() {
+    fn equal_names_are_numbered_without_gaps_and_with_few_calls() {
         const NAMES: usize = 10_000;
         let mut taken = HashSet::new();
-        let mut asked = 0;
+        let mut calls = 0;
         for number in 1..=NAMES {
             let free = free_name("stem", |name| {
-                asked += 1;
+                calls += 1;
                 Ok::<_, Error>(!taken.contains(name))
             });
             let free = free.expect("no name fails");
@@ -115,11 +118,11 @@ mod tests {
             assert_eq!(free, expected);
             taken.insert(free);
         }
-        assert!(asked <= 30 * NAMES, "{asked} questions for {NAMES} names");
+        assert!(calls <= 30 * NAMES, "{calls} calls for {NAMES} names");
     }
 
     #[test]
-    fn slugs_hold_plain_words_only() {
+    fn slugs_contain_plain_words_only() {
         assert_eq!(slug("Ann Müller: 2 cats/../x", "x"), "ann-muller-2-cats-x");
         assert_eq!(slug("日本", "memory"), "memory");
         assert_eq!(slug(&"y".repeat(300), "memory"), "memory");

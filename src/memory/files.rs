@@ -1,4 +1,4 @@
-//! Drafts into memory files, and memory files into what the index takes.
+//! Makes memory files of drafts, and index entries of memory files.
 
 use std::collections::HashSet;
 
@@ -12,44 +12,43 @@ use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
 use super::cues;
-use super::draft::Link;
 use crate::memory::conversation::Conversation;
 use crate::memory::draft::Draft;
 
-/// What a hit carries beside the fields that retrieval itself works with.
+/// The fields of a hit that retrieval stores but does not use itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Details {
-    /// How exact the time is.
+    /// Precision of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_precision: Option<OccurredPrecision>,
-    /// Where the time comes from.
+    /// Source of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_source: Option<OccurredSource>,
-    /// A skill's name.
+    /// Name of a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A skill's description.
+    /// Description of a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it expires.
+    /// Expiry of the memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The messages that it was made from.
+    /// The messages that the memory was extracted from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceMessage>,
 }
 
-/// A write whose conversation drafts were made from.
+/// The write that drafts were extracted from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
-    /// The id that its `202` returned.
+    /// The id that the write's `202` returned.
     pub write: Ulid,
-    /// What it carried.
+    /// The conversation that was written.
     pub conversation: &'a Conversation,
 }
 
 impl Origin<'_> {
-    /// The file of a draft, which names this write in its sources.
+    /// Returns the file of a draft, with this write in its sources.
     pub fn file_of(&self, draft: &Draft, paths: &[String], now: Timestamp) -> MemoryFile {
         let mut file = of_draft(draft, paths, self.conversation, now);
         for source in &mut file.front.sources {
@@ -59,69 +58,71 @@ impl Origin<'_> {
     }
 }
 
-/// The file of a draft, its links pointing at the paths that all drafts of the conversation were given.
+/// Returns the file of a draft. `paths` are the paths of all drafts of the conversation, to which the draft's links
+/// refer.
 pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, now: Timestamp) -> MemoryFile {
-    let relation = |link: &Link| {
-        let path = paths.get(link.draft)?.clone();
-        Some(Relation { path, kind: link.kind.to_owned(), snippet: link.snippet.clone() })
-    };
+    let mut inferred_tags = draft.inferred_tags.clone();
+    inferred_tags.retain(|tag| !conversation.tags.contains(tag));
+    let speaker = if draft.speaker.is_empty() { None } else { Some(draft.speaker.clone()) };
     let front = FrontMatter {
         tags: conversation.tags.clone(),
-        inferred_tags: draft.inferred_tags.iter().filter(|tag| !conversation.tags.contains(tag)).cloned().collect(),
+        inferred_tags,
         confidence: draft.confidence,
         cues: draft.cues.clone(),
         entities: draft.entities.clone(),
-        speaker: Some(draft.speaker.clone()).filter(|speaker| !speaker.is_empty()),
+        speaker,
         created_at: Some(now),
         updated_at: Some(now),
         occurred_at: Some(draft.occurred.at),
         occurred_precision: Some(draft.occurred.precision),
         occurred_source: Some(draft.occurred_source),
-        sources: draft
-            .messages
-            .iter()
-            .map(|message| SourceMessage {
-                session_id: conversation.session_id.clone(),
-                message: *message as u64,
-                write: None,
-            })
-            .collect(),
-        relations: draft.links.iter().filter_map(relation).chain(draft.relations.iter().cloned()).collect(),
+        sources: source_messages(draft, conversation),
+        relations: relations(draft, paths),
         expires_at: draft.expires_at,
         ..FrontMatter::default()
     };
     MemoryFile { front, body: draft.body.clone() }
 }
 
-/// The texts of a memory that are embedded: its cues, or what stands in for them.
+fn source_messages(draft: &Draft, conversation: &Conversation) -> Vec<SourceMessage> {
+    let mut sources = Vec::with_capacity(draft.messages.len());
+    for message in &draft.messages {
+        let session_id = conversation.session_id.clone();
+        sources.push(SourceMessage { session_id, message: *message as u64, write: None });
+    }
+    sources
+}
+
+/// Returns a draft's links to other drafts as relations to their paths, followed by the draft's own relations.
+fn relations(draft: &Draft, paths: &[String]) -> Vec<Relation> {
+    let mut relations = Vec::with_capacity(draft.links.len() + draft.relations.len());
+    for link in &draft.links {
+        if let Some(path) = paths.get(link.draft) {
+            relations.push(Relation { path: path.clone(), kind: link.kind.to_owned(), snippet: link.snippet.clone() });
+        }
+    }
+    relations.extend(draft.relations.iter().cloned());
+    relations
+}
+
+/// Returns the texts of a memory that are embedded: its cues, or those derived from its body.
 pub fn cue_texts(front: &FrontMatter, body: &str) -> Vec<String> {
     if front.cues.is_empty() { cues::of_markdown(body) } else { front.cues.clone() }
 }
 
-/// What the index takes of a file at a path. `vector_of` gives the vector of a cue, all zero for a text that has none;
-/// where it gives nothing, the memory waits for its vectors.
+/// Returns the index entry of a file. `vector_of` returns the vector of a cue, or zeros for a text that has no vector.
+/// If it returns `None` for any cue, the memory waits for its vectors.
 pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -> Option<Vec<f32>>) -> Memory {
     let texts = cue_texts(&file.front, &file.body);
     let MemoryFile { front, body } = file;
     let mut waiting = false;
-    let embedded = |text: String| {
-        let found = vector_of(&text);
-        waiting |= found.is_none();
-        Cue { text, vector: found.filter(|vector| vector.iter().any(|value| *value != 0.0)) }
-    };
-    let cues = texts.into_iter().map(embedded).collect();
-    let mut relations: Vec<IndexRelation> = front
-        .relations
-        .into_iter()
-        .map(|relation| IndexRelation { path: relation.path, kind: relation.kind, snippet: relation.snippet })
-        .collect();
-    let mut related: HashSet<String> = relations.iter().map(|relation| relation.path.clone()).collect();
-    for target in markdown::links(path.as_str(), &body) {
-        if related.insert(target.clone()) {
-            relations.push(IndexRelation { path: target, kind: "links".into(), snippet: String::new() });
-        }
+    let mut cues = Vec::with_capacity(texts.len());
+    for text in texts {
+        let vector = vector_of(&text);
+        waiting |= vector.is_none();
+        let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
+        cues.push(Cue { text, vector });
     }
-    let millis = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
     let session = front.sources.first().and_then(|source| source.session_id.clone());
     let details = Details {
         occurred_precision: front.occurred_precision,
@@ -131,15 +132,13 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         expires_at: front.expires_at,
         sources: front.sources,
     };
-    // A file that somebody pushed may hold any number of either.
+    let relations = index_relations(path, front.relations, &body);
+    // A pushed file may have any number of tags.
     let own: HashSet<&String> = front.tags.iter().collect();
     let mut inferred_tags = front.inferred_tags;
     inferred_tags.retain(|tag| !own.contains(tag));
-    let sorted = |mut tags: Vec<String>| {
-        tags.sort();
-        tags.dedup();
-        tags
-    };
+    // Only incidents expire from retrieval.
+    let hidden_from = if path.tier() == Tier::Incidents { milliseconds(front.expires_at) } else { None };
     Memory {
         path: path.as_str().to_owned(),
         content: body,
@@ -148,15 +147,40 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         entities: front.entities,
         user_tags: sorted(front.tags),
         inferred_tags: sorted(inferred_tags),
-        created: millis(front.created_at),
-        updated: millis(front.updated_at),
-        occurred: millis(front.occurred_at),
-        // Only incidents pass out of retrieval.
-        hidden_from: millis(front.expires_at).filter(|_| path.tier() == Tier::Incidents),
+        created: milliseconds(front.created_at),
+        updated: milliseconds(front.updated_at),
+        occurred: milliseconds(front.occurred_at),
+        hidden_from,
         session,
         relations,
-        // Plain fields; their JSON cannot fail.
+        // The JSON of these plain fields cannot fail.
         details: serde_json::to_string(&details).unwrap_or_default(),
         waiting,
     }
+}
+
+/// Returns the relations of a memory for the index: those of its front matter and one for each link in its body.
+fn index_relations(path: &MemoryPath, relations: Vec<Relation>, body: &str) -> Vec<IndexRelation> {
+    let mut related = HashSet::with_capacity(relations.len());
+    let mut index_relations = Vec::with_capacity(relations.len());
+    for Relation { path, kind, snippet } in relations {
+        related.insert(path.clone());
+        index_relations.push(IndexRelation { path, kind, snippet });
+    }
+    for target in markdown::links(path.as_str(), body) {
+        if related.insert(target.clone()) {
+            index_relations.push(IndexRelation { path: target, kind: "links".into(), snippet: String::new() });
+        }
+    }
+    index_relations
+}
+
+fn milliseconds(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::as_millisecond)
+}
+
+fn sorted(mut tags: Vec<String>) -> Vec<String> {
+    tags.sort();
+    tags.dedup();
+    tags
 }

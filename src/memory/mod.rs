@@ -1,7 +1,8 @@
-//! What a memory is before it is stored: conversations, drafts, skills, terms, and the files made from them.
+//! Memories before they are stored: conversations, drafts, skills, terms, and the files made from them.
 //!
-//! [`request`] reads the JSON of a caller; [`conversation`], [`draft`], [`skill`] and [`terms`] are the values; [`files`]
-//! turns drafts into memory files and memory files into index entries; [`file_names`] gives new memories their paths.
+//! [`request`] validates the JSON of a request. [`conversation`], [`draft`], [`skill`] and [`terms`] define the values.
+//! [`files`] makes memory files of drafts, and index entries of memory files. [`file_names`] chooses the paths of new
+//! memories. Storing and indexing are in `namespace`.
 
 pub mod conversation;
 pub mod cues;

@@ -1,6 +1,7 @@
-//! Reads the JSON of a request into the values that the service works with: conversations, times, text fields.
+//! Validates the JSON of a request and converts it to the service's values: conversations, times, text fields.
 //!
-//! A failure names the field. The imports and the evaluation read conversations with the same functions as the API.
+//! An error names the field. Imports and the evaluation read conversations with the same functions as the API. Start
+//! with [`conversation`].
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -9,29 +10,32 @@ use super::{tags, time};
 use crate::error::{Error, Result};
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
-/// Longest session id and speaker's name, in characters.
+/// Characters of a session id or a speaker's name.
 const NAME_CHARS_MAX: usize = 256;
 
-const TIME_FORMS: &str = "is no time: use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
+/// The end of an error about a time: what is wrong, and the accepted forms.
+const INVALID_TIME: &str = "is not a valid time: use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
 
-/// Checks a request's conversation.
+/// Validates the conversation of a request.
 pub fn conversation(body: &Map<String, Value>) -> Result<Conversation> {
-    // How many is bounded by the body's size alone.
-    let messages = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
+    // Only the size of the body limits the number of messages.
+    let values = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
     let timezone = text(body, "timezone")?;
-    let zone = timezone.map_or(Ok(TimeZone::UTC), zone)?;
-    let read = |(index, value): (usize, &Value)| {
-        message(value, &zone).map_err(|reason| invalid_body(format!("messages[{index}]: {reason}")))
+    let zone = match timezone {
+        Some(name) => zone(name)?,
+        None => TimeZone::UTC,
     };
-    let messages = messages.iter().enumerate().map(read).collect::<Result<Vec<Message>>>()?;
+    let mut messages = Vec::with_capacity(values.len());
+    for (index, value) in values.iter().enumerate() {
+        match message(value, &zone) {
+            Ok(message) => messages.push(message),
+            Err(reason) => return Err(invalid_body(format!("messages[{index}]: {reason}"))),
+        }
+    }
     let occurred_at = occurred(body, &zone)?;
-    Ok(Conversation {
-        messages,
-        session_id: text(body, "session_id")?.map(|id| bounded("session_id", id)).transpose()?,
-        tags: tags::check("tags", body.get("tags"))?,
-        occurred_at,
-        timezone: timezone.map(str::to_owned),
-    })
+    let session_id = session_id(body)?;
+    let tags = tags::check("tags", body.get("tags"))?;
+    Ok(Conversation { messages, session_id, tags, occurred_at, timezone: timezone.map(str::to_owned) })
 }
 
 fn message(value: &Value, zone: &TimeZone) -> Result<Message, String> {
@@ -47,19 +51,21 @@ fn message(value: &Value, zone: &TimeZone) -> Result<Message, String> {
     let name = match message.get("name") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
-        Some(Value::String(name)) if name.chars().count() <= NAME_CHARS_MAX && !name.chars().any(char::is_control) => {
-            Some(name.trim().to_owned())
-        }
+        Some(Value::String(name)) if is_short_line(name) => Some(name.trim().to_owned()),
         Some(_) => return Err(format!("name must be text of at most {NAME_CHARS_MAX} characters on one line")),
     };
-    let occurred_at = match message.get("occurred_at").filter(|value| !value.is_null()) {
-        Some(value) => Some(moment(value, zone).ok_or(format!("occurred_at: {value} {TIME_FORMS}"))?),
-        None => None,
+    let occurred_at = match message.get("occurred_at") {
+        None | Some(Value::Null) => None,
+        Some(value) => {
+            let Some(moment) = moment(value, zone) else { return Err(format!("occurred_at: {value} {INVALID_TIME}")) };
+            Some(moment)
+        }
     };
     Ok(Message { role, name, text, references, occurred_at })
 }
 
-/// Text, or a list of parts: the text parts are joined, the others kept by reference.
+/// Reads the content of a message: text, or a list of parts. Returns the text parts, joined by blank lines, and the
+/// other parts as received.
 pub fn content(value: Option<&Value>) -> Result<(String, Vec<Value>), String> {
     match value {
         Some(Value::String(text)) => Ok((text.clone(), Vec::new())),
@@ -87,43 +93,53 @@ fn moment(value: &Value, zone: &TimeZone) -> Option<Moment> {
     time::parse_json(value, zone)?.moment()
 }
 
-/// `occurred_at`, or `date` as it was called once; both are checked.
+/// Reads `occurred_at`, or its former name `date`. Both are validated.
 pub fn occurred(body: &Map<String, Value>, zone: &TimeZone) -> Result<Option<Moment>> {
     let date = moment_field(body, "date", zone)?;
     Ok(moment_field(body, "occurred_at", zone)?.or(date))
 }
 
-/// A field that holds a time, in any of the forms that callers write.
+/// Reads a time field in any of the accepted forms; `None` for a missing field and for null.
 pub fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> Result<Option<Moment>> {
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
-    let moment = moment(value, zone);
-    moment.map(Some).ok_or_else(|| Error::invalid("invalid_time", format!("{name}: {value} {TIME_FORMS}")))
-}
-
-fn bounded(name: &str, text: &str) -> Result<String> {
-    if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err(invalid_body(format!("{name} must be at most {NAME_CHARS_MAX} characters on one line")));
+    match moment(value, zone) {
+        Some(moment) => Ok(Some(moment)),
+        None => Err(Error::invalid("invalid_time", format!("{name}: {value} {INVALID_TIME}"))),
     }
-    Ok(text.to_owned())
 }
 
-/// A text field of a body; null is as if it were not there.
+fn session_id(body: &Map<String, Value>) -> Result<Option<String>> {
+    match text(body, "session_id")? {
+        Some(id) if !is_short_line(id) => {
+            Err(invalid_body(format!("session_id must be at most {NAME_CHARS_MAX} characters on one line")))
+        }
+        id => Ok(id.map(str::to_owned)),
+    }
+}
+
+/// Returns whether a text is on one line and within [`NAME_CHARS_MAX`].
+fn is_short_line(text: &str) -> bool {
+    text.chars().count() <= NAME_CHARS_MAX && !text.chars().any(char::is_control)
+}
+
+/// Reads a text field of a body; `None` for a missing field and for null.
 pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>> {
     match body.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        // A namespace that is no text is no namespace's name.
+        // The error of an invalid namespace name.
         Some(_) if name == "namespace" => Err(Error::invalid("invalid_namespace", "namespace must be text")),
         Some(_) => Err(invalid_body(format!("{name} must be text"))),
     }
 }
 
-/// The entries of an array that must hold at least one, and at most so many; each fault has a code of its own.
+/// Returns the entries of an array field. The array must have between one and `entries_max` entries; `empty` and
+/// `too_many` are the error codes of arrays with fewer or more.
 pub fn entries<'a>(
     body: &'a Map<String, Value>,
     name: &str,
     empty: &'static str,
-    (most, too_many): (usize, &'static str),
+    (entries_max, too_many): (usize, &'static str),
 ) -> Result<&'a [Value]> {
     let entries = match body.get(name) {
         None | Some(Value::Null) => &[],
@@ -133,21 +149,25 @@ pub fn entries<'a>(
     if entries.is_empty() {
         return Err(Error::invalid(empty, format!("{name} is empty: send at least one")));
     }
-    if entries.len() > most {
-        let message = format!("{} {name}, at most {most} are taken at once", entries.len());
+    if entries.len() > entries_max {
+        let message = format!("{} {name}: at most {entries_max} are accepted at once", entries.len());
         return Err(Error::TooLarge { code: too_many, message });
     }
     Ok(entries)
 }
 
-/// A body that breaks a rule.
+/// Returns the error of an invalid body.
 pub fn invalid_body(message: impl Into<String>) -> Error {
     Error::invalid("invalid_body", message)
 }
 
-/// A time zone by its IANA name.
+/// Returns a time zone by its IANA name.
 pub fn zone(name: &str) -> Result<TimeZone> {
-    TimeZone::get(name).map_err(|_| {
-        Error::invalid("invalid_timezone", format!("timezone: {name:?} is no IANA time zone, such as Europe/Paris"))
-    })
+    match TimeZone::get(name) {
+        Ok(zone) => Ok(zone),
+        Err(_) => {
+            let message = format!("timezone: {name:?} is not an IANA time zone; use a name such as Europe/Paris");
+            Err(Error::invalid("invalid_timezone", message))
+        }
+    }
 }

@@ -1,45 +1,56 @@
 //! A skill that is to be stored, and its memory file.
 
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredSource};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::files;
 use crate::memory::conversation::Moment;
 
-/// A skill to store, checked, at the path that was promised for it.
+/// A validated skill with the path that was returned to the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillDraft {
-    /// Where it will live.
+    /// Path of the skill's file.
     pub path: String,
-    /// Its name, one line.
+    /// Name of the skill, one line.
     pub name: String,
-    /// What it is for, one line.
+    /// Purpose of the skill, one line.
     pub description: Option<String>,
-    /// The procedure, markdown.
+    /// The procedure in markdown.
     pub content: Option<String>,
-    /// Lowercase, sorted, without repeats.
+    /// Tags: lowercase, sorted, without repeats.
     pub tags: Vec<String>,
-    /// The cues that bring it to mind.
+    /// The cues by which the skill is found.
     pub triggers: Vec<String>,
-    /// From 0 to 1.
+    /// Confidence from 0 to 1.
     pub confidence: Option<f64>,
-    /// What it is about, in time.
+    /// The time that the skill is about.
     pub occurred: Option<Moment>,
 }
 
 impl SkillDraft {
-    /// The texts that are embedded for it.
+    /// Returns the texts of the skill that are embedded.
     pub fn cue_texts(&self) -> Vec<String> {
         let file = self.file(None, Timestamp::UNIX_EPOCH);
         files::cue_texts(&file.front, &file.body)
     }
 
-    /// The file, in place of the one that was there.
-    pub fn file(&self, known: Option<MemoryFile>, now: Timestamp) -> MemoryFile {
-        let known = known.map(|file| file.front).unwrap_or_default();
-        let parts = [Some(format!("# {}", self.name)), self.description.clone(), self.content.clone()];
-        let mut body = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n").replace("\r\n", "\n");
+    /// Returns the skill's file. It keeps the creation time and the unknown fields of the file that it replaces.
+    pub fn file(&self, replaced: Option<MemoryFile>, now: Timestamp) -> MemoryFile {
+        let replaced = match replaced {
+            Some(file) => file.front,
+            None => FrontMatter::default(),
+        };
+        let (occurred_at, occurred_precision, occurred_source) = match self.occurred {
+            Some(moment) => (moment.at, moment.precision, OccurredSource::User),
+            None => (now, OccurredPrecision::default(), OccurredSource::Written),
+        };
+        let mut body = format!("# {}", self.name);
+        for part in [&self.description, &self.content].into_iter().flatten() {
+            body.push_str("\n\n");
+            body.push_str(part);
+        }
+        let mut body = body.replace("\r\n", "\n");
         body.truncate(body.trim_end().len());
         body.push('\n');
         let front = FrontMatter {
@@ -48,12 +59,12 @@ impl SkillDraft {
             confidence: self.confidence,
             tags: self.tags.clone(),
             cues: self.triggers.clone(),
-            created_at: known.created_at.or(Some(now)),
+            created_at: replaced.created_at.or(Some(now)),
             updated_at: Some(now),
-            occurred_at: Some(self.occurred.map_or(now, |moment| moment.at)),
-            occurred_precision: Some(self.occurred.map_or_else(Default::default, |moment| moment.precision)),
-            occurred_source: Some(self.occurred.map_or(OccurredSource::Written, |_| OccurredSource::User)),
-            other: known.other,
+            occurred_at: Some(occurred_at),
+            occurred_precision: Some(occurred_precision),
+            occurred_source: Some(occurred_source),
+            other: replaced.other,
             ..FrontMatter::default()
         };
         MemoryFile { front, body }

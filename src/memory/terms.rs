@@ -1,4 +1,4 @@
-//! Terms of a vocabulary: what a request brings, what the lookup keeps, and which term a word refers to.
+//! Terms of a vocabulary: the draft from a request, the record in the lookup, and the choice between terms of one name.
 
 use cuebase_retrieval::surface_key;
 use cuebase_storage::memory_file::TermFile;
@@ -6,36 +6,50 @@ use cuebase_storage::records::TermRecord;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-/// A term to learn, checked.
+/// A validated term that is to be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermDraft {
     /// The canonical form.
     pub term: String,
-    /// The other surface forms, without repeats.
+    /// Other surface forms, without repeats.
     pub aliases: Vec<String>,
-    /// What it means.
+    /// The meaning of the term.
     pub definition: String,
 }
 
-/// What the lookup keeps of a term file.
+/// Returns the lookup record of a term file.
 pub fn term_record(path: String, file: TermFile) -> TermRecord {
-    let surfaces = std::iter::once(&file.term).chain(&file.aliases);
-    let mut forms: Vec<String> = surfaces.map(|form| surface_key(form)).filter(|form| !form.is_empty()).collect();
+    let mut forms = Vec::with_capacity(1 + file.aliases.len());
+    for name in std::iter::once(&file.term).chain(&file.aliases) {
+        let form = surface_key(name);
+        if !form.is_empty() {
+            forms.push(form);
+        }
+    }
     forms.sort();
     forms.dedup();
     TermRecord { path, term: file.term, aliases: file.aliases, definition: file.definition, forms }
 }
 
-/// The term that is meant by a surface form, of all that have it: the one written so, else the one that is called so,
-/// else the first by path.
-pub fn meant<'a>(candidates: &'a [TermRecord], word: &str) -> Option<&'a TermRecord> {
-    let written = |record: &&TermRecord| record.term == word || record.aliases.iter().any(|alias| alias == word);
-    let called = |record: &&TermRecord| surface_key(&record.term) == surface_key(word);
-    let candidates = || candidates.iter();
-    candidates().find(written).or_else(|| candidates().find(called)).or_else(|| candidates().next())
+/// Chooses the term that a word refers to among the terms that have it as a surface form: a term with exactly this
+/// spelling, otherwise a term whose canonical form has the same surface key, otherwise the first by path.
+pub fn best_match<'a>(candidates: &'a [TermRecord], word: &str) -> Option<&'a TermRecord> {
+    let exact = candidates.iter().find(|record| is_spelled(record, word));
+    if exact.is_some() {
+        return exact;
+    }
+    let key = surface_key(word);
+    let canonical = candidates.iter().find(|record| surface_key(&record.term) == key);
+    canonical.or(candidates.first())
 }
 
-/// What makes two terms one: their letters, case aside. Accents count: `resume` is not `résumé`.
+/// Returns whether a term or one of its aliases is spelled exactly like a word.
+fn is_spelled(record: &TermRecord, word: &str) -> bool {
+    record.term == word || record.aliases.iter().any(|alias| alias == word)
+}
+
+/// Returns the form by which two terms are compared for identity: their letters in lowercase. Accents are kept:
+/// `resume` and `résumé` are different terms.
 pub fn identity(term: &str) -> String {
     term.nfc().flat_map(char::to_lowercase).collect()
 }
@@ -45,19 +59,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_term_written_so_is_meant_before_the_one_called_so() {
+    fn the_exact_spelling_is_chosen_before_the_same_surface_key() {
         let record = |path: &str, term: &str, aliases: &[&str]| {
             let aliases = aliases.iter().map(|&alias| alias.to_owned()).collect();
             term_record(path.into(), TermFile { term: term.into(), aliases, ..TermFile::default() })
         };
         let terms = [record("a", "Resume", &["CV"]), record("b", "Résumé", &[]), record("c", "Sum", &["cv"])];
-        let path = |word: &str| meant(&terms, word).map(|record| record.path.as_str());
+        let path = |word: &str| best_match(&terms, word).map(|record| record.path.as_str());
         assert_eq!(
             (path("Résumé"), path("Resume"), path("cv"), path("CV")),
             (Some("b"), Some("a"), Some("c"), Some("a"))
         );
         assert_eq!(path("sum"), Some("c"));
-        assert_eq!(meant(&[], "x"), None);
+        assert_eq!(best_match(&[], "x"), None);
         assert_ne!(identity("Résumé"), identity("resume"));
         assert_eq!(identity("E\u{301}t"), identity("ét"));
     }

@@ -1,7 +1,7 @@
-//! Times as callers write them.
+//! Times in the forms that callers write.
 //!
-//! RFC 3339 with an offset, a calendar date, a datetime without offset (read in the caller's time zone), or epoch
-//! seconds. A calendar date is held as noon UTC.
+//! The forms are RFC 3339 with an offset, a calendar date, a datetime without offset (read in the caller's time zone),
+//! and epoch seconds. A calendar date is stored as noon UTC.
 
 use cuebase_storage::memory_file::OccurredPrecision;
 use jiff::civil::{Date, DateTime};
@@ -10,7 +10,7 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::memory::conversation::Moment;
 
-/// A time as it was written.
+/// A time in the form in which it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeInput {
     /// A calendar date.
@@ -19,12 +19,16 @@ pub enum TimeInput {
     Instant(Timestamp),
 }
 
-/// The years that RFC 3339 can write, less the year 0: from here on.
+/// The first second of the year 1. RFC 3339 has no earlier years except the year 0.
 const FIRST_SECOND: i64 = -62_135_596_800;
 
-/// Reads a time; none when it is of no known form or not within the years 1 to 9999.
+/// Reads a time. Returns `None` for an unknown form and for a year outside of 1 to 9999.
 pub fn parse(text: &str, zone: &TimeZone) -> Option<TimeInput> {
-    read(text.trim(), zone).filter(|written| written.moment().is_some_and(|m| m.at.as_second() >= FIRST_SECOND))
+    let time = read(text.trim(), zone)?;
+    if time.moment()?.at.as_second() < FIRST_SECOND {
+        return None;
+    }
+    Some(time)
 }
 
 fn read(text: &str, zone: &TimeZone) -> Option<TimeInput> {
@@ -43,7 +47,7 @@ fn read(text: &str, zone: &TimeZone) -> Option<TimeInput> {
     Some(TimeInput::Instant(civil.to_zoned(zone.clone()).ok()?.timestamp()))
 }
 
-/// A JSON value as a time: a string, or a number of epoch seconds.
+/// Reads a time from a JSON string, or from a JSON number of epoch seconds.
 pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<TimeInput> {
     match value {
         serde_json::Value::String(text) => parse(text, zone),
@@ -54,12 +58,15 @@ pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<TimeInpu
 
 fn epoch_seconds(seconds: f64) -> Option<Timestamp> {
     let milliseconds = seconds * 1000.0;
-    // Casting saturates; jiff then checks its own range.
-    milliseconds.is_finite().then(|| Timestamp::from_millisecond(milliseconds as i64).ok()).flatten()
+    if !milliseconds.is_finite() {
+        return None;
+    }
+    // The cast saturates; jiff rejects values outside of its range.
+    Timestamp::from_millisecond(milliseconds as i64).ok()
 }
 
 impl TimeInput {
-    /// The time that a memory keeps.
+    /// Returns the time as a memory stores it.
     pub fn moment(self) -> Option<Moment> {
         match self {
             Self::Instant(at) => Some(Moment { at, precision: OccurredPrecision::Instant }),
@@ -70,7 +77,7 @@ impl TimeInput {
         }
     }
 
-    /// The first millisecond that `since` lets through.
+    /// Returns the first millisecond that a `since` filter includes.
     pub fn since_ms(self, zone: &TimeZone) -> Option<i64> {
         match self {
             Self::Instant(at) => Some(at.as_millisecond()),
@@ -78,7 +85,7 @@ impl TimeInput {
         }
     }
 
-    /// The first millisecond that `until` no longer lets through: a date includes its whole day, an instant itself.
+    /// Returns the first millisecond that an `until` filter excludes. A date includes its whole day, an instant itself.
     pub fn until_ms(self, zone: &TimeZone) -> Option<i64> {
         match self {
             Self::Instant(at) => at.as_millisecond().checked_add(1),
@@ -91,7 +98,7 @@ fn start_of(date: Date, zone: &TimeZone) -> Option<i64> {
     Some(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond())
 }
 
-/// A time as the API writes it: RFC 3339 UTC.
+/// Formats a time as in API responses: RFC 3339 in UTC.
 pub fn format_ms(milliseconds: i64) -> Option<String> {
     Timestamp::from_millisecond(milliseconds).ok().map(|at| at.to_string())
 }
@@ -128,9 +135,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,40}", number in any::<f64>()) {
-            for written in [parse(&text, &TimeZone::UTC), parse(&number.to_string(), &TimeZone::UTC)].into_iter().flatten() {
-                let _ = (written.moment(), written.since_ms(&zone("Europe/Paris")), written.until_ms(&TimeZone::UTC));
+        fn any_text_is_read_or_rejected(text in "\\PC{0,40}", number in any::<f64>()) {
+            for time in [parse(&text, &TimeZone::UTC), parse(&number.to_string(), &TimeZone::UTC)].into_iter().flatten() {
+                let _ = (time.moment(), time.since_ms(&zone("Europe/Paris")), time.until_ms(&TimeZone::UTC));
             }
         }
     }

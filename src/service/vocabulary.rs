@@ -5,7 +5,7 @@ use cuebase_storage::records::TermRecord;
 
 use super::Service;
 use crate::error::Result;
-use crate::memory::terms::meant;
+use crate::memory::terms::best_match;
 
 impl Service {
     /// The terms of a namespace by their canonical form, those that contain `like` (case aside), at most `limit`.
@@ -23,6 +23,6 @@ impl Service {
     pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Result<Option<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let candidates = self.store.terms_by_form(namespace.id, &surface_key(word))?;
-        Ok(meant(&candidates, word.trim()).cloned())
+        Ok(best_match(&candidates, word.trim()).cloned())
     }
 }

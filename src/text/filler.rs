@@ -1,10 +1,10 @@
-//! Words that carry no news on their own. They do not count as telling words, and no file is named after them; a text that
-//! consists of them is kept all the same (see [`super::small_talk`]).
+//! Filler words, which say nothing on their own. They do not count as content words, and file names leave them out. A
+//! text that consists of them is still kept unless it is small talk (see [`super::small_talk`]).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Folded words.
+/// The words in folded form (see [`cuebase_retrieval::fold`]).
 const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening thanks thank thx cheers welcome please \
     sorry ok okay sure yes yeah yep yup nope nah wow whoa oh ah aw aww haha hahaha lol omg hmm hm um uh well so cool nice \
     great good awesome amazing fantastic wonderful lovely perfect excellent sweet super glad happy really totally \
@@ -13,7 +13,7 @@ const FILLER: &str = "hi hey hello hiya yo bye goodbye goodnight morning evening
     let's much lot too very just and but the you your that this have had has was were are for with how what doing going \
     been know mean think guess love like hope wait everything thing things stuff";
 
-/// Whether a folded word is filler.
+/// Returns whether a folded word is a filler word.
 pub fn is_filler(word: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILLER.split(' ').collect());
     WORDS.contains(word)

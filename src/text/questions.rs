@@ -1,4 +1,4 @@
-//! Questions in a text: the last one, and whether the text does anything but ask.
+//! Questions in a text: the last question, and whether the text consists of questions.
 
 use cuebase_retrieval::QUESTION_MARKS;
 
@@ -7,14 +7,14 @@ use super::small_talk::{Participants, Position, is_small_talk};
 use super::words::telling_words;
 use crate::text::steps::{Interrupted, Steps};
 
-/// A turn only asks when it holds at most so many telling words beside its questions.
-const BESIDE_WORDS_MAX: usize = 2;
+/// Content words that a turn may have outside of its questions and still count as only asking.
+const OTHER_WORDS_MAX: usize = 2;
 
-/// Returns the last question of a text that asks something in particular, rather than "Really?" or "How are you?".
+/// Returns the last question of a text that is not a courtesy such as "Really?" or "How are you?".
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if `steps` interrupts the work.
 pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, Interrupted> {
     steps.take(3 * text.len())?;
     if !text.contains(QUESTION_MARKS) {
@@ -28,33 +28,33 @@ pub fn last_question(text: &str, steps: &Steps<'_>) -> Result<Option<String>, In
     Ok(None)
 }
 
-/// Whether a text asks and says next to nothing else.
+/// Returns whether a text asks something and states almost nothing.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if `steps` interrupts the work.
 pub fn only_asks(text: &str, steps: &Steps<'_>) -> Result<bool, Interrupted> {
     steps.take(4 * text.len())?;
     if !text.contains(QUESTION_MARKS) {
         return Ok(false);
     }
     let mut asks = false;
-    let mut telling = 0;
+    let mut content_words = 0;
     for sentence in sentences(text, steps)? {
         if is_question(sentence) {
             asks = asks || asks_something(sentence);
         } else {
-            telling += telling_words(sentence);
+            content_words += telling_words(sentence);
         }
     }
-    Ok(asks && telling <= BESIDE_WORDS_MAX)
+    Ok(asks && content_words <= OTHER_WORDS_MAX)
 }
 
 fn is_question(sentence: &str) -> bool {
     sentence.ends_with(QUESTION_MARKS)
 }
 
-/// Whether a question is more than a courtesy.
+/// Returns whether a question is more than a courtesy.
 fn asks_something(question: &str) -> bool {
     !is_small_talk(question, Position::Elsewhere, &Participants::default())
 }
@@ -72,23 +72,23 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_only_asks_is_told_from_one_that_tells() {
-        for asks in [
+    fn a_turn_that_only_asks_is_distinguished_from_one_that_states_something() {
+        for question in [
             "What did you paint last week?",
             "Wow, great! Where is the harbour fair held?",
             "真的！你上周画了什么？",
             "ماذا رسمت الأسبوع الماضي؟",
         ] {
-            assert!(only_asks(asks), "{asks}");
+            assert!(only_asks(question), "{question}");
         }
-        for tells in [
+        for statement in [
             "Really?",
             "I sold my old boat to Ann. What about yours?",
             "We paint every week.",
             "我上周卖了那条船。你的船怎么样了？",
             "",
         ] {
-            assert!(!only_asks(tells), "{tells}");
+            assert!(!only_asks(statement), "{statement}");
         }
     }
 

@@ -1,31 +1,32 @@
-//! Sentences of a text, by UAX #29, except that neither an abbreviation nor the number of a list's item ends one.
+//! Splits a text into sentences by UAX #29, with two exceptions: an abbreviation and the number of a list item do not
+//! end a sentence.
 //!
-//! The time is linear in the text's length, whatever the text holds. The segmenter of `unicode-segmentation` is not: after
-//! a full stop it looks ahead to the next letter from each of the brackets, quotes and spaces that follow. It is therefore
-//! given the text in windows, in which only [`RUN_CHARS_MAX`] characters may follow a full stop.
+//! The time is linear in the text's length for every text. The segmenter of `unicode-segmentation` alone is not linear:
+//! after a full stop, it looks ahead to the next letter from each of the brackets, quotes and spaces that follow. It
+//! therefore receives the text in windows, in which at most [`RUN_CHARS_MAX`] such characters follow a full stop.
 
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::text::steps::{Interrupted, Steps};
 
-/// Characters of a window; it ends at the next place inside a word, where no sentence ends.
+/// Characters of a window. The window ends at the next position inside a word, where no sentence ends.
 const WINDOW_CHARS: usize = 4096;
-/// A window that meets no such place ends after this many characters, and a sentence with it.
+/// Characters of a window without such a position. A sentence ends with the window.
 const WINDOW_CHARS_MAX: usize = 2 * WINDOW_CHARS;
-/// Characters that may follow a full stop before a letter, a digit or another end of a sentence; a longer run is cut.
+/// Characters between a full stop and the next letter, digit or end of a sentence; a longer run is cut.
 const RUN_CHARS_MAX: usize = 32;
-/// Words whose full stop ends no sentence.
+/// Words whose full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 13] =
     ["dr", "mr", "mrs", "ms", "prof", "st", "mt", "messrs", "vs", "e.g", "i.e", "approx", "incl"];
 /// Characters of the longest abbreviation.
 const ABBREVIATION_CHARS_MAX: usize = 6;
 
-/// Returns the sentences of a text, trimmed; a sentence without a letter or a digit is left out.
+/// Returns the sentences of a text, trimmed, without those that have neither a letter nor a digit.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if `steps` interrupts the work.
 pub fn sentences<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
     let mut sentences = bounds(text, steps)?;
     for sentence in &mut sentences {
@@ -35,16 +36,20 @@ pub fn sentences<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, I
     Ok(sentences)
 }
 
-/// Returns the sentences of a text, each with all that follows it up to the next: together they are the text.
+/// Returns the sentences of a text, each with the white space up to the next sentence. Concatenated they are the text.
+///
+/// # Errors
+///
+/// [`Interrupted`] if `steps` interrupts the work.
 pub fn bounds<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
-    // For the white space and the words that are looked back at.
+    // These steps cover looking back over white space and words.
     steps.take(text.len())?;
     let mut bounds = Vec::new();
     let (mut sentence_start, mut piece_start) = (0, 0);
     let mut continues = false;
     for end in segment_ends(text, steps)? {
         let content = text[piece_start..end].trim_end();
-        // White space alone changes nothing about how the sentence before it ended.
+        // White space does not change whether the sentence before it has ended.
         if !content.is_empty() {
             continues = is_cut_short(&text[sentence_start..piece_start + content.len()]);
         }
@@ -60,13 +65,14 @@ pub fn bounds<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Inte
     Ok(bounds)
 }
 
-/// Whether a sentence, which ends in no white space, ends with an abbreviation ("Dr.") or the number of a list's item.
+/// Returns whether a sentence without trailing white space ends with an abbreviation ("Dr.") or the number of a list
+/// item.
 fn is_cut_short(sentence: &str) -> bool {
     let Some(before) = sentence.strip_suffix('.') else { return false };
     ends_with_item_number(before) || ends_with_abbreviation(before)
 }
 
-/// Whether the last line holds nothing but one or two digits.
+/// Returns whether the last line consists of one or two digits.
 fn ends_with_item_number(text: &str) -> bool {
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
     if !(1..=2).contains(&(text.len() - rest.len())) {
@@ -88,7 +94,7 @@ fn ends_with_abbreviation(text: &str) -> bool {
     ABBREVIATIONS.iter().any(|abbreviation| word.eq_ignore_ascii_case(abbreviation))
 }
 
-/// Returns where sentences end by UAX #29, in bytes, ascending; the text's own end is the last.
+/// Returns the byte offsets at which sentences end by UAX #29, ascending. The last is the end of the text.
 fn segment_ends(text: &str, steps: &Steps<'_>) -> Result<Vec<usize>, Interrupted> {
     let mut ends = Vec::new();
     let mut start = 0;
@@ -109,19 +115,19 @@ fn segment_ends(text: &str, steps: &Steps<'_>) -> Result<Vec<usize>, Interrupted
 
 /// A part of a text that the segmenter handles in bounded time.
 struct Window {
-    /// Where it ends, in bytes of the text.
+    /// Byte offset of the window's end in the text.
     end: usize,
-    /// Whether a sentence ends there.
+    /// Whether a sentence ends with the window.
     ends_sentence: bool,
-    /// Characters that the segmenter examines, those that it looks ahead at included.
+    /// Characters that the segmenter examines, including its look-ahead.
     steps: usize,
 }
 
 impl Window {
-    /// The window that begins at a place before the text's end.
+    /// Returns the window that begins at an offset before the text's end.
     fn at(text: &str, start: usize) -> Self {
         let mut steps = 0;
-        // Characters from which the segmenter looks ahead over the current one: a full stop and the run after it.
+        // Characters from which the segmenter looks ahead past the current one: a full stop and the run after it.
         let mut run = 0;
         let mut run_grows = false;
         let mut previous = ' ';
@@ -152,15 +158,16 @@ impl Window {
     }
 }
 
-/// What a character does to the segmenter's look ahead from a full stop to the next letter (rule SB8).
+/// The effect of a character on the segmenter's look-ahead from a full stop to the next letter (rule SB8).
 enum Lookahead {
-    /// A full stop: what follows is looked at.
+    /// A full stop, where look-ahead begins.
     Begins,
-    /// Nothing behind it is looked at.
+    /// The look-ahead ends at this character.
     Stops,
-    /// It is looked at, and ends the run after the full stop.
+    /// The look-ahead continues, but the run after the full stop ends.
     Passes,
-    /// It may belong to the run after the full stop, from each character of which the segmenter looks ahead.
+    /// The character may belong to the run after the full stop. The segmenter looks ahead from each character of the
+    /// run.
     Repeats,
 }
 
@@ -177,7 +184,7 @@ impl Lookahead {
     }
 }
 
-/// Whether a character is a letter for the segmenter; marks, though some are alphabetic, belong to what precedes them.
+/// Returns whether a character is a letter for the segmenter. Combining marks are not letters, even alphabetic ones.
 fn is_letter(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphabetic();
@@ -194,7 +201,7 @@ mod tests {
         sentences(text, &Steps::unlimited()).expect("nothing interrupts")
     }
 
-    /// The definition that the windows and the bounded look back must not change.
+    /// The definition that must hold with windows and bounded look-back.
     fn slow_bounds(text: &str) -> Vec<&str> {
         let is_cut_short = |sentence: &str| {
             let before = sentence.trim_end().strip_suffix('.').unwrap_or_default();
@@ -220,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_keeps_its_numbers() {
+    fn the_number_of_a_list_item_does_not_end_a_sentence() {
         let list = "Two novels:\n1. The Wall. A lodge in the Alps.\n2. Foster. A summer.\nIn all 12.\nRead both.";
         let expected = [
             "Two novels:",
@@ -235,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abbreviation_ends_no_sentence() {
+    fn an_abbreviation_does_not_end_a_sentence() {
         let text = "Dr. Diallo came. Then Prof. May, i.e. Ann.";
         assert_eq!(read(text), ["Dr. Diallo came.", "Then Prof. May, i.e. Ann."]);
         assert_eq!(read("Mr.\n\n Smith left."), ["Mr.\n\n Smith left."]);
@@ -248,23 +255,24 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_ends_inside_a_word_ends_no_sentence() {
+    fn a_window_that_ends_inside_a_word_does_not_end_a_sentence() {
         let text = "word and other words ".repeat(2000);
         assert_eq!(read(&text), [text.trim()]);
-        let told = "This sentence has exactly seven words here. ".repeat(1000);
-        assert_eq!(bounds(&told, &Steps::unlimited()).expect("nothing interrupts"), slow_bounds(&told));
+        let short_sentences = "This sentence has exactly seven words here. ".repeat(1000);
+        let found = bounds(&short_sentences, &Steps::unlimited()).expect("nothing interrupts");
+        assert_eq!(found, slow_bounds(&short_sentences));
     }
 
     proptest! {
         #[test]
-        fn ordinary_texts_are_cut_as_the_definition_says(
+        fn ordinary_texts_are_split_as_defined(
             text in "(Mr\\. |e\\.g\\. |1\\. |12\\.\n|\n| |Hello |world|\\.|\\?|!|, |\"|\\(|\\)|é|日本|。|\\. a|\\.\u{301}|… |3\\.5){0,40}",
         ) {
             prop_assert_eq!(bounds(&text, &Steps::unlimited()).expect("nothing interrupts"), slow_bounds(&text));
         }
 
         #[test]
-        fn any_text_is_cut_without_loss(text in "\\PC{0,200}") {
+        fn any_text_is_split_without_loss(text in "\\PC{0,200}") {
             prop_assert_eq!(bounds(&text, &Steps::unlimited()).expect("nothing interrupts").concat(), text);
         }
     }

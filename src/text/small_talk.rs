@@ -1,8 +1,8 @@
-//! Small talk: texts that consist of courtesy alone and are therefore no memory.
+//! Recognizes small talk: texts that consist of courtesies alone and do not become memories.
 //!
-//! The phrases are a closed list, `small_talk.txt`, by language. A text is small talk when it divides completely into such
-//! phrases, whatever its punctuation and emoji; one word that is not in the list keeps the whole text. The names of those
-//! who take part in the conversation are skipped ("Thanks, Ann!"). Everything else is kept, however short it is.
+//! The phrases are a closed list by language, `small_talk.txt`. A text is small talk if it divides completely into such
+//! phrases, whatever its punctuation and emoji. A single other word keeps the whole text. Names of the conversation's
+//! participants are skipped ("Thanks, Ann!"). Every other text is kept, however short it is.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -14,27 +14,27 @@ const PHRASES: &str = include_str!("small_talk.txt");
 /// A longer text is kept. The bound keeps the check cheap; no courtesy is as long.
 const TEXT_BYTES_MAX: usize = 400;
 
-/// What a phrase of the list does in a conversation.
+/// The role of a phrase in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Says nothing wherever it stands: greetings, thanks, reactions.
+enum PhraseKind {
+    /// Small talk in every position: greetings, thanks, reactions.
     Courtesy,
-    /// Says something only after a question: yes, no, never, great.
+    /// An answer after a question, otherwise small talk: yes, no, never, great.
     Reply,
 }
 
-/// A phrase of the list, as the words after its first one.
+/// A phrase of the list, without its first word.
 struct Phrase {
     rest: Vec<String>,
-    kind: Kind,
+    kind: PhraseKind,
 }
 
-/// Where a text stands in the conversation.
+/// The position of a text in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Directly after a question by somebody else.
+    /// Directly after another participant's question.
     AfterQuestion,
-    /// Anywhere else.
+    /// Any other position.
     Elsewhere,
 }
 
@@ -43,13 +43,13 @@ static LIST: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::new(read_list);
 
 fn read_list() -> HashMap<String, Vec<Phrase>> {
     let mut list: HashMap<String, Vec<Phrase>> = HashMap::new();
-    let mut kind = Kind::Courtesy;
+    let mut kind = PhraseKind::Courtesy;
     for line in PHRASES.lines() {
         if let Some(heading) = line.strip_prefix('#') {
-            kind = if heading.ends_with("reply") { Kind::Reply } else { Kind::Courtesy };
+            kind = if heading.ends_with("reply") { PhraseKind::Reply } else { PhraseKind::Courtesy };
             continue;
         }
-        // The list is written in the form in which words are compared.
+        // The phrases in the list are already folded.
         let mut words = split_words(line).into_iter();
         if let Some(first) = words.next() {
             list.entry(first).or_default().push(Phrase { rest: words.collect(), kind });
@@ -58,12 +58,12 @@ fn read_list() -> HashMap<String, Vec<Phrase>> {
     list
 }
 
-/// The names of those who take part in a conversation, as words in the form in which texts are compared.
+/// The words of the participants' names, folded.
 #[derive(Default)]
 pub struct Participants(HashSet<String>);
 
 impl Participants {
-    /// Adds a participant by the whole name.
+    /// Adds a participant by the full name.
     pub fn add(&mut self, name: &str) {
         self.0.extend(words(name));
     }
@@ -83,9 +83,9 @@ pub fn is_small_talk(text: &str, position: Position, participants: &Participants
     divides(&words, position)
 }
 
-/// Whether words divide completely into phrases that say nothing at a position.
+/// Returns whether words divide completely into phrases that are small talk at a position.
 fn divides(words: &[String], position: Position) -> bool {
-    // Whether the words before each place divide.
+    // For each index, whether the words before it divide.
     let mut reached = vec![false; words.len() + 1];
     reached[0] = true;
     for start in 0..words.len() {
@@ -94,7 +94,7 @@ fn divides(words: &[String], position: Position) -> bool {
         }
         let Some(phrases) = LIST.get(&words[start]) else { continue };
         for phrase in phrases {
-            if phrase.kind == Kind::Reply && position == Position::AfterQuestion {
+            if phrase.kind == PhraseKind::Reply && position == Position::AfterQuestion {
                 continue;
             }
             if words[start + 1..].starts_with(&phrase.rest) {
@@ -105,13 +105,13 @@ fn divides(words: &[String], position: Position) -> bool {
     reached[words.len()]
 }
 
-/// The words of a text in the form in which they are compared: lowercase, without accents, stretched letters and laughter
-/// shortened. A character of a script without spaces is a word of its own.
+/// Returns the words of a text in the form in which they are compared: lowercase, without accents, with repeated
+/// letters and laughter shortened. A character of a script without spaces is a word of its own.
 fn words(text: &str) -> Vec<String> {
     split_words(&fold(text))
 }
 
-/// The words of a folded text.
+/// Returns the words of a folded text.
 fn split_words(folded: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -130,7 +130,7 @@ fn split_words(folded: &str) -> Vec<String> {
     words
 }
 
-/// Ends a word that is being read, if there is one.
+/// Adds the word that is being read, if there is one.
 fn close(word: &mut String, words: &mut Vec<String>) {
     let whole = std::mem::take(word);
     let whole = whole.trim_end_matches('\'');
@@ -139,7 +139,7 @@ fn close(word: &mut String, words: &mut Vec<String>) {
     }
 }
 
-/// Writes a letter that is repeated three times or more once: "soooo" becomes "so".
+/// Shortens three or more repetitions of a letter to one letter: "soooo" becomes "so".
 fn shorten_runs(word: &str) -> String {
     let mut shortened = String::with_capacity(word.len());
     let mut rest = word;
@@ -153,7 +153,7 @@ fn shorten_runs(word: &str) -> String {
     shortened
 }
 
-/// Writes laughter of more than two syllables with two: "hahahaha" becomes "haha".
+/// Shortens laughter to two syllables: "hahahaha" becomes "haha".
 fn shorten_laughter(word: String) -> String {
     let syllable = word.get(..2).unwrap_or_default();
     let is_laughter =
@@ -165,16 +165,16 @@ fn shorten_laughter(word: String) -> String {
 mod tests {
     use super::*;
 
-    /// The entries of the list with their kinds.
-    fn entries() -> Vec<(&'static str, Kind)> {
+    /// Returns the entries of the list with their kinds.
+    fn entries() -> Vec<(&'static str, PhraseKind)> {
         let mut entries = Vec::new();
-        let mut kind = Kind::Courtesy;
+        let mut kind = PhraseKind::Courtesy;
         for line in PHRASES.lines() {
             match line.strip_prefix('#') {
-                Some(heading) if heading.ends_with(" reply") => kind = Kind::Reply,
+                Some(heading) if heading.ends_with(" reply") => kind = PhraseKind::Reply,
                 Some(heading) => {
                     assert!(heading.ends_with(" courtesy"), "{heading}");
-                    kind = Kind::Courtesy;
+                    kind = PhraseKind::Courtesy;
                 }
                 None => entries.push((line, kind)),
             }
@@ -189,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_is_dropped_where_it_stands_alone() {
+    fn every_entry_alone_is_dropped() {
         for (entry, kind) in entries() {
             assert!(is_dropped(entry, Position::Elsewhere), "{entry}");
             assert!(is_dropped(&format!("{entry}!! 😊"), Position::Elsewhere), "{entry}");
             assert!(is_dropped(&format!("{entry}, Ann."), Position::Elsewhere), "{entry}");
-            assert!(is_dropped(entry, Position::AfterQuestion) || kind == Kind::Reply, "{entry}");
+            assert!(is_dropped(entry, Position::AfterQuestion) || kind == PhraseKind::Reply, "{entry}");
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_entry_is_listed_twice_and_each_is_written_as_it_is_compared() {
+    fn no_entry_is_listed_twice_and_every_entry_is_folded() {
         let mut seen = HashSet::new();
         for (entry, _) in entries() {
             assert!(seen.insert(entry), "{entry} is listed twice");

@@ -1,4 +1,4 @@
-//! Words of a text: how they are counted, also in scripts that are written without spaces, and where a text is cut.
+//! Counting the words of a text, in scripts with and without spaces, and cutting long sentences.
 
 use cuebase_retrieval::writes_no_spaces;
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,25 +6,26 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::filler::is_filler;
 use crate::text::steps::{Interrupted, Steps};
 
-/// Where no spaces are written, so many characters count as a word.
+/// Characters that count as one word in scripts without spaces.
 const WORD_CHARS: usize = 2;
 
-/// The words of a text, as they are counted here.
+/// Returns the number of words of a text.
 pub fn words(text: &str) -> usize {
     text.split_whitespace().map(|word| weight(unspaced(word))).sum()
 }
 
-/// How many words something without white space is, by its characters of scripts that write no spaces.
+/// Returns the number of words in a run without white space, given how many of its characters are of scripts without
+/// spaces.
 fn weight(unspaced: usize) -> usize {
     unspaced.div_ceil(WORD_CHARS).max(1)
 }
 
-/// The number of [`words`] of a text that is put together from pieces, each looked at once.
+/// Counts the [`words`] of a text that is assembled from pieces. Each piece is read once.
 #[derive(Default)]
 pub struct WordCount {
-    /// Words that white space follows.
+    /// Words that are followed by white space.
     closed: usize,
-    /// The unspaced characters of the word at the end, which the next piece may continue.
+    /// Characters of scripts without spaces in the last word, which the next piece may continue.
     open: Option<usize>,
 }
 
@@ -47,29 +48,31 @@ impl WordCount {
     }
 }
 
-/// How many characters of a text are of scripts that write no spaces.
+/// Returns how many characters of a text are of scripts without spaces.
 pub fn unspaced(text: &str) -> usize {
-    // Most texts have none, which is told by their bytes.
+    // Most texts are ASCII, which is cheap to check.
     if text.is_ascii() { 0 } else { text.chars().filter(|c| writes_no_spaces(*c)).count() }
 }
 
-/// The words of a text that carry a subject.
+/// Returns the number of content words of a text: words of at least three letters that are not filler.
 pub fn telling_words(text: &str) -> usize {
     let folded = cuebase_retrieval::fold(text);
-    let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    let telling = |word: &str| match unspaced(word) {
-        0 => usize::from(word.chars().count() > 2 && !is_filler(word)),
-        characters => characters / WORD_CHARS,
-    };
-    words.map(telling).sum()
+    let mut count = 0;
+    for word in folded.split(|c: char| !c.is_alphanumeric() && c != '\'') {
+        count += match unspaced(word) {
+            0 => usize::from(word.chars().count() > 2 && !is_filler(word)),
+            characters => characters / WORD_CHARS,
+        };
+    }
+    count
 }
 
-/// Cuts a sentence of more words than so many (a log, a table) between words, or between characters where no spaces are
-/// written.
+/// Cuts a sentence of more than `words_max` words, such as a log or a table, between words, or between characters of
+/// scripts without spaces.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if `steps` interrupts the work.
 pub fn cut<'a>(sentence: &'a str, words_max: usize, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
     steps.take(sentence.len())?;
     if words(sentence) <= words_max {
@@ -79,9 +82,10 @@ pub fn cut<'a>(sentence: &'a str, words_max: usize, steps: &Steps<'_>) -> Result
     let (mut start, mut characters) = (0, 0);
     for (at, character) in sentence.grapheme_indices(true) {
         steps.take(character.len())?;
-        let (space, unspaced) = (character.starts_with(char::is_whitespace), unspaced(character));
-        characters += if space { WORD_CHARS } else { unspaced };
-        if (space || unspaced > 0) && characters >= words_max * WORD_CHARS {
+        let is_space = character.starts_with(char::is_whitespace);
+        let unspaced = unspaced(character);
+        characters += if is_space { WORD_CHARS } else { unspaced };
+        if (is_space || unspaced > 0) && characters >= words_max * WORD_CHARS {
             pieces.push(&sentence[start..at]);
             (start, characters) = (at, unspaced);
         }
@@ -90,7 +94,7 @@ pub fn cut<'a>(sentence: &'a str, words_max: usize, steps: &Steps<'_>) -> Result
     Ok(pieces)
 }
 
-/// A text on one line.
+/// Returns a text on one line, with each run of white space replaced by a space.
 pub fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -24,7 +24,7 @@ use jiff::civil::Date;
 use self::cues::QUESTION_BYTES_MAX;
 use self::statements::Statement;
 use crate::dates::statement as dates;
-use crate::dates::statement::Found;
+use crate::dates::statement::DateMention;
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 use crate::memory::draft::{Draft, Link};
 use crate::text::filler::is_filler;
@@ -222,8 +222,8 @@ impl Turn {
 
     /// When a statement with these dates happened, and how that is known: on the first day that it names, else when it was
     /// said.
-    fn occurred(&self, found: &[Found]) -> (Moment, OccurredSource) {
-        match found.iter().find_map(Found::exact_day) {
+    fn occurred(&self, found: &[DateMention]) -> (Moment, OccurredSource) {
+        match found.iter().find_map(DateMention::exact_day) {
             Some(date) => {
                 let at = noon(date).unwrap_or(self.said.at);
                 (Moment { at, precision: OccurredPrecision::Day }, OccurredSource::Extracted)

@@ -1,15 +1,17 @@
-//! Answers by a chat model, which must show where they stand.
+//! Answers by a chat model, which must support them with quotes.
 //!
-//! The model is given the question and the hits as data (`prompt.md`) and cites what its answer rests on. A citation
-//! counts when its words stand in the memory, one after the other; what is shown then is the memory's text, not the
-//! model's. An answer none of whose citations counts is asked for once more, then not given.
+//! The model receives the question and the hits as data (`prompt.md`) and cites the memories that its answer is based
+//! on. A citation counts when the memory contains its words in the same order. The answer then shows the memory's text,
+//! not the model's. If no citation counts, the model is asked once more; a second failure gives no answer.
+
+use std::ops::Range;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::passage::{self, Passage};
-use super::{Citation, section_at};
+use super::citation::{Citation, section_at};
+use super::passage::{self, QuotedPassage};
 use crate::memory::time::format_ms;
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{ChatMessage, ChatRequest, object_with};
@@ -17,136 +19,190 @@ use crate::model::{Deadline, ModelError};
 use crate::service::retrieval::Found;
 
 const PROMPT: &str = include_str!("prompt.md");
-/// Hits that a model is shown.
+/// Hits in the prompt.
 const HITS_MAX: usize = 16;
-/// Characters of a hit that are shown; a longer one is cut behind a line, with a mark.
+/// Characters of a hit in the prompt. A longer hit is cut after a line, with a mark.
 const HIT_CHARS_MAX: usize = 2000;
-/// A hit that is less likely than this to answer the question is not shown.
+/// A hit with a lower probability of answering the question is left out of the prompt.
 const SCORE_MIN: f32 = 0.005;
 /// Tokens of an answer with its citations.
 const TOKENS_MAX: u32 = 1024;
-/// What stands around a quote without belonging to it.
+/// Attempts to get an answer with a valid citation.
+const ATTEMPTS_MAX: usize = 2;
+/// Characters around a quote that do not belong to it.
 const QUOTES: [char; 8] = ['"', '\'', '“', '”', '„', '«', '»', '…'];
+/// The request for another attempt after citations of which none is valid.
+const NO_VALID_QUOTE: &str = "No quote is in the memory that it cites. Quote letter by letter, or answer null.";
+/// The request for another attempt after a reply that is not the expected JSON.
+const UNREADABLE: &str = "The reply cannot be read. Answer with the JSON object alone.";
 
-/// An answer with what it rests on.
+/// An answer and the quotes that support it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Grounded {
+pub(super) struct GroundedAnswer {
     pub(super) answer: String,
     pub(super) citations: Vec<Citation>,
 }
 
+/// The model's reply.
 #[derive(Deserialize)]
-struct Reply {
+struct ModelAnswer {
     #[serde(default)]
     answer: Option<String>,
     #[serde(default)]
-    citations: Vec<Cited>,
+    citations: Vec<ModelCitation>,
 }
 
+/// A quote as the model gives it, with the number of the memory in the prompt, from 1.
 #[derive(Deserialize)]
-struct Cited {
+struct ModelCitation {
     number: usize,
     quote: String,
 }
 
-/// Has a model answer from hits; none when they hold no answer.
+/// Asks a model to answer from hits; `None` when they hold no answer.
 pub(super) fn answer(
     chat: &Chat,
     question: &str,
     hits: &[Found],
     deadline: Deadline,
-) -> Result<Option<Grounded>, ModelError> {
+) -> Result<Option<GroundedAnswer>, ModelError> {
     let shown: Vec<&Found> = hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
     if shown.is_empty() {
         return Ok(None);
     }
-    let memory = |(number, hit): (usize, &&Found)| {
-        let text = shown_text(&hit.memory.content);
-        json!({"number": number, "occurred_at": hit.memory.occurred.and_then(format_ms), "text": text})
-    };
-    let memories: Vec<Value> = (1..).zip(&shown).map(memory).collect();
-    let data = json!({"question": question, "now": Timestamp::now().to_string(), "memories": memories});
-    let prompt = PROMPT.split_once('\n').map_or(PROMPT, |(_, text)| text).trim();
-    let mut turns = vec![
-        ChatMessage { role: "system", content: prompt.to_owned() },
-        ChatMessage { role: "user", content: data.to_string() },
-    ];
+    let mut turns = prompt(question, &shown);
     let schema = schema();
-    for last in [false, true] {
-        let asked = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: TOKENS_MAX };
-        let said = chat.ask(&asked, deadline)?;
-        let reply = object_with(&said.text, "answer").and_then(|object| Reply::deserialize(object).ok());
-        let complaint = match reply {
-            Some(Reply { answer, citations }) => {
-                let answer = answer.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-                let Some(answer) = answer else { return Ok(None) };
-                let found = citations.iter().filter_map(|cited| {
-                    let hit = shown.get(cited.number.checked_sub(1)?)?;
-                    locate(&hit.memory.path, &hit.memory.content, &cited.quote)
-                });
-                let mut citations: Vec<Citation> = Vec::new();
-                for citation in found {
-                    if !citations.contains(&citation) {
-                        citations.push(citation);
-                    }
+    for attempt in 1..=ATTEMPTS_MAX {
+        let request = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: TOKENS_MAX };
+        let reply = chat.ask(&request, deadline)?;
+        let object = object_with(&reply.text, "answer");
+        let has_object = object.is_some();
+        let complaint = match read_reply(object) {
+            Some(ModelAnswer { answer, citations }) => {
+                let answer = answer.unwrap_or_default().trim().to_owned();
+                if answer.is_empty() {
+                    return Ok(None);
                 }
+                let citations = valid_citations(&citations, &shown);
                 if !citations.is_empty() {
-                    return Ok(Some(Grounded { answer, citations }));
+                    return Ok(Some(GroundedAnswer { answer, citations }));
                 }
-                "No quote stands in the memory that it cites. Quote letter by letter, or answer null."
+                NO_VALID_QUOTE
             }
-            None => "That cannot be read. Answer with the JSON object alone.",
+            None => UNREADABLE,
         };
-        if last && object_with(&said.text, "answer").is_none() {
+        if attempt == ATTEMPTS_MAX && !has_object {
             return Err(ModelError::Unusable("no answer could be read".into()));
         }
-        turns.push(ChatMessage { role: "assistant", content: said.text });
+        turns.push(ChatMessage { role: "assistant", content: reply.text });
         turns.push(ChatMessage { role: "user", content: complaint.to_owned() });
     }
     Ok(None)
 }
 
-/// What a model is shown of a memory. A long one ends behind a line, with a mark that the prompt explains.
+/// Returns the messages that ask the question about the hits.
+fn prompt(question: &str, hits: &[&Found]) -> Vec<ChatMessage> {
+    let mut memories: Vec<Value> = Vec::with_capacity(hits.len());
+    for (index, hit) in hits.iter().enumerate() {
+        let occurred_at = hit.memory.occurred.and_then(format_ms);
+        let text = shown_text(&hit.memory.content);
+        memories.push(json!({"number": index + 1, "occurred_at": occurred_at, "text": text}));
+    }
+    let data = json!({"question": question, "now": Timestamp::now().to_string(), "memories": memories});
+    // The first line is the prompt's version.
+    let (_version, instructions) = PROMPT.split_once('\n').unwrap_or(("", PROMPT));
+    vec![
+        ChatMessage { role: "system", content: instructions.trim().to_owned() },
+        ChatMessage { role: "user", content: data.to_string() },
+    ]
+}
+
+fn read_reply(object: Option<Value>) -> Option<ModelAnswer> {
+    ModelAnswer::deserialize(object?).ok()
+}
+
+/// Returns the citations whose quotes are in the memories that they cite, without repeats.
+fn valid_citations(cited: &[ModelCitation], shown: &[&Found]) -> Vec<Citation> {
+    let mut citations: Vec<Citation> = Vec::new();
+    for ModelCitation { number, quote } in cited {
+        if let Some(index) = number.checked_sub(1)
+            && let Some(hit) = shown.get(index)
+            && let Some(citation) = locate(&hit.memory.path, &hit.memory.content, quote)
+            && !citations.contains(&citation)
+        {
+            citations.push(citation);
+        }
+    }
+    citations
+}
+
+/// Returns the text of a memory for the prompt. A long text ends after a line, with a mark that the prompt explains.
 fn shown_text(content: &str) -> String {
-    let Some(limit) = passage::limit(content, &(0..content.len()), HIT_CHARS_MAX) else {
+    let Some(limit) = passage::cut_offset(content, &(0..content.len()), HIT_CHARS_MAX) else {
         return content.to_owned();
     };
-    let mut shown = Passage::verbatim(content, 0..passage::line_end(content, 0, limit)).text;
+    let mut shown = QuotedPassage::verbatim(content, 0..passage::line_end(content, 0, limit)).text;
     let left_out = content.chars().count() - shown.chars().count();
     shown.push_str(&format!("\n… (cut here: {left_out} more characters)"));
     shown
 }
 
-/// The passage of a memory that a quote means: the same words one after the other, whatever white space is between.
-fn locate(path: &str, content: &str, quote: &str) -> Option<Citation> {
-    let quote = quote.trim().trim_matches(QUOTES).trim();
-    let wanted: Vec<&str> = quote.split_whitespace().collect();
-    let (first, last) = (wanted.first()?, wanted.last()?);
-    // Where each word of the content begins.
-    let words: Vec<(usize, &str)> =
-        content.split_whitespace().map(|word| (word.as_ptr() as usize - content.as_ptr() as usize, word)).collect();
-    words.windows(wanted.len()).find_map(|window| {
-        // A quote may begin and end within a word: before a full stop, after a bracket.
-        let inner = window.iter().zip(&wanted).enumerate().all(|(n, ((_, word), wanted_word))| {
-            let (at_start, at_end) = (n == 0, n + 1 == wanted.len());
-            match (at_start, at_end) {
-                (true, true) => word.contains(wanted_word),
-                (true, false) => word.ends_with(wanted_word),
-                (false, true) => word.starts_with(wanted_word),
-                (false, false) => word == wanted_word,
-            }
-        });
-        if !inner {
-            return None;
-        }
-        let (&(start, start_word), &(end, end_word)) = (window.first()?, window.last()?);
-        let from = start + if wanted.len() == 1 { start_word.find(first)? } else { start_word.rfind(first)? };
-        let to = if wanted.len() == 1 { from + first.len() } else { end + end_word.find(last)? + last.len() };
-        let section = section_at(content, from);
-        Some(Citation { path: path.to_owned(), section, quote: content.get(from..to)?.to_owned() })
-    })
+/// A word of a memory's content.
+struct ContentWord<'a> {
+    start: usize,
+    text: &'a str,
 }
 
+/// Finds a quote in a memory: the same words in the same order, with any white space between them.
+fn locate(path: &str, content: &str, quote: &str) -> Option<Citation> {
+    let quote = quote.trim().trim_matches(QUOTES).trim();
+    let quoted: Vec<&str> = quote.split_whitespace().collect();
+    if quoted.is_empty() {
+        return None;
+    }
+    let mut words = Vec::new();
+    for text in content.split_whitespace() {
+        // The words are slices of the content, so their addresses give their offsets.
+        words.push(ContentWord { start: text.as_ptr() as usize - content.as_ptr() as usize, text });
+    }
+    let window = words.windows(quoted.len()).find(|window| matches_words(window, &quoted))?;
+    let range = quoted_range(window, &quoted)?;
+    let section = section_at(content, range.start);
+    Some(Citation { path: path.to_owned(), section, quote: content.get(range)?.to_owned() })
+}
+
+/// Returns whether words of a content are those of a quote. A quote may begin and end within a word: before a full
+/// stop, after a bracket.
+fn matches_words(words: &[ContentWord<'_>], quoted: &[&str]) -> bool {
+    let last = quoted.len() - 1;
+    for (index, (word, quoted_word)) in words.iter().zip(quoted).enumerate() {
+        let matches = match (index == 0, index == last) {
+            (true, true) => word.text.contains(quoted_word),
+            (true, false) => word.text.ends_with(quoted_word),
+            (false, true) => word.text.starts_with(quoted_word),
+            (false, false) => word.text == *quoted_word,
+        };
+        if !matches {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns the bytes of a quote within the words that match it.
+fn quoted_range(words: &[ContentWord<'_>], quoted: &[&str]) -> Option<Range<usize>> {
+    let (first, last) = (words.first()?, words.last()?);
+    let (first_quoted, last_quoted) = (quoted.first()?, quoted.last()?);
+    if quoted.len() == 1 {
+        let start = first.start + first.text.find(first_quoted)?;
+        return Some(start..start + first_quoted.len());
+    }
+    let start = first.start + first.text.rfind(first_quoted)?;
+    let end = last.start + last.text.find(last_quoted)? + last_quoted.len();
+    Some(start..end)
+}
+
+/// Returns the JSON schema of a [`ModelAnswer`].
 fn schema() -> Value {
     let citation = json!({
         "type": "object",
@@ -177,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_is_found_word_by_word_and_shown_as_it_stands() {
+    fn a_quote_is_found_word_by_word_and_shown_as_in_the_memory() {
         assert_eq!(quoted("I sold the boat"), Some("I sold the boat".into()));
         assert_eq!(quoted("“in May”"), Some("in May".into()));
         assert_eq!(quoted("It leaked, and I was tired"), Some("It  leaked,\nand I was tired".into()));
@@ -189,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_memory_is_shown_up_to_the_end_of_a_line_and_says_that_it_is_cut() {
+    fn a_long_memory_is_cut_after_a_line_with_a_mark() {
         assert_eq!(shown_text(CONTENT), CONTENT);
         let content = "ChatMessage the valve by half.\n".repeat(200);
         let shown = shown_text(&content);
@@ -209,7 +265,7 @@ mod tests {
             let part: String = content.chars().skip(from).take(length).collect();
             let trimmed = part.trim().trim_matches(QUOTES).trim();
             prop_assume!(!trimmed.is_empty());
-            let found = locate("p", &content, &part).expect("it stands there").quote;
+            let found = locate("p", &content, &part).expect("a citation").quote;
             prop_assert!(content.contains(&found));
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(words(&found), words(trimmed));

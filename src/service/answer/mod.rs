@@ -1,34 +1,38 @@
-//! Answering a question from the memories that fit it.
+//! Answers to a question from the memories that match it.
 //!
-//! With a chat model it is the model's, as far as it can show where it stands ([`grounded`]). Without one, or while it
-//! fails, the answer is extractive ([`extractive`]): the passages of the best hits that say most about the question, word
-//! for word. [`blocks`] finds the lists, tables and code that are quoted as a whole, [`passage`] and [`table`] quote them.
+//! With a chat model, the model writes the answer and must support it with quotes ([`grounded`]). Without a model, or
+//! while it fails, the answer is extractive ([`extractive`]): the best passages of the best hits, word for word.
+//! [`blocks`] finds the lists, tables and code that are quoted as a whole; [`passage`] and [`table`] quote them. Start
+//! with [`Service::answer`].
 
 mod blocks;
+mod citation;
 mod extractive;
 mod grounded;
+mod lines;
 mod passage;
 mod question;
 mod table;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuebase_storage::memory_file::markdown;
 use serde::Serialize;
 
-use self::extractive::Extract;
+use self::citation::Citation;
+use self::extractive::ExtractiveAnswer;
+use self::grounded::GroundedAnswer;
 use super::Service;
 use super::retrieval::{Found, HitView, Retrieve};
 use crate::error::{Error, Result};
 use crate::model::Deadline;
 
-/// Answers that wait for the chat model at once; beyond that they are extractive, so that waiting ones do not take every
-/// thread.
+/// Answers that wait for the chat model at a time. Further answers are extractive, so that waiting does not occupy
+/// every thread.
 const CHATS_MAX: usize = 64;
-/// What an answer without a model says of it.
+/// The `model` of an answer that no model wrote.
 const EXTRACTIVE: &str = "extractive";
 
-/// An answer with what it rests on.
+/// An answer, the quotes that support it, and the hits it was made from.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     answer: String,
@@ -37,17 +41,28 @@ pub struct Answer {
     model: String,
 }
 
-/// Where a part of the answer stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Citation {
-    path: String,
-    section: Option<String>,
-    quote: String,
+/// The text of an answer with its citations, and who wrote it.
+struct AnswerText {
+    answer: String,
+    citations: Vec<Citation>,
+    model: String,
+}
+
+/// The result of asking the chat model.
+enum ModelOutcome {
+    Answered(AnswerText),
+    /// The model found no answer in the memories, or none that it could support with a quote.
+    NoAnswer,
+    /// No model is configured, too many answers wait for it, or it failed.
+    Unavailable,
 }
 
 impl Service {
-    /// Answers the request's query, or says that the memories hold no answer. `searched` is called when the search is over
-    /// and only a model is waited for.
+    /// Answers the request's query. `searched` is called when the search has ended and only a chat model is waited for.
+    ///
+    /// # Errors
+    ///
+    /// `no_answer` when the memories hold no answer, and the errors of [`Self::find`].
     pub fn answer(
         &self,
         account: &str,
@@ -55,52 +70,45 @@ impl Service {
         request: &Retrieve,
         searched: impl FnOnce(),
     ) -> Result<Answer> {
-        let found = self.find(account, namespace, request)?;
+        let findings = self.find(account, namespace, request)?;
         searched();
-        let no_answer = || Error::not_found("no_answer", "the memories hold no answer to this");
-        let question = request.query.as_deref().unwrap_or_default();
-        if let Some((answer, citations, model)) = self.by_model(question, &found.hits) {
-            if citations.is_empty() {
-                return Err(no_answer());
-            }
-            return Ok(Answer { answer, hits: found.views(request.full)?, citations, model });
-        }
-        let Some(Extract { answer, citations }) = extractive::answer(&found.hits, &found.terms) else {
-            return Err(no_answer());
+        let question = request.query.as_deref().unwrap_or("");
+        let text = match self.ask_model(question, &findings.hits) {
+            ModelOutcome::Answered(text) => Some(text),
+            ModelOutcome::NoAnswer => None,
+            ModelOutcome::Unavailable => extractive_answer(&findings.hits, &findings.terms),
         };
-        let model = EXTRACTIVE.to_owned();
-        Ok(Answer { answer, hits: found.views(request.full)?, citations, model })
+        let Some(text) = text else {
+            return Err(Error::not_found("no_answer", "the memories hold no answer to this question"));
+        };
+        let hits = findings.views(request.full)?;
+        Ok(Answer { answer: text.answer, citations: text.citations, hits, model: text.model })
     }
 
-    /// The chat model's answer, with no citation where it finds none; none where there is no model, or where it fails.
-    fn by_model(&self, question: &str, hits: &[Found]) -> Option<(String, Vec<Citation>, String)> {
+    fn ask_model(&self, question: &str, hits: &[Found]) -> ModelOutcome {
         static WAITING: AtomicUsize = AtomicUsize::new(0);
-        let chat = self.models.chat()?;
+        let Some(chat) = self.models.chat() else { return ModelOutcome::Unavailable };
         if WAITING.fetch_add(1, Ordering::Relaxed) >= CHATS_MAX {
             WAITING.fetch_sub(1, Ordering::Relaxed);
-            return None;
+            return ModelOutcome::Unavailable;
         }
-        let answered = grounded::answer(chat, question, hits, Deadline::urgent(self.models.chat_time()));
+        let result = grounded::answer(chat, question, hits, Deadline::urgent(self.models.chat_time()));
         WAITING.fetch_sub(1, Ordering::Relaxed);
-        match answered {
-            Ok(Some(grounded)) => Some((grounded.answer, grounded.citations, chat.name().to_owned())),
-            Ok(None) => Some((String::new(), Vec::new(), chat.name().to_owned())),
+        match result {
+            Ok(Some(GroundedAnswer { answer, citations })) => {
+                ModelOutcome::Answered(AnswerText { answer, citations, model: chat.name().to_owned() })
+            }
+            Ok(None) => ModelOutcome::NoAnswer,
             Err(error) => {
-                tracing::warn!(
-                    failure = error.kind(),
-                    "a question is answered with quotes, since the chat model fails"
-                );
-                None
+                tracing::warn!(failure = error.kind(), "the chat model failed; the answer consists of quotes");
+                ModelOutcome::Unavailable
             }
         }
     }
 }
 
-/// The innermost section that a place is in.
-fn section_at(content: &str, at: usize) -> Option<String> {
-    let sections = markdown::sections(content).into_iter();
-    sections
-        .filter(|section| section.range.contains(&at))
-        .max_by_key(|section| section.level)
-        .map(|section| section.name)
+/// Returns an answer made of quotes; `None` when the hits hold no answer.
+fn extractive_answer(hits: &[Found], terms: &[String]) -> Option<AnswerText> {
+    let ExtractiveAnswer { answer, citations } = extractive::answer(hits, terms)?;
+    Some(AnswerText { answer, citations, model: EXTRACTIVE.to_owned() })
 }

@@ -1,40 +1,41 @@
-//! Quoting a table: the rows that match as sentences, or the table as it stands.
+//! Quotes of a table: the matching rows as sentences, or the whole table word for word.
 
 use std::ops::Range;
 
-use super::blocks::{Block, Lines, is_separator_row};
-use super::passage::{self, BLOCK_CHARS_MAX, Passage};
-use super::question::Question;
+use super::blocks::Block;
+use super::lines::MarkdownLines;
+use super::passage::{self, BLOCK_CHARS_MAX, QuotedPassage};
+use super::question::QuestionTerms;
 
-/// Names of a second column that say nothing about its cells: each row is then a name with its value.
+/// Names of a second column that say nothing about its cells. Each row of such a table is a name with its value.
 const VALUE_NAMES: [&str; 8] = ["", "value", "values", "content", "detail", "details", "wert", "valeur"];
-/// Characters of the headings above a table that name what its rows are about.
+/// Characters of the headings above a table if they name the subject of its rows.
 const SUBJECT_CHARS_MAX: usize = 60;
 
-/// A table that was read.
-pub(super) struct Table<'a> {
+/// A table with its rows.
+pub(super) struct MarkdownTable<'a> {
     header: Vec<String>,
     pub(super) header_text: &'a str,
-    pub(super) rows: Vec<Row<'a>>,
+    rows: Vec<TableRow<'a>>,
 }
 
-/// A row as it stands, and its bytes in the content.
-pub(super) struct Row<'a> {
-    pub(super) text: &'a str,
+/// The text of a row, and its bytes in the content.
+struct TableRow<'a> {
+    text: &'a str,
     range: Range<usize>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> MarkdownTable<'a> {
     /// Reads the lines of a table.
     pub(super) fn read(content: &'a str, range: Range<usize>) -> Self {
         let mut table = Self { header: Vec::new(), header_text: "", rows: Vec::new() };
-        let mut lines = Lines::of(content, range);
+        let mut lines = MarkdownLines::of(content, range);
         while let Some(line) = lines.next_line() {
-            if !is_separator_row(line.text) {
-                table.rows.push(Row { text: line.text, range: line.start..line.end() });
+            if !line.is_separator_row() {
+                table.rows.push(TableRow { text: line.text, range: line.start..line.end() });
                 continue;
             }
-            // What is above the first separator row is the header.
+            // The row above the first separator row is the header.
             if table.rows.len() == 1 && table.header_text.is_empty() {
                 table.header_text = table.rows.remove(0).text;
                 table.header = cells(table.header_text);
@@ -43,30 +44,36 @@ impl<'a> Table<'a> {
         table
     }
 
-    /// The texts of the rows.
+    /// Returns the texts of the rows.
     pub(super) fn row_texts(&self) -> Vec<&'a str> {
         self.rows.iter().map(|row| row.text).collect()
     }
 
-    /// A row as a sentence: "Acme — Renewal: 2027-02-01." where each row is a name with its value, otherwise
-    /// "Customer: Acme; Renewal: 2027-02-01." None for a row without any text.
-    fn sentence(&self, row: &Row<'_>, subject: Option<&str>) -> Option<String> {
+    /// Returns a row as a sentence: "Acme — Renewal: 2027-02-01." if each row is a name with its value, otherwise
+    /// "Customer: Acme; Renewal: 2027-02-01." Returns `None` for a row without any text.
+    fn sentence(&self, row: &TableRow<'_>, subject: Option<&str>) -> Option<String> {
         let cells = cells(row.text);
-        let mut sentence = match (self.is_key_value(&cells), subject) {
-            (true, Some(subject)) => format!("{subject} — {}", joined(&cells, ": ")),
-            (true, None) => joined(&cells, ": "),
-            (false, _) if self.header.is_empty() => joined(&cells, ", "),
-            (false, _) => joined(&self.named(&cells), "; "),
-        };
         if cells.iter().all(String::is_empty) {
             return None;
         }
+        let mut sentence = if self.is_key_value(&cells) {
+            let name_and_value = join(&cells, ": ");
+            match subject {
+                Some(subject) => format!("{subject} — {name_and_value}"),
+                None => name_and_value,
+            }
+        } else if self.header.is_empty() {
+            join(&cells, ", ")
+        } else {
+            join(&self.named(&cells), "; ")
+        };
         if !sentence.ends_with(['.', '!', '?', '。']) {
             sentence.push('.');
         }
         Some(sentence)
     }
 
+    /// Returns whether a row of these cells is a name with its value.
     fn is_key_value(&self, cells: &[String]) -> bool {
         match self.header.as_slice() {
             [] => cells.len() == 2,
@@ -75,33 +82,40 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Each cell behind the name of its column.
+    /// Returns each cell, preceded by the name of its column.
     fn named(&self, cells: &[String]) -> Vec<String> {
         let mut named = Vec::with_capacity(cells.len());
-        for (at, cell) in cells.iter().enumerate() {
-            match self.header.get(at).filter(|name| !name.is_empty() && !cell.is_empty()) {
-                Some(name) => named.push(format!("{name}: {cell}")),
-                None => named.push(cell.clone()),
+        for (column, cell) in cells.iter().enumerate() {
+            match self.header.get(column) {
+                Some(name) if !name.is_empty() && !cell.is_empty() => named.push(format!("{name}: {cell}")),
+                _ => named.push(cell.clone()),
             }
         }
         named
     }
 }
 
-/// Quotes what a table says about a question. `headings` are those above it, the outermost first.
-pub(super) fn quote(content: &str, block: &Block, path: &str, question: &Question<'_>, headings: &[String]) -> Passage {
-    let table = Table::read(content, block.body..block.range.end);
+/// Quotes the rows of a table that answer a question, or the whole table if none or all of them do. `headings` are the
+/// headings above the table, the outermost first.
+pub(super) fn quote(
+    content: &str,
+    block: &Block,
+    path: &str,
+    question: &QuestionTerms<'_>,
+    headings: &[String],
+) -> QuotedPassage {
+    let table = MarkdownTable::read(content, block.body..block.range.end);
     let matching = question.best_of(&table.row_texts());
-    // Where every row matches alike, the question is about all of them.
+    // If every row matches, the question is about all of them.
     let is_about_all = matching.is_empty() || (matching.len() == table.rows.len() && table.rows.len() > 1);
     if is_about_all {
-        return whole(content, block, path, &table);
+        return quote_whole(content, block, path, &table);
     }
     let subject = subject(headings);
-    let mut passage = Passage::default();
+    let mut passage = QuotedPassage::default();
     let mut left_out = 0;
-    for at in matching {
-        let row = &table.rows[at];
+    for index in matching {
+        let row = &table.rows[index];
         let Some(sentence) = table.sentence(row, subject.as_deref()) else { continue };
         let chars = passage.text.chars().count() + sentence.chars().count();
         if chars > BLOCK_CHARS_MAX && !passage.text.is_empty() {
@@ -115,15 +129,15 @@ pub(super) fn quote(content: &str, block: &Block, path: &str, question: &Questio
         passage.quotes.push(row.range.clone());
     }
     if left_out > 0 {
-        passage.mark(&passage::count(left_out, "more row"), path);
+        passage.append_mark(&passage::pluralized(left_out, "more row"), path);
     }
     passage
 }
 
-/// The table as it stands, cut behind a row where it is long.
-fn whole(content: &str, block: &Block, path: &str, table: &Table<'_>) -> Passage {
-    let Some(limit) = passage::limit(content, &block.range, BLOCK_CHARS_MAX) else {
-        return Passage::verbatim(content, block.range.clone());
+/// Quotes the whole table, cut after a row if it is long.
+fn quote_whole(content: &str, block: &Block, path: &str, table: &MarkdownTable<'_>) -> QuotedPassage {
+    let Some(limit) = passage::cut_offset(content, &block.range, BLOCK_CHARS_MAX) else {
+        return QuotedPassage::verbatim(content, block.range.clone());
     };
     let mut kept = 0;
     let mut end = block.range.end;
@@ -136,19 +150,19 @@ fn whole(content: &str, block: &Block, path: &str, table: &Table<'_>) -> Passage
     }
     let left_out = table.rows.len() - kept;
     if left_out == 0 {
-        return Passage::verbatim(content, block.range.clone());
+        return QuotedPassage::verbatim(content, block.range.clone());
     }
-    let mut passage = Passage::verbatim(content, block.range.start..end);
-    passage.mark(&passage::count(left_out, "more row"), path);
+    let mut passage = QuotedPassage::verbatim(content, block.range.start..end);
+    passage.append_mark(&passage::pluralized(left_out, "more row"), path);
     passage
 }
 
-/// What the rows of a table are about: its headings where they are short, else the innermost of them.
+/// Returns the subject of a table's rows: its headings if they are short, otherwise the innermost of them.
 fn subject(headings: &[String]) -> Option<String> {
     let all = headings.join(", ");
     let innermost = headings.last()?;
     for subject in [&all, innermost] {
-        // A heading with a colon is what somebody said.
+        // A heading with a colon is a statement: a speaker and what they said.
         if subject.chars().count() <= SUBJECT_CHARS_MAX && !subject.contains(':') && !subject.is_empty() {
             return Some(subject.clone());
         }
@@ -156,7 +170,8 @@ fn subject(headings: &[String]) -> Option<String> {
     None
 }
 
-fn joined(cells: &[String], separator: &str) -> String {
+/// Joins the cells that are not empty.
+fn join(cells: &[String], separator: &str) -> String {
     let mut joined = String::new();
     for cell in cells.iter().filter(|cell| !cell.is_empty()) {
         if !joined.is_empty() {
@@ -167,7 +182,7 @@ fn joined(cells: &[String], separator: &str) -> String {
     joined
 }
 
-/// The cells of a row; `\|` is a bar within a cell.
+/// Returns the cells of a row; `\|` is a bar within a cell.
 fn cells(row: &str) -> Vec<String> {
     let row = row.strip_prefix('|').unwrap_or(row);
     let mut cells = Vec::new();
@@ -185,7 +200,7 @@ fn cells(row: &str) -> Vec<String> {
         }
         is_escaped = c == '\\' && !is_escaped;
     }
-    // Nothing is behind the last bar of a row that ends with one.
+    // A row that ends with a bar has no cell after it.
     if !cell.trim().is_empty() {
         cells.push(cell.trim().to_owned());
     }
@@ -196,20 +211,20 @@ fn cells(row: &str) -> Vec<String> {
 mod tests {
     use cuebase_retrieval::content_terms;
 
-    use super::super::blocks::{Kind, blocks};
+    use super::super::blocks::{BlockKind, blocks};
     use super::*;
 
     fn quoted(content: &str, question: &str, headings: &[&str]) -> (String, Vec<String>) {
         let terms = content_terms(question);
         let headings: Vec<String> = headings.iter().map(|heading| (*heading).to_owned()).collect();
-        let block = blocks(content).into_iter().find(|block| block.kind == Kind::Table).expect("a table");
-        let passage = quote(content, &block, "facts/a.md", &Question::of(&terms), &headings);
+        let block = blocks(content).into_iter().find(|block| block.kind == BlockKind::Table).expect("a table");
+        let passage = quote(content, &block, "facts/a.md", &QuestionTerms::of(&terms), &headings);
         let quotes = passage.quotes.iter().map(|range| content[range.clone()].to_owned()).collect();
         (passage.text, quotes)
     }
 
     #[test]
-    fn a_row_of_names_and_values_is_a_sentence_about_its_heading() {
+    fn a_row_of_a_name_and_its_value_is_a_sentence_about_the_heading() {
         let content = "# Acme\n\n| field | value |\n| --- | --- |\n| Renewal | 2027-02-01 |\n| Owner | Mara |\n";
         let (text, quotes) = quoted(content, "When is the renewal?", &["Acme"]);
         assert_eq!(text, "Acme — Renewal: 2027-02-01.");
@@ -219,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_many_columns_names_each() {
+    fn a_row_of_many_columns_names_each_column() {
         let content = "Customer | Renewal | Note\n--- | --- | ---\nAcme | 2027-02-01 | a\\|b\nBolt | 2028-01-01 |\n";
         let (text, quotes) = quoted(content, "Bolt renewal", &["Customers"]);
         assert_eq!(text, "Customer: Bolt; Renewal: 2028-01-01.");
@@ -229,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_table_is_cut_behind_a_row_and_says_so() {
+    fn a_long_table_is_cut_after_a_row_with_a_mark() {
         let rows: String = (0..80).map(|n| format!("| row {n:02} | a value of some length |\n")).collect();
         let content = format!("| Name | What |\n|---|---|\n{rows}");
         let (text, quotes) = quoted(&content, "nothing of that", &[]);

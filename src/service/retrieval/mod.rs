@@ -155,7 +155,7 @@ impl Service {
         let vector = self.query_vector(&model, &spelled_out(text, &synonyms));
         let embedding = began.elapsed();
         let known = vector.as_ref().filter(|vector| vector.iter().any(|value| *value != 0.0));
-        let named = request.zone.as_ref().map(|zone| dates::question::named(text, at, zone)).unwrap_or_default();
+        let named = request.zone.as_ref().map(|zone| dates::question::find(text, at, zone)).unwrap_or_default();
         let query = Query {
             text,
             synonyms: &synonyms,

@@ -1,17 +1,18 @@
-//! What a step or an entry of a list begins with: a bullet, a number, or a label such as "Step 2:".
+//! The marker of a step or an entry of a list: a bullet, a number, or a label such as "Step 2:".
 
-/// Digits of a step's number; longer ones are years and amounts.
+/// Digits of a step's number; longer numbers are years and amounts.
 const DIGITS_MAX: usize = 3;
 /// Bytes of the word before the number of a label.
 const LABEL_BYTES_MAX: usize = 24;
-/// Words whose number labels a step also without a colon behind it.
+/// Words that label a step when a number follows them, even without a colon.
 const STEP_WORDS: [&str; 7] = ["step", "schritt", "étape", "etape", "paso", "passo", "stap"];
-/// The number of the last step that makes a list of a single line: fewer steps are often amounts and dates.
+/// A line with numbered steps is a list if the last step has at least this number; smaller numbers are often amounts
+/// and dates.
 const INLINE_NUMBER_MIN: u32 = 3;
-/// The same for steps that are labelled with a step word.
+/// The same minimum for steps that are labelled with a step word.
 const INLINE_LABEL_MIN: u32 = 2;
 
-/// What an item of a list begins with.
+/// The marker of a list item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     /// `-`, `*`, `+` or `•`.
@@ -22,7 +23,7 @@ pub(super) enum Marker {
     Label(u32),
 }
 
-/// Returns the marker that a line begins with, its indentation left out.
+/// Returns the marker that a line begins with. The line has no indentation.
 pub(super) fn marker(text: &str) -> Option<Marker> {
     if is_bullet(text) {
         return Some(Marker::Bullet);
@@ -37,13 +38,17 @@ pub(super) fn marker(text: &str) -> Option<Marker> {
 /// Returns the number of a heading such as "Step 2: Drain the node".
 pub(super) fn heading_step(text: &str) -> Option<u32> {
     let label = label(text.trim_start_matches(['*', '_']))?;
-    label.names_step.then_some(label.number)
+    if !label.names_step {
+        return None;
+    }
+    Some(label.number)
 }
 
-/// Returns where the steps begin that follow one another on a single line, in bytes of the line; nothing where there are
-/// too few of them. The time is linear in the line's length.
+/// Returns the byte offsets of consecutive steps on a single line; empty if there are too few steps. The time is linear
+/// in the line's length.
 pub(super) fn inline_steps(line: &str) -> Vec<usize> {
-    let (mut numbers, mut labels) = (Sequence::default(), Sequence::default());
+    let mut numbers = StepSequence::default();
+    let mut labels = StepSequence::default();
     let mut after_space = true;
     for (at, c) in line.char_indices() {
         let begins_word = after_space && !c.is_whitespace();
@@ -54,7 +59,9 @@ pub(super) fn inline_steps(line: &str) -> Vec<usize> {
         let bare = line[at..].trim_start_matches(['*', '_', '(']);
         if let Some(number) = number(bare) {
             numbers.offer(at, number);
-        } else if let Some(label) = label(bare).filter(|label| label.names_step) {
+        } else if let Some(label) = label(bare)
+            && label.names_step
+        {
             labels.offer(at, label.number);
         }
     }
@@ -67,15 +74,16 @@ pub(super) fn inline_steps(line: &str) -> Vec<usize> {
     Vec::new()
 }
 
-/// Steps whose numbers follow one another.
+/// Steps with consecutive numbers.
 #[derive(Default)]
-struct Sequence {
+struct StepSequence {
     starts: Vec<usize>,
     last: u32,
 }
 
-impl Sequence {
-    /// Appends a step whose number is the next. The first step may be in a title above, so a sequence begins with 1 or 2.
+impl StepSequence {
+    /// Appends a step if its number is the next. The first step may be in a title above, so a sequence begins with 1 or
+    /// 2.
     fn offer(&mut self, at: usize, number: u32) {
         let continues = !self.starts.is_empty() && number == self.last + 1;
         let begins = self.starts.is_empty() && matches!(number, 1 | 2);
@@ -88,15 +96,18 @@ impl Sequence {
 
 fn is_bullet(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(['-', '*', '+', '•']) else { return false };
-    // "* * *" is a rule across the page.
+    // "* * *" is a horizontal rule.
     rest.starts_with([' ', '\t']) && rest.contains(|c: char| !matches!(c, '-' | '*' | '_' | ' ' | '\t'))
 }
 
-/// The number before `.` or `)`; "3.5" is an amount.
+/// Returns the number before `.` or `)`; "3.5" is an amount.
 fn number(text: &str) -> Option<u32> {
     let (number, rest) = leading_number(text)?;
     let after = rest.strip_prefix(['.', ')', '、'])?;
-    (!after.starts_with(|c: char| c.is_ascii_digit())).then_some(number)
+    if after.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    Some(number)
 }
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
@@ -108,12 +119,14 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
     Some((number, &text[end..]))
 }
 
+/// The label of a step or an entry.
 struct Label {
     number: u32,
+    /// Whether its word is one of [`STEP_WORDS`].
     names_step: bool,
 }
 
-/// A word with a number: "Step 2:", "**Step 2** -", "Day 2:".
+/// Returns the label that a text begins with, a word with a number: "Step 2:", "**Step 2** -", "Day 2:".
 fn label(text: &str) -> Option<Label> {
     let end = text.find(|c: char| !c.is_alphabetic())?;
     if end == 0 || end > LABEL_BYTES_MAX {
@@ -124,7 +137,10 @@ fn label(text: &str) -> Option<Label> {
     let rest = rest.trim_start_matches(['*', '_', ' ']);
     let word = word.to_lowercase();
     let names_step = STEP_WORDS.contains(&word.as_str()) && !rest.starts_with(|c: char| c.is_ascii_digit());
-    (names_step || rest.starts_with([':', '：'])).then_some(Label { number, names_step })
+    if !names_step && !rest.starts_with([':', '：']) {
+        return None;
+    }
+    Some(Label { number, names_step })
 }
 
 #[cfg(test)]
@@ -132,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bullets_numbers_and_labels_are_told_from_prose() {
+    fn bullets_numbers_and_labels_are_distinguished_from_prose() {
         for (line, expected) in [
             ("- Stop the writer", Marker::Bullet),
             ("* [ ] Stop the writer", Marker::Bullet),
@@ -164,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_on_one_line_are_found_where_their_numbers_follow_one_another() {
+    fn steps_on_one_line_are_found_if_their_numbers_are_consecutive() {
         assert_eq!(inline_steps("To moor: 1. slow 2. throw 3. tie"), [9, 17, 26]);
         assert_eq!(inline_steps("Step 2: add the yeast. Step 3: wait."), [0, 23]);
         assert_eq!(inline_steps("slow down. 2. throw 3. tie"), [11, 20]);

@@ -1,52 +1,52 @@
 //! The blocks of a memory that make sense only as a whole: lists of steps, tables, code.
 //!
-//! [`parts`] reads lines; here parts become blocks with their lead-in, the heading or the "To rotate the keys:" directly
-//! above. Everything else is lines of prose. The time is linear in the content's length.
+//! [`parts`] reads lines; [`series`] finds successive steps. This file makes blocks of the parts, each with its lead-in:
+//! the heading or the "To rotate the keys:" directly above. All other parts are lines of prose. The time is linear in
+//! the content's length. Start with [`blocks`].
 
 mod markers;
 mod parts;
+mod series;
 
 use std::ops::Range;
 
 use self::markers::{Marker, inline_steps};
-pub(super) use self::parts::{Lines, is_separator_row};
-use self::parts::{Part, PartKind, parts};
+use self::parts::{MarkdownPart, PartKind, parts};
+use self::series::{INDENT_TOLERANCE, continuations};
+use super::lines::MarkdownLines;
 
-/// Bytes of a paragraph that is a lead-in as a whole; of a longer one only the last line is.
+/// Bytes of a paragraph that is a lead-in as a whole; only the last line of a longer one is.
 const LEAD_IN_BYTES_MAX: usize = 300;
-/// Bytes of unindented paragraphs between two steps of one list; numbers with more text between them head chapters.
-const LOOSE_BYTES_MAX: usize = 400;
-/// Columns by which the items of one list may differ in their indentation.
-const INDENT_TOLERANCE: usize = 1;
 
-/// A block and where it is.
+/// A block and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     /// Bytes of the content, from the lead-in to the last line; a heading's marks are left out.
     pub(super) range: Range<usize>,
-    /// Where the block begins behind its lead-in.
+    /// Offset of the block's first byte after its lead-in.
     pub(super) body: usize,
-    /// The level of the heading that it begins with.
+    /// Level of the heading that the block begins with.
     pub(super) heading: Option<usize>,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// A line of prose.
     Line,
-    /// Steps or entries, with where each begins.
-    List { steps: Vec<usize>, order: Order },
+    /// A list, with the offset of each step or entry.
+    List { steps: Vec<usize>, style: ListStyle },
     /// A table.
     Table,
     /// A code block.
     Code,
 }
 
-/// Whether the order of a list's entries is written down.
+/// The markers of a list's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ListStyle {
+    /// Numbers or labels.
     Numbered,
     Bulleted,
 }
@@ -55,7 +55,7 @@ pub(super) enum Order {
 pub(super) fn blocks(content: &str) -> Vec<Block> {
     let parts = parts(content);
     let next = continuations(&parts);
-    let mut finder = Finder { content, parts: &parts, next: &next, lead: None, blocks: Vec::new() };
+    let mut finder = BlockFinder { content, parts: &parts, next: &next, lead: None, blocks: Vec::new() };
     let mut at = 0;
     while let Some(part) = parts.get(at) {
         let end = match part.kind {
@@ -76,111 +76,19 @@ pub(super) fn blocks(content: &str) -> Vec<Block> {
     finder.blocks
 }
 
-/// For each part the later one whose number is the next in the same list, also where code or a few lines are in between.
-fn continuations(parts: &[Part]) -> Vec<Option<usize>> {
-    let mut next = vec![None; parts.len()];
-    let loose = loose_bytes(parts);
-    for series in [Series::Numbers, Series::Labels, Series::Headings] {
-        // The last step of each open list, the outermost first.
-        let mut open: Vec<(usize, Step)> = Vec::new();
-        for (at, part) in parts.iter().enumerate() {
-            if let Some(level) = series.ended_by(part) {
-                while open.last().is_some_and(|(_, step)| step.depth >= level) {
-                    open.pop();
-                }
-            }
-            let Some(step) = series.step(part) else { continue };
-            while open.last().is_some_and(|(_, before)| before.depth > step.depth + series.tolerance()) {
-                open.pop();
-            }
-            if let Some((before, last)) = open.last().copied()
-                && last.depth + series.tolerance() >= step.depth
-            {
-                let is_near = loose[at] - loose[before] <= series.loose_bytes_max();
-                if step.number == last.number + 1 && is_near && parts[before].quoted == part.quoted {
-                    next[before] = Some(at);
-                }
-                open.pop();
-            }
-            open.push((at, step));
-        }
-    }
-    next
-}
-
-/// For each part the bytes of the unindented paragraphs before it.
-fn loose_bytes(parts: &[Part]) -> Vec<usize> {
-    let mut bytes = 0;
-    let mut before = Vec::with_capacity(parts.len());
-    for part in parts {
-        before.push(bytes);
-        if part.kind == PartKind::Text && part.indent <= INDENT_TOLERANCE {
-            bytes += part.range.len();
-        }
-    }
-    before
-}
-
-/// Parts whose numbers may follow one another.
-#[derive(Clone, Copy)]
-enum Series {
-    Numbers,
-    Labels,
-    Headings,
-}
-
-#[derive(Clone, Copy)]
-struct Step {
-    number: u32,
-    depth: usize,
-}
-
-impl Series {
-    fn step(self, part: &Part) -> Option<Step> {
-        match (self, part.kind) {
-            (Self::Numbers, PartKind::Item(Marker::Number(number)))
-            | (Self::Labels, PartKind::Item(Marker::Label(number))) => Some(Step { number, depth: part.indent }),
-            (Self::Headings, PartKind::Heading { level, step: Some(number) }) => Some(Step { number, depth: level }),
-            _ => None,
-        }
-    }
-
-    /// The depth from which on a part ends the lists before it.
-    fn ended_by(self, part: &Part) -> Option<usize> {
-        match (self, part.kind) {
-            (Self::Headings, PartKind::Heading { level, step: None }) => Some(level),
-            (Self::Headings, _) => None,
-            (_, PartKind::Heading { .. }) => Some(0),
-            _ => None,
-        }
-    }
-
-    fn loose_bytes_max(self) -> usize {
-        match self {
-            Self::Headings => usize::MAX,
-            Self::Numbers | Self::Labels => LOOSE_BYTES_MAX,
-        }
-    }
-
-    fn tolerance(self) -> usize {
-        match self {
-            Self::Headings => 0,
-            Self::Numbers | Self::Labels => INDENT_TOLERANCE,
-        }
-    }
-}
-
-struct Finder<'a> {
+/// Collects the blocks of a text part by part.
+struct BlockFinder<'a> {
     content: &'a str,
-    parts: &'a [Part],
+    parts: &'a [MarkdownPart],
+    /// The result of [`continuations`].
     next: &'a [Option<usize>],
-    /// A heading or a paragraph that may lead in the next block.
-    lead: Option<&'a Part>,
+    /// A heading or a paragraph that may be the lead-in of the next block.
+    lead: Option<&'a MarkdownPart>,
     blocks: Vec<Block>,
 }
 
-impl<'a> Finder<'a> {
-    /// The part after the last section of steps whose first heading is `first`.
+impl<'a> BlockFinder<'a> {
+    /// Returns the index after the last section of a procedure whose first heading is `first`.
     fn sections_end(&self, first: usize) -> usize {
         let mut last = first;
         while let Some(next) = self.next[last] {
@@ -197,7 +105,7 @@ impl<'a> Finder<'a> {
         end
     }
 
-    /// The part after the list whose first item is `first`.
+    /// Returns the index after the last part of the list whose first item is `first`.
     fn list_end(&self, first: usize) -> usize {
         let mut last = first;
         let mut end = first + 1;
@@ -218,13 +126,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Adds the block that some parts make, with its lead-in.
+    /// Adds the block that consists of some parts, with its lead-in.
     fn add(&mut self, first: usize, end: usize) {
         let all = self.parts;
         let parts = &all[first..end];
-        let Some((head, last)) = parts.first().zip(parts.last()) else { return };
+        let [head, ..] = parts else { return };
+        let [.., last] = parts else { return };
         let Some(kind) = self.kind(parts) else {
-            // A single entry is prose like any other.
+            // A single entry is prose.
             self.release_lead();
             for part in parts {
                 self.add_lines(part.range.clone(), None);
@@ -244,14 +153,14 @@ impl<'a> Finder<'a> {
         self.blocks.push(Block { kind, range: start..last.range.end, body: head.range.start, heading });
     }
 
-    /// What some parts are as a whole; none for a single entry.
-    fn kind(&self, parts: &[Part]) -> Option<Kind> {
+    /// Returns the kind of the block that consists of some parts; `None` for a single entry.
+    fn kind(&self, parts: &[MarkdownPart]) -> Option<BlockKind> {
         let first = parts.first()?;
-        let order = match first.kind {
-            PartKind::Table => return Some(Kind::Table),
-            PartKind::Code => return Some(Kind::Code),
-            PartKind::Item(Marker::Bullet) => Order::Bulleted,
-            PartKind::Item(_) | PartKind::Heading { .. } => Order::Numbered,
+        let style = match first.kind {
+            PartKind::Table => return Some(BlockKind::Table),
+            PartKind::Code => return Some(BlockKind::Code),
+            PartKind::Item(Marker::Bullet) => ListStyle::Bulleted,
+            PartKind::Item(_) | PartKind::Heading { .. } => ListStyle::Numbered,
             PartKind::Text => return None,
         };
         let mut siblings = Vec::new();
@@ -268,17 +177,21 @@ impl<'a> Finder<'a> {
         if items.len().max(siblings.len()) < 2 && !has_code && !self.continues_title(first) {
             return None;
         }
-        Some(Kind::List { steps: if siblings.len() < 2 { items } else { siblings }, order })
+        let steps = if siblings.len() < 2 { items } else { siblings };
+        Some(BlockKind::List { steps, style })
     }
 
-    /// Whether the first step is in the title above: "# Ann: Step 1: warm the milk.", then "Step 2: add the yeast."
-    fn continues_title(&self, first: &Part) -> bool {
-        let is_later = matches!(first.kind, PartKind::Item(Marker::Number(2) | Marker::Label(2)));
-        is_later && self.lead.is_some_and(|lead| level(lead).is_some())
+    /// Returns whether the title above contains the first step: "# Ann: Step 1: warm the milk.", then "Step 2: add the
+    /// yeast."
+    fn continues_title(&self, first: &MarkdownPart) -> bool {
+        let is_second = matches!(first.kind, PartKind::Item(Marker::Number(2) | Marker::Label(2)));
+        let below_title = matches!(self.lead, Some(MarkdownPart { kind: PartKind::Heading { .. }, .. }));
+        is_second && below_title
     }
 
-    /// Where the lead-in of a block begins in the part above it; none where that part is no lead-in.
-    fn lead_in(&self, lead: &Part, first: &Part) -> Option<usize> {
+    /// Returns the offset at which a block's lead-in begins in the part above the block; `None` if the part is not a
+    /// lead-in.
+    fn lead_in(&self, lead: &MarkdownPart, first: &MarkdownPart) -> Option<usize> {
         if lead.quoted != first.quoted {
             return None;
         }
@@ -292,40 +205,44 @@ impl<'a> Finder<'a> {
         if text.len() <= LEAD_IN_BYTES_MAX {
             return Some(lead.range.start);
         }
-        Some(lead.range.start + text.rfind('\n').map_or(0, |at| at + 1))
+        let last_line = match text.rfind('\n') {
+            Some(line_break) => line_break + 1,
+            None => 0,
+        };
+        Some(lead.range.start + last_line)
     }
 
-    /// Adds the part above as prose.
+    /// Adds the part above as prose, since it leads in no block.
     fn release_lead(&mut self) {
         if let Some(lead) = self.lead.take() {
             self.add_lines(lead.range.clone(), level(lead));
         }
     }
 
-    /// Adds the lines of a range: each is prose, or a list where it holds several steps.
+    /// Adds the lines of a range. Each line is prose, or a list if it contains several steps.
     fn add_lines(&mut self, range: Range<usize>, heading: Option<usize>) {
-        let mut lines = Lines::of(self.content, range);
+        let mut lines = MarkdownLines::of(self.content, range);
         while let Some(line) = lines.next_line() {
             if line.text.is_empty() {
                 continue;
             }
-            let mut block = Block { kind: Kind::Line, range: line.start..line.end(), body: line.start, heading };
+            let mut block = Block { kind: BlockKind::Line, range: line.start..line.end(), body: line.start, heading };
             let mut steps = inline_steps(line.text);
             if !steps.is_empty() {
                 for step in &mut steps {
                     *step += line.start;
                 }
-                block.kind = Kind::List { steps, order: Order::Numbered };
+                block.kind = BlockKind::List { steps, style: ListStyle::Numbered };
                 self.take_title_into(&mut block);
             }
             self.blocks.push(block);
         }
     }
 
-    /// Makes a title directly above the lead-in of the steps on a line of prose.
+    /// Makes a title directly above the lead-in of a list on a single line.
     fn take_title_into(&mut self, block: &mut Block) {
         let Some(above) = self.blocks.last() else { return };
-        if block.heading.is_none() && above.kind == Kind::Line && above.heading.is_some() {
+        if block.heading.is_none() && above.kind == BlockKind::Line && above.heading.is_some() {
             block.range.start = above.range.start;
             block.heading = above.heading;
             self.blocks.pop();
@@ -333,8 +250,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether a part that follows a list, of which `first` is the first and `last` the latest item, is still in it.
-fn belongs(part: &Part, first: &Part, last: &Part) -> bool {
+/// Returns whether a part belongs to the list before it. `first` is the list's first item, `last` its latest.
+fn belongs(part: &MarkdownPart, first: &MarkdownPart, last: &MarkdownPart) -> bool {
     if part.quoted != first.quoted {
         return false;
     }
@@ -348,26 +265,29 @@ fn belongs(part: &Part, first: &Part, last: &Part) -> bool {
         (PartKind::Item(Marker::Bullet), PartKind::Item(Marker::Bullet)) => true,
         (PartKind::Item(Marker::Number(number)), PartKind::Item(Marker::Number(before)))
         | (PartKind::Item(Marker::Label(number)), PartKind::Item(Marker::Label(before))) => {
-            // Numbers that begin again are another list, except where every item is "1.".
+            // Numbers that start again begin another list, unless every item is "1.".
             number > before || (number, before) == (1, 1)
         }
         (PartKind::Item(_), _) => !part.after_blank,
     }
 }
 
-/// Whether a part begins a step of the same list as its first.
-fn is_sibling(part: &Part, first: &Part) -> bool {
+/// Returns whether a part begins a step of the list that `first` begins.
+fn is_sibling(part: &MarkdownPart, first: &MarkdownPart) -> bool {
     match (part.kind, first.kind) {
-        (PartKind::Item(marker), PartKind::Item(of_first)) => {
-            let same = std::mem::discriminant(&marker) == std::mem::discriminant(&of_first);
-            same && part.indent <= first.indent + INDENT_TOLERANCE
+        (PartKind::Item(marker), PartKind::Item(first_marker)) => {
+            let same_kind = std::mem::discriminant(&marker) == std::mem::discriminant(&first_marker);
+            same_kind && part.indent <= first.indent + INDENT_TOLERANCE
         }
-        (PartKind::Heading { level, step: Some(_) }, PartKind::Heading { level: of_first, .. }) => level == of_first,
+        (PartKind::Heading { level, step: Some(_) }, PartKind::Heading { level: first_level, .. }) => {
+            level == first_level
+        }
         _ => false,
     }
 }
 
-fn level(part: &Part) -> Option<usize> {
+/// Returns the level of a heading.
+fn level(part: &MarkdownPart) -> Option<usize> {
     match part.kind {
         PartKind::Heading { level, .. } => Some(level),
         _ => None,
@@ -383,9 +303,9 @@ mod tests {
         let mut found = Vec::new();
         for block in blocks(content) {
             match block.kind {
-                Kind::Line => {}
-                Kind::List { steps, .. } => found.push((&content[block.range], steps.len())),
-                Kind::Table | Kind::Code => found.push((&content[block.range], 0)),
+                BlockKind::Line => {}
+                BlockKind::List { steps, .. } => found.push((&content[block.range], steps.len())),
+                BlockKind::Table | BlockKind::Code => found.push((&content[block.range], 0)),
             }
         }
         found
@@ -424,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_end_where_another_begins_and_a_single_entry_is_prose() {
+    fn a_list_ends_where_another_begins_and_a_single_entry_is_prose() {
         assert_eq!(found("1. a\n2. b\n\n1. c\n2. d\n"), [("1. a\n2. b", 2), ("1. c\n2. d", 2)]);
         assert_eq!(found("- a\n- b\n\nText.\n\n- c\n- d\n"), [("- a\n- b", 2), ("- c\n- d", 2)]);
         assert_eq!(found("## A\n1. a\n2. b\n## B\n3. c\n4. d\n"), [("A\n1. a\n2. b", 2), ("B\n3. c\n4. d", 2)]);
@@ -433,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_time_is_linear_in_the_length() {
-        // Of each text a part of quadratic time would take minutes.
+        // In quadratic time, each of these texts would take minutes.
         let megabyte = 1 << 20;
         for fragment in [
             "- a\n",

@@ -1,24 +1,23 @@
-//! The smallest parts of a markdown text: headings, items, paragraphs, tables, code.
+//! The parts that a markdown text consists of: headings, items, paragraphs, tables, code.
 //!
-//! It reads line by line and keeps to what people and programs write rather than to all of CommonMark: an unindented
-//! code block between two steps, steps that begin with "Step 2:", and a list right below a line of text all count. The
-//! time is linear in the text's length.
+//! The text is read line by line. The rules follow what people and programs write rather than all of CommonMark: an
+//! unindented code block between two steps, steps that begin with "Step 2:", and a list directly below a line of text
+//! are recognized. The time is linear in the text's length.
 
 use std::ops::Range;
 
+use super::super::lines::{MarkdownLine, MarkdownLines};
 use super::markers::{Marker, heading_step, marker};
 
-/// Columns from which an indented line is code, where no list is open.
+/// Columns of indentation from which a line is code, outside of lists.
 const CODE_INDENT: usize = 4;
-/// Columns of a tab.
-const TAB_COLUMNS: usize = 4;
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartKind {
-    /// A heading of level 1 to 6, and its number where it says "Step 2".
+    /// A heading of level 1 to 6, with the number of a heading such as "Step 2".
     Heading { level: usize, step: Option<u32> },
-    /// One item with the lines that continue it without a blank line.
+    /// One item, up to the next blank line.
     Item(Marker),
     /// A paragraph.
     Text,
@@ -28,26 +27,26 @@ pub(super) enum PartKind {
     Code,
 }
 
-/// A part and where it is.
+/// A part of a text and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct MarkdownPart {
     pub(super) kind: PartKind,
-    /// Bytes of the text, without the marks of a heading or a block quote and without white space around.
+    /// Bytes of the text, without the marks of a heading or a block quote and without surrounding white space.
     pub(super) range: Range<usize>,
-    /// Where its first line begins.
+    /// Offset at which the part's first line begins.
     pub(super) line_start: usize,
-    /// Columns before it.
+    /// Columns of white space before the part.
     pub(super) indent: usize,
-    /// Whether it is the first part of the text or follows a blank line.
+    /// Whether the part is the first of the text or follows a blank line.
     pub(super) after_blank: bool,
-    /// Whether it is in a block quote.
+    /// Whether the part is in a block quote.
     pub(super) quoted: bool,
 }
 
 /// Returns the parts of a text, in order.
-pub(super) fn parts(content: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    let mut lines = Lines::of(content, 0..content.len());
+pub(super) fn parts(content: &str) -> Vec<MarkdownPart> {
+    let mut parts: Vec<MarkdownPart> = Vec::new();
+    let mut lines = MarkdownLines::of(content, 0..content.len());
     let mut after_blank = true;
     let mut in_list = false;
     let mut previous_start = 0;
@@ -58,28 +57,17 @@ pub(super) fn parts(content: &str) -> Vec<Part> {
         }
         let allows_code = after_blank && !in_list;
         let (kind, range) = read_part(&mut lines, line, allows_code);
-        let before = parts.last_mut().filter(|part| !after_blank && part.quoted == line.quoted);
-        match (kind, before) {
-            // An underline makes a heading of a single line above.
-            (PartKind::Text, Some(part)) if part.kind == PartKind::Text && part.range.start == previous_start => {
-                match underline_level(line.text) {
-                    Some(level) => part.kind = PartKind::Heading { level, step: None },
-                    None => part.range.end = range.end,
-                }
-            }
-            (PartKind::Text, Some(part)) if matches!(part.kind, PartKind::Text | PartKind::Item(_)) => {
-                part.range.end = range.end;
-            }
-            _ => {
-                let (indent, quoted, line_start) = (line.indent, line.quoted, line.line_start);
-                in_list = match kind {
-                    PartKind::Item(_) => true,
-                    PartKind::Heading { .. } => false,
-                    PartKind::Text if after_blank && indent < 2 => false,
-                    _ => in_list,
-                };
-                parts.push(Part { kind, range, line_start, indent, after_blank, quoted });
-            }
+        let continues =
+            kind == PartKind::Text && !after_blank && extend_last(&mut parts, line, range.end, previous_start);
+        if !continues {
+            let (indent, quoted, line_start) = (line.indent, line.quoted, line.line_start);
+            in_list = match kind {
+                PartKind::Item(_) => true,
+                PartKind::Heading { .. } => false,
+                PartKind::Text if after_blank && indent < 2 => false,
+                _ => in_list,
+            };
+            parts.push(MarkdownPart { kind, range, line_start, indent, after_blank, quoted });
         }
         previous_start = line.start;
         after_blank = false;
@@ -87,8 +75,23 @@ pub(super) fn parts(content: &str) -> Vec<Part> {
     parts
 }
 
-/// Reads what begins with a line; of a table and of code also the lines that follow.
-fn read_part(lines: &mut Lines<'_>, line: Line<'_>, allows_code: bool) -> (PartKind, Range<usize>) {
+/// Adds a line of text to the part directly above if it continues that part; returns whether it does. An underline
+/// makes the single line above a heading.
+fn extend_last(parts: &mut [MarkdownPart], line: MarkdownLine<'_>, end: usize, previous_start: usize) -> bool {
+    let Some(part) = parts.last_mut() else { return false };
+    if part.quoted != line.quoted || !matches!(part.kind, PartKind::Text | PartKind::Item(_)) {
+        return false;
+    }
+    let is_single_line = part.kind == PartKind::Text && part.range.start == previous_start;
+    match underline_level(line.text) {
+        Some(level) if is_single_line => part.kind = PartKind::Heading { level, step: None },
+        _ => part.range.end = end,
+    }
+    true
+}
+
+/// Reads the part that begins with a line. Of a table and of code, it also reads the lines that follow.
+fn read_part(lines: &mut MarkdownLines<'_>, line: MarkdownLine<'_>, allows_code: bool) -> (PartKind, Range<usize>) {
     if let Some(fence) = Fence::opened_by(line.text) {
         return (PartKind::Code, line.start..fence.end(lines, line));
     }
@@ -101,8 +104,11 @@ fn read_part(lines: &mut Lines<'_>, line: Line<'_>, allows_code: bool) -> (PartK
     }
     if let Some(marker) = marker(line.text) {
         let body = line.text.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+•.)( \t".contains(c));
-        // The code of an item may begin on its first line.
-        let end = Fence::opened_by(body).map_or(line.end(), |fence| fence.end(lines, line));
+        // The code of an item may begin on the item's first line.
+        let end = match Fence::opened_by(body) {
+            Some(fence) => fence.end(lines, line),
+            None => line.end(),
+        };
         return (PartKind::Item(marker), line.start..end);
     }
     if allows_code && line.indent >= CODE_INDENT {
@@ -111,15 +117,21 @@ fn read_part(lines: &mut Lines<'_>, line: Line<'_>, allows_code: bool) -> (PartK
     (PartKind::Text, line.start..line.end())
 }
 
-/// The level and the words of a heading.
+/// Returns the level and the words of a heading.
 fn heading(text: &str) -> Option<(usize, &str)> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();
-    let is_heading = (1..=6).contains(&level) && (words.is_empty() || words.starts_with([' ', '\t']));
-    is_heading.then(|| (level, words.trim_start()))
+    if !(1..=6).contains(&level) {
+        return None;
+    }
+    // "#tag" is not a heading.
+    if !words.is_empty() && !words.starts_with([' ', '\t']) {
+        return None;
+    }
+    Some((level, words.trim_start()))
 }
 
-/// The level of the heading that a line of `=` or `-` makes of the line above.
+/// Returns the level of the heading that a line of `=` or `-` makes of the line above.
 fn underline_level(text: &str) -> Option<usize> {
     if text.len() < 3 {
         return None;
@@ -127,22 +139,29 @@ fn underline_level(text: &str) -> Option<usize> {
     if text.bytes().all(|byte| byte == b'=') {
         return Some(1);
     }
-    text.bytes().all(|byte| byte == b'-').then_some(2)
+    if text.bytes().all(|byte| byte == b'-') {
+        return Some(2);
+    }
+    None
 }
 
-/// Where a table ends that begins with a line, and passes its lines; none where no table begins.
+/// Returns the end of the table that begins with a line, and advances past the table's lines; `None` if no table
+/// begins.
 ///
-/// Two lines that begin with `|` are a table also without a header.
-fn table_end(lines: &mut Lines<'_>, first: Line<'_>) -> Option<usize> {
+/// Two lines that begin with `|` are a table even without a header.
+fn table_end(lines: &mut MarkdownLines<'_>, first: MarkdownLine<'_>) -> Option<usize> {
     if !first.text.contains('|') {
         return None;
     }
     let is_barred = first.text.starts_with('|') && first.text.len() > 1;
     let is_closed = is_barred && first.text.ends_with('|');
     let mut ahead = *lines;
-    let second = ahead.next_line().filter(|second| second.quoted == first.quoted);
-    let continues =
-        second.is_some_and(|second| is_separator_row(second.text) || (is_barred && second.text.starts_with('|')));
+    let continues = match ahead.next_line() {
+        Some(second) if second.quoted == first.quoted => {
+            second.is_separator_row() || (is_barred && second.text.starts_with('|'))
+        }
+        _ => false,
+    };
     if !continues && !is_closed {
         return None;
     }
@@ -158,13 +177,8 @@ fn table_end(lines: &mut Lines<'_>, first: Line<'_>) -> Option<usize> {
     Some(end)
 }
 
-/// Whether a line separates the header of a table from its rows.
-pub(in super::super) fn is_separator_row(text: &str) -> bool {
-    let has_both = text.contains('-') && text.contains('|');
-    has_both && text.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '\t'))
-}
-
-fn indented_code_end(lines: &mut Lines<'_>, first: Line<'_>) -> usize {
+/// Returns the end of an indented code block, and advances past its lines.
+fn indented_code_end(lines: &mut MarkdownLines<'_>, first: MarkdownLine<'_>) -> usize {
     let mut end = first.end();
     let mut ahead = *lines;
     while let Some(line) = ahead.next_line() {
@@ -180,7 +194,7 @@ fn indented_code_end(lines: &mut Lines<'_>, first: Line<'_>) -> usize {
     end
 }
 
-/// What opens and closes a code block.
+/// The mark that opens and closes a code block.
 #[derive(Clone, Copy)]
 struct Fence {
     mark: char,
@@ -189,16 +203,23 @@ struct Fence {
 
 impl Fence {
     fn opened_by(text: &str) -> Option<Self> {
-        let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let mark = text.chars().next()?;
+        if !matches!(mark, '`' | '~') {
+            return None;
+        }
         let info = text.trim_start_matches(mark);
         let length = text.len() - info.len();
         // "```x```" is code within a line.
         let is_inline = mark == '`' && info.contains('`');
-        (length >= 3 && !is_inline).then_some(Self { mark, length })
+        if length < 3 || is_inline {
+            return None;
+        }
+        Some(Self { mark, length })
     }
 
-    /// Where the code ends, and passes its lines. A fence that nothing closes ends with the text or its block quote.
-    fn end(self, lines: &mut Lines<'_>, opening: Line<'_>) -> usize {
+    /// Returns the end of the code, and advances past its lines. Without a closing fence, the code ends with the text
+    /// or with its block quote.
+    fn end(self, lines: &mut MarkdownLines<'_>, opening: MarkdownLine<'_>) -> usize {
         let mut end = opening.end();
         let mut ahead = *lines;
         while let Some(line) = ahead.next_line() {
@@ -218,69 +239,6 @@ impl Fence {
     }
 }
 
-/// A line without the marks of a block quote.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Line<'a> {
-    /// Where the line begins.
-    line_start: usize,
-    /// Where it begins behind the marks of a block quote.
-    text_start: usize,
-    /// Where its first character that is no white space is.
-    pub(in super::super) start: usize,
-    /// The line from there, without white space at its end.
-    pub(in super::super) text: &'a str,
-    indent: usize,
-    quoted: bool,
-}
-
-impl<'a> Line<'a> {
-    fn read(line_start: usize, line: &'a str) -> Self {
-        let mut text = line.trim_end();
-        let end = line_start + text.len();
-        let mut quoted = false;
-        while let Some(inner) = text.trim_start_matches(' ').strip_prefix('>') {
-            text = inner.strip_prefix(' ').unwrap_or(inner);
-            quoted = true;
-        }
-        let text_start = end - text.len();
-        let bare = text.trim_start_matches([' ', '\t']);
-        let mut indent = 0;
-        for byte in text[..text.len() - bare.len()].bytes() {
-            indent += if byte == b'\t' { TAB_COLUMNS } else { 1 };
-        }
-        Self { line_start, text_start, start: end - bare.len(), text: bare, indent, quoted }
-    }
-
-    /// Where it ends, without its line break.
-    pub(in super::super) fn end(&self) -> usize {
-        self.start + self.text.len()
-    }
-}
-
-/// The lines of a part of a text, one after the other. A copy looks ahead.
-#[derive(Clone, Copy)]
-pub(in super::super) struct Lines<'a> {
-    content: &'a str,
-    at: usize,
-    end: usize,
-}
-
-impl<'a> Lines<'a> {
-    /// The lines in a range of a text.
-    pub(in super::super) fn of(content: &'a str, range: Range<usize>) -> Self {
-        Self { content, at: range.start, end: range.end }
-    }
-
-    /// Returns the next line.
-    pub(in super::super) fn next_line(&mut self) -> Option<Line<'a>> {
-        let rest = self.content.get(self.at..self.end).filter(|rest| !rest.is_empty())?;
-        let length = rest.find('\n').map_or(rest.len(), |at| at + 1);
-        let line = Line::read(self.at, &rest[..length]);
-        self.at += length;
-        Some(line)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_part_is_found_where_it_stands() {
+    fn every_kind_of_part_is_found_with_its_range() {
         let content = "# Title\r\n\r\nOne\r\ntwo.\r\n\r\n1. a\r\n   more\r\n\r\n> | x | y |\r\n> |---|---|\r\n> | 1 | 2 |\r\n\r\n~~~\r\n# no heading\r\n~~~\r\n";
         let expected = [
             (PartKind::Heading { level: 1, step: None }, "Title"),
@@ -314,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_that_nothing_closes_lasts_to_the_end() {
+    fn a_fence_without_an_end_lasts_to_the_end_of_the_text() {
         let kinds: Vec<PartKind> =
             parts("- ```sh\n  make\n  ```\n- b\n```\nmake\n\n# x").iter().map(|p| p.kind).collect();
         let bullet = PartKind::Item(Marker::Bullet);
