@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cuebase_storage::error::DiskTrouble;
 
-use crate::git_protocol::{FetchError, Malformed};
+use crate::git_protocol::{FetchError, InvalidRequest};
 use crate::model::ModelError;
 use crate::text::steps::Interrupted;
 
@@ -173,8 +173,8 @@ impl From<ModelError> for Error {
     }
 }
 
-impl From<Malformed> for Error {
-    fn from(error: Malformed) -> Self {
+impl From<InvalidRequest> for Error {
+    fn from(error: InvalidRequest) -> Self {
         Self::invalid("invalid_body", error.to_string())
     }
 }

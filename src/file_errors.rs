@@ -1,6 +1,6 @@
-//! Messages for files and folders that the system refuses: which path, why, and what to do.
+//! Error messages for refused files and folders: the path, the reason and the remedy.
 //!
-//! A permission error of the system names neither the folder that refused nor its owner. [`explain`] finds both.
+//! A permission error of the system names neither the folder that denied access nor its owner. [`explain`] finds both.
 
 use std::fmt::Display;
 use std::fs::{self, Metadata};
@@ -14,8 +14,7 @@ use nix::unistd::{AccessFlags, eaccess, geteuid};
 /// The permission bits of a mode.
 const PERMISSION_BITS: u32 = 0o7777;
 
-/// Returns one line that says what could not be done, with which path, and what to do about it. `action` is a verb, such
-/// as "create".
+/// Returns one line with the failed action, the path, the reason and the remedy. `action` is a verb, such as "create".
 pub fn explain(action: &str, path: &Path, error: &io::Error) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let shown = path.display();
@@ -31,19 +30,19 @@ pub fn explain(action: &str, path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// The same as an error, for `map_err`.
+/// Returns a function for `map_err` that turns an error of the system into [`explain`]'s message.
 pub fn explained<'a>(action: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> anyhow::Error + 'a {
     move |error| anyhow::Error::msg(explain(action, path, &error))
 }
 
-/// Returns whether an error of the system is about permissions or about a file in the place of a folder: what
-/// [`explain`] says more about than the system.
+/// Returns whether [`explain`] adds something to an error of the system: a missing permission, or a file where a folder
+/// is needed.
 pub fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
 }
 
-/// Looks for a folder, or an entry of it, that this process may not read and write, and returns one line about the first
-/// one. None where this process may read and write all of them.
+/// Returns one line about the first of a folder and its entries that this process may not read and write. `None` if it
+/// may read and write all of them.
 pub fn inaccessible_part(folder: &Path) -> Option<String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
     let mut parts = vec![folder.clone()];
@@ -59,31 +58,31 @@ pub fn inaccessible_part(folder: &Path) -> Option<String> {
     None
 }
 
-/// Who may not do what, and the remedy.
+/// Returns the reason of a denied access to a path, and the remedy.
 fn refusal(path: &Path) -> String {
     let user = geteuid();
-    let Some((refusing, metadata)) = refusing_part(path) else {
+    let Some((denied, metadata)) = inaccessible_ancestor(path) else {
         return format!("permission denied for user id {user}: use a user that has permission, or name another path");
     };
-    refusal_of(&refusing, &metadata, &user)
+    refusal_of(&denied, &metadata, &user)
 }
 
-fn refusal_of(refusing: &Path, metadata: &Metadata, user: &impl Display) -> String {
+fn refusal_of(denied: &Path, metadata: &Metadata, user: &impl Display) -> String {
     format!(
         "user id {user} has no permission for {} (owner: user id {}, mode {:o}): use its owner, change its owner or mode, \
          or name another path",
-        refusing.display(),
+        denied.display(),
         metadata.uid(),
         metadata.mode() & PERMISSION_BITS
     )
 }
 
-/// The part of a path that refuses: the path itself where it exists and is not accessible, else the folder above the
-/// first part that exists.
-fn refusing_part(path: &Path) -> Option<(PathBuf, Metadata)> {
+/// Returns the part of a path that denies access: the path itself if it exists and is not accessible, otherwise the
+/// folder above the first part that exists.
+fn inaccessible_ancestor(path: &Path) -> Option<(PathBuf, Metadata)> {
     let mut first = None;
     for part in path.ancestors() {
-        // Also fails for what is in a folder that may not be searched.
+        // This also fails for an entry of a folder that may not be searched.
         let Ok(metadata) = fs::metadata(part) else { continue };
         if !is_accessible(part, &metadata) {
             return Some((part.to_path_buf(), metadata));
@@ -104,11 +103,11 @@ fn is_accessible(path: &Path, metadata: &Metadata) -> bool {
     eaccess(path, needed) != Err(Errno::EACCES)
 }
 
-/// The file that a path takes for a folder.
+/// Returns the file that a path uses as a folder.
 fn file_above(path: &Path) -> Option<PathBuf> {
     for part in path.ancestors() {
         if let Ok(metadata) = fs::metadata(part) {
-            return (!metadata.is_dir()).then(|| part.to_path_buf());
+            return if metadata.is_dir() { None } else { Some(part.to_path_buf()) };
         }
     }
     None

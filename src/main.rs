@@ -1,4 +1,4 @@
-//! The `cuebase` binary: everything is in the library.
+//! The `cuebase` binary. All code is in the library.
 
 fn main() -> std::process::ExitCode {
     cuebase::cli::main()

@@ -1,12 +1,12 @@
-//! The memory that this process may take, and what is made of it.
+//! The memory limits of this process, and the division of the memory.
 //!
-//! Limits come from the system: address space and data (`ulimit -v`, `ulimit -d`, `LimitAS=`), and the control groups of
-//! the process (`docker run --memory`, `MemoryMax=`). [`MemoryPlan`] divides what they leave between the caches, the
-//! bodies of requests and the threads, so that a request is refused where an allocation would fail: a failed allocation
-//! ends the process. Without a limit the plan is what is configured.
+//! Limits come from the system: address space and data (`ulimit -v`, `ulimit -d`, `LimitAS=`), and the control groups
+//! of the process (`docker run --memory`, `MemoryMax=`). [`MemoryPlan`] divides the memory between caches, request
+//! bodies and threads, so that the server refuses a request before an allocation fails: a failed allocation ends the
+//! process. Without a limit the plan equals the configuration.
 //!
-//! An address space limit counts what is mapped, not what is used: stacks of threads, files that are mapped, and the
-//! heaps that the C library keeps in reserve. It therefore has to be larger than a limit of a control group.
+//! A limit of address space counts mapped memory, not used memory: thread stacks, mapped files, and the heaps that the
+//! C library reserves. It therefore has to be larger than a limit of a control group.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -17,56 +17,56 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// Address space that the process takes before the first request: the binary, the word table, the stacks of its threads
-/// and of the store's, the heap.
+/// Address space of the process before the first request: binary, word table, stacks of its own and the store's
+/// threads, heap.
 const ADDRESS_SPACE_BASE_BYTES: u64 = 384 * MIB;
-/// Memory that the process takes before the first request.
+/// Memory of the process before the first request.
 const RESIDENT_BASE_BYTES: u64 = 96 * MIB;
-/// Of what a limit leaves above the base, one part in this many may be held in bodies: reading one takes as much again, and
-/// so do the write that it becomes and its ingestion.
+/// Divisor of the memory above the base that gives the memory for request bodies. Reading a body takes its size again,
+/// and so do the resulting write and its ingestion.
 const BODY_SHARE: u64 = 3;
-/// Fewer bodies are of no use: one request of the largest size, and its values.
+/// Minimum memory for request bodies: one request of the largest size, and its values.
 const BODY_MEMORY_MIB_MIN: u64 = 24;
-/// Of what a limit leaves above the base, the store's block cache takes one part in this many.
+/// Divisor of the memory above the base that gives the store's block cache.
 const CACHE_SHARE: u64 = 16;
-/// The store's block cache where nothing limits it, and at least.
+/// Size of the store's block cache: without a limit, and the minimum.
 const BLOCK_CACHE_BYTES: (u64, u64) = (64 * MIB, 4 * MIB);
-/// The store's write buffers, all together, where nothing limits them, and at least.
+/// Total size of the store's write buffers: without a limit, and the minimum.
 const WRITE_BUFFER_BYTES: (u64, u64) = (64 * MIB, 8 * MIB);
 
-/// Stack of a thread of ours.
+/// Stack size of a thread of this process.
 const STACK_BYTES: u64 = 2 * MIB;
-/// Of an address space one part in this many may be stacks of blocking threads.
+/// Divisor of an address space that gives the stacks of blocking threads.
 const STACK_SHARE: u64 = 8;
-/// Threads for blocking work where nothing limits them (tokio's own default), and at least.
+/// Number of threads for blocking work: without a limit (the default of tokio), and the minimum.
 const BLOCKING_THREADS: (u64, u64) = (512, 16);
-/// Address space for each thread of a pool that has one for each processor.
+/// Address space per thread of a pool with one thread per processor.
 const ADDRESS_SPACE_PER_WORKER_BYTES: u64 = 128 * MIB;
-/// Below this address space the C library's heap is one: each further one reserves 64 MiB.
+/// Below this address space the C library gets one heap: each further heap reserves 64 MiB.
 const ONE_HEAP_BELOW_BYTES: u64 = 4096 * MIB;
 
-/// A value from here on stands for "no limit" in a control group of version 1.
+/// Smallest value that means "no limit" in a control group of version 1.
 const UNLIMITED_BYTES: u64 = 1 << 60;
-/// Where control groups are mounted.
+/// Mount point of the control groups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// What a limit counts.
+/// The kind of memory that a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What is mapped.
+pub enum LimitKind {
+    /// Mapped memory.
     AddressSpace,
-    /// What is used.
+    /// Used memory.
     Resident,
 }
 
 /// A limit on this process's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
-    /// Its size.
+    /// Size of the limit.
     pub bytes: u64,
-    /// What it counts.
-    pub kind: Kind,
-    /// Where it was found, for an error.
+    /// The kind of memory that it counts.
+    pub kind: LimitKind,
+    /// Source of the limit, for an error: a resource or a file.
     pub source: String,
 }
 
@@ -76,23 +76,23 @@ impl fmt::Display for MemoryLimit {
     }
 }
 
-/// How memory is divided.
+/// The division of the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
-    /// The store's block cache, one for all column families.
+    /// Size of the store's block cache, one for all column families.
     pub block_cache_bytes: usize,
-    /// The store's write buffers, all together.
+    /// Total size of the store's write buffers.
     pub write_buffer_bytes: usize,
-    /// `server.body_memory_mib`, lowered where the limit asks for it.
+    /// `server.body_memory_mib`, lowered if a limit requires it.
     pub body_memory_mib: usize,
-    /// Threads for blocking work, at most.
+    /// Maximum number of threads for blocking work.
     pub blocking_threads: usize,
-    /// Threads of a pool that has one for each processor, at most.
+    /// Maximum number of threads of a pool with one thread per processor.
     pub worker_threads: usize,
 }
 
 impl MemoryPlan {
-    /// Plans for the limits of this process.
+    /// Returns the plan for the limits of this process.
     ///
     /// # Errors
     ///
@@ -101,19 +101,18 @@ impl MemoryPlan {
         Self::for_limits(&limits(), configured_body_mib)
     }
 
-    /// Plans for given limits: of each part the smallest that any limit leaves.
+    /// Returns the plan for the given limits: each part has the smallest size that any of them allows.
     ///
     /// # Errors
     ///
     /// One sentence, when a limit is too small to serve at all.
     pub fn for_limits(limits: &[MemoryLimit], configured_body_mib: usize) -> anyhow::Result<Self> {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let mut plan = Self {
-            block_cache_bytes: size(BLOCK_CACHE_BYTES.0),
-            write_buffer_bytes: size(WRITE_BUFFER_BYTES.0),
+            block_cache_bytes: saturating_usize(BLOCK_CACHE_BYTES.0),
+            write_buffer_bytes: saturating_usize(WRITE_BUFFER_BYTES.0),
             body_memory_mib: configured_body_mib,
-            blocking_threads: size(BLOCKING_THREADS.0),
-            worker_threads: processors,
+            blocking_threads: saturating_usize(BLOCKING_THREADS.0),
+            worker_threads: processors(),
         };
         for limit in limits {
             plan.narrow(limit)?;
@@ -121,6 +120,7 @@ impl MemoryPlan {
         Ok(plan)
     }
 
+    /// Lowers the parts to fit a limit.
     fn narrow(&mut self, limit: &MemoryLimit) -> anyhow::Result<()> {
         let needed = minimum(limit.kind);
         ensure!(
@@ -128,72 +128,83 @@ impl MemoryPlan {
             "the memory limit of {limit} is too small: cuebase needs at least {} MiB of {}",
             needed / MIB,
             match limit.kind {
-                Kind::AddressSpace => "address space",
-                Kind::Resident => "memory",
+                LimitKind::AddressSpace => "address space",
+                LimitKind::Resident => "memory",
             }
         );
         let left = limit.bytes - base(limit.kind);
         let cache = (left / CACHE_SHARE).clamp(BLOCK_CACHE_BYTES.1, BLOCK_CACHE_BYTES.0);
-        self.block_cache_bytes = self.block_cache_bytes.min(size(cache));
+        self.block_cache_bytes = self.block_cache_bytes.min(saturating_usize(cache));
         let buffers = (left / CACHE_SHARE).clamp(WRITE_BUFFER_BYTES.1, WRITE_BUFFER_BYTES.0);
-        self.write_buffer_bytes = self.write_buffer_bytes.min(size(buffers));
-        self.body_memory_mib = self.body_memory_mib.min(size(left / BODY_SHARE / MIB));
-        if limit.kind == Kind::AddressSpace {
+        self.write_buffer_bytes = self.write_buffer_bytes.min(saturating_usize(buffers));
+        self.body_memory_mib = self.body_memory_mib.min(saturating_usize(left / BODY_SHARE / MIB));
+        if limit.kind == LimitKind::AddressSpace {
             let blocking = limit.bytes / STACK_SHARE / STACK_BYTES;
             let blocking = blocking.clamp(BLOCKING_THREADS.1, BLOCKING_THREADS.0);
-            self.blocking_threads = self.blocking_threads.min(size(blocking));
+            self.blocking_threads = self.blocking_threads.min(saturating_usize(blocking));
             let workers = (limit.bytes / ADDRESS_SPACE_PER_WORKER_BYTES).max(1);
-            self.worker_threads = self.worker_threads.min(size(workers));
+            self.worker_threads = self.worker_threads.min(saturating_usize(workers));
         }
         Ok(())
     }
 }
 
-fn base(kind: Kind) -> u64 {
+fn base(kind: LimitKind) -> u64 {
     match kind {
-        Kind::AddressSpace => ADDRESS_SPACE_BASE_BYTES,
-        Kind::Resident => RESIDENT_BASE_BYTES,
+        LimitKind::AddressSpace => ADDRESS_SPACE_BASE_BYTES,
+        LimitKind::Resident => RESIDENT_BASE_BYTES,
     }
 }
 
-/// The smallest limit that leaves room for the smallest memory of bodies.
-fn minimum(kind: Kind) -> u64 {
+/// Returns the smallest limit with room for the minimum memory of request bodies.
+fn minimum(kind: LimitKind) -> u64 {
     base(kind) + BODY_MEMORY_MIB_MIN * BODY_SHARE * MIB
 }
 
-fn size(number: u64) -> usize {
+fn saturating_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// Returns how many heaps the C library may keep: one for each processor, or one where address space is scarce.
 pub fn heaps() -> usize {
-    let scarce = limits().iter().any(|limit| limit.kind == Kind::AddressSpace && limit.bytes < ONE_HEAP_BELOW_BYTES);
-    if scarce { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) }
+    for limit in limits() {
+        if limit.kind == LimitKind::AddressSpace && limit.bytes < ONE_HEAP_BELOW_BYTES {
+            return 1;
+        }
+    }
+    processors()
 }
 
-/// Returns every limit on this process's memory.
+fn processors() -> usize {
+    match std::thread::available_parallelism() {
+        Ok(count) => count.get(),
+        Err(_) => 1,
+    }
+}
+
+/// Returns all memory limits of this process.
 pub fn limits() -> Vec<MemoryLimit> {
-    let mut found = Vec::new();
+    let mut limits = Vec::new();
     let resources = [(Resource::RLIMIT_AS, "RLIMIT_AS, ulimit -v"), (Resource::RLIMIT_DATA, "RLIMIT_DATA, ulimit -d")];
     for (resource, source) in resources {
         if let Ok((bytes, _)) = getrlimit(resource)
             && bytes != RLIM_INFINITY
         {
-            found.push(MemoryLimit { bytes, kind: Kind::AddressSpace, source: source.to_owned() });
+            limits.push(MemoryLimit { bytes, kind: LimitKind::AddressSpace, source: source.to_owned() });
         }
     }
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    found.extend(control_group_limit(Path::new(CGROUPS), &groups));
-    found
+    limits.extend(control_group_limit(Path::new(CGROUPS), &groups));
+    limits
 }
 
-/// Returns the smallest limit of the control groups that `/proc/self/cgroup` names, and of those above them.
+/// Returns the smallest limit of the control groups named in `/proc/self/cgroup` and of their ancestors.
 fn control_group_limit(mount: &Path, groups: &str) -> Option<MemoryLimit> {
     let mut smallest: Option<MemoryLimit> = None;
     for line in groups.lines() {
-        // Hierarchy, controllers, path; version 2 has no controllers.
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
+        // Hierarchy, controllers, path. Controllers are empty in version 2.
+        let Some((_, controllers_and_group)) = line.split_once(':') else { continue };
+        let Some((controllers, group)) = controllers_and_group.split_once(':') else { continue };
         let (folders, file) = if controllers.is_empty() {
             ([mount.to_path_buf(), mount.join("unified")], "memory.max")
         } else if controllers.split(',').any(|controller| controller == "memory") {
@@ -204,17 +215,20 @@ fn control_group_limit(mount: &Path, groups: &str) -> Option<MemoryLimit> {
         for folder in folders {
             for path in files_upwards(&folder, group, file) {
                 let Some(bytes) = limit_in(&path) else { continue };
-                if smallest.as_ref().is_none_or(|smallest| bytes < smallest.bytes) {
-                    smallest = Some(MemoryLimit { bytes, kind: Kind::Resident, source: path.display().to_string() });
+                if let Some(smallest) = &smallest
+                    && smallest.bytes <= bytes
+                {
+                    continue;
                 }
+                smallest = Some(MemoryLimit { bytes, kind: LimitKind::Resident, source: path.display().to_string() });
             }
         }
     }
     smallest
 }
 
-/// The file of a group, of the group above it, and so on up to the root. Inside of a container a group may be named by
-/// its path outside: then only the root is there.
+/// Returns the paths of the limit's file in the root, in the group, and in all groups between them. Inside a container,
+/// a group may have the name of its path outside; then only the file in the root exists.
 fn files_upwards(root: &Path, group: &str, file: &str) -> Vec<PathBuf> {
     let mut folder = root.to_path_buf();
     let mut files = vec![folder.join(file)];
@@ -227,30 +241,30 @@ fn files_upwards(root: &Path, group: &str, file: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The limit that a file holds; none where there is no such file, or no limit.
+/// Returns the limit in a file. `None` if the file does not exist or sets no limit.
 fn limit_in(path: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
     let bytes = text.trim().parse().ok()?;
-    (bytes < UNLIMITED_BYTES).then_some(bytes)
+    if bytes < UNLIMITED_BYTES { Some(bytes) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn limit(mib: u64, kind: Kind) -> MemoryLimit {
+    fn limit(mib: u64, kind: LimitKind) -> MemoryLimit {
         MemoryLimit { bytes: mib * MIB, kind, source: "a test".into() }
     }
 
     #[test]
-    fn without_a_limit_the_plan_is_what_is_configured() {
+    fn without_a_limit_the_plan_equals_the_configuration() {
         let plan = MemoryPlan::for_limits(&[], 512).expect("plans");
         assert_eq!((plan.body_memory_mib, plan.blocking_threads), (512, 512));
     }
 
     #[test]
-    fn a_limit_lowers_what_is_planned_and_never_raises_it() {
-        for kind in [Kind::AddressSpace, Kind::Resident] {
+    fn a_limit_lowers_the_plan_and_never_raises_it() {
+        for kind in [LimitKind::AddressSpace, LimitKind::Resident] {
             let mut former = MemoryPlan::for_limits(&[limit(1 << 20, kind)], 512).expect("plans");
             assert_eq!(former.body_memory_mib, 512, "a large limit changes nothing");
             for mib in (minimum(kind) / MIB..4096).rev() {
@@ -265,8 +279,8 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_too_small_is_one_sentence_that_names_it() {
-        for (mib, kind) in [(0, Kind::AddressSpace), (100, Kind::AddressSpace), (64, Kind::Resident)] {
+    fn a_limit_that_is_too_small_is_refused_in_one_sentence_with_its_source() {
+        for (mib, kind) in [(0, LimitKind::AddressSpace), (100, LimitKind::AddressSpace), (64, LimitKind::Resident)] {
             let error = MemoryPlan::for_limits(&[limit(mib, kind)], 512).expect_err("refused").to_string();
             let needed = format!("at least {} MiB", minimum(kind) / MIB);
             assert!(error.contains("a test") && error.contains(&needed) && !error.contains('\n'), "{error}");
@@ -274,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_of_a_group_and_those_above_it_counts() {
+    fn the_smallest_limit_of_a_group_and_its_ancestors_counts() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let write = |path: &str, text: &str| {
             let path = folder.path().join(path);
@@ -282,7 +296,7 @@ mod tests {
             std::fs::write(path, text).expect("writes");
         };
         let found = |groups: &str| control_group_limit(folder.path(), groups).map(|limit| limit.bytes / MIB);
-        assert_eq!(found("0::/system.slice/cuebase.service\n"), None, "there are no files");
+        assert_eq!(found("0::/system.slice/cuebase.service\n"), None, "without files");
         write("system.slice/memory.max", &format!("{}\n", 700 * MIB));
         write("system.slice/cuebase.service/memory.max", "max\n");
         assert_eq!(found("0::/system.slice/cuebase.service\n"), Some(700));

@@ -1,9 +1,9 @@
-//! Random secrets, and hashes over several parts.
+//! Random secrets, and hashes of several parts.
 
-/// Bytes of a secret that the data directory keeps.
+/// Bytes of a secret in the data directory.
 const SECRET_BYTES: usize = 32;
 
-/// Random bytes for a secret; none where the system has no randomness.
+/// Returns random bytes for a secret; none if the system provides no randomness.
 pub fn random_secret() -> Vec<u8> {
     let mut bytes = vec![0; SECRET_BYTES];
     if aws_lc_rs::rand::fill(&mut bytes).is_err() {
@@ -12,7 +12,7 @@ pub fn random_secret() -> Vec<u8> {
     bytes
 }
 
-/// SHA-256 over parts, each with its length before it.
+/// Returns the SHA-256 of several parts, each preceded by its length.
 pub fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     for part in parts {

@@ -6,13 +6,13 @@ use data_encoding::BASE64;
 use jiff::Timestamp;
 use zeroize::Zeroizing;
 
-/// How far a notification's clock may be from ours, seconds.
+/// Allowed difference between the timestamp of a notification and the clock, in seconds.
 pub const TOLERANCE_SECONDS: i64 = 5 * 60;
 
-/// The longest id.
+/// Bytes of an id, at most.
 const ID_BYTES_MAX: usize = 256;
 
-/// A shorter key could be guessed.
+/// Bytes of a key, at least. A shorter one could be guessed.
 const KEY_BYTES_MIN: usize = 16;
 
 /// The key that notifications are signed with.
@@ -30,12 +30,12 @@ pub struct Signature<'a> {
 }
 
 impl WebhookSecret {
-    /// `whsec_` and base64.
+    /// Parses `whsec_` followed by base64.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let bytes = BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text).as_bytes());
-        let bytes = bytes
-            .map(Zeroizing::new)
-            .map_err(|_| anyhow::anyhow!("setting payments.webhook_secret is not whsec_ and base64"))?;
+        let Ok(bytes) = BASE64.decode(text.strip_prefix("whsec_").unwrap_or(text).as_bytes()) else {
+            anyhow::bail!("setting payments.webhook_secret is not whsec_ and base64");
+        };
+        let bytes = Zeroizing::new(bytes);
         anyhow::ensure!(
             bytes.len() >= KEY_BYTES_MIN,
             "setting payments.webhook_secret holds {} bytes: expected whsec_ and base64 of at least {KEY_BYTES_MIN}",
@@ -44,30 +44,38 @@ impl WebhookSecret {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
-    /// A secret from random bytes.
+    /// Makes a secret from random bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The signature of a body.
+    /// Signs a body.
     pub fn sign(&self, id: &str, timestamp: &str, body: &[u8]) -> String {
         let tag = hmac::sign(&self.0, &signed(id, timestamp, body));
         format!("v1,{}", BASE64.encode(tag.as_ref()))
     }
 
-    /// Whether one of the signatures is right and the time is near.
+    /// Returns whether one of the signatures is correct and the timestamp is close to `now`.
     pub fn verify(&self, headers: &Signature<'_>, body: &[u8], now: Timestamp) -> bool {
-        let near = headers.timestamp.parse::<i64>().is_ok_and(|at| (now.as_second() - at).abs() <= TOLERANCE_SECONDS);
+        let Ok(timestamp) = headers.timestamp.parse::<i64>() else { return false };
+        if (now.as_second() - timestamp).abs() > TOLERANCE_SECONDS || !(1..=ID_BYTES_MAX).contains(&headers.id.len()) {
+            return false;
+        }
         let message = signed(headers.id, headers.timestamp, body);
-        let right = |text: &str| {
-            let tag = text.strip_prefix("v1,").and_then(|text| BASE64.decode(text.as_bytes()).ok());
-            tag.is_some_and(|tag| hmac::verify(&self.0, &message, &tag).is_ok())
-        };
-        let named = (1..=ID_BYTES_MAX).contains(&headers.id.len());
-        near && named && headers.signature.split(' ').any(right)
+        headers.signature.split(' ').any(|signature| self.is_signature(signature, &message))
+    }
+
+    /// Returns whether `v1,` and base64 are a signature of a message.
+    fn is_signature(&self, text: &str, message: &[u8]) -> bool {
+        let Some(encoded) = text.strip_prefix("v1,") else { return false };
+        match BASE64.decode(encoded.as_bytes()) {
+            Ok(tag) => hmac::verify(&self.0, message, &tag).is_ok(),
+            Err(_) => false,
+        }
     }
 }
 
+/// Returns the bytes that a signature covers.
 fn signed(id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
     [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat()
 }

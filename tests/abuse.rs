@@ -311,7 +311,7 @@ fn a_changed_upload_is_not_served_as_complete() {
             assert!(whole.is_err(), "{length}: {} bytes were served", wrong.len());
         }
     }
-    assert!(server.log().contains("is not what was uploaded"), "{}", server.log());
+    assert!(server.log().contains("differs from its upload"), "{}", server.log());
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn an_index_that_cannot_be_read_is_rebuilt() {
     disk.set_rules(&["eio read memories.log 1"]);
     let hits = server.retrieve("default", "q=cartographer").contents();
     assert!(hits[0].contains("bakery"), "{hits:?}");
-    assert!(server.log().contains("making the index anew") || server.log().contains("the index is damaged"));
+    assert!(server.log().contains("rebuilding the index") || server.log().contains("the index is damaged"));
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -15,7 +15,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn patience() -> Deadline {
-    Deadline::of_work(Duration::from_secs(60))
+    Deadline::background(Duration::from_secs(60))
 }
 
 /// Checks the vectors of an encoder, alone and in batches.

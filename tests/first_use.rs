@@ -168,7 +168,7 @@ fn the_command_line_refuses_a_key_for_an_unknown_namespace() {
     let check = |when: &str| {
         let keys = stdout(&data, &["keys", "list"]).lines().count();
         let error = expect_error(when, &run(&data, &["keys", "create", "--namespace", "nope"]));
-        assert!(error.contains("there is no namespace \"nope\"") && error.contains("notes"), "{when}: {error}");
+        assert!(error.contains("namespace \"nope\" does not exist") && error.contains("notes"), "{when}: {error}");
         assert!(error.contains("cuebase namespaces create nope"), "{when}: {error}");
         assert_eq!(stdout(&data, &["keys", "list"]).lines().count(), keys, "{when}");
         for name in ["notes", "default"] {
@@ -208,7 +208,7 @@ fn deleting_an_unknown_namespace_lists_existing_ones() {
     stdout(&data, &["keys", "create", "--init"]);
     let delete = ["namespaces", "delete", "--yes", "note"];
     let error = expect_error("no namespace", &run(&data, &delete));
-    assert!(error.contains("there is no namespace \"note\"") && error.contains("has none"), "{error}");
+    assert!(error.contains("namespace \"note\" does not exist") && error.contains("has none"), "{error}");
     for number in 0..7 {
         stdout(&data, &["namespaces", "create", &format!("notes-{number}")]);
     }

@@ -172,7 +172,7 @@ fn git_access_requires_a_key_for_the_namespace() {
     let other = git_error(folder.path(), &["ls-remote", &git_url(&server, &confined, "other")]);
     assert!(other.contains("403") && other.contains("own"), "{other}");
     let missing = git_error(folder.path(), &["ls-remote", &git_url(&server, &server.key, "nothing")]);
-    assert!(missing.contains("there is no namespace") || missing.contains("not found"), "{missing}");
+    assert!(missing.contains("does not exist") || missing.contains("not found"), "{missing}");
     let wrong = git_error(folder.path(), &["ls-remote", &git_url(&server, "svc_live_0123456789abcdef_x", "own")]);
     assert!(wrong.contains("403"), "{wrong}");
     // A key of another account reaches only the namespaces of that account.

@@ -326,7 +326,7 @@ fn damage_that_a_write_or_a_start_reads_is_repaired() {
         damage_middle(&file);
         let server = Server::start(&data);
         assert_eq!(ranking(&server), before, "{}", file.display());
-        assert!(server.log().contains("making the index anew"), "the damage in {} was not detected", file.display());
+        assert!(server.log().contains("rebuilding the index"), "the damage in {} was not detected", file.display());
         assert!(server.terminate());
         std::fs::write(data.with_extension("log"), "").expect("empties the log");
     }

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use cuebase::git_protocol::fetch::{self, Request};
-use cuebase::git_protocol::lines;
+use cuebase::git_protocol::fetch_request::FetchRequest;
 use cuebase::git_protocol::push::Push;
+use cuebase::git_protocol::{ProtocolVersion, fetch, lines};
 use cuebase_storage::git::{CommitId, IntakeLimits, Repository, check_pack};
 
 const HASH_BYTES: usize = 20;
@@ -27,8 +27,8 @@ static SOURCE: LazyLock<SourceRepository> = LazyLock::new(|| {
 
 pub(super) fn enter(bytes: &[u8]) {
     let source = Repository::open_or_create(&SOURCE.folder.path().join("source.git")).expect("opens");
-    for version_2 in [false, true] {
-        if let Ok(request) = Request::parse(version_2, bytes) {
+    for version in [ProtocolVersion::V0, ProtocolVersion::V2] {
+        if let Ok(request) = FetchRequest::parse(version, bytes) {
             fetch::answer(&source, &request, &mut Vec::new()).expect("a parsed request can be answered");
         }
     }

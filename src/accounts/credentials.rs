@@ -1,7 +1,8 @@
 //! API keys: `svc_<env>_<key id>_<secret>`.
 //!
-//! The key id is 16 hex characters and may stand in logs. The secret is 24 random bytes, base64url; only its SHA-256 is
-//! kept, and it is compared in constant time. A plain hash is enough: 192 random bits cannot be guessed through it.
+//! The key id has 16 hex characters and may appear in logs. The secret is 24 random bytes in base64url. Only its
+//! SHA-256 is stored, and it is compared in constant time. A plain hash is enough, since 192 random bits cannot be
+//! guessed.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -12,19 +13,19 @@ const PREFIX: &str = "svc";
 const KEY_ID_BYTES: usize = 8;
 const SECRET_BYTES: usize = 24;
 
-/// The environment a key is for. Shows in the prefix and in `whoami`; no data boundary.
+/// The environment of a key, in its prefix and in `whoami`. Both environments see the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {
     /// For production.
     #[default]
     Live,
-    /// For trying out.
+    /// For tests.
     Test,
 }
 
 impl Environment {
-    /// `live` or `test`.
+    /// Returns `live` or `test`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -32,24 +33,24 @@ impl Environment {
         }
     }
 
-    /// From its name.
+    /// Returns the environment of a name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Live, Self::Test].into_iter().find(|env| env.name() == name)
     }
 }
 
-/// A key that was just made.
+/// A new key.
 pub struct MintedKey {
     /// The key id.
     pub id: String,
     /// The whole key.
     pub full: String,
-    /// What is kept of the secret.
+    /// The stored hash of the secret, in hexadecimal digits.
     pub secret_sha256: String,
 }
 
 impl MintedKey {
-    /// Makes a key of fresh random bytes.
+    /// Makes a key from random bytes.
     pub fn new(env: Environment) -> Result<Self, aws_lc_rs::error::Unspecified> {
         let mut id = [0; KEY_ID_BYTES];
         let mut secret = [0; SECRET_BYTES];
@@ -62,7 +63,7 @@ impl MintedKey {
     }
 }
 
-/// A key as it was sent, taken apart.
+/// The parts of a key that a client sent.
 pub struct KeyText<'a> {
     /// The environment in its prefix.
     pub env: Environment,
@@ -72,20 +73,25 @@ pub struct KeyText<'a> {
 }
 
 impl<'a> KeyText<'a> {
-    /// Takes a key apart; none when it is not of a key's form.
+    /// Parses a key. Returns none if the text does not have the format of a key.
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.splitn(4, '_');
         let (prefix, env, id, secret) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let hex = id.len() == 2 * KEY_ID_BYTES && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         let secret_bytes = BASE64URL_NOPAD.decode(secret.as_bytes()).ok()?;
-        (prefix == PREFIX && hex && secret_bytes.len() == SECRET_BYTES).then_some(())?;
+        if prefix != PREFIX || !is_key_id(id) || secret_bytes.len() != SECRET_BYTES {
+            return None;
+        }
         Some(Self { env: Environment::parse(env)?, id, secret })
     }
 
-    /// Whether the secret is the one whose hash was kept; takes the same time whatever the answer.
+    /// Returns whether the secret has the stored hash, in constant time.
     pub fn secret_matches(&self, secret_sha256: &str) -> bool {
         verify_slices_are_equal(hash(self.secret).as_bytes(), secret_sha256.as_bytes()).is_ok()
     }
+}
+
+fn is_key_id(text: &str) -> bool {
+    text.len() == 2 * KEY_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 fn hash(secret: &str) -> String {
@@ -109,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_no_keys() {
+    fn texts_of_another_format_are_not_keys() {
         let good = MintedKey::new(Environment::Live).expect("random bytes").full;
         for bad in [
             "",
@@ -126,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken_apart_or_refused(text in "\\PC{0,80}", tail in "svc_(live|test)_[0-9a-f_]{0,20}_\\PC{0,40}") {
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,80}", tail in "svc_(live|test)_[0-9a-f_]{0,20}_\\PC{0,40}") {
             let _ = KeyText::parse(&text);
             let _ = KeyText::parse(&tail);
         }

@@ -11,10 +11,10 @@ use crate::namespace::names::{DEFAULT, check_name};
 /// `refuse` makes the error from the credential's namespace when the request names a different one.
 pub fn select_namespace(
     scope: Option<&str>,
-    wanted: Option<&str>,
+    requested: Option<&str>,
     refuse: impl FnOnce(&str) -> Error,
 ) -> Result<String> {
-    let name = wanted.or(scope).unwrap_or(DEFAULT);
+    let name = requested.or(scope).unwrap_or(DEFAULT);
     check_name(name)?;
     match scope {
         Some(scope) if scope != name => Err(refuse(scope)),

@@ -1,7 +1,6 @@
 //! Dashboard sessions: ID tokens of the built-in local issuer.
 //!
-//! The issuer signs with ES256 and a key kept in the data directory. The account is in the `custom:tenant_id` claim, set
-//! when the token is minted.
+//! The issuer signs with ES256 and a key in the data directory. The claim `custom:tenant_id` holds the account.
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use cuebase_storage::Store;
@@ -9,21 +8,23 @@ use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-/// The local issuer's name.
+use super::account_id::check_account;
+
+/// The `iss` claim.
 const ISSUER: &str = "cuebase-local";
-/// Whom its tokens are for.
+/// The `aud` claim.
 const AUDIENCE: &str = "cuebase-dashboard";
 /// A session lasts 12 hours.
 const LIFETIME_SECONDS: i64 = 12 * 60 * 60;
-/// Clocks may differ by so much.
+/// Allowed difference between clocks.
 pub const LEEWAY_SECONDS: u64 = 60;
 
-/// Whom a session stands for.
+/// The identity behind a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The account.
     pub account: String,
-    /// The person's address, where the issuer tells it.
+    /// The email address of the person, if the issuer provides it.
     pub email: Option<String>,
 }
 
@@ -46,24 +47,30 @@ pub struct LocalIssuer {
 }
 
 impl LocalIssuer {
-    /// Opens the issuer with the data directory's key, made the first time.
+    /// Opens the issuer with the key in the data directory, which is generated at the first call.
     pub fn open(store: &Store) -> anyhow::Result<Self> {
         let mut failed = None;
         let key = store.secret("issuer", || match EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING) {
-            Ok(pair) => pair.to_pkcs8v1().map(|document| document.as_ref().to_vec()).unwrap_or_default(),
+            Ok(pair) => match pair.to_pkcs8v1() {
+                Ok(document) => document.as_ref().to_vec(),
+                Err(_) => Vec::new(),
+            },
             Err(error) => {
                 failed = Some(error);
                 Vec::new()
             }
         })?;
-        anyhow::ensure!(failed.is_none(), "the local issuer's key cannot be made: no random bytes");
+        anyhow::ensure!(
+            failed.is_none(),
+            "cannot generate the key of the local issuer: the system provides no random bytes"
+        );
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key)
             .map_err(|error| anyhow::anyhow!("the local issuer's key in the data directory cannot be read: {error}"))?;
         let verifying = DecodingKey::from_ec_der(pair.public_key().as_ref());
         Ok(Self { signing: EncodingKey::from_ec_der(&key), verifying })
     }
 
-    /// A session of an account.
+    /// Creates a session of an account.
     pub fn mint(&self, account: &str, now: Timestamp) -> Result<String, jsonwebtoken::errors::Error> {
         let claims = Claims {
             iss: ISSUER.into(),
@@ -77,7 +84,8 @@ impl LocalIssuer {
         jsonwebtoken::encode(&Header::new(Algorithm::ES256), &claims, &self.signing)
     }
 
-    /// The account of a session, or nothing: bad form, bad signature, expired, not an ID token, no tenant.
+    /// Returns the identity of a session. Returns none if the token is malformed or expired, has a wrong signature, is
+    /// not an ID token, or has no valid tenant.
     pub fn verify(&self, token: &str) -> Option<Identity> {
         let mut validation = Validation::new(Algorithm::ES256);
         validation.set_issuer(&[ISSUER]);
@@ -85,8 +93,10 @@ impl LocalIssuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.leeway = LEEWAY_SECONDS;
         let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
-        (claims.token_use == "id" && crate::accounts::check_account(&claims.tenant).is_ok())
-            .then_some(Identity { account: claims.tenant, email: None })
+        if claims.token_use != "id" || check_account(&claims.tenant).is_err() {
+            return None;
+        }
+        Some(Identity { account: claims.tenant, email: None })
     }
 }
 
@@ -101,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_its_accounts_until_it_expires() {
+    fn a_session_identifies_its_account_until_it_expires() {
         let (_folder, issuer) = issuer();
         let now = Timestamp::now();
         let token = issuer.mint("acme", now).expect("mints");
@@ -111,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn another_issuers_or_an_altered_token_is_refused() {
+    fn altered_tokens_and_those_of_another_issuer_are_refused() {
         let (_folder, issuer) = issuer();
         let (_other_folder, other) = self::issuer();
         let token = other.mint("acme", Timestamp::now()).expect("mints");

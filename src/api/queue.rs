@@ -22,7 +22,7 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
         Some(id) => Some(message_id(id)?),
         None => None,
     };
-    let waiting = request.service.queue.of_account(request.account());
+    let waiting = request.service.queue.account_levels(request.account());
     // One letter beyond the page shows whether there is another page.
     let mut letters = request.service.dead_letters(request.account(), after, limit + 1)?;
     let has_next_page = letters.len() > limit;

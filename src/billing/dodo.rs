@@ -7,8 +7,8 @@
 //! | a plan | `POST /subscriptions` with `payment_link` |
 //! | the ledger mirror | `POST /customers/{id}/wallets/ledger-entries`, our transaction's id as `idempotency_key` |
 //!
-//! Calls are tried again ([`outgoing`](crate::outgoing)), which is safe: an entry has its key, and a payment or customer
-//! made twice costs nobody anything.
+//! Failed calls are retried ([`outgoing`](crate::outgoing)), which is safe: a ledger entry has its key, and a payment
+//! or customer created twice costs nothing.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::notifications::{ACCOUNT, AMOUNT, PLAN};
+use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
 use crate::outgoing::{CallError, Caller};
 
-/// Tries of one call.
+/// Maximum number of attempts per call.
 const ATTEMPTS_MAX: u32 = 3;
-/// An answer longer than this is not read.
-const ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// The product whose price the payer's amount replaces.
+/// Maximum length of a response that is read.
+const RESPONSE_BYTES_MAX: u64 = 1 << 20;
+/// Key of the product whose price is replaced by the amount of a recharge.
 const RECHARGE: &str = "recharge";
 
 /// A client of Dodo Payments.
@@ -38,7 +38,7 @@ pub struct Dodo {
     country: String,
     email_domain: String,
     currency: String,
-    deadline: Duration,
+    timeout: Duration,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ struct Customer {
 }
 
 #[derive(Deserialize)]
-struct Started {
+struct StartedPayment {
     #[serde(alias = "subscription_id")]
     payment_id: String,
     payment_link: Option<String>,
@@ -55,32 +55,37 @@ struct Started {
 
 impl Dodo {
     pub(super) fn new(settings: &PaymentSettings, currency: &str) -> anyhow::Result<Self> {
-        // Half the deadline a try, so that one that hangs leaves time for another.
-        let try_timeout = settings.timeout / 2;
+        // Half the time limit per attempt, so that an attempt that hangs leaves time for another.
+        let attempt_timeout = settings.timeout / 2;
         Ok(Self {
-            caller: Caller::new(&settings.url, &settings.api_key, ATTEMPTS_MAX, try_timeout, ANSWER_BYTES_MAX)?,
+            caller: Caller::new(&settings.url, &settings.api_key, ATTEMPTS_MAX, attempt_timeout, RESPONSE_BYTES_MAX)?,
             products: settings.products.clone(),
             return_url: settings.return_url.clone(),
             country: settings.country.clone(),
             email_domain: settings.email_domain.clone(),
             currency: currency.to_owned(),
-            deadline: settings.timeout,
+            timeout: settings.timeout,
         })
     }
 
     fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, ProviderError> {
-        self.caller.post(path, body, Instant::now() + self.deadline).map_err(|error| match error {
-            CallError::Unavailable { told, .. } | CallError::BadAnswer(told) => ProviderError::Unavailable(told),
-            CallError::Refused { told, .. } => ProviderError::Refused(told),
-        })
+        match self.caller.post(path, body, Instant::now() + self.timeout) {
+            Ok(response) => Ok(response),
+            Err(CallError::Unavailable { message, .. } | CallError::UnusableResponse(message)) => {
+                Err(ProviderError::Unavailable(message))
+            }
+            Err(CallError::Refused { message, .. }) => Err(ProviderError::Refused(message)),
+        }
     }
 
     fn product(&self, name: &str) -> Result<&str, ProviderError> {
-        let missing = || ProviderError::Refused(format!("setting payments.products names no {name}=…"));
-        self.products.get(name).map(String::as_str).ok_or_else(missing)
+        match self.products.get(name) {
+            Some(product) => Ok(product.as_str()),
+            None => Err(ProviderError::Refused(format!("setting payments.products names no {name}=…"))),
+        }
     }
 
-    /// What a payment and a subscription have in common.
+    /// Returns the fields that a payment and a subscription have in common.
     fn order(&self, customer: &str, metadata: &Value) -> Value {
         let mut order = json!({
             "billing": {"country": self.country},
@@ -95,9 +100,10 @@ impl Dodo {
     }
 
     fn start(&self, path: &str, order: &Value) -> Result<Checkout, ProviderError> {
-        let started: Started = self.post(path, order)?;
-        let link =
-            started.payment_link.ok_or_else(|| ProviderError::Unavailable(format!("{path}: no payment link")))?;
+        let started: StartedPayment = self.post(path, order)?;
+        let Some(link) = started.payment_link else {
+            return Err(ProviderError::Unavailable(format!("{path}: no payment link")));
+        };
         Ok(Checkout { id: started.payment_id, link })
     }
 }
@@ -110,20 +116,24 @@ impl Provider for Dodo {
     fn create_customer(&self, account: &str, email: Option<&str>) -> Result<String, ProviderError> {
         let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_bytes());
         let local = data_encoding::HEXLOWER.encode(&hash.as_ref()[..8]);
-        let email = email.map_or_else(|| format!("account-{local}@{}", self.email_domain), str::to_owned);
-        let body = json!({"email": email, "name": account, "metadata": {ACCOUNT: account}});
-        self.post::<Customer>("/customers", &body).map(|customer| customer.customer_id)
+        let email = match email {
+            Some(email) => email.to_owned(),
+            None => format!("account-{local}@{}", self.email_domain),
+        };
+        let body = json!({"email": email, "name": account, "metadata": {ACCOUNT_KEY: account}});
+        let customer: Customer = self.post("/customers", &body)?;
+        Ok(customer.customer_id)
     }
 
     fn start_payment(&self, account: &str, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
-        let mut order = self.order(customer, &json!({ACCOUNT: account, AMOUNT: amount_paise.to_string()}));
+        let mut order = self.order(customer, &json!({ACCOUNT_KEY: account, AMOUNT_KEY: amount_paise.to_string()}));
         order["product_cart"] = json!([{"product_id": self.product(RECHARGE)?, "quantity": 1, "amount": amount_paise}]);
         order["billing_currency"] = json!(self.currency);
         self.start("/payments", &order)
     }
 
     fn start_subscription(&self, account: &str, customer: &str, plan: &str) -> Result<Checkout, ProviderError> {
-        let mut order = self.order(customer, &json!({ACCOUNT: account, PLAN: plan}));
+        let mut order = self.order(customer, &json!({ACCOUNT_KEY: account, PLAN_KEY: plan}));
         order["product_id"] = json!(self.product(plan)?);
         order["quantity"] = json!(1);
         self.start("/subscriptions", &order)
@@ -134,12 +144,12 @@ impl Provider for Dodo {
     }
 
     fn plan_of_product(&self, product: &str) -> Option<String> {
-        let found = self.products.iter().find(|(_, id)| *id == product)?;
-        Some(found.0.clone())
+        let (plan, _) = self.products.iter().find(|(_, id)| *id == product)?;
+        Some(plan.clone())
     }
 
     fn record(&self, customer: &str, transaction: &TransactionRecord) -> Result<(), ProviderError> {
-        // The id goes into a path: it is the provider's, but it is not ours.
+        // The id becomes part of a path, and the provider chose it.
         let customer = percent_encoding::utf8_percent_encode(customer, percent_encoding::NON_ALPHANUMERIC);
         let entry = json!({
             "amount": transaction.amount_paise.unsigned_abs(),
@@ -148,6 +158,7 @@ impl Provider for Dodo {
             "idempotency_key": transaction.id.to_string(),
             "reason": transaction.note,
         });
-        self.post::<Value>(&format!("/customers/{customer}/wallets/ledger-entries"), &entry).map(drop)
+        self.post::<Value>(&format!("/customers/{customer}/wallets/ledger-entries"), &entry)?;
+        Ok(())
     }
 }

@@ -1,59 +1,55 @@
-//! What the payment provider tells us, signed as the Standard Webhooks specification has it
-//! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, base64, `v1,` before it.
+//! Notifications of the payment provider, signed as the Standard Webhooks specification defines
+//! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, in base64 with the prefix `v1,`.
 
-use cuebase_storage::Store;
 use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Billing;
+use super::account_billing::Billing;
+use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::wallet::transaction;
 use crate::config::PLANS;
 use crate::error::{Error, Result};
-use crate::secrets::random_secret;
-use crate::webhook::{Signature, TOLERANCE_SECONDS, WebhookSecret};
+use crate::webhook::{Signature, TOLERANCE_SECONDS};
 
-/// Subscriptions of an account whose end is remembered.
+/// Maximum number of ended subscriptions remembered per account.
 const ENDED_MAX: usize = 16;
-/// Under this name the metadata of a payment or subscription carries the account.
-pub const ACCOUNT: &str = "cuebase_account";
-/// Under this name it carries the amount of a recharge.
-pub const AMOUNT: &str = "cuebase_recharge_paise";
-/// Under this name it carries the plan.
-pub const PLAN: &str = "cuebase_plan";
 
 #[derive(Deserialize)]
-struct Event {
+struct PaymentEvent {
     #[serde(rename = "type")]
     kind: String,
-    /// When it happened, RFC 3339, by the provider's clock.
+    /// Time of the event by the provider's clock, RFC 3339.
     #[serde(default)]
     timestamp: Value,
     #[serde(default)]
-    data: Data,
+    data: EventData,
 }
 
-impl Event {
-    /// Returns when the event happened, milliseconds since the epoch; where the body does not say, when it was sent.
+/// The id of a notification and the time at which it was received, milliseconds since the epoch.
+type ReceivedNotification<'a> = (&'a str, i64);
+
+impl PaymentEvent {
+    /// Returns the time of the event in milliseconds since the epoch; if the body has none, the time of sending.
     fn at_ms(&self, headers: &Signature<'_>, now: Timestamp) -> i64 {
-        let stated = self.timestamp.as_str().and_then(|text| text.parse::<Timestamp>().ok());
-        let at_ms = match stated {
-            Some(at) => at.as_millisecond(),
+        let in_body = self.timestamp.as_str().unwrap_or("").parse::<Timestamp>();
+        let at_ms = match in_body {
+            Ok(at) => at.as_millisecond(),
             // The header has whole seconds: the event counts as the last one of its second.
-            None => {
+            Err(_) => {
                 headers.timestamp.parse::<i64>().unwrap_or(now.as_second()).saturating_mul(1000).saturating_add(999)
             }
         };
-        // A time far ahead would shut out every later event.
+        // With a time far in the future, every later event would be ignored as outdated.
         at_ms.min(now.as_millisecond().saturating_add(TOLERANCE_SECONDS * 1000))
     }
 }
 
-/// The parts of a payment or a subscription that matter here.
+/// The fields of a payment or subscription that are used here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Data {
+struct EventData {
     payment_id: Option<String>,
     subscription_id: Option<String>,
     product_id: Option<String>,
@@ -62,57 +58,58 @@ struct Data {
     metadata: Map<String, Value>,
 }
 
-impl Data {
+impl EventData {
     fn metadata(&self, key: &str) -> Option<&str> {
-        self.metadata.get(key).and_then(Value::as_str)
+        self.metadata.get(key)?.as_str()
     }
 }
 
 impl Billing {
-    /// Processes a notification, each id once. False when it was processed before, or is about nothing of ours.
+    /// Verifies and processes a notification, each id once. Returns false if it was processed before or changes
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// `unauthenticated` if the signature is wrong, `invalid_body` if the body cannot be read.
     pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Result<bool> {
         let now = Timestamp::now();
-        let genuine = self.webhook.as_ref().is_some_and(|secret| secret.verify(headers, body, now));
-        if !genuine {
+        let Some(secret) = &self.webhook else { return Err(Error::Unauthenticated) };
+        if !secret.verify(headers, body, now) {
             return Err(Error::Unauthenticated);
         }
-        let event: Event = serde_json::from_slice(body)
+        let event: PaymentEvent = serde_json::from_slice(body)
             .map_err(|error| Error::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
-        let _held = self.wallets.lock();
+        let _guard = self.wallets.lock();
         if self.store.is_notification_processed(headers.id)? {
             return Ok(false);
         }
-        let seen = (headers.id, now.as_millisecond());
+        let notification = (headers.id, now.as_millisecond());
         match event.kind.as_str() {
-            "payment.succeeded" => self.credit(&event.data, seen),
+            "payment.succeeded" => self.credit_recharge(&event.data, notification),
             "subscription.active" | "subscription.renewed" | "subscription.plan_changed" => {
-                self.begin_plan(&event.data, event.at_ms(headers, now), seen)
+                self.begin_plan(&event.data, event.at_ms(headers, now), notification)
             }
             "subscription.cancelled" | "subscription.expired" | "subscription.failed" | "subscription.on_hold" => {
-                self.end_plan(&event.data, event.at_ms(headers, now), seen)
+                self.end_plan(&event.data, event.at_ms(headers, now), notification)
             }
             _ => Ok(false),
         }
     }
 
-    /// A recharge was paid: the wallet gets it, once a payment.
-    fn credit(&self, data: &Data, seen: (&str, i64)) -> Result<bool> {
+    /// Credits a paid recharge to the wallet, once per payment.
+    fn credit_recharge(&self, data: &EventData, notification: ReceivedNotification<'_>) -> Result<bool> {
         let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(false) };
-        let known = self.store.payment(id)?;
-        // Started here but its reply was lost: the metadata says whose it is.
-        let told = || {
-            let account = data.metadata(ACCOUNT)?.to_owned();
-            let amount_paise = data.metadata(AMOUNT)?.parse().ok()?;
-            Some(PaymentRecord { id: id.to_owned(), account, amount_paise, credited: false })
+        let payment = match self.store.payment(id)? {
+            Some(recorded) => Some(recorded),
+            // The provider's response to the start of the payment was lost: the metadata identifies it.
+            None => payment_in_metadata(id, data),
         };
-        let Some(mut payment) = known.or_else(told).filter(|payment| !payment.credited && payment.amount_paise > 0)
-        else {
+        let Some(mut payment) = payment else { return Ok(false) };
+        if payment.credited || payment.amount_paise <= 0 {
             return Ok(false);
-        };
-        // Charged in another currency, the amount says nothing here; that it was paid is the provider's word either way.
-        let comparable = data.currency.as_ref().is_none_or(|currency| *currency == self.settings.currency);
-        if comparable && data.total_amount.is_some_and(|paid| paid < payment.amount_paise) {
-            tracing::warn!(payment = id, "less was paid than was asked for; nothing is credited");
+        }
+        if self.is_underpaid(data, &payment) {
+            tracing::warn!(payment = id, "less was paid than was requested; nothing is credited");
             return Ok(false);
         }
         payment.credited = true;
@@ -123,62 +120,110 @@ impl Billing {
             wallet: Some(&wallet),
             transactions: &transactions,
             payment: Some(&payment),
-            notification: Some(seen),
+            notification: Some(notification),
         };
         self.store.change_billing(&payment.account, &change)?;
         Ok(true)
     }
 
-    /// A subscription began or went on, unless a later event is known that changed the plan or ended this subscription:
+    /// Returns whether less was paid than requested. An amount in another currency cannot be compared; the provider's
+    /// word that the payment succeeded counts then.
+    fn is_underpaid(&self, data: &EventData, payment: &PaymentRecord) -> bool {
+        if let Some(currency) = &data.currency
+            && *currency != self.settings.currency
+        {
+            return false;
+        }
+        match data.total_amount {
+            Some(paid) => paid < payment.amount_paise,
+            None => false,
+        }
+    }
+
+    /// Begins or continues a plan, unless a later event is known that changed the plan or ended this subscription:
     /// notifications may arrive in any order.
-    fn begin_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Result<bool> {
-        let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
-        let of_product = || self.provider.as_ref()?.plan_of_product(data.product_id.as_deref()?);
-        let plan = of_product().or_else(|| data.metadata(PLAN).map(str::to_owned));
-        let Some(plan) = plan.filter(|plan| PLANS.contains(&plan.as_str())) else { return Ok(false) };
+    fn begin_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
+        let Some(account) = data.metadata(ACCOUNT_KEY) else { return Ok(false) };
+        let Some(plan) = self.subscribed_plan(data) else { return Ok(false) };
         let mut wallet = self.wallet(account)?;
-        let ended = data.subscription_id.as_ref().and_then(|id| wallet.ended.get(id).copied());
-        if at_ms < wallet.plan_changed_at_ms || ended.is_some_and(|ended| at_ms < ended) {
-            tracing::info!(account, "an event of a subscription is older than what is known: ignored");
+        if at_ms < wallet.plan_changed_at_ms || has_ended_after(&wallet, data, at_ms) {
+            tracing::info!(account, "a subscription event is older than the recorded state and is ignored");
             return Ok(false);
         }
-        let transactions = self.take_owed(&mut wallet)?;
+        let transactions = self.debit_usage(&mut wallet)?;
         wallet.plan = Some(plan);
         wallet.subscription.clone_from(&data.subscription_id);
         wallet.plan_changed_at_ms = at_ms;
-        self.put_plan(&wallet, &transactions, seen)
+        self.put_plan(&wallet, &transactions, notification)
     }
 
-    /// A subscription ended. That is remembered also where it is not the one in effect: the event of its beginning may
-    /// still be on the way.
-    fn end_plan(&self, data: &Data, at_ms: i64, seen: (&str, i64)) -> Result<bool> {
-        let Some(account) = data.metadata(ACCOUNT) else { return Ok(false) };
+    /// Returns the plan of a subscription: the plan that its product stands for, or the plan in its metadata. `None` if
+    /// the plan does not exist.
+    fn subscribed_plan(&self, data: &EventData) -> Option<String> {
+        let plan = match self.plan_of_product(data) {
+            Some(plan) => plan,
+            None => data.metadata(PLAN_KEY)?.to_owned(),
+        };
+        if PLANS.contains(&plan.as_str()) { Some(plan) } else { None }
+    }
+
+    fn plan_of_product(&self, data: &EventData) -> Option<String> {
+        let provider = self.provider.as_ref()?;
+        provider.plan_of_product(data.product_id.as_deref()?)
+    }
+
+    /// Ends a plan. The end is recorded even if the subscription is not the one in effect: the event of its beginning
+    /// may still arrive.
+    fn end_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
+        let Some(account) = data.metadata(ACCOUNT_KEY) else { return Ok(false) };
         let Some(subscription) = &data.subscription_id else { return Ok(false) };
         let mut wallet = self.wallet(account)?;
         let mut transactions = Vec::new();
         if wallet.subscription.as_ref() == Some(subscription) {
             if at_ms < wallet.plan_changed_at_ms {
-                tracing::info!(account, "an event of a subscription is older than what is known: ignored");
+                tracing::info!(account, "a subscription event is older than the recorded state and is ignored");
                 return Ok(false);
             }
-            transactions = self.take_owed(&mut wallet)?;
+            transactions = self.debit_usage(&mut wallet)?;
             wallet.plan = None;
             wallet.subscription = None;
             wallet.plan_changed_at_ms = at_ms;
         }
         remember_end(&mut wallet, subscription, at_ms);
-        self.put_plan(&wallet, &transactions, seen)
+        self.put_plan(&wallet, &transactions, notification)
     }
 
-    /// Writes a plan, with what was used so far debited under the plan that it was used on.
-    fn put_plan(&self, wallet: &WalletRecord, transactions: &[TransactionRecord], seen: (&str, i64)) -> Result<bool> {
-        let change = BillingChange { wallet: Some(wallet), transactions, payment: None, notification: Some(seen) };
+    /// Writes a change of plan, together with the debits of earlier usage under the former plan.
+    fn put_plan(
+        &self,
+        wallet: &WalletRecord,
+        transactions: &[TransactionRecord],
+        notification: ReceivedNotification<'_>,
+    ) -> Result<bool> {
+        let notification = Some(notification);
+        let change = BillingChange { wallet: Some(wallet), transactions, payment: None, notification };
         self.store.change_billing(&wallet.account, &change)?;
         Ok(true)
     }
 }
 
-/// Notes when a subscription ended, and drops the oldest end when there are too many.
+/// Returns the payment that the metadata of an event describes.
+fn payment_in_metadata(id: &str, data: &EventData) -> Option<PaymentRecord> {
+    let account = data.metadata(ACCOUNT_KEY)?.to_owned();
+    let amount_paise = data.metadata(AMOUNT_KEY)?.parse().ok()?;
+    Some(PaymentRecord { id: id.to_owned(), account, amount_paise, credited: false })
+}
+
+/// Returns whether a recorded end of the event's subscription is later than a time.
+fn has_ended_after(wallet: &WalletRecord, data: &EventData, at_ms: i64) -> bool {
+    let Some(subscription) = &data.subscription_id else { return false };
+    match wallet.ended.get(subscription) {
+        Some(ended_at_ms) => at_ms < *ended_at_ms,
+        None => false,
+    }
+}
+
+/// Records the end of a subscription, and drops the oldest recorded end when there are too many.
 fn remember_end(wallet: &mut WalletRecord, subscription: &str, at_ms: i64) {
     let ended = wallet.ended.entry(subscription.to_owned()).or_insert(at_ms);
     *ended = at_ms.max(*ended);
@@ -189,27 +234,10 @@ fn remember_end(wallet: &mut WalletRecord, subscription: &str, at_ms: i64) {
     }
 }
 
-impl Billing {
-    /// Signs and processes a notification of the built-in sandbox, over the same path as one from outside.
-    pub(super) fn notify_as_provider(&self, id: &str, body: &Value) -> Result<bool> {
-        let secret = self.webhook.as_ref().ok_or(Error::Unauthenticated)?;
-        let body = body.to_string().into_bytes();
-        let timestamp = Timestamp::now().as_second().to_string();
-        let signature = secret.sign(id, &timestamp, &body);
-        self.notification(&Signature { id, timestamp: &timestamp, signature: &signature }, &body)
-    }
-}
-
-/// Returns the secret of this data directory, for the sandbox.
-pub(super) fn sandbox_secret(store: &Store) -> anyhow::Result<WebhookSecret> {
-    let bytes = store.secret("webhook", random_secret)?;
-    anyhow::ensure!(!bytes.is_empty(), "the system returned no random bytes for the key of notifications");
-    Ok(WebhookSecret::of_bytes(&bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::webhook::WebhookSecret;
     use proptest::prelude::*;
 
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -240,7 +268,7 @@ mod tests {
 
         #[test]
         fn any_body_is_read_or_refused(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = serde_json::from_slice::<Event>(&body);
+            let _ = serde_json::from_slice::<PaymentEvent>(&body);
         }
     }
 }

@@ -1,32 +1,32 @@
-//! What a plan allows.
+//! The limits of a plan.
 
-use super::meters::Meter;
+use super::meter::Meter;
 use crate::config::{BillingSettings, PLANS};
 
-/// A limit from here on is as good as none.
+/// The smallest limit that counts as unlimited.
 pub const UNLIMITED: u64 = 1_000_000_000;
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// A plan as it is configured.
+/// A configured plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// `payg`, `starter`, `growth`, `scale` or `max`.
     pub name: &'static str,
-    /// What may be used in a month.
+    /// Limits of usage.
     pub limits: Limits,
-    /// Whether units are charged one by one.
+    /// Whether each unit is charged.
     pub priced: bool,
 }
 
-/// What may be used in a month; `memories` and `media_bytes` are levels.
+/// Limits of a month's usage, or the usage itself. `memories` and `media_bytes` are levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Limits {
     /// Accepted writes.
     pub writes: u64,
     /// Retrievals.
     pub reads: u64,
-    /// Memories held at a time.
+    /// Memories stored at a time.
     pub memories: u64,
     /// Answers.
     pub chats: u64,
@@ -35,25 +35,35 @@ pub struct Limits {
 }
 
 impl Plan {
-    /// The plan of that name, or the default one.
+    /// Returns the plan of this name. An unknown name, or none, is the default plan.
     pub fn of(settings: &BillingSettings, name: Option<&str>) -> Self {
-        let named = |name: &str| PLANS.into_iter().find(|plan| *plan == name);
-        let name = name.and_then(named).or_else(|| named(&settings.default_plan)).unwrap_or(PLANS[0]);
-        let figure =
-            |what: &str| settings.plans.get(name).and_then(|plan| plan.get(what)).copied().unwrap_or(UNLIMITED);
+        let name = known_plan(name.unwrap_or(&settings.default_plan))
+            .or(known_plan(&settings.default_plan))
+            .unwrap_or(PLANS[0]);
         let limits = Limits {
-            writes: figure("writes"),
-            reads: figure("reads"),
-            memories: figure("memories"),
-            chats: figure("chats"),
-            media_bytes: figure("media_mib").saturating_mul(MIB),
+            writes: limit_of(settings, name, "writes"),
+            reads: limit_of(settings, name, "reads"),
+            memories: limit_of(settings, name, "memories"),
+            chats: limit_of(settings, name, "chats"),
+            media_bytes: limit_of(settings, name, "media_mib").saturating_mul(MIB),
         };
         Self { name, limits, priced: name == PLANS[0] }
     }
 }
 
+/// Returns the name of a plan as it is in [`PLANS`].
+fn known_plan(name: &str) -> Option<&'static str> {
+    PLANS.into_iter().find(|plan| *plan == name)
+}
+
+/// Returns a configured limit of a plan; [`UNLIMITED`] if none is configured.
+fn limit_of(settings: &BillingSettings, plan: &str, limit: &str) -> u64 {
+    let Some(limits) = settings.plans.get(plan) else { return UNLIMITED };
+    limits.get(limit).copied().unwrap_or(UNLIMITED)
+}
+
 impl Limits {
-    /// The limit of a meter.
+    /// Returns the limit of a meter.
     pub fn of(&self, meter: Meter) -> u64 {
         match meter {
             Meter::Writes => self.writes,

@@ -1,47 +1,48 @@
-//! What a payment provider has to do.
+//! The interface of payment providers.
 
 use cuebase_storage::records::TransactionRecord;
 
-/// A hosted page on which somebody pays.
+/// A hosted page on which a customer pays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
     /// The provider's id of the payment or subscription.
     pub id: String,
-    /// The page's address.
+    /// URL of the page.
     pub link: String,
 }
 
-/// Why a provider did not do what was asked.
+/// Why a call to a payment provider failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// It could not be reached, did not answer in time, or said that it cannot just now; trying again may help.
-    #[error("the payment provider does not answer: {0}")]
+    /// The provider was unreachable, did not respond in time, or reported that it cannot respond now. A retry may
+    /// succeed.
+    #[error("the payment provider does not respond: {0}")]
     Unavailable(String),
-    /// It refused; trying again does not help.
-    #[error("the payment provider refused: {0}")]
+    /// The provider refused the request. A retry does not help.
+    #[error("the payment provider refused the request: {0}")]
     Refused(String),
 }
 
-/// A payment provider. Every call blocks until it is answered or its deadline is over.
+/// A payment provider. Every call blocks until the provider responds or the deadline passes.
 pub trait Provider: Send + Sync {
-    /// The name of its ledger.
+    /// Returns the name of its ledger.
     fn ledger(&self) -> &'static str;
 
-    /// Makes a customer for an account; returns the provider's id.
+    /// Creates a customer for an account. Returns the provider's id.
     fn create_customer(&self, account: &str, email: Option<&str>) -> Result<String, ProviderError>;
 
     /// Starts a payment of an amount into an account's wallet.
     fn start_payment(&self, account: &str, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError>;
 
-    /// Starts a subscription of a plan.
+    /// Starts a subscription to a plan.
     fn start_subscription(&self, account: &str, customer: &str, plan: &str) -> Result<Checkout, ProviderError>;
 
-    /// Whether a plan can be subscribed to.
+    /// Returns whether the provider sells subscriptions to a plan.
     fn offers(&self, plan: &str) -> bool;
 
-    /// The plan that a product of its stands for.
+    /// Returns the plan that a product of the provider stands for.
     fn plan_of_product(&self, product: &str) -> Option<String>;
 
-    /// Enters a transaction into the customer's ledger; the same transaction again changes nothing.
+    /// Enters a transaction into the customer's ledger. A second call with the same transaction changes nothing.
     fn record(&self, customer: &str, transaction: &TransactionRecord) -> Result<(), ProviderError>;
 }

@@ -1,4 +1,4 @@
-//! Requests a minute, by account: a bucket that holds a minute's worth and fills evenly.
+//! The limit of requests per minute and account: a token bucket that holds a minute's requests and fills evenly.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use moka::sync::Cache;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Accounts remembered, at most; one that is forgotten begins with a full bucket.
+/// Maximum number of accounts with a bucket. An evicted account starts again with a full bucket.
 const ACCOUNTS_MAX: u64 = 100_000;
 
 /// The limiter of all accounts.
@@ -21,12 +21,16 @@ struct Bucket {
 }
 
 impl RateLimit {
-    /// So many requests a minute; 0 sets no limit.
+    /// Returns a limiter of `per_minute` requests per minute and account; 0 disables the limit.
     pub fn new(per_minute: u32) -> Self {
         Self { per_minute, buckets: Cache::new(ACCOUNTS_MAX) }
     }
 
-    /// Takes one request; an error is the seconds to wait.
+    /// Takes one token.
+    ///
+    /// # Errors
+    ///
+    /// The seconds to wait, if the bucket is empty.
     pub fn take(&self, account: &str, now: Instant) -> Result<(), u64> {
         if self.per_minute == 0 {
             return Ok(());

@@ -1,5 +1,5 @@
-//! A payment provider that takes no money, for development and tests: a page to click through, books of its own, and
-//! notifications that come in over the same path as a real provider's.
+//! A payment provider that takes no money, for development and tests: a page with a button to pay, a ledger in the
+//! store, and notifications that take the same path as those of a real provider.
 
 use std::sync::Arc;
 
@@ -7,48 +7,47 @@ use cuebase_storage::Store;
 use cuebase_storage::records::TransactionRecord;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use ulid::Ulid;
 
-use super::Billing;
-use super::notifications::{ACCOUNT, AMOUNT, PLAN};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::secrets::random_secret;
+use crate::webhook::WebhookSecret;
 
-/// The sandbox. Cheap to clone; its books are in the store.
+/// The sandbox provider. Cheap to clone; its orders and its ledger are in the store.
 #[derive(Clone)]
 pub struct Sandbox {
     store: Arc<Store>,
-    /// Where its page is; set when its listener is bound.
+    /// URL of its page; set when its listener is bound.
     page: Arc<Mutex<String>>,
 }
 
-/// A payment or subscription that waits for somebody to click.
+/// A payment or subscription that waits for the click on "pay".
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Order {
-    /// Its id.
+pub struct SandboxOrder {
+    /// Id of the payment or subscription.
     pub id: String,
-    /// Whose.
+    /// The account that pays.
     pub account: String,
-    /// What is bought.
-    pub item: Item,
-    /// Whether it was paid.
+    /// The item to pay for.
+    pub item: SandboxItem,
+    /// Whether the order was paid.
     pub paid: bool,
 }
 
-/// What is bought.
+/// An item to pay for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Item {
-    /// Paise for the wallet.
+pub enum SandboxItem {
+    /// A recharge of the wallet, in paise.
     Recharge(i64),
-    /// A plan.
+    /// A subscription to the plan of this name.
     Plan(String),
 }
 
-/// An entry of its ledger.
+/// An entry of the sandbox's ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct SandboxLedgerEntry {
     customer: String,
     amount_paise: i64,
     reason: String,
@@ -60,56 +59,45 @@ impl Sandbox {
         Self { store: Arc::clone(store), page: Arc::new(Mutex::new(page)) }
     }
 
-    /// Says where its page is.
+    /// Sets the URL of the page, once its listener is bound.
     pub fn listens_at(&self, url: String) {
         *self.page.lock() = url;
     }
 
-    /// An order by its id.
-    pub fn order(&self, id: &str) -> Result<Option<Order>> {
-        Ok(self.store.sandbox(&format!("\0{id}"))?)
+    /// Returns an order by its id.
+    pub fn order(&self, id: &str) -> Result<Option<SandboxOrder>> {
+        Ok(self.store.sandbox(&order_key(id))?)
     }
 
-    fn open(&self, prefix: &str, account: &str, item: Item) -> Result<Checkout, ProviderError> {
+    fn open(&self, prefix: &str, account: &str, item: SandboxItem) -> Result<Checkout, ProviderError> {
         let id = format!("{prefix}_{}", Ulid::generate().to_string().to_lowercase());
-        let order = Order { id: id.clone(), account: account.to_owned(), item, paid: false };
+        let order = SandboxOrder { id: id.clone(), account: account.to_owned(), item, paid: false };
         self.put(&order)?;
         let link = format!("{}/pay/{id}", self.page.lock());
         Ok(Checkout { id, link })
     }
 
-    fn put(&self, order: &Order) -> Result<(), ProviderError> {
-        let key = format!("\0{}", order.id);
-        self.store.put_sandbox(&key, order).map_err(|error| ProviderError::Unavailable(error.to_string()))
+    /// Stores an order.
+    pub(super) fn put(&self, order: &SandboxOrder) -> Result<(), ProviderError> {
+        self.store.put_sandbox(&order_key(&order.id), order).map_err(unavailable)
     }
 }
 
-impl Billing {
-    /// Somebody clicked "pay" on the sandbox's page. Clicking again changes nothing.
-    pub fn pay_in_sandbox(&self, id: &str) -> Result<Order> {
-        let sandbox = self.sandbox().ok_or_else(|| Error::not_found("not_found", "there is no sandbox"))?;
-        let missing = || Error::not_found("not_found", format!("there is no payment {id:?}"));
-        let mut order = sandbox.order(id)?.ok_or_else(missing)?;
-        let body = match &order.item {
-            Item::Recharge(amount) => json!({
-                "type": "payment.succeeded",
-                "data": {
-                    "payment_id": order.id,
-                    "total_amount": amount,
-                    "metadata": {ACCOUNT: order.account, AMOUNT: amount.to_string()},
-                },
-            }),
-            Item::Plan(plan) => json!({
-                "type": "subscription.active",
-                "timestamp": jiff::Timestamp::now().to_string(),
-                "data": {"subscription_id": order.id, "metadata": {ACCOUNT: order.account, PLAN: plan}},
-            }),
-        };
-        self.notify_as_provider(&format!("evt_{}", order.id), &body)?;
-        order.paid = true;
-        sandbox.put(&order).map_err(Error::internal)?;
-        Ok(order)
-    }
+/// Returns the key of an order in the store. The zero byte separates orders from ledger entries.
+fn order_key(id: &str) -> String {
+    format!("\0{id}")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]
+fn unavailable(error: cuebase_storage::Error) -> ProviderError {
+    ProviderError::Unavailable(error.to_string())
+}
+
+/// Returns the secret of this data directory that signs the sandbox's notifications.
+pub(super) fn sandbox_secret(store: &Store) -> anyhow::Result<WebhookSecret> {
+    let bytes = store.secret("webhook", random_secret)?;
+    anyhow::ensure!(!bytes.is_empty(), "the system returned no random bytes for the key of notifications");
+    Ok(WebhookSecret::of_bytes(&bytes))
 }
 
 impl Provider for Sandbox {
@@ -122,11 +110,11 @@ impl Provider for Sandbox {
     }
 
     fn start_payment(&self, account: &str, _: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
-        self.open("pay", account, Item::Recharge(amount_paise))
+        self.open("pay", account, SandboxItem::Recharge(amount_paise))
     }
 
     fn start_subscription(&self, account: &str, _: &str, plan: &str) -> Result<Checkout, ProviderError> {
-        self.open("sub", account, Item::Plan(plan.to_owned()))
+        self.open("sub", account, SandboxItem::Plan(plan.to_owned()))
     }
 
     fn offers(&self, _: &str) -> bool {
@@ -138,12 +126,11 @@ impl Provider for Sandbox {
     }
 
     fn record(&self, customer: &str, transaction: &TransactionRecord) -> Result<(), ProviderError> {
-        let entry = Entry {
+        let entry = SandboxLedgerEntry {
             customer: customer.to_owned(),
             amount_paise: transaction.amount_paise,
             reason: transaction.note.clone(),
         };
-        let unavailable = |error: cuebase_storage::Error| ProviderError::Unavailable(error.to_string());
         self.store.put_sandbox(&transaction.id.to_string(), &entry).map_err(unavailable)
     }
 }

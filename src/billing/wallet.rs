@@ -1,4 +1,4 @@
-//! The wallet: units become debits, payments become credits, and the provider's ledger hears of both.
+//! The wallet: units become debits, payments become credits, and both are mirrored to the provider's ledger.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,21 @@ use jiff::Timestamp;
 use serde::Serialize;
 use ulid::Ulid;
 
-use super::Billing;
-use super::meters::Meter;
+use super::account_billing::Billing;
+use super::meter::Meter;
+use super::month::month_of;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PLANS;
 use crate::error::{Error, Result};
 use crate::memory::time::format_ms;
 
-/// Smallest and largest recharge, paise.
+/// Smallest and largest recharge, in paise.
 pub const RECHARGE_PAISE: std::ops::RangeInclusive<i64> = 50_000..=10_000_000;
-/// Transactions told at once, newest first.
-const TRANSACTIONS_TOLD: usize = 100;
+/// Maximum number of transactions in a statement, newest first.
+const STATEMENT_TRANSACTIONS_MAX: usize = 100;
 
-/// `GET /v1/usage`.
+/// Response of `GET /v1/usage`.
 #[derive(Debug, Serialize)]
 pub struct UsageView {
     period: String,
@@ -31,7 +32,7 @@ pub struct UsageView {
     exceeded: bool,
 }
 
-/// `GET /v1/billing`.
+/// Response of `GET /v1/billing`.
 #[derive(Debug, Serialize)]
 pub struct BillingView {
     plan: &'static str,
@@ -51,7 +52,7 @@ struct TransactionView {
 }
 
 impl Billing {
-    /// What was used this month, and what may be.
+    /// Returns the usage of this month and the limits of the plan. `memories` is the number stored now.
     pub fn usage(&self, account: &str, memories: u64) -> Result<UsageView> {
         let plan = self.plan(account)?;
         let used = Limits {
@@ -67,68 +68,68 @@ impl Billing {
             || used.memories >= limits.memories
             || used.chats >= limits.chats
             || used.media_bytes >= limits.media_bytes;
-        Ok(UsageView { period: super::period(Timestamp::now()), plan: plan.name, used, limits, exceeded })
+        Ok(UsageView { period: month_of(Timestamp::now()), plan: plan.name, used, limits, exceeded })
     }
 
-    /// Returns the wallet, after debiting what was used and telling the provider's ledger. While payments are off the
-    /// wallet is empty and has no transactions, whatever was recorded before.
+    /// Returns the wallet, after debiting open usage and mirroring it to the provider's ledger. While payments are off,
+    /// the wallet is empty and has no transactions, whatever was recorded before.
     pub fn statement(&self, account: &str) -> Result<BillingView> {
         let wallet = self.settle(account)?;
         if let Err(error) = self.mirror(account) {
-            // What it has not heard of stays noted and is told next time.
+            // Transactions that the ledger lacks stay listed and are sent next time.
             tracing::warn!(account, failure = error.code(), "the payment provider's ledger is behind");
         }
         let plan = Plan::of(&self.settings, wallet.plan.as_deref());
-        let view = |transaction: TransactionRecord| TransactionView {
-            amount_paise: transaction.amount_paise,
-            note: transaction.note,
-            at: format_ms(transaction.at_ms),
-        };
-        let rates = if plan.priced { self.settings.rates.clone() } else { BTreeMap::new() };
-        let rate = |meter: Meter| (meter.name().to_owned(), rates.get(meter.name()).copied().unwrap_or(0));
-        let (ledger, balance_paise, transactions) = match &self.provider {
-            Some(provider) => {
-                (provider.ledger(), wallet.balance_paise, self.store.transactions(account, TRANSACTIONS_TOLD)?)
-            }
-            None => ("local", 0, Vec::new()),
-        };
-        Ok(BillingView {
+        let mut rates_paise = BTreeMap::new();
+        for meter in Meter::ALL {
+            let rate = rate_of(&plan, &self.settings.rates, meter);
+            rates_paise.insert(meter.name().to_owned(), rate);
+        }
+        let mut view = BillingView {
             plan: plan.name,
             currency: self.settings.currency.clone(),
-            ledger,
-            balance_paise,
+            ledger: "local",
+            balance_paise: 0,
             min_recharge_paise: *RECHARGE_PAISE.start(),
-            rates_paise: Meter::ALL.map(rate).into(),
-            transactions: transactions.into_iter().map(view).collect(),
-        })
+            rates_paise,
+            transactions: Vec::new(),
+        };
+        if let Some(provider) = &self.provider {
+            view.ledger = provider.ledger();
+            view.balance_paise = wallet.balance_paise;
+            for transaction in self.store.transactions(account, STATEMENT_TRANSACTIONS_MAX)? {
+                view.transactions.push(TransactionView::of(transaction));
+            }
+        }
+        Ok(view)
     }
 
-    /// The balance with what is not debited yet taken off.
+    /// Returns the balance minus the usage that is not debited yet.
     pub(super) fn balance(&self, account: &str) -> Result<i64> {
         let wallet = self.wallet(account)?;
         let mut balance = wallet.balance_paise;
-        for owed in self.owed(&wallet)? {
-            balance = balance.saturating_sub(owed.paise);
+        for usage in self.unsettled_usage(&wallet)? {
+            balance = balance.saturating_sub(usage.paise);
         }
         Ok(balance)
     }
 
-    /// Debits what was used since the last time, one transaction a meter, in one step.
+    /// Debits the usage since the last settlement, one transaction per meter, in one batch. The batch is synced.
     pub fn settle(&self, account: &str) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing)
     }
 
-    /// The same, durable with the next synced write.
+    /// As [`Self::settle`], but durable only with the next synced write.
     pub(super) fn settle_buffered(&self, account: &str) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing_buffered)
     }
 
     fn settle_with(&self, account: &str, write: WriteBilling) -> Result<WalletRecord> {
-        let _held = self.wallets.lock();
+        let _guard = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         let settled = wallet.settled.clone();
-        let transactions = self.take_owed(&mut wallet)?;
-        // Also units that cost nothing: unsettled, they would be charged at a later price.
+        let transactions = self.debit_usage(&mut wallet)?;
+        // Free units are settled too: left unsettled, they would be charged at a later price.
         if wallet.settled != settled {
             let change =
                 BillingChange { wallet: Some(&wallet), transactions: &transactions, ..BillingChange::default() };
@@ -137,9 +138,9 @@ impl Billing {
         Ok(wallet)
     }
 
-    /// Credits a debt of an account that no payment provider has ever known: nobody could have paid it.
+    /// Credits the debt of an account that is not known to any payment provider, since nobody could have paid it.
     pub(super) fn waive_debt(&self, account: &str) -> Result<()> {
-        let _held = self.wallets.lock();
+        let _guard = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         if wallet.customer.is_some() || wallet.balance_paise >= 0 {
             return Ok(());
@@ -151,10 +152,11 @@ impl Billing {
         Ok(self.store.change_billing_buffered(account, &change)?)
     }
 
-    /// Moves what is owed from the meters into the wallet; the transactions that say so are to be written with it.
-    pub(super) fn take_owed(&self, wallet: &mut WalletRecord) -> Result<Vec<TransactionRecord>> {
+    /// Debits unsettled usage from the wallet in memory. Returns the transactions, to be written together with the
+    /// wallet.
+    pub(super) fn debit_usage(&self, wallet: &mut WalletRecord) -> Result<Vec<TransactionRecord>> {
         let mut transactions = Vec::new();
-        for Owed { meter, total, units, paise } in self.owed(wallet)? {
+        for UnsettledUsage { meter, total, units, paise } in self.unsettled_usage(wallet)? {
             wallet.settled.insert(meter.name().to_owned(), total);
             if paise > 0 {
                 wallet.balance_paise = wallet.balance_paise.saturating_sub(paise);
@@ -164,50 +166,51 @@ impl Billing {
         Ok(transactions)
     }
 
-    fn owed(&self, wallet: &WalletRecord) -> Result<Vec<Owed>> {
+    fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
         let plan = Plan::of(&self.settings, wallet.plan.as_deref());
-        let mut owed = Vec::new();
+        let mut unsettled = Vec::new();
         for meter in Meter::ALL {
             let total = self.meters.total(&wallet.account, meter)?;
             let settled = wallet.settled.get(meter.name()).copied().unwrap_or(0);
             let units = total.saturating_sub(settled);
-            let rate = if plan.priced { self.charged.get(meter.name()).copied().unwrap_or(0) } else { 0 };
+            let rate = rate_of(&plan, &self.charged, meter);
             if units > 0 {
                 let paise = i64::try_from(units.saturating_mul(rate)).unwrap_or(i64::MAX);
-                owed.push(Owed { meter, total, units, paise });
+                unsettled.push(UnsettledUsage { meter, total, units, paise });
             }
         }
-        Ok(owed)
+        Ok(unsettled)
     }
 
-    /// Tells the provider's ledger of every transaction that it has not heard of, oldest first.
+    /// Sends every transaction that the provider's ledger lacks, oldest first.
     ///
-    /// A transaction is crossed off after the ledger has confirmed it; asked twice, the ledger knows it by its id.
+    /// A transaction leaves the list once the ledger has confirmed it. The ledger recognises one that is sent twice by
+    /// its id.
     pub fn mirror(&self, account: &str) -> Result<()> {
         let Some(provider) = &self.provider else { return Ok(()) };
-        // Somebody else is at it; what is new meanwhile is told next time.
+        // Another thread is sending; transactions added meanwhile are sent next time.
         if !self.mirroring.lock().insert(account.to_owned()) {
             return Ok(());
         }
-        let told = self.tell(provider.as_ref(), account);
+        let result = self.send_transactions(provider.as_ref(), account);
         self.mirroring.lock().remove(account);
-        told
+        result
     }
 
-    fn tell(&self, provider: &dyn Provider, account: &str) -> Result<()> {
-        let open = self.store.unmirrored_transactions(account)?;
-        if open.is_empty() {
+    fn send_transactions(&self, provider: &dyn Provider, account: &str) -> Result<()> {
+        let unmirrored = self.store.unmirrored_transactions(account)?;
+        if unmirrored.is_empty() {
             return Ok(());
         }
         let customer = self.customer(provider, account, None)?;
-        for transaction in open {
+        for transaction in unmirrored {
             provider.record(&customer, &transaction).map_err(unavailable)?;
             self.store.mark_mirrored(account, transaction.id)?;
         }
         Ok(())
     }
 
-    /// Starts a recharge.
+    /// Starts a recharge of the wallet.
     pub fn recharge(&self, account: &str, email: Option<&str>, amount_paise: i64) -> Result<Checkout> {
         if amount_paise < *RECHARGE_PAISE.start() {
             let message = format!("amount_paise: {amount_paise} is below {}", RECHARGE_PAISE.start());
@@ -217,13 +220,13 @@ impl Billing {
             let message = format!("amount_paise: {amount_paise} is above {}", RECHARGE_PAISE.end());
             return Err(Error::invalid("above_maximum", message));
         }
-        let provider = self.live()?;
+        let provider = self.live_provider()?;
         let customer = self.customer(provider, account, email)?;
         let checkout = provider.start_payment(account, &customer, amount_paise).map_err(unavailable)?;
         let payment =
             PaymentRecord { id: checkout.id.clone(), account: account.to_owned(), amount_paise, credited: false };
-        // Its notification may have come before this line: what is credited stays so.
-        let _held = self.wallets.lock();
+        // Its notification may have arrived already: a record that is credited must not be replaced.
+        let _guard = self.wallets.lock();
         if self.store.payment(&payment.id)?.is_none() {
             let change = BillingChange { payment: Some(&payment), ..BillingChange::default() };
             self.store.change_billing(account, &change)?;
@@ -231,68 +234,92 @@ impl Billing {
         Ok(checkout)
     }
 
-    /// Starts a subscription.
+    /// Starts a subscription to a plan.
     pub fn subscribe(&self, account: &str, email: Option<&str>, plan: &str) -> Result<Checkout> {
         if !PLANS[1..].contains(&plan) {
-            let message = format!("plan: {plan:?} is none of {}", PLANS[1..].join(", "));
+            let message = format!("plan: {plan:?} must be one of {}", PLANS[1..].join(", "));
             return Err(Error::invalid("unknown_plan", message));
         }
-        let provider = self.live()?;
+        let provider = self.live_provider()?;
         if !provider.offers(plan) {
-            return Err(Error::invalid("unknown_plan", format!("plan: {plan:?} is not for sale here")));
+            return Err(Error::invalid("unknown_plan", format!("plan: {plan:?} is not sold by this server")));
         }
         let customer = self.customer(provider, account, email)?;
         provider.start_subscription(account, &customer, plan).map_err(unavailable)
     }
 
-    fn live(&self) -> Result<&dyn Provider> {
-        self.provider.as_deref().ok_or_else(|| Error::Unavailable {
-            code: "merchant_not_live",
-            message: "payments are not switched on (setting payments.provider)".into(),
-        })
+    fn live_provider(&self) -> Result<&dyn Provider> {
+        match &self.provider {
+            Some(provider) => Ok(provider.as_ref()),
+            None => Err(Error::Unavailable {
+                code: "merchant_not_live",
+                message: "payments are not enabled on this server (setting payments.provider)".into(),
+            }),
+        }
     }
 
-    /// The provider's id of an account, made when it is first needed.
+    /// Returns the provider's customer id of an account. Creates the customer at the first use.
     fn customer(&self, provider: &dyn Provider, account: &str, email: Option<&str>) -> Result<String> {
         if let Some(customer) = self.wallet(account)?.customer {
             return Ok(customer);
         }
-        let made = provider.create_customer(account, email).map_err(unavailable)?;
-        let _held = self.wallets.lock();
+        let created = provider.create_customer(account, email).map_err(unavailable)?;
+        let _guard = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
-        // Two at once made two; the first one that was noted counts.
-        let customer = wallet.customer.get_or_insert(made).clone();
+        // Two concurrent calls create two customers; the first one recorded counts.
+        let customer = wallet.customer.get_or_insert(created).clone();
         let change = BillingChange { wallet: Some(&wallet), ..BillingChange::default() };
         self.store.change_billing(account, &change)?;
         Ok(customer)
     }
 
+    /// Returns the wallet of an account; an empty one if none is stored.
     pub(super) fn wallet(&self, account: &str) -> Result<WalletRecord> {
-        let fresh = || WalletRecord { account: account.to_owned(), ..WalletRecord::default() };
-        Ok(self.store.wallet(account)?.unwrap_or_else(fresh))
+        match self.store.wallet(account)? {
+            Some(wallet) => Ok(wallet),
+            None => Ok(WalletRecord { account: account.to_owned(), ..WalletRecord::default() }),
+        }
     }
 }
 
-/// How a change of billing is written: synced or buffered.
+/// The store's method that writes a change of billing: synced or buffered.
 type WriteBilling = fn(&Store, &str, &BillingChange<'_>) -> Result<(), cuebase_storage::Error>;
 
 /// Units of a meter that are not debited yet.
-struct Owed {
+struct UnsettledUsage {
     meter: Meter,
+    /// Units ever used.
     total: u64,
+    /// Units used since the last settlement.
     units: u64,
+    /// Price of `units`.
     paise: i64,
 }
 
+impl TransactionView {
+    fn of(transaction: TransactionRecord) -> Self {
+        Self { amount_paise: transaction.amount_paise, note: transaction.note, at: format_ms(transaction.at_ms) }
+    }
+}
+
+/// Returns the price of one unit of a meter, in paise; 0 for plans that do not charge units.
+fn rate_of(plan: &Plan, rates: &BTreeMap<String, u64>, meter: Meter) -> u64 {
+    if !plan.priced {
+        return 0;
+    }
+    rates.get(meter.name()).copied().unwrap_or(0)
+}
+
+/// Returns a new transaction with the current time.
 pub(super) fn transaction(amount_paise: i64, note: String) -> TransactionRecord {
     TransactionRecord { id: Ulid::generate(), amount_paise, note, at_ms: Timestamp::now().as_millisecond() }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]
 fn unavailable(error: ProviderError) -> Error {
     tracing::warn!(%error, "a call to the payment provider failed");
     Error::Unavailable {
         code: "provider_unavailable",
-        message: "the payment provider did not do it; try again later".into(),
+        message: "the payment provider did not complete the request; try again later".into(),
     }
 }

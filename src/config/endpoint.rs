@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-/// Where a model is, and how it is to be treated.
+/// The address of a model endpoint, its key and the limits of calls to it.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// The part of the URL before `/embeddings` and `/chat/completions`, such as `https://api.openai.com/v1`.
+    /// Base URL, the part before `/embeddings` and `/chat/completions`, for example `https://api.openai.com/v1`.
     pub base_url: String,
-    /// Empty where none is needed.
+    /// API key; empty if the endpoint requires none.
     pub api_key: Zeroizing<String>,
-    /// Tries of one call.
+    /// Maximum number of attempts per call; always 3.
     pub attempts: u32,
-    /// How long one try may take.
+    /// Time limit of one attempt; `model.timeout_ms`.
     pub timeout: Duration,
-    /// Calls under way at once.
+    /// Maximum number of concurrent calls; `model.concurrency`.
     pub concurrency: usize,
 }

@@ -1,130 +1,337 @@
-//! Reading what a setting says: numbers, addresses, URLs, lists, figures by name; and the settings of a file.
+//! Parsers of single values: numbers, addresses, URLs, lists, figures by name.
 //!
-//! Every reader returns [`BadSetting`] for a value that the service could not work with, so that a bad setting is one
-//! line at the start and never a panic later.
+//! Each method of [`Values`] validates the value of one setting and returns [`RefusedValue`] if the service cannot work
+//! with it. A bad setting is therefore one line at the start and never a panic later.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use reqwest::Url;
 use tracing_subscriber::EnvFilter;
 
-use super::settings::SETTINGS;
-use super::{MASK, Origin};
+use super::origin::Origin;
+use super::settings::{MASK, SETTINGS};
 
-/// Names less alike than this are not each other misspelt.
-const LIKENESS_MIN: f64 = 0.85;
 /// Characters of a refused value that an error shows.
 const SHOWN_CHARS_MAX: usize = 60;
-/// Most of anything that is counted in settings: connections, places, MiB. Semaphores and shifts hold it.
+/// Maximum of any count in the settings: connections, requests, MiB. Semaphores and shifts can hold it.
 const COUNT_MAX: usize = 1_000_000;
-/// Longest duration: 31 days. It can be added to any time without overflow.
+/// Maximum duration: 31 days. It can be added to any time without overflow.
 const MILLISECONDS_MAX: u64 = 31 * 24 * 60 * 60 * 1000;
-/// Largest figure of a plan or a price.
+/// Maximum limit of a plan, and maximum price.
 const FIGURE_MAX: u64 = 1_000_000_000_000;
-/// Longest host name, in bytes (RFC 1035).
+/// Maximum length of a host name, in bytes (RFC 1035).
 const HOST_BYTES_MAX: usize = 253;
-/// Longest URL, in bytes.
+/// Maximum length of a label of a host name, in bytes (RFC 1035).
+const LABEL_BYTES_MAX: usize = 63;
+/// Maximum length of a URL, in bytes.
 const URL_BYTES_MAX: usize = 2000;
-/// Longest name of a model or an audience, in characters.
+/// Maximum length of the name of a model or an audience, in characters.
 const NAME_CHARS_MAX: usize = 256;
-/// Longest path, in bytes: PATH_MAX of Linux.
+/// Maximum length of a path, in bytes: PATH_MAX of Linux.
 const PATH_BYTES_MAX: usize = 4096;
-/// Longest key, in bytes.
+/// Maximum length of a secret, in bytes.
 const SECRET_BYTES_MAX: usize = 4096;
 
-/// A value of a setting that is refused.
+/// A refused value of a setting.
 #[derive(Debug, thiserror::Error)]
 #[error("setting {key} is {shown}: expected {expected}")]
-pub(super) struct BadSetting {
+struct RefusedValue {
     key: String,
     /// The value, shortened, on one line; the mask for a secret.
     shown: String,
     expected: String,
 }
 
-/// A refused value, with the form that is accepted.
-pub(super) fn bad(key: &str, value: &str, expected: impl Into<String>) -> anyhow::Error {
-    let secret = SETTINGS.iter().any(|setting| setting.key == key && setting.secret);
-    let shown = if secret { MASK.to_owned() } else { shortened(value) };
-    BadSetting { key: key.to_owned(), shown, expected: expected.into() }.into()
+/// Returns the error for a refused value, with the accepted form.
+pub(super) fn refused_value(key: &str, value: &str, expected: impl Into<String>) -> anyhow::Error {
+    let is_secret = SETTINGS.iter().any(|setting| setting.key == key && setting.secret);
+    let shown = if is_secret { MASK.to_owned() } else { shortened(value) };
+    RefusedValue { key: key.to_owned(), shown, expected: expected.into() }.into()
 }
 
-fn shortened(value: &str) -> String {
+/// Returns the beginning of a value in quotation marks, escaped so that it stays on one line.
+pub(super) fn shortened(value: &str) -> String {
     let short: String = value.chars().take(SHOWN_CHARS_MAX).collect();
-    // Escaped, so that it stays on one line.
     if short.len() < value.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
-/// Adds to a refused setting where its value came from.
+/// Adds the origin of the value to the error of a refused value. Returns other errors unchanged.
 pub(super) fn with_origin(error: anyhow::Error, origins: &[(&'static str, String, Origin)]) -> anyhow::Error {
-    let Some(bad) = error.downcast_ref::<BadSetting>() else { return error };
-    match origins.iter().find(|(key, ..)| *key == bad.key) {
-        Some((_, _, origin)) => anyhow::anyhow!("{bad} (from {origin})"),
-        None => error,
+    let Some(refused) = error.downcast_ref::<RefusedValue>() else { return error };
+    for (key, _, origin) in origins {
+        if *key == refused.key {
+            return anyhow::anyhow!("{refused} (from {origin})");
+        }
+    }
+    error
+}
+
+/// The values of all settings as text. Its methods parse the value of the setting with the given key.
+pub(super) struct Values<'a> {
+    origins: &'a [(&'static str, String, Origin)],
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(origins: &'a [(&'static str, String, Origin)]) -> Self {
+        Self { origins }
+    }
+
+    /// Returns the value as it was given.
+    pub(super) fn text(&self, key: &str) -> &'a str {
+        for (other, value, _) in self.origins {
+            if *other == key {
+                return value;
+            }
+        }
+        ""
+    }
+
+    /// Returns whether the value is not empty.
+    pub(super) fn is_set(&self, key: &str) -> bool {
+        !self.text(key).is_empty()
+    }
+
+    /// Parses a whole number from 1 to a million.
+    pub(super) fn positive(&self, key: &str) -> anyhow::Result<usize> {
+        self.within(key, 1..=COUNT_MAX)
+    }
+
+    /// Parses a whole number within bounds.
+    pub(super) fn within<T>(&self, key: &str, bounds: RangeInclusive<T>) -> anyhow::Result<T>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        let text = self.text(key);
+        match text.trim().parse::<T>() {
+            Ok(value) if bounds.contains(&value) => Ok(value),
+            _ => {
+                let expected = format!("a whole number from {} to {}", bounds.start(), bounds.end());
+                Err(refused_value(key, text, expected))
+            }
+        }
+    }
+
+    /// Parses a duration in whole milliseconds, at most 31 days.
+    pub(super) fn milliseconds(&self, key: &str) -> anyhow::Result<Duration> {
+        Ok(Duration::from_millis(self.within(key, 1..=MILLISECONDS_MAX)?))
+    }
+
+    /// Parses a whole number that fits its type.
+    pub(super) fn number<T: FromStr>(&self, key: &str) -> anyhow::Result<T> {
+        let text = self.text(key);
+        text.trim().parse().map_err(|_| refused_value(key, text, "a whole number that is not too large"))
+    }
+
+    /// Parses `true` or `false`.
+    pub(super) fn boolean(&self, key: &str) -> anyhow::Result<bool> {
+        let text = self.text(key);
+        text.trim().parse().map_err(|_| refused_value(key, text, "true or false"))
+    }
+
+    /// Returns the path of a file or folder.
+    pub(super) fn path(&self, key: &str) -> anyhow::Result<PathBuf> {
+        let text = self.text(key);
+        if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains('\0') {
+            return Err(refused_value(key, text, format!("a path of 1 to {PATH_BYTES_MAX} bytes")));
+        }
+        Ok(PathBuf::from(text))
+    }
+
+    /// Returns the address of a listener.
+    pub(super) fn address(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        if is_address(text) {
+            return Ok(text.to_owned());
+        }
+        Err(refused_value(key, text, "host:port, for example 127.0.0.1:8080"))
+    }
+
+    /// Returns the address of a listener, or `None` for `off`.
+    pub(super) fn address_or_off(&self, key: &str) -> anyhow::Result<Option<String>> {
+        let text = self.text(key);
+        if text == "off" {
+            return Ok(None);
+        }
+        if is_address(text) {
+            return Ok(Some(text.to_owned()));
+        }
+        Err(refused_value(key, text, "off or host:port, for example 127.0.0.1:8080"))
+    }
+
+    /// Returns a URL without trailing slashes.
+    pub(super) fn url(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        let accepted = "a URL that begins with http:// or https://";
+        // The part before an at sign may be a password.
+        let shown = if text.contains('@') { MASK } else { text };
+        let has_blanks = text.chars().any(|character| character.is_whitespace() || character.is_control());
+        if text.len() > URL_BYTES_MAX || has_blanks || !text.is_ascii() {
+            return Err(refused_value(key, shown, accepted));
+        }
+        let Ok(url) = Url::parse(text) else { return Err(refused_value(key, shown, accepted)) };
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(refused_value(key, shown, accepted));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let accepted = "a URL without user or password: a key has its own setting, such as model.api_key";
+            return Err(refused_value(key, shown, accepted));
+        }
+        Ok(text.trim_end_matches('/').to_owned())
+    }
+
+    /// Returns a URL, or `None` if the value is empty.
+    pub(super) fn optional_url(&self, key: &str) -> anyhow::Result<Option<String>> {
+        if !self.is_set(key) {
+            return Ok(None);
+        }
+        Ok(Some(self.url(key)?))
+    }
+
+    /// Parses exact browser origins: `scheme://host` or `scheme://host:port`.
+    pub(super) fn origins(&self, key: &str) -> anyhow::Result<Vec<String>> {
+        let accepted = "exact origins, comma-separated, such as https://app.example: list each one, * is not accepted";
+        let mut origins = Vec::new();
+        for part in list(self.text(key)) {
+            let Ok(url) = Url::parse(part) else { return Err(refused_value(key, part, accepted)) };
+            if !matches!(url.scheme(), "http" | "https") {
+                return Err(refused_value(key, part, accepted));
+            }
+            // Browsers send this form and compare it byte by byte.
+            let exact = url.origin().ascii_serialization();
+            if exact != part {
+                return Err(refused_value(key, part, format!("the exact origin {}", shortened(&exact))));
+            }
+            origins.push(exact);
+        }
+        Ok(origins)
+    }
+
+    /// Returns a filter of the log.
+    pub(super) fn log_filter(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        // The filter's parser cuts texts at any byte, so it only receives ASCII.
+        if text.is_ascii() && EnvFilter::try_new(text).is_ok() {
+            return Ok(text.to_owned());
+        }
+        Err(refused_value(key, text, "error, warn, info, debug, trace, or a filter such as info,cuebase=debug"))
+    }
+
+    /// Returns a name that is sent to another service, or compared with a name from it.
+    pub(super) fn name(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
+            return Err(refused_value(key, text, format!("at most {NAME_CHARS_MAX} characters on one line")));
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Returns a name, or `None` if the value is empty.
+    pub(super) fn optional_name(&self, key: &str) -> anyhow::Result<Option<String>> {
+        if !self.is_set(key) {
+            return Ok(None);
+        }
+        Ok(Some(self.name(key)?))
+    }
+
+    /// Returns a secret that is sent in an HTTP header; it may be empty.
+    pub(super) fn secret(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        if text.len() > SECRET_BYTES_MAX || !is_visible_ascii(text) {
+            return Err(refused_value(key, text, "visible ASCII characters without spaces"));
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Returns a code of `count` letters, in capitals.
+    pub(super) fn letters(&self, key: &str, count: usize) -> anyhow::Result<String> {
+        let text = self.text(key);
+        if text.len() != count || !text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            return Err(refused_value(key, text, format!("{count} letters")));
+        }
+        Ok(text.to_ascii_uppercase())
+    }
+
+    /// Returns the domain of an email address.
+    pub(super) fn domain(&self, key: &str) -> anyhow::Result<String> {
+        let text = self.text(key);
+        if text.len() > HOST_BYTES_MAX || !text.contains('.') || !text.split('.').all(is_domain_label) {
+            return Err(refused_value(key, text, "a domain such as customers.example.com"));
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Parses `a=x,b=y` with some of the names and no others.
+    pub(super) fn named_pairs(&self, key: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
+        let given = pairs(key, self.text(key))?;
+        for (name, value) in &given {
+            if !names.contains(&name.as_str()) {
+                let expected = format!("name=value pairs with the names {}", names.join(", "));
+                return Err(refused_value(key, name, expected));
+            }
+            if value.is_empty() || value.len() > NAME_CHARS_MAX || !is_visible_ascii(value) {
+                return Err(refused_value(key, value, format!("a value of visible ASCII characters after {name}=")));
+            }
+        }
+        Ok(given)
+    }
+
+    /// Parses `writes=1,reads=2` with all of the names and no others.
+    pub(super) fn figures(&self, key: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, u64>> {
+        self.figures_or(key, names, &BTreeMap::new())
+    }
+
+    /// As [`Self::figures`], but takes omitted figures with the names in `optional` from the setting's default.
+    pub(super) fn figures_with_default(
+        &self,
+        key: &str,
+        names: &[&str],
+        optional: &[&str],
+    ) -> anyhow::Result<BTreeMap<String, u64>> {
+        let mut fallback = pairs(key, default_of(key))?;
+        fallback.retain(|name, _| optional.contains(&name.as_str()));
+        self.figures_or(key, names, &fallback)
+    }
+
+    fn figures_or(
+        &self,
+        key: &str,
+        names: &[&str],
+        fallback: &BTreeMap<String, String>,
+    ) -> anyhow::Result<BTreeMap<String, u64>> {
+        let given = self.named_pairs(key, names)?;
+        let mut figures = BTreeMap::new();
+        for name in names {
+            let Some(value) = given.get(*name).or(fallback.get(*name)) else {
+                let expected = format!("a figure for each of {}: {name}=… is missing", names.join(", "));
+                return Err(refused_value(key, self.text(key), expected));
+            };
+            match value.parse::<u64>() {
+                Ok(figure) if figure <= FIGURE_MAX => {
+                    figures.insert((*name).to_owned(), figure);
+                }
+                _ => {
+                    let expected = format!("a whole number from 0 to {FIGURE_MAX} after {name}=");
+                    return Err(refused_value(key, value, expected));
+                }
+            }
+        }
+        Ok(figures)
     }
 }
 
-/// A whole number from 1 to a million.
-pub(super) fn positive(key: &str, text: &str) -> anyhow::Result<usize> {
-    within(key, text, 1..=COUNT_MAX)
-}
-
-/// A whole number within bounds.
-pub(super) fn within<T>(key: &str, text: &str, bounds: RangeInclusive<T>) -> anyhow::Result<T>
-where
-    T: std::str::FromStr + PartialOrd + Display,
-{
-    match text.trim().parse::<T>() {
-        Ok(value) if bounds.contains(&value) => Ok(value),
-        _ => Err(bad(key, text, format!("a whole number from {} to {}", bounds.start(), bounds.end()))),
+fn default_of(key: &str) -> &'static str {
+    for setting in &SETTINGS {
+        if setting.key == key {
+            return setting.default;
+        }
     }
-}
-
-/// A duration in whole milliseconds, at most 31 days.
-pub(super) fn milliseconds(key: &str, text: &str) -> anyhow::Result<Duration> {
-    Ok(Duration::from_millis(within(key, text, 1..=MILLISECONDS_MAX)?))
-}
-
-/// A whole number that its type holds.
-pub(super) fn number<T: std::str::FromStr>(key: &str, text: &str) -> anyhow::Result<T> {
-    text.trim().parse().map_err(|_| bad(key, text, "a whole number that is not too large"))
-}
-
-pub(super) fn boolean(key: &str, text: &str) -> anyhow::Result<bool> {
-    text.trim().parse().map_err(|_| bad(key, text, "true or false"))
-}
-
-/// The path of a file or folder.
-pub(super) fn path(key: &str, text: &str) -> anyhow::Result<PathBuf> {
-    if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains('\0') {
-        return Err(bad(key, text, format!("a path of 1 to {PATH_BYTES_MAX} bytes")));
-    }
-    Ok(PathBuf::from(text))
-}
-
-/// The address of a listener.
-pub(super) fn address(key: &str, text: &str) -> anyhow::Result<String> {
-    if is_address(text) {
-        return Ok(text.to_owned());
-    }
-    Err(bad(key, text, "host:port, for example 127.0.0.1:8080"))
-}
-
-/// The address of a listener; none where it is off.
-pub(super) fn address_or_off(key: &str, text: &str) -> anyhow::Result<Option<String>> {
-    if text == "off" {
-        return Ok(None);
-    }
-    if is_address(text) {
-        return Ok(Some(text.to_owned()));
-    }
-    Err(bad(key, text, "off or host:port, for example 127.0.0.1:8080"))
+    ""
 }
 
 fn is_address(text: &str) -> bool {
@@ -136,219 +343,35 @@ fn is_address(text: &str) -> bool {
 }
 
 fn is_host(text: &str) -> bool {
-    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_');
-    (1..=HOST_BYTES_MAX).contains(&text.len()) && text.chars().all(plain)
+    (1..=HOST_BYTES_MAX).contains(&text.len()) && text.chars().all(is_host_character)
 }
 
-/// A URL, without slashes at its end.
-pub(super) fn url(key: &str, text: &str) -> anyhow::Result<String> {
-    let accepted = "a URL that begins with http:// or https://";
-    // What stands before an at sign may be a password.
-    let shown = if text.contains('@') { MASK } else { text };
-    let strange = text.chars().any(|character| character.is_whitespace() || character.is_control());
-    if text.len() > URL_BYTES_MAX || strange || !text.is_ascii() {
-        return Err(bad(key, shown, accepted));
-    }
-    let Ok(url) = Url::parse(text) else { return Err(bad(key, shown, accepted)) };
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(bad(key, shown, accepted));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        let accepted = "a URL without user or password: a key has a setting of its own, such as model.api_key";
-        return Err(bad(key, shown, accepted));
-    }
-    Ok(text.trim_end_matches('/').to_owned())
+fn is_host_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_')
 }
 
-/// A URL, where one is set.
-pub(super) fn optional_url(key: &str, text: Option<String>) -> anyhow::Result<Option<String>> {
-    match text {
-        Some(text) => Ok(Some(url(key, &text)?)),
-        None => Ok(None),
-    }
+fn is_domain_label(label: &str) -> bool {
+    let is_plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (1..=LABEL_BYTES_MAX).contains(&label.len()) && is_plain && !label.starts_with('-') && !label.ends_with('-')
 }
 
-/// Browser origins, each exact: `scheme://host` or `scheme://host:port`.
-pub(super) fn origins(key: &str, text: &str) -> anyhow::Result<Vec<String>> {
-    let accepted = "exact origins, comma-separated, such as https://app.example: list each one, * is not accepted";
-    let mut origins = Vec::new();
-    for part in list(text) {
-        let Ok(url) = Url::parse(&part) else { return Err(bad(key, &part, accepted)) };
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad(key, &part, accepted));
-        }
-        // Browsers send it in this form and compare byte by byte.
-        let exact = url.origin().ascii_serialization();
-        if exact != part {
-            return Err(bad(key, &part, format!("the exact origin {}", shortened(&exact))));
-        }
-        origins.push(exact);
-    }
-    Ok(origins)
+fn is_visible_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A filter of the log.
-pub(super) fn log_filter(key: &str, text: &str) -> anyhow::Result<String> {
-    // The filter's own parser cuts texts at bytes: it is only shown ASCII.
-    if text.is_ascii() && EnvFilter::try_new(text).is_ok() {
-        return Ok(text.to_owned());
-    }
-    Err(bad(key, text, "error, warn, info, debug, trace, or a filter such as info,cuebase=debug"))
+/// Splits a comma-separated list, without empty items.
+fn list(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// A name that is sent to another service, or compared with one of its.
-pub(super) fn name(key: &str, text: &str) -> anyhow::Result<String> {
-    if text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err(bad(key, text, format!("at most {NAME_CHARS_MAX} characters on one line")));
-    }
-    Ok(text.to_owned())
-}
-
-/// A key that goes into a header of HTTP; may be empty.
-pub(super) fn secret(key: &str, text: &str) -> anyhow::Result<String> {
-    if text.len() > SECRET_BYTES_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(bad(key, text, "visible ASCII characters without spaces"));
-    }
-    Ok(text.to_owned())
-}
-
-/// A code of a given count of letters, in capitals.
-pub(super) fn letters(key: &str, text: &str, count: usize) -> anyhow::Result<String> {
-    if text.len() != count || !text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return Err(bad(key, text, format!("{count} letters")));
-    }
-    Ok(text.to_ascii_uppercase())
-}
-
-/// The domain of an email address.
-pub(super) fn domain(key: &str, text: &str) -> anyhow::Result<String> {
-    let label = |label: &str| {
-        let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        (1..=63).contains(&label.len()) && plain && !label.starts_with('-') && !label.ends_with('-')
-    };
-    if text.len() > HOST_BYTES_MAX || !text.contains('.') || !text.split('.').all(label) {
-        return Err(bad(key, text, "a domain such as customers.example.com"));
-    }
-    Ok(text.to_owned())
-}
-
-pub(super) fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-/// `a=x,b=y`.
-pub(super) fn pairs(key: &str, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+/// Parses `a=x,b=y`.
+fn pairs(key: &str, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let mut pairs = BTreeMap::new();
     for part in list(text) {
         let Some((name, value)) = part.split_once('=') else {
-            return Err(bad(key, &part, "name=value pairs, comma-separated"));
+            return Err(refused_value(key, part, "name=value pairs, comma-separated"));
         };
         pairs.insert(name.trim().to_owned(), value.trim().to_owned());
     }
     Ok(pairs)
-}
-
-/// `a=x,b=y` with some of the names and no other.
-pub(super) fn named_pairs(key: &str, text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
-    let given = pairs(key, text)?;
-    for (name, value) in &given {
-        if !names.contains(&name.as_str()) {
-            return Err(bad(key, name, format!("name=value pairs with the names {}", names.join(", "))));
-        }
-        if value.is_empty() || value.len() > NAME_CHARS_MAX || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(bad(key, value, format!("a value of visible ASCII characters after {name}=")));
-        }
-    }
-    Ok(given)
-}
-
-/// `writes=1,reads=2` with every one of the names and no other.
-pub(super) fn figures(key: &str, text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, u64>> {
-    figures_or(key, text, names, &BTreeMap::new())
-}
-
-/// The same, where a text may leave out some names: those figures are the ones of the setting's default.
-pub(super) fn figures_with_default(
-    key: &str,
-    text: &str,
-    names: &[&str],
-    may_be_missing: &[&str],
-) -> anyhow::Result<BTreeMap<String, u64>> {
-    let default = SETTINGS.iter().find(|setting| setting.key == key).map_or("", |setting| setting.default);
-    let mut fallback = pairs(key, default)?;
-    fallback.retain(|name, _| may_be_missing.contains(&name.as_str()));
-    figures_or(key, text, names, &fallback)
-}
-
-fn figures_or(
-    key: &str,
-    text: &str,
-    names: &[&str],
-    fallback: &BTreeMap<String, String>,
-) -> anyhow::Result<BTreeMap<String, u64>> {
-    let given = named_pairs(key, text, names)?;
-    let mut figures = BTreeMap::new();
-    for name in names {
-        let Some(value) = given.get(*name).or_else(|| fallback.get(*name)) else {
-            return Err(bad(key, text, format!("{name}=… as well, of {}", names.join(", "))));
-        };
-        match value.parse::<u64>() {
-            Ok(figure) if figure <= FIGURE_MAX => figures.insert((*name).to_owned(), figure),
-            _ => return Err(bad(key, value, format!("a whole number from 0 to {FIGURE_MAX} after {name}="))),
-        };
-    }
-    Ok(figures)
-}
-
-/// The file's settings, flattened to dotted keys. A key that is none of ours is refused: it is most likely misspelt.
-pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let parsed: Result<toml::Table, toml::de::Error> = text.parse();
-    let table = match parsed {
-        Ok(table) => table,
-        // Its own words take several lines.
-        Err(error) => {
-            let begin = error.span().map_or(0, |span| span.start);
-            let line = 1 + text.bytes().take(begin).filter(|byte| *byte == b'\n').count();
-            bail!("{} is not valid TOML: line {line}: {}", path.display(), error.message().replace('\n', " "));
-        }
-    };
-    let mut found = BTreeMap::new();
-    flatten("", &table, &mut found);
-    for key in found.keys() {
-        if !SETTINGS.iter().any(|setting| setting.key == key) {
-            let advice = nearest(key).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-            let key = shortened(key);
-            bail!("{}: there is no setting {key}{advice} `cuebase config` lists them all", path.display());
-        }
-    }
-    Ok(found)
-}
-
-/// The setting that a name most likely means; none where nothing is like it.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let alike = |setting: &super::settings::Setting| strsim::jaro_winkler(name, setting.key);
-    let best = SETTINGS.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    (alike(best) > LIKENESS_MIN).then_some(best.key)
-}
-
-fn flatten(prefix: &str, table: &toml::Table, found: &mut BTreeMap<String, String>) {
-    for (key, value) in table {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            // A setting that is a table is written on one line elsewhere: a=1,b=2.
-            toml::Value::Table(inner) if SETTINGS.iter().any(|setting| setting.key == key) => {
-                let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let pairs: Vec<String> = inner.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
-                found.insert(key, pairs.join(","));
-            }
-            toml::Value::Table(inner) => flatten(&key, inner, found),
-            toml::Value::String(text) => drop(found.insert(key, text.clone())),
-            toml::Value::Array(values) => {
-                let texts = values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-                found.insert(key, texts.collect::<Vec<_>>().join(","));
-            }
-            other => drop(found.insert(key, other.to_string())),
-        }
-    }
 }

@@ -176,7 +176,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
             paths.push(format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")));
             texts.extend(draft.cues.iter().map(String::as_str));
         }
-        let embedded = embedder.embed(&texts, Deadline::of_work(MODEL_TIME))?;
+        let embedded = embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
         let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
         let mut changes = Vec::with_capacity(drafts.len());
         for (draft, path) in drafts.iter().zip(&paths) {
@@ -191,7 +191,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
 }
 
 fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let embedded = embedder.embed(&[text], Deadline::of_work(MODEL_TIME))?;
+    let embedded = embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
     let vector = embedded.first().context("the model returned no vector")?;
     let filter = Filter::default();
     let now = Timestamp::now();

@@ -1,8 +1,8 @@
-//! What stands before any handler: who is calling, and whether they may.
+//! Authentication and rate limits, before any handler runs.
 //!
-//! [`crate::accounts`] knows API keys and dashboard sessions of the local issuer, [`external`] those of another
-//! one; [`Gateway`] resolves any of them to a [`Principal`] and remembers the answer for 30 seconds. Failures here have a
-//! body of their own and say nothing about their reason.
+//! [`Gateway`] resolves a credential to a [`Principal`] and caches the result for 30 seconds. [`crate::accounts`]
+//! checks API keys and dashboard sessions of the local issuer, [`external`] checks sessions of an external issuer.
+//! Refusals have a separate response body that does not reveal their reason.
 
 pub mod external;
 
@@ -20,41 +20,41 @@ use crate::accounts::sessions::Identity;
 use crate::billing::rate_limit::RateLimit;
 use crate::service::Service;
 
-/// Authorization results are remembered for so long.
+/// Time for which authorization results are cached.
 const CACHE_TIME: Duration = Duration::from_secs(30);
-/// Remembered results, at most.
+/// Cached results, at most.
 const CACHE_ENTRIES: u64 = 10_000;
-/// A credential longer than this is refused unread.
+/// A longer credential is refused without a lookup.
 const CREDENTIAL_BYTES_MAX: usize = 8 << 10;
 
-/// Who is calling.
+/// The caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// The one account that the credential resolves to.
+    /// The account of the credential.
     pub account: String,
-    /// What kind of credential it was.
+    /// The kind of the credential.
     pub credential: Credential,
 }
 
 /// The kinds of credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// An API key, account-wide unless it is confined to a namespace.
+    /// An API key. It opens all namespaces of the account unless it is confined to one.
     Key {
         /// `live` or `test`.
         env: Environment,
-        /// The namespace that it is confined to.
+        /// The namespace that the key is confined to.
         namespace: Option<String>,
     },
     /// A dashboard session.
     Session {
-        /// The person's address, where the issuer tells it.
+        /// The email address of the person, if the issuer provides it.
         email: Option<String>,
     },
 }
 
 impl Principal {
-    /// The namespace that the credential is confined to.
+    /// Returns the namespace that the credential is confined to.
     pub fn scope(&self) -> Option<&str> {
         match &self.credential {
             Credential::Key { namespace, .. } => namespace.as_deref(),
@@ -62,7 +62,7 @@ impl Principal {
         }
     }
 
-    /// The address of the person behind a dashboard session, where it is known.
+    /// Returns the email address of the person with a dashboard session, if it is known.
     pub fn email(&self) -> Option<&str> {
         match &self.credential {
             Credential::Key { .. } => None,
@@ -71,78 +71,81 @@ impl Principal {
     }
 }
 
-/// Why a request does not get past the gateway.
+/// Why the gateway refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No credential: 401.
+    /// The credential is missing: 401.
     Missing,
-    /// A credential that is not good, whatever the reason: 403.
+    /// The credential is not valid: 403.
     Refused,
 }
 
-/// The gate.
+/// Authenticates callers and limits their rate.
 pub struct Gateway {
     service: Arc<Service>,
-    remembered: Cache<[u8; 32], Principal>,
+    cache: Cache<[u8; 32], Principal>,
     external: Option<ExternalIssuer>,
     rate_limit: RateLimit,
-    /// How often the cache was cleared, so that a lookup knows whether that happened meanwhile.
+    /// How often the cache was cleared. A lookup compares it to detect a revocation that happened meanwhile.
     revocations: AtomicU64,
 }
 
 impl Gateway {
-    /// A gate before a service.
+    /// Makes the gateway of a service.
     pub fn new(service: Arc<Service>) -> anyhow::Result<Self> {
-        let remembered = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
-        let external = service.config.identity.clone().map(ExternalIssuer::new).transpose()?;
+        let cache = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
+        let external = match &service.config.identity {
+            Some(settings) => Some(ExternalIssuer::new(settings.clone())?),
+            None => None,
+        };
         let rate_limit = RateLimit::new(service.config.requests_per_minute);
-        Ok(Self { service, remembered, external, rate_limit, revocations: AtomicU64::new(0) })
+        Ok(Self { service, cache, external, rate_limit, revocations: AtomicU64::new(0) })
     }
 
-    /// Counts a request of an account; an error is the seconds to wait before the next one.
+    /// Counts a request of an account.
+    ///
+    /// # Errors
+    ///
+    /// The account exceeds its rate: the seconds to wait before the next request.
     pub fn admit(&self, principal: &Principal) -> Result<(), u64> {
         self.rate_limit.take(&principal.account, Instant::now())
     }
 
-    /// The same as [`Gateway::authorize`] where the answer is remembered: asks nobody and reads nothing.
-    pub fn recall(&self, headers: &HeaderMap) -> Option<Principal> {
-        self.remembered.get(&fingerprint(credential(headers).ok()?))
+    /// Returns the cached result of [`Gateway::authorize`]. It reads no store and asks no issuer.
+    pub fn cached(&self, headers: &HeaderMap) -> Option<Principal> {
+        let credential = credential(headers).ok()?;
+        self.cache.get(&cache_key(credential))
     }
 
-    /// Who sends these headers. Reads the store, so it is called off the async threads.
+    /// Returns the caller that sent these headers. Blocking: it reads the store and may ask an issuer.
     pub fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let credential = credential(headers)?;
-        let name = fingerprint(credential);
-        if let Some(principal) = self.remembered.get(&name) {
+        let key = cache_key(credential);
+        if let Some(principal) = self.cache.get(&key) {
             return Ok(principal);
         }
         let revocations = self.revocations.load(Ordering::SeqCst);
         let principal = self.resolve(credential).ok_or(Refusal::Refused)?;
-        self.remembered.insert(name, principal.clone());
+        self.cache.insert(key, principal.clone());
         if self.revocations.load(Ordering::SeqCst) != revocations {
-            // What was read may be from before a revocation that has cleared the cache already.
-            self.remembered.invalidate(&name);
+            // The result may be older than the revocation, which has already cleared the cache.
+            self.cache.invalidate(&key);
         }
         Ok(principal)
     }
 
-    /// Forgets what was remembered: a key was revoked here, no need to wait for the 30 seconds.
+    /// Clears the cache, so that a revocation takes effect at once instead of after 30 seconds.
     pub fn forget(&self) {
         self.revocations.fetch_add(1, Ordering::SeqCst);
-        self.remembered.invalidate_all();
+        self.cache.invalidate_all();
     }
 
     fn resolve(&self, credential: &str) -> Option<Principal> {
         let principal = match KeyText::parse(credential) {
-            Some(key) => self.key(&key)?,
-            None => {
-                let external = || self.external.as_ref()?.verify(credential);
-                let Identity { account, email } = self.service.issuer.verify(credential).or_else(external)?;
-                Principal { account, credential: Credential::Session { email } }
-            }
+            Some(key) => self.resolve_key(&key)?,
+            None => self.resolve_session(credential)?,
         };
-        let account = self.service.ensure_account(&principal.account);
-        match account {
+        match self.service.ensure_account(&principal.account) {
             Ok(account) if !account.suspended => Some(principal),
             Ok(_) => None,
             Err(error) => {
@@ -152,15 +155,33 @@ impl Gateway {
         }
     }
 
-    fn key(&self, key: &KeyText<'_>) -> Option<Principal> {
-        let record = self.service.store.api_key(key.id).unwrap_or_else(|error| {
-            tracing::error!(%error, "a key could not be read");
-            None
-        });
+    fn resolve_session(&self, token: &str) -> Option<Principal> {
+        let identity = match self.service.issuer.verify(token) {
+            Some(identity) => identity,
+            None => self.external.as_ref()?.verify(token)?,
+        };
+        let Identity { account, email } = identity;
+        Some(Principal { account, credential: Credential::Session { email } })
+    }
+
+    fn resolve_key(&self, key: &KeyText<'_>) -> Option<Principal> {
+        let record = match self.service.store.api_key(key.id) {
+            Ok(record) => record,
+            Err(error) => {
+                tracing::error!(%error, "a key could not be read");
+                None
+            }
+        };
         // An unknown id takes the same time as a wrong secret.
-        let expected = record.as_ref().map_or("", |record| record.secret_sha256.as_str());
+        let expected = match &record {
+            Some(record) => record.secret_sha256.as_str(),
+            None => "",
+        };
         let matches = key.secret_matches(expected);
-        let record = record.filter(|record| matches && !record.revoked && record.env == key.env.name())?;
+        let record = record?;
+        if !matches || record.revoked || record.env != key.env.name() {
+            return None;
+        }
         Some(Principal {
             account: record.account,
             credential: Credential::Key { env: key.env, namespace: record.namespace },
@@ -168,7 +189,7 @@ impl Gateway {
     }
 }
 
-/// The bearer credential that headers carry.
+/// Returns the bearer credential of a request.
 fn credential(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().ok_or(Refusal::Missing)?;
@@ -186,9 +207,9 @@ fn credential(headers: &HeaderMap) -> Result<&str, Refusal> {
     Ok(credential.trim())
 }
 
-/// Under what a credential is remembered: not the credential itself.
-fn fingerprint(credential: &str) -> [u8; 32] {
-    let mut name = [0; 32];
-    name.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
-    name
+/// Returns the cache key of a credential: its hash, so that the cache does not hold the credential.
+fn cache_key(credential: &str) -> [u8; 32] {
+    let mut key = [0; 32];
+    key.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
+    key
 }

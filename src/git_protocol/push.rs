@@ -1,57 +1,68 @@
-//! A push: what is to be moved where, the pack behind it, and what became of it.
+//! A push: the references to update, the pack with new objects, and the report of the results.
 
 use std::io::{self, Write};
 
 use cuebase_storage::git::CommitId;
 
-use super::lines::{self, Data, Line, Lines};
-use super::{Malformed, NO_COMMIT, id};
+use super::error::InvalidRequest;
+use super::lines::{self, DataWriter, Line, LineReader};
+use super::protocol::{Framing, NO_COMMIT, parse_id};
 
-/// References that one push may name. A namespace has one branch; the rest are told one by one that they are refused.
+/// References that one push may name. Only one is accepted, since a namespace has one branch; the others are refused
+/// one by one.
 const UPDATES_MAX: usize = 100;
 
-/// A push as it was sent.
+/// A parsed push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Push<'a> {
-    /// What is to be moved; none at all where the client only tries whether it may push.
+    /// The references to update; empty if the client only tests whether it may push.
     pub updates: Vec<Update>,
-    /// The pack; empty where nothing but deletions are asked for.
+    /// The pack; empty if all updates are deletions.
     pub pack: &'a [u8],
-    reports: bool,
-    on_band: bool,
+    report: StatusReport,
+    framing: Framing,
 }
 
-/// A reference that is to be moved.
+/// Whether the client expects a report of the results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum StatusReport {
+    #[default]
+    Omit,
+    Send,
+}
+
+/// An update of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Its whole name.
+    /// The full name of the reference.
     pub reference: String,
-    /// Where the client saw it; none for a new one.
+    /// Its commit as the client knows it; none for a new reference.
     pub from: Option<CommitId>,
-    /// Where it is to be; none to delete it.
+    /// Its new commit; none to delete the reference.
     pub to: Option<CommitId>,
 }
 
 impl<'a> Push<'a> {
-    /// Reads a push.
-    pub fn parse(body: &'a [u8]) -> Result<Self, Malformed> {
-        let (mut lines, mut push) = (Lines::new(body), Self::default());
+    /// Parses a push.
+    pub fn parse(body: &'a [u8]) -> Result<Self, InvalidRequest> {
+        let mut lines = LineReader::new(body);
+        let mut push = Self::default();
         while let Some(Line::Text(text)) = lines.read()? {
             let (command, capabilities) = text.split_once('\0').unwrap_or((text, ""));
             for capability in capabilities.split(' ') {
                 match capability {
-                    "report-status" => push.reports = true,
-                    "side-band-64k" => push.on_band = true,
-                    "object-format=sha256" => return Err(Malformed::new("namespaces are kept with SHA-1 ids")),
+                    "report-status" => push.report = StatusReport::Send,
+                    "side-band-64k" => push.framing = Framing::SideBand,
+                    "object-format=sha256" => return Err(InvalidRequest::new("namespaces support SHA-1 ids only")),
                     _ => {}
                 }
             }
             if push.updates.len() == UPDATES_MAX {
-                return Err(Malformed::new(format!("it names more than {UPDATES_MAX} references")));
+                return Err(InvalidRequest::new(format!("it names more than {UPDATES_MAX} references")));
             }
-            let update = update(command)?;
+            let update = parse_update(command)?;
             if push.updates.iter().any(|known| known.reference == update.reference) {
-                return Err(Malformed::new(format!("it names {:?} twice", update.reference)));
+                return Err(InvalidRequest::new(format!("it names {:?} twice", update.reference)));
             }
             push.updates.push(update);
         }
@@ -59,16 +70,16 @@ impl<'a> Push<'a> {
         Ok(push)
     }
 
-    /// Writes what became of each reference, in order: none for moved, else why not. `words` are for people.
-    pub fn report(&self, fates: &[Option<String>], words: &str, out: &mut impl Write) -> io::Result<()> {
-        if self.on_band && !words.is_empty() {
-            lines::words(out, words)?;
+    /// Writes the result of each update, in order: the reason if it was refused. git shows `messages` to its user.
+    pub fn report(&self, refusals: &[Option<String>], messages: &str, out: &mut impl Write) -> io::Result<()> {
+        if self.framing == Framing::SideBand && !messages.is_empty() {
+            lines::message(out, messages)?;
         }
-        if self.reports {
-            let mut data = Data::new(out, self.on_band);
+        if self.report == StatusReport::Send {
+            let mut data = DataWriter::new(out, self.framing);
             lines::text(&mut data, "unpack ok")?;
-            for (update, fate) in self.updates.iter().zip(fates) {
-                match fate {
+            for (update, refusal) in self.updates.iter().zip(refusals) {
+                match refusal {
                     None => lines::text(&mut data, &format!("ok {}", update.reference))?,
                     Some(reason) => lines::text(&mut data, &format!("ng {} {reason}", update.reference))?,
                 }
@@ -76,18 +87,28 @@ impl<'a> Push<'a> {
             lines::flush(&mut data)?;
             data.flush()?;
         }
-        if self.on_band { lines::flush(out) } else { Ok(()) }
+        match self.framing {
+            Framing::SideBand => lines::flush(out),
+            Framing::Raw => Ok(()),
+        }
     }
 }
 
-/// `<from> <to> <reference>`
-fn update(command: &str) -> Result<Update, Malformed> {
+/// Parses `<from> <to> <reference>`.
+fn parse_update(command: &str) -> Result<Update, InvalidRequest> {
     let mut parts = command.splitn(3, ' ');
     let (Some(from), Some(to), Some(reference)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(Malformed::new(format!("{command:?} moves no reference")));
+        return Err(InvalidRequest::new(format!("{command:?} does not update a reference")));
     };
-    let at = |text: &str| if text == NO_COMMIT { Ok(None) } else { id(text).map(Some) };
-    Ok(Update { reference: reference.to_owned(), from: at(from)?, to: at(to)? })
+    Ok(Update { reference: reference.to_owned(), from: parse_commit(from)?, to: parse_commit(to)? })
+}
+
+/// Parses a commit id; none for the id that means "no commit".
+fn parse_commit(text: &str) -> Result<Option<CommitId>, InvalidRequest> {
+    if text == NO_COMMIT {
+        return Ok(None);
+    }
+    Ok(Some(parse_id(text)?))
 }
 
 #[cfg(test)]
@@ -95,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_push_is_read_with_its_pack_and_answered() {
+    fn a_push_is_parsed_with_its_pack_and_reported() {
         let (from, to) = ("1".repeat(40), "2".repeat(40));
         let mut sent = Vec::new();
         let command = format!("{from} {to} refs/heads/main\0 report-status side-band-64k agent=git/2");
@@ -107,14 +128,14 @@ mod tests {
         assert_eq!(push.pack, b"PACK and more");
         assert_eq!(push.updates[0].from.map(|id| id.to_string()), Some(from));
         assert_eq!((push.updates[1].to, push.updates[1].reference.as_str()), (None, "refs/tags/a b"));
-        let mut told = Vec::new();
-        push.report(&[None, Some("no".into())], "words\n", &mut told).expect("written");
-        let told = String::from_utf8_lossy(&told).into_owned();
-        assert!(told.contains("ok refs/heads/main\n") && told.contains("ng refs/tags/a b no\n"), "{told:?}");
+        let mut report = Vec::new();
+        push.report(&[None, Some("no".into())], "words\n", &mut report).expect("written");
+        let report = String::from_utf8_lossy(&report).into_owned();
+        assert!(report.contains("ok refs/heads/main\n") && report.contains("ng refs/tags/a b no\n"), "{report:?}");
     }
 
     #[test]
-    fn a_reference_that_is_named_twice_and_too_many_are_refused() {
+    fn repeated_references_and_too_many_are_refused() {
         let sent = |references: &[String]| {
             let mut sent = Vec::new();
             for reference in references {
@@ -132,9 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_no_reference_is_refused() {
+    fn commands_that_update_no_reference_are_refused() {
         for command in ["", "x", "1 2 3", "0000000000000000000000000000000000000000 zz refs/heads/main"] {
-            assert!(update(command).is_err(), "{command:?}");
+            assert!(parse_update(command).is_err(), "{command:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! A memory that the caller writes itself, and memories that it wants forgotten.
+//! The plans of direct writes: a memory that a caller writes, and memories to forget.
 
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredSource};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
 
 use crate::error::Result;
@@ -8,66 +8,71 @@ use crate::memory::conversation::Moment;
 use crate::memory::files;
 use crate::namespace::plan::{Content, Plan, PlanContext};
 
-/// A memory as the caller wrote it, checked.
+/// A valid memory from a caller.
 #[derive(Clone, Debug)]
 pub struct DirectWrite {
-    /// Where.
+    /// The path.
     pub path: MemoryPath,
-    /// The body, markdown.
+    /// The body, as markdown.
     pub content: String,
-    /// Lowercase, sorted, without repeats.
+    /// The tags, lowercase, sorted and unique.
     pub tags: Vec<String>,
     /// When it happened.
     pub occurred: Option<Moment>,
-    /// What should bring it to mind.
+    /// The texts that are embedded in addition to the body's own.
     pub cues: Vec<String>,
-    /// From when on an incident is no longer retrieved.
+    /// When an incident expires. Expired incidents are not retrieved.
     pub expires_at: Option<Timestamp>,
 }
 
 impl DirectWrite {
-    /// The texts that are embedded for it.
+    /// Returns the texts that are embedded for the memory.
     pub fn cue_texts(&self) -> Vec<String> {
         let front = FrontMatter { cues: self.cues.clone(), ..FrontMatter::default() };
         files::cue_texts(&front, &self.content)
     }
 }
 
-/// Writes the memory, in place of the one that was there; its former text stays in the history.
+/// Plans the write of a memory. It replaces an existing one at the path, whose text stays in the history.
 pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp) -> Result<Plan> {
     let path = write.path.as_str();
-    let known = context.memory(path)?;
-    let subject = format!("{} {path}", if known.is_some() { "Rewrite" } else { "Write" });
-    let known = known.map(|file| file.front).unwrap_or_default();
+    let (verb, former) = match context.memory(path)? {
+        Some(file) => ("Rewrite", file.front),
+        None => ("Write", FrontMatter::default()),
+    };
+    let (occurred, source) = match write.occurred {
+        Some(moment) => (moment, OccurredSource::User),
+        None => (Moment { at: now, precision: OccurredPrecision::default() }, OccurredSource::Written),
+    };
     let front = FrontMatter {
         tags: write.tags.clone(),
         cues: write.cues.clone(),
-        created_at: known.created_at.or(Some(now)),
+        created_at: former.created_at.or(Some(now)),
         updated_at: Some(now),
-        occurred_at: Some(write.occurred.map_or(now, |moment| moment.at)),
-        occurred_precision: Some(write.occurred.map_or_else(Default::default, |moment| moment.precision)),
-        occurred_source: Some(write.occurred.map_or(OccurredSource::Written, |_| OccurredSource::User)),
+        occurred_at: Some(occurred.at),
+        occurred_precision: Some(occurred.precision),
+        occurred_source: Some(source),
         expires_at: write.expires_at,
-        other: known.other,
+        other: former.other,
         ..FrontMatter::default()
     };
-    // As it would be read back from git, so that the index holds the same now and after a rebuild.
+    // Rendered and parsed, as when it is read from git, so that a rebuild of the index gives the same memory.
     let rendered = MemoryFile { front, body: write.content.clone() }.render()?;
     let file = MemoryFile::parse(rendered.as_bytes())?;
-    Ok(Plan::new(subject, vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))]))
+    Ok(Plan::new(format!("{verb} {path}"), vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))]))
 }
 
-/// Takes memories away; one that was never written is skipped.
+/// Plans the removal of memories. Paths without a file are skipped.
 pub fn forget(context: &mut PlanContext<'_>, paths: &[String]) -> Result<Plan> {
-    let mut there = Vec::new();
+    let mut existing = Vec::new();
     for path in paths {
         if context.contains(path)? {
-            there.push(path.clone());
+            existing.push(path.clone());
         }
     }
-    let subject = match there.as_slice() {
+    let subject = match existing.as_slice() {
         [path] => format!("Forget {path}"),
-        _ => format!("Forget {} memories", there.len()),
+        _ => format!("Forget {} memories", existing.len()),
     };
-    Ok(Plan::new(subject, there.into_iter().map(|path| (path, None)).collect()))
+    Ok(Plan::new(subject, existing.into_iter().map(|path| (path, None)).collect()))
 }

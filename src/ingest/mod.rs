@@ -1,9 +1,9 @@
-//! What a queued write changes: extraction of memories from conversations, and the plans of all other writes.
+//! The content of writes: extraction of memories from conversations, and the plans of all writes.
 //!
-//! [`extract`] makes drafts from a conversation's text; [`model_extract`] does so with a chat model. [`remember`],
-//! [`skills`], [`vocabulary`] and [`direct`] turn what was extracted or sent into a plan of files; [`edited`] checks files
-//! that a person wrote; [`reextract`] plans the replacement of a kept conversation's memories. The workers that call
-//! these functions are in `jobs`.
+//! [`extract`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model.
+//! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`reextract`]
+//! plans the replacement of a kept conversation's memories. [`edited`] checks files that a person wrote. The workers
+//! that call these functions are in `jobs`, and the namespace that executes a plan is in `namespace`.
 
 pub mod direct;
 pub mod edited;

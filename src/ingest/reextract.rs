@@ -1,9 +1,9 @@
-//! Which memories a repeated extraction replaces, and by what.
+//! The plan of a re-extraction: which memories it replaces, and by which drafts.
 //!
-//! A memory is replaced where it is as the ingestion of its source left it: all its sources are of that write, and the
-//! commit that changed it last is of that write, too. Any other memory that the write once changed is *settled*: somebody
-//! edited or forgot it, or another write rewrote it. Nothing is made of the messages of a settled memory, and what shares a
-//! message with it stays, so that a correction is not undone and a forgotten memory does not come back.
+//! A memory is replaced if it is unchanged since the ingestion of its source: all its sources and the last commit that
+//! changed it belong to that write. Any other memory that the write changed is *settled*: it was edited or forgotten,
+//! or another write rewrote it. Messages of a settled memory yield no new memories, and memories that share a message
+//! with it stay. Thus no correction is undone, and no forgotten memory comes back.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,32 +18,32 @@ use crate::memory::files::Origin;
 use crate::namespace::plan::{Content, Plan, PlanContext};
 use crate::namespace::sync::MESSAGE_TRAILER;
 
-/// The trailer that names the write whose conversation was extracted again.
+/// Commit trailer with the id of the write whose conversation was extracted again.
 const SOURCE_TRAILER: &str = "Cuebase-Source";
-/// Versions of a settled memory in which its messages are looked for.
+/// Versions of a settled memory that are searched for its messages.
 const VERSIONS_MAX: usize = 20;
 
-/// A repeated extraction.
+/// The replacement of a write's memories by those of a re-extraction.
 pub struct Replacement<'a> {
     /// The write that carried the conversation.
     pub origin: Origin<'a>,
-    /// What the conversation came to.
+    /// The drafts of the new extraction.
     pub drafts: &'a [Draft],
-    /// The paths that the write changed, and that earlier repetitions did.
+    /// The paths that the write and its earlier re-extractions changed.
     pub paths: &'a [String],
-    /// The model and the version of the prompt.
+    /// The model and the version of the prompt; none for the built-in extractor.
     pub extractor: Option<&'a str>,
     /// The time of ingestion.
     pub now: Timestamp,
 }
 
-/// What is at a path that the write changed.
-enum Standing {
-    /// A memory as the write left it.
-    Untouched(Box<MemoryFile>),
-    /// Nothing: a repetition removed it.
+/// The state of a path that the write changed.
+enum PathState {
+    /// The memory is unchanged since the write.
+    Unchanged(Box<MemoryFile>),
+    /// A re-extraction removed the memory.
     Removed,
-    /// A memory that somebody changed or forgot, made from these messages.
+    /// The memory was changed or forgotten later. These messages of the write are its sources.
     Settled(BTreeSet<u64>),
 }
 
@@ -51,43 +51,39 @@ enum Standing {
 type Former = BTreeMap<String, MemoryFile>;
 
 impl Replacement<'_> {
-    /// Files that differ from what is there; none where nothing does.
+    /// Plans the files that differ from the present ones.
     pub fn plan(&self, context: &mut PlanContext<'_>) -> Result<Plan> {
         let mut former = Former::new();
         let mut settled = BTreeSet::new();
         for path in self.paths {
-            match self.standing(context, path)? {
-                Standing::Untouched(file) => drop(former.insert(path.clone(), *file)),
-                Standing::Removed => {}
-                // What it was made from is not known any more: nothing of the conversation may be made again.
-                Standing::Settled(messages) if messages.is_empty() => return Ok(self.plan_of(Vec::new())),
-                Standing::Settled(messages) => settled.extend(messages),
+            match self.path_state(context, path)? {
+                PathState::Unchanged(file) => drop(former.insert(path.clone(), *file)),
+                PathState::Removed => {}
+                // Its messages are unknown, so no memory of the conversation may be replaced.
+                PathState::Settled(messages) if messages.is_empty() => return Ok(self.plan_with(Vec::new())),
+                PathState::Settled(messages) => settled.extend(messages),
             }
         }
-        let drafts = leave_settled(self.drafts, &mut former, settled);
-        let paths = place(context, &drafts, &former)?;
+        let drafts = exclude_settled(self.drafts, &mut former, settled);
+        let paths = assign_paths(context, &drafts, &former)?;
         let mut files = Vec::new();
         for (path, draft) in paths.iter().zip(&drafts) {
             let mut file = self.origin.file_of(draft, &paths, self.now);
             if let Some(former) = former.remove(path) {
                 file.front.created_at = former.front.created_at;
-                // Where nothing else differs, it was not rewritten.
-                let rewritten_at = file.front.updated_at;
-                file.front.updated_at = former.front.updated_at;
-                if context.holds(path, &Content::Memory(Box::new(file.clone())))? {
+                if is_unchanged(context, path, &file, &former)? {
                     continue;
                 }
-                file.front.updated_at = rewritten_at;
             }
             files.push((path.clone(), Some(Content::Memory(Box::new(file)))));
         }
         for path in former.into_keys() {
             files.push((path, None));
         }
-        Ok(self.plan_of(files))
+        Ok(self.plan_with(files))
     }
 
-    fn plan_of(&self, files: Vec<(String, Option<Content>)>) -> Plan {
+    fn plan_with(&self, files: Vec<(String, Option<Content>)>) -> Plan {
         let forgotten = files.iter().filter(|(_, content)| content.is_none()).count();
         let subject = format!("Extract again: remember {}, forget {forgotten}", files.len() - forgotten);
         let mut plan = Plan::new(subject, files);
@@ -98,14 +94,14 @@ impl Replacement<'_> {
         plan
     }
 
-    fn standing(&self, context: &mut PlanContext<'_>, path: &str) -> Result<Standing> {
+    fn path_state(&self, context: &mut PlanContext<'_>, path: &str) -> Result<PathState> {
         let write = self.origin.write.to_string();
-        let is_ours = context.last_change(path)?.is_some_and(|commit| is_of(&commit, &write));
+        let is_last_change = context.last_change(path)?.is_some_and(|commit| is_commit_of(&commit, &write));
         let present = context.memory(path)?;
-        if is_ours {
+        if is_last_change {
             match present {
-                Some(file) if is_of_alone(&file, &write) => return Ok(Standing::Untouched(Box::new(file))),
-                None if !context.contains(path)? => return Ok(Standing::Removed),
+                Some(file) if is_only_source(&file, &write) => return Ok(PathState::Unchanged(Box::new(file))),
+                None if !context.contains(path)? => return Ok(PathState::Removed),
                 _ => {}
             }
         }
@@ -113,26 +109,26 @@ impl Replacement<'_> {
         for version in context.versions(path, VERSIONS_MAX)? {
             messages.extend(messages_of(&version, &write));
         }
-        Ok(Standing::Settled(messages))
+        Ok(PathState::Settled(messages))
     }
 }
 
-/// Whether a commit is of the ingestion of a write, or of a repetition. A push cannot bring such a commit: one that names a
-/// message is refused.
-fn is_of(commit: &CommitInfo, write: &str) -> bool {
+/// Whether a commit belongs to a write or one of its re-extractions. Pushed commits do not, because a push with this
+/// trailer is refused.
+fn is_commit_of(commit: &CommitInfo, write: &str) -> bool {
     match commit.trailer(MESSAGE_TRAILER) {
         Some(message) => message == write || commit.trailer(SOURCE_TRAILER) == Some(write),
         None => false,
     }
 }
 
-/// Whether a memory was made from one write and from nothing else.
-fn is_of_alone(file: &MemoryFile, write: &str) -> bool {
+/// Whether a write is the only source of a memory.
+fn is_only_source(file: &MemoryFile, write: &str) -> bool {
     let sources = &file.front.sources;
     !sources.is_empty() && sources.iter().all(|source| source.write.as_deref() == Some(write))
 }
 
-/// The messages of a write that a memory was made from.
+/// Returns the messages of a write that are sources of a memory.
 fn messages_of(file: &MemoryFile, write: &str) -> BTreeSet<u64> {
     let mut messages = BTreeSet::new();
     for source in &file.front.sources {
@@ -151,16 +147,23 @@ fn file_messages(file: &MemoryFile) -> BTreeSet<u64> {
     file.front.sources.iter().map(|source| source.message).collect()
 }
 
-/// Takes everything out of the former memories, and returns the drafts without everything, that shares a message with what
-/// is settled, directly or through another one.
-fn leave_settled(drafts: &[Draft], former: &mut Former, mut settled: BTreeSet<u64>) -> Vec<Draft> {
-    let mut is_left = vec![false; drafts.len()];
+/// Whether a new file equals the present one at a path, except for the time of the last update.
+fn is_unchanged(context: &mut PlanContext<'_>, path: &str, new: &MemoryFile, former: &MemoryFile) -> Result<bool> {
+    let mut file = new.clone();
+    file.front.updated_at = former.front.updated_at;
+    context.holds(path, &Content::Memory(Box::new(file)))
+}
+
+/// Excludes drafts and former memories that share a message with a settled memory, directly or through another one.
+/// Returns the remaining drafts.
+fn exclude_settled(drafts: &[Draft], former: &mut Former, mut settled: BTreeSet<u64>) -> Vec<Draft> {
+    let mut is_excluded = vec![false; drafts.len()];
     loop {
         let before = settled.len();
-        for (draft, is_left) in drafts.iter().zip(&mut is_left) {
+        for (draft, is_excluded) in drafts.iter().zip(&mut is_excluded) {
             let messages = draft_messages(draft);
-            if !*is_left && !messages.is_disjoint(&settled) {
-                *is_left = true;
+            if !*is_excluded && !messages.is_disjoint(&settled) {
+                *is_excluded = true;
                 settled.extend(messages);
             }
         }
@@ -176,51 +179,48 @@ fn leave_settled(drafts: &[Draft], former: &mut Former, mut settled: BTreeSet<u6
             break;
         }
     }
-    without(drafts, &is_left)
+    remaining_drafts(drafts, &is_excluded)
 }
 
-/// The drafts that are not left out, their links to each other pointing at their new places.
-fn without(drafts: &[Draft], is_left: &[bool]) -> Vec<Draft> {
-    let mut places = Vec::with_capacity(drafts.len());
-    let mut kept = 0;
-    for is_left in is_left {
-        places.push((!is_left).then_some(kept));
-        kept += usize::from(!is_left);
+/// Returns the drafts that are not excluded. Their links use the new indexes; links to excluded drafts are removed.
+fn remaining_drafts(drafts: &[Draft], is_excluded: &[bool]) -> Vec<Draft> {
+    let mut new_indexes = Vec::with_capacity(drafts.len());
+    let mut count = 0;
+    for is_excluded in is_excluded {
+        new_indexes.push(count);
+        count += usize::from(!is_excluded);
     }
-    let mut remaining = Vec::with_capacity(kept);
-    for (draft, is_left) in drafts.iter().zip(is_left) {
-        if *is_left {
+    let mut remaining = Vec::with_capacity(count);
+    for (index, draft) in drafts.iter().enumerate() {
+        if is_excluded[index] {
             continue;
         }
         let mut draft = draft.clone();
-        draft.links.retain_mut(|link| match places.get(link.draft).copied().flatten() {
-            Some(place) => {
-                link.draft = place;
-                true
-            }
-            None => false,
-        });
+        draft.links.retain(|link| is_excluded.get(link.draft) == Some(&false));
+        for link in &mut draft.links {
+            link.draft = new_indexes[link.draft];
+        }
         remaining.push(draft);
     }
     remaining
 }
 
-/// What a former memory and a draft have in common where one takes the other's place.
+/// The key by which drafts are matched with former memories.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Said {
+struct MatchKey {
     tier: String,
     messages: BTreeSet<u64>,
-    /// Empty where only the messages count.
+    /// Empty if only the messages must match.
     body: String,
 }
 
-impl Said {
-    fn by_file(path: &str, file: &MemoryFile) -> Self {
-        let tier = path.split('/').next().unwrap_or_default().to_owned();
+impl MatchKey {
+    fn of_file(path: &str, file: &MemoryFile) -> Self {
+        let tier = path.split('/').next().unwrap_or(path).to_owned();
         Self { tier, messages: file_messages(file), body: file.body.trim_end().to_owned() }
     }
 
-    fn by_draft(draft: &Draft) -> Self {
+    fn of_draft(draft: &Draft) -> Self {
         let body = draft.body.trim_end().to_owned();
         Self { tier: draft.tier.name().to_owned(), messages: draft_messages(draft), body }
     }
@@ -231,37 +231,46 @@ impl Said {
     }
 }
 
-/// A path for each draft: that of a former memory which says the same, else of one that was made from the same messages,
+/// The paths of former memories that are not assigned yet.
+type FreePaths<'a> = BTreeMap<MatchKey, VecDeque<&'a str>>;
+
+/// Returns a path for each draft: that of a former memory with the same text, else that of one with the same messages,
 /// else a new one.
-fn place(context: &mut PlanContext<'_>, drafts: &[Draft], former: &Former) -> Result<Vec<String>> {
-    let mut by_body: BTreeMap<Said, VecDeque<&str>> = BTreeMap::new();
+fn assign_paths(context: &mut PlanContext<'_>, drafts: &[Draft], former: &Former) -> Result<Vec<String>> {
+    let mut by_body = FreePaths::new();
     for (path, file) in former {
-        by_body.entry(Said::by_file(path, file)).or_default().push_back(path);
+        by_body.entry(MatchKey::of_file(path, file)).or_default().push_back(path);
     }
-    let mut placed: Vec<Option<&str>> = Vec::with_capacity(drafts.len());
+    let mut assigned: Vec<Option<&str>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
-        placed.push(by_body.get_mut(&Said::by_draft(draft)).and_then(VecDeque::pop_front));
+        assigned.push(take_path(&mut by_body, &MatchKey::of_draft(draft)));
     }
-    let mut by_messages: BTreeMap<Said, VecDeque<&str>> = BTreeMap::new();
-    for (said, paths) in by_body {
-        by_messages.entry(said.without_body()).or_default().extend(paths);
+    let mut by_messages = FreePaths::new();
+    for (key, paths) in by_body {
+        by_messages.entry(key.without_body()).or_default().extend(paths);
     }
     let mut others = Vec::new();
-    for (draft, placed) in drafts.iter().zip(&mut placed) {
-        if placed.is_none() {
-            let said = Said::by_draft(draft).without_body();
-            *placed = by_messages.get_mut(&said).and_then(VecDeque::pop_front);
+    for (draft, path) in drafts.iter().zip(&mut assigned) {
+        if path.is_none() {
+            *path = take_path(&mut by_messages, &MatchKey::of_draft(draft).without_body());
         }
-        if placed.is_none() {
+        if path.is_none() {
             others.push(draft.clone());
         }
     }
-    let mut named = context.name(&others)?.into_iter();
+    let mut new_paths = context.assign_paths(&others)?.into_iter();
     let mut paths = Vec::with_capacity(drafts.len());
-    for placed in placed {
-        paths.extend(placed.map(str::to_owned).or_else(|| named.next()));
+    for path in assigned {
+        match path {
+            Some(path) => paths.push(path.to_owned()),
+            None => paths.extend(new_paths.next()),
+        }
     }
     Ok(paths)
+}
+
+fn take_path<'a>(paths: &mut FreePaths<'a>, key: &MatchKey) -> Option<&'a str> {
+    paths.get_mut(key)?.pop_front()
 }
 
 #[cfg(test)]
@@ -273,7 +282,7 @@ mod tests {
     use crate::text::steps::Steps;
     use ulid::Ulid;
 
-    /// Statements, each of which is a memory.
+    /// Statements that become one memory each.
     const SAID: [&str; 3] = [
         "The lighthouse keeper is called Agatha",
         "The baker in Oban closes on Tuesdays",
@@ -288,11 +297,11 @@ mod tests {
     }
 
     fn drafts(conversation: &Conversation) -> Vec<Draft> {
-        extract(conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("nothing interrupts")
+        extract(conversation, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted")
     }
 
     #[test]
-    fn what_shares_a_message_with_a_settled_memory_stays_as_it_is() {
+    fn memories_that_share_a_message_with_a_settled_one_stay() {
         let conversation = said(&SAID);
         let mut drafts = drafts(&conversation);
         assert_eq!(drafts.len(), 3);
@@ -303,13 +312,13 @@ mod tests {
         for (number, draft) in drafts.iter().enumerate() {
             former.insert(format!("facts/{number}.md"), origin.file_of(draft, &[], Timestamp::UNIX_EPOCH));
         }
-        let remaining = leave_settled(&drafts, &mut former, BTreeSet::from([0]));
+        let remaining = exclude_settled(&drafts, &mut former, BTreeSet::from([0]));
         assert_eq!(remaining.iter().map(|draft| draft.messages.clone()).collect::<Vec<_>>(), [vec![2]]);
         assert_eq!(former.keys().collect::<Vec<_>>(), ["facts/2.md"]);
     }
 
     #[test]
-    fn links_to_drafts_that_are_left_out_go_and_others_point_at_the_new_places() {
+    fn links_to_excluded_drafts_are_removed_and_others_get_new_indexes() {
         let conversation = said(&SAID);
         let mut drafts = drafts(&conversation);
         for draft in &mut drafts {
@@ -317,7 +326,7 @@ mod tests {
         }
         let link = |draft| crate::memory::draft::Link { draft, kind: "follows", snippet: String::new() };
         drafts[2].links = vec![link(0), link(1)];
-        let remaining = without(&drafts, &[true, false, false]);
+        let remaining = remaining_drafts(&drafts, &[true, false, false]);
         assert_eq!(remaining[1].links, [link(0)]);
     }
 }

@@ -7,11 +7,14 @@ use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Content, Plan, PlanContext};
 
-/// Writes the drafts of a conversation, each at a path of its own.
+/// Plans the files of a conversation's drafts, each at a new path.
 pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Result<Plan> {
-    let paths = context.name(drafts)?;
-    let file = |draft| Some(Content::Memory(Box::new(origin.file_of(draft, &paths, now))));
-    let files = paths.iter().cloned().zip(drafts.iter().map(file)).collect();
+    let paths = context.assign_paths(drafts)?;
+    let mut files = Vec::with_capacity(drafts.len());
+    for (path, draft) in paths.iter().zip(drafts) {
+        let file = origin.file_of(draft, &paths, now);
+        files.push((path.clone(), Some(Content::Memory(Box::new(file)))));
+    }
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
     Ok(Plan::new(subject, files))
 }

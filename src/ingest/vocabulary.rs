@@ -1,4 +1,4 @@
-//! Terms into `vocab/<slug>.md`, and term files into the vocabulary's lookup.
+//! The plans that write and remove terms in `vocab/<slug>.md`.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,15 @@ use crate::memory::file_names::{free_name, slug};
 use crate::memory::terms::{TermDraft, identity};
 use crate::namespace::plan::{Content, Plan, PlanContext};
 
-/// Writes terms: one that is known is rewritten where it is, a new one gets a path that is free.
+/// Plans the files of terms. A known term keeps its path, and a new one gets a free path.
 pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan> {
     let mut files: BTreeMap<String, TermFile> = BTreeMap::new();
     for draft in terms {
-        let in_batch = files.iter().find(|(_, file)| identity(&file.term) == identity(&draft.term));
-        let path = match in_batch.map(|(path, _)| path.clone()) {
-            Some(path) => Some(path),
-            None => known(context, &draft.term)?.map(|record| record.path),
+        let path = path_of(context, &files, draft)?;
+        let other = match context.term_file(&path)? {
+            Some(file) => file.other,
+            None => Default::default(),
         };
-        let path = match path {
-            Some(path) => path,
-            None => {
-                let stem = slug(&draft.term, &format!("term-{:08x}", crc(&draft.term)));
-                let free = |name: &str| -> Result<bool> {
-                    let path = format!("{VOCABULARY_FOLDER}/{name}");
-                    Ok(!files.contains_key(&path) && !context.contains(&path)?)
-                };
-                format!("{VOCABULARY_FOLDER}/{}", free_name(&stem, free)?)
-            }
-        };
-        let other = context.term_file(&path)?.map(|file| file.other).unwrap_or_default();
         let TermDraft { term, aliases, definition } = draft.clone();
         files.insert(path, TermFile { term, aliases, definition, other });
     }
@@ -41,7 +29,25 @@ pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan>
     Ok(Plan::new(subject, files))
 }
 
-/// Takes terms away by their canonical forms; one that was never learned is skipped.
+/// Returns the path of a term: that of an earlier draft of the same term, that of a known term, or a free one.
+fn path_of(context: &mut PlanContext<'_>, files: &BTreeMap<String, TermFile>, draft: &TermDraft) -> Result<String> {
+    for (path, file) in files {
+        if identity(&file.term) == identity(&draft.term) {
+            return Ok(path.clone());
+        }
+    }
+    if let Some(record) = known(context, &draft.term)? {
+        return Ok(record.path);
+    }
+    let stem = slug(&draft.term, &format!("term-{:08x}", short_hash(&draft.term)));
+    let name = free_name(&stem, |name: &str| -> Result<bool> {
+        let path = format!("{VOCABULARY_FOLDER}/{name}");
+        Ok(!files.contains_key(&path) && !context.contains(&path)?)
+    })?;
+    Ok(format!("{VOCABULARY_FOLDER}/{name}"))
+}
+
+/// Plans the removal of terms by their canonical forms. Unknown terms are skipped.
 pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
     let mut paths = Vec::new();
     for term in terms {
@@ -62,8 +68,8 @@ fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
     Ok(candidates.into_iter().find(|record| identity(&record.term) == identity(term)))
 }
 
-/// For a name where a term has no letter that a file name takes; any fixed hash would do.
-fn crc(term: &str) -> u32 {
+/// Returns a hash for the file name of a term without a letter that file names allow. Any fixed hash would do.
+fn short_hash(term: &str) -> u32 {
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, term.as_bytes());
     hash.as_ref().iter().take(4).fold(0, |sum, byte| sum << 8 | u32::from(*byte))
 }

@@ -137,7 +137,7 @@ impl Copying<'_> {
         let below = from.strip_prefix(data)?.to_string_lossy().into_owned();
         let objects = format!("{below}/objects");
         self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
-        service.namespaces.while_still(record, || {
+        service.namespaces.with_writes_paused(record, || {
             self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
             for entry in fs::read_dir(&from)?.flatten() {
                 let part = entry.file_name().to_string_lossy().into_owned();

@@ -161,7 +161,7 @@ fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &d
             format!("its index differs from git: {}", told(&differences)),
         ));
     }
-    lease.renew_index()?;
+    lease.rebuild_index()?;
     let differences = lease.compare_index()?;
     if differences.is_empty() {
         return Ok(sound(Health::Mended));

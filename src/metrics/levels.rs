@@ -1,4 +1,4 @@
-//! What is at a moment: how long the queue is, how much memory is taken, what the records take on disk.
+//! Gauges: current values such as the length of the queue, the memory of the process and the size of the records.
 
 use std::fs;
 use std::sync::atomic::AtomicU64;
@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 type Level = Gauge<f64, AtomicU64>;
 
-/// The state of the service that the gauges show.
+/// The state of the service shown by the gauges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServiceState {
     /// Accepted writes that are not ingested.
@@ -32,7 +32,7 @@ pub struct ServiceState {
     pub records_bytes: u64,
     /// Records in memory that are not in a file yet.
     pub records_memory_bytes: u64,
-    /// Compactions that the records wait for.
+    /// Column families of the records with a pending compaction.
     pub records_compactions_pending: u64,
 }
 
@@ -55,32 +55,43 @@ pub(super) struct Levels {
     compactions: Level,
 }
 
+/// Registers a gauge.
+fn level(registry: &mut Registry, name: &str, help: &str) -> Level {
+    let level = Level::default();
+    registry.register(name, help, level.clone());
+    level
+}
+
 impl Levels {
     pub(super) fn new(registry: &mut Registry) -> Self {
-        let mut level = |name: &str, help: &str| {
-            let level = Level::default();
-            registry.register(name, help, level.clone());
-            level
-        };
         Self {
             began: Instant::now(),
-            uptime: level("uptime_seconds", "Time since the start"),
-            queue: level("queue_messages", "Accepted writes that are not ingested yet"),
-            oldest: level("queue_oldest_seconds", "For how long the oldest of them has waited"),
-            working: level("workers_busy", "Ingestion workers with a write at hand"),
-            dead: level("dead_letters", "Writes that failed for good"),
-            model_unavailable: level(
-                "model_unavailable_seconds",
-                "For how long ingestion has waited for the chat model; 0 while the model answers",
+            uptime: level(registry, "uptime_seconds", "Time since the start"),
+            queue: level(registry, "queue_messages", "Accepted writes that are not ingested yet"),
+            oldest: level(
+                registry,
+                "queue_oldest_seconds",
+                "Age of the oldest accepted write that is not ingested yet",
             ),
-            held: level("namespaces_held", "Namespaces whose conversations wait for the chat model"),
-            warm: level("namespaces_open", "Namespaces whose index is in memory"),
-            behind: level("namespaces_behind", "Namespaces with memories that wait for vectors"),
-            resident: level("resident_bytes", "Memory of the process"),
-            files: level("open_files", "Files and connections that are open"),
-            records: level("records_bytes", "What the records take on disk"),
-            memtables: level("records_memory_bytes", "Records in memory that are not in their files yet"),
-            compactions: level("records_compactions_pending", "Whether the records' files wait to be merged"),
+            working: level(registry, "workers_busy", "Ingestion workers that are ingesting a write"),
+            dead: level(registry, "dead_letters", "Writes in the dead-letter queue"),
+            model_unavailable: level(
+                registry,
+                "model_unavailable_seconds",
+                "Duration of the chat model's outage; 0 while the model responds",
+            ),
+            held: level(registry, "namespaces_held", "Namespaces whose conversations wait for the chat model"),
+            warm: level(registry, "namespaces_open", "Namespaces whose index is in memory"),
+            behind: level(registry, "namespaces_behind", "Namespaces with memories that wait for vectors"),
+            resident: level(registry, "resident_bytes", "Resident memory of the process"),
+            files: level(registry, "open_files", "Open files and connections of the process"),
+            records: level(registry, "records_bytes", "Size of the records on disk"),
+            memtables: level(registry, "records_memory_bytes", "Size of records in memory that are not in a file yet"),
+            compactions: level(
+                registry,
+                "records_compactions_pending",
+                "Column families of the records with a pending compaction",
+            ),
         }
     }
 
@@ -102,7 +113,7 @@ impl Levels {
     }
 }
 
-/// Files and connections that the process has open; zero where the system does not say.
+/// Returns the number of open files and connections of the process; 0 if the system does not report it.
 fn open_files() -> usize {
     match fs::read_dir("/proc/self/fd") {
         Ok(entries) => entries.count(),
@@ -110,10 +121,15 @@ fn open_files() -> usize {
     }
 }
 
-/// Zero where the system does not say.
+/// Returns the resident memory of the process in bytes; 0 if the system does not report it.
 fn resident_bytes() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kib.unwrap_or_default() * 1024.0
+    let Ok(status) = fs::read_to_string("/proc/self/status") else { return 0.0 };
+    for line in status.lines() {
+        // The value is in KiB, followed by the unit.
+        if let Some(value) = line.strip_prefix("VmRSS:") {
+            let kib = value.trim().trim_end_matches(" kB").parse::<f64>();
+            return kib.unwrap_or(0.0) * 1024.0;
+        }
+    }
+    0.0
 }

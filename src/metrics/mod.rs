@@ -1,7 +1,8 @@
-//! What can be seen of a running service, as Prometheus reads it.
+//! Metrics of a running service in the format of Prometheus.
 //!
-//! What happens is counted where it happens ([`Metrics::answered`], [`Metrics::retrieved`], [`Metrics::ingested`]); what
-//! is at a moment is read when somebody asks ([`Metrics::text`]). Nothing that a client sent is ever a label.
+//! Events are counted where they happen ([`Metrics::record_request`], [`Metrics::record_retrieval`],
+//! [`Metrics::record_ingestion`]). Gauges are read when the metrics are requested ([`Metrics::text`]). A label never
+//! holds text from a client.
 
 mod levels;
 
@@ -16,12 +17,12 @@ use prometheus_client::registry::Registry;
 use self::levels::Levels;
 pub use self::levels::ServiceState;
 
-/// The first bucket of a histogram of times ends here, seconds; each further one at twice that.
-const SHORTEST_SECONDS: f64 = 0.000_25;
-/// So many buckets, up to about a minute.
+/// Upper bound of the first bucket of a histogram of times, in seconds. Each further bound is twice the former.
+const FIRST_BUCKET_SECONDS: f64 = 0.000_25;
+/// Number of buckets; the last one ends at about half a minute.
 const BUCKETS: u16 = 18;
 
-/// Everything that is counted.
+/// All metrics.
 pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Histogram>,
@@ -35,7 +36,7 @@ pub struct Metrics {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
-    /// As in the route table, never as it was sent.
+    /// The route in the route table, never the path that the client sent.
     route: &'static str,
     status: u16,
 }
@@ -55,32 +56,32 @@ struct WriteLabels {
     outcome: &'static str,
 }
 
-/// What a change of a namespace consists of.
+/// A step of a change to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The commit, until it is durable in git.
+    /// The commit to git, until it is durable.
     Commit,
-    /// Then the index, until it can be retrieved.
+    /// The update of the index, until the change can be retrieved.
     Index,
-    /// Later, packs are joined.
+    /// The merge of packs, later.
     Pack,
 }
 
-/// What became of a try to ingest a write.
+/// The outcome of an attempt to ingest a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IngestionOutcome {
-    /// It is there.
+    /// The write is ingested.
     Done,
-    /// It failed and is tried again.
+    /// The attempt failed and will be retried.
     Failed,
-    /// It waits for the disk, or for the chat model.
+    /// The write waits for the disk or for the chat model.
     Waiting,
-    /// It is a dead letter.
+    /// The write became a dead letter.
     Buried,
 }
 
 fn times() -> Histogram {
-    Histogram::new(exponential_buckets(SHORTEST_SECONDS, 2.0, BUCKETS))
+    Histogram::new(exponential_buckets(FIRST_BUCKET_SECONDS, 2.0, BUCKETS))
 }
 
 impl Default for Metrics {
@@ -91,39 +92,43 @@ impl Default for Metrics {
         let ingestion = times();
         let steps = Family::<StepLabels, Histogram>::new_with_constructor(times);
         let writes = Family::<WriteLabels, Counter>::default();
-        registry.register("request_seconds", "Time from a whole request to its answer, by route", requests.clone());
+        registry.register(
+            "request_seconds",
+            "Time from the end of a request to its response, by route",
+            requests.clone(),
+        );
         registry.register(
             "retrieval_seconds",
             "Time in a part of a retrieval: vector (embedding and cues), lexical, graph (expansion and ranking)",
             parts.clone(),
         );
-        registry.register("ingestion_seconds", "Time in one try to ingest a write", ingestion.clone());
+        registry.register("ingestion_seconds", "Time of one attempt to ingest a write", ingestion.clone());
         registry.register(
             "write_seconds",
-            "Time in a step of a change to a namespace: commit (git), index, pack (joining git's packs)",
+            "Time in a step of a change to a namespace: commit (git), index, pack (merging git's packs)",
             steps.clone(),
         );
-        registry.register("ingested", "Tries to ingest a write, by what became of them", writes.clone());
+        registry.register("ingested", "Attempts to ingest a write, by outcome", writes.clone());
         let levels = Levels::new(&mut registry);
         Self { registry, requests, parts, ingestion, steps, writes, levels }
     }
 }
 
 impl Metrics {
-    /// A request was answered.
-    pub fn answered(&self, method: &'static str, route: &'static str, status: u16, took: Duration) {
+    /// Records a request and its response.
+    pub fn record_request(&self, method: &'static str, route: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&RequestLabels { method, route, status }).observe(took.as_secs_f64());
     }
 
-    /// A query was answered; the times of its parts.
-    pub fn retrieved(&self, vector: Duration, lexical: Duration, graph: Duration) {
+    /// Records the times of the parts of a retrieval.
+    pub fn record_retrieval(&self, vector: Duration, lexical: Duration, graph: Duration) {
         for (part, took) in [("vector", vector), ("lexical", lexical), ("graph", graph)] {
             self.parts.get_or_create(&PartLabels { part }).observe(took.as_secs_f64());
         }
     }
 
-    /// A step of a change was done.
-    pub fn changed(&self, step: Step, took: Duration) {
+    /// Records a step of a change to a namespace.
+    pub fn record_step(&self, step: Step, took: Duration) {
         let step = match step {
             Step::Commit => "commit",
             Step::Index => "index",
@@ -132,8 +137,8 @@ impl Metrics {
         self.steps.get_or_create(&StepLabels { step }).observe(took.as_secs_f64());
     }
 
-    /// A write was tried.
-    pub fn ingested(&self, outcome: IngestionOutcome, took: Duration) {
+    /// Records an attempt to ingest a write.
+    pub fn record_ingestion(&self, outcome: IngestionOutcome, took: Duration) {
         let outcome = match outcome {
             IngestionOutcome::Done => "done",
             IngestionOutcome::Failed => "failed",
@@ -144,7 +149,7 @@ impl Metrics {
         self.writes.get_or_create(&WriteLabels { outcome }).inc();
     }
 
-    /// Everything in the text format that Prometheus reads (OpenMetrics 1.0).
+    /// Returns all metrics in the text format of Prometheus (OpenMetrics 1.0).
     pub fn text(&self, state: &ServiceState) -> Result<String, std::fmt::Error> {
         self.levels.set(state);
         let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Which models there are: the one that vectors are made with, the ones that indexes of before were made with, and the
-//! chat model.
+//! The configured models: the current embedding model, the former ones that older indexes were built with, and the chat
+//! model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,18 +10,21 @@ use cuebase_storage::Store;
 use cuebase_storage::records::ModelRecord;
 use parking_lot::Mutex;
 
+use super::deadline::Deadline;
+use super::embedder::Embedder;
 use super::encoder::LocalEncoder;
-use super::hosted::{Chat, Endpoint, HostedEmbedder};
-use super::{Deadline, Embedder, ModelError, StaticTable, Vectors};
+use super::error::ModelError;
+use super::hosted::{CallCounts, Chat, Endpoint, HostedEmbedder};
+use super::static_table::StaticTable;
+use super::vectors::Vectors;
 use crate::config::{EmbeddingChoice, ModelSettings};
 
-/// How long the first look at a hosted model may take.
+/// Time limit of the test call to a hosted model at the start.
 const PROBE_TIME: Duration = Duration::from_secs(5);
-
-/// How long a write waits for its vectors at most.
+/// Maximum time that a write waits for its vectors.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 
-/// The model that a choice means. A local one is loaded; nobody is called.
+/// Returns the embedding model of a choice. Loads a local one; makes no network call.
 pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match choice {
         EmbeddingChoice::BuiltIn => Arc::new(StaticTable::built_in()?),
@@ -32,27 +35,27 @@ pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     })
 }
 
-/// The chat model that is configured.
+/// Returns the configured chat model.
 pub fn chat(settings: &ModelSettings) -> anyhow::Result<Option<Chat>> {
-    let Some((endpoint, model)) = &settings.chat else { return Ok(None) };
-    Ok(Some(Chat::new(Arc::new(Endpoint::new(endpoint)?), model)))
+    let Some(chat) = &settings.chat else { return Ok(None) };
+    Ok(Some(Chat::new(Arc::new(Endpoint::new(&chat.endpoint)?), &chat.model)))
 }
 
 /// The models of a running service.
 pub struct Models {
     store: Arc<Store>,
     settings: ModelSettings,
-    /// What vectors are made with from now on.
+    /// Vectors of the configured embedding model.
     current: Arc<Vectors>,
-    /// What the vectors of older indexes were made with, by identity; none where it cannot be had any more.
+    /// Vectors of the models of older indexes, by identity; `None` if the model is unavailable.
     former: Mutex<HashMap<String, Option<Arc<Vectors>>>>,
-    /// The endpoint of the current model, where it is hosted.
+    /// The configured embedding model, if it is hosted.
     hosted: Option<Arc<HostedEmbedder>>,
     chat: Option<Arc<Chat>>,
 }
 
 impl Models {
-    /// The models that are configured. A local one is loaded; nobody is called.
+    /// Opens the configured models. Loads a local one; makes no network call.
     pub fn open(settings: &ModelSettings, store: &Arc<Store>) -> anyhow::Result<Self> {
         let mut hosted = None;
         let current = match &settings.embedding {
@@ -64,11 +67,11 @@ impl Models {
             in_process => embedder(in_process)?,
         };
         if let EmbeddingChoice::Local(folder) = &settings.embedding {
-            // Absolute, so that it is found again from anywhere.
+            // Absolute, so that a start from another working directory finds it.
             let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-            let known = store.model(current.identity())?.unwrap_or_default();
+            let recorded = store.model(current.identity())?.unwrap_or_default();
             let folder = Some(folder.display().to_string());
-            store.put_model(current.identity(), &ModelRecord { folder, ..known })?;
+            store.put_model(current.identity(), &ModelRecord { folder, ..recorded })?;
         }
         let chat = chat(settings)?.map(Arc::new);
         Ok(Self {
@@ -81,79 +84,88 @@ impl Models {
         })
     }
 
-    /// Has a first look at a hosted embedding model: one whose vectors are too long is refused, one that does not answer
-    /// is told of in the log and may answer later.
+    /// Makes a test call to a hosted embedding model. A model that does not respond is logged, since it may respond
+    /// later.
+    ///
+    /// # Errors
+    ///
+    /// The model's vectors have too many dimensions.
     pub fn probe(&self) -> anyhow::Result<()> {
         let Some(hosted) = &self.hosted else { return Ok(()) };
-        match hosted.embed(&["a first look"], Deadline::urgent(PROBE_TIME)) {
+        match hosted.embed(&["a test call"], Deadline::urgent(PROBE_TIME)) {
             Err(ModelError::TooLong { found }) => {
                 bail!("setting model.embedding: {}", ModelError::TooLong { found })
             }
             Err(error) => {
                 let (model, url) = (hosted.name(), hosted.endpoint().url());
-                tracing::error!(model, url, %error, "the embedding model gives no vectors; memories are found by their words until it does (is it running at model.base_url? `cuebase models` tries it)");
+                tracing::error!(model, url, %error, "the embedding model returns no vectors; until it does, memories are found by their words (is it running at model.base_url? `cuebase models` tests it)");
             }
             Ok(_) => {}
         }
         Ok(())
     }
 
-    /// What vectors are made with from now on.
+    /// Returns the vectors of the configured embedding model.
     pub fn current(&self) -> &Arc<Vectors> {
         &self.current
     }
 
-    /// The chat model, where one is configured.
+    /// Returns the chat model, if one is configured.
     pub fn chat(&self) -> Option<&Arc<Chat>> {
         self.chat.as_ref()
     }
 
-    /// Whether any may be asked over the network.
+    /// Returns whether any model may be called over the network.
     pub fn are_remote(&self) -> bool {
         self.settings.endpoint.is_some() || self.chat.is_some()
     }
 
-    /// How long a query may wait for its vector.
-    pub fn query_patience(&self) -> Deadline {
+    /// Returns the deadline for the vector of a query.
+    pub fn query_deadline(&self) -> Deadline {
         Deadline::urgent(self.settings.embedding_deadline)
     }
 
-    /// How long a write waits for its vectors before it goes on without them, so that it can be found by its words.
+    /// Returns the deadline for the vectors of a write. After it, the write is committed without vectors and can be
+    /// found by its words.
     pub fn write_deadline(&self) -> Deadline {
-        Deadline::of_work(self.settings.call_time.min(WRITE_TIME))
+        Deadline::background(self.settings.call_time.min(WRITE_TIME))
     }
 
-    /// How long work that nobody waits for may wait for a batch of vectors.
-    pub fn work_patience(&self) -> Deadline {
-        Deadline::of_work(self.settings.call_time)
+    /// Returns the deadline for a batch of vectors of background work.
+    pub fn background_deadline(&self) -> Deadline {
+        Deadline::background(self.settings.call_time)
     }
 
-    /// How long a chat may take.
+    /// Returns the time limit of a call to the chat model.
     pub fn chat_time(&self) -> Duration {
         self.settings.call_time
     }
 
-    /// What the vectors of an index of this model are made with; none where the model cannot be had any more: then its
-    /// index is searched by words until its vectors are made anew.
+    /// Returns the vectors of the model with this identity. `None` if the model is unavailable; its index is
+    /// then searched by words until its memories are re-embedded.
     pub fn of(&self, identity: &str) -> Option<Arc<Vectors>> {
         if self.current.model().identity() == identity {
             return Some(Arc::clone(&self.current));
         }
         let mut former = self.former.lock();
-        if let Some(known) = former.get(identity) {
-            return known.clone();
+        if let Some(vectors) = former.get(identity) {
+            return vectors.clone();
         }
-        let found =
-            self.former_model(identity).map(|model| Arc::new(Vectors::new(model, Some(Arc::clone(&self.store)))));
-        if found.is_none() {
-            tracing::warn!(
-                model = identity,
-                "a model that vectors were made with is gone; memories are found by their words meanwhile"
-            );
-        }
-        former.entry(identity.to_owned()).or_insert(found).clone()
+        let vectors = match self.former_model(identity) {
+            Some(model) => Some(Arc::new(Vectors::new(model, Some(Arc::clone(&self.store))))),
+            None => {
+                tracing::warn!(
+                    model = identity,
+                    "the former embedding model is unavailable; until re-embedding ends, its memories are found by their words"
+                );
+                None
+            }
+        };
+        former.insert(identity.to_owned(), vectors.clone());
+        vectors
     }
 
+    /// Opens the model with this identity. `None` if it is not available, or differs from the one of that time.
     fn former_model(&self, identity: &str) -> Option<Arc<dyn Embedder>> {
         if let Ok(table) = StaticTable::built_in()
             && Embedder::identity(table) == identity
@@ -163,34 +175,43 @@ impl Models {
         if LocalEncoder::is_identity(identity) {
             let folder = self.store.model(identity).ok()??.folder?;
             let model = embedder(&EmbeddingChoice::Local(folder.into())).ok()?;
-            return (model.identity() == identity).then_some(model);
+            return if model.identity() == identity { Some(model) } else { None };
         }
         let (url, name) = HostedEmbedder::read_identity(identity)?;
-        // A key is shown to the endpoint that it was configured for, and to no other.
-        let endpoint = self.settings.endpoint.as_ref().filter(|endpoint| endpoint.base_url == url)?;
+        let endpoint = self.settings.endpoint.as_ref()?;
+        // A key must not be sent to another endpoint than the one it is configured for.
+        if endpoint.base_url != url {
+            return None;
+        }
         Some(Arc::new(HostedEmbedder::new(Arc::new(Endpoint::new(endpoint).ok()?), name)))
     }
 
-    /// Adds to the records how much the hosted models were called since this was last done.
+    /// Adds the calls to hosted models since the last call of this method to the records.
     pub fn note_calls(&self) -> cuebase_storage::Result<()> {
         for (identity, endpoint) in self.endpoints() {
-            let calls = endpoint.take_calls();
-            if calls == super::hosted::Calls::default() {
+            let counts = endpoint.take_counts();
+            if counts == CallCounts::default() {
                 continue;
             }
             let mut record = self.store.model(&identity)?.unwrap_or_default();
-            record.calls += calls.answered;
-            record.failures += calls.failed;
-            record.prompt_tokens += calls.prompt_tokens;
-            record.completion_tokens += calls.completion_tokens;
+            record.calls += counts.answered;
+            record.failures += counts.failed;
+            record.prompt_tokens += counts.prompt_tokens;
+            record.completion_tokens += counts.completion_tokens;
             self.store.put_model(&identity, &record)?;
         }
         Ok(())
     }
 
-    /// The endpoints that are called, with what stands for their models in the records.
-    fn endpoints(&self) -> impl Iterator<Item = (String, &Endpoint)> {
-        let hosted = self.hosted.iter().map(|hosted| (hosted.identity().to_owned(), hosted.endpoint()));
-        hosted.chain(self.chat.iter().map(|chat| (chat.identity(), chat.endpoint())))
+    /// Returns the endpoints in use, each with the identity of its model in the records.
+    fn endpoints(&self) -> Vec<(String, &Endpoint)> {
+        let mut endpoints = Vec::new();
+        if let Some(hosted) = &self.hosted {
+            endpoints.push((hosted.identity().to_owned(), hosted.endpoint()));
+        }
+        if let Some(chat) = &self.chat {
+            endpoints.push((chat.identity(), chat.endpoint()));
+        }
+        endpoints
     }
 }

@@ -1,11 +1,11 @@
-//! The built-in embedding: WordPiece tokens, one vector each, summed and normalised.
+//! The built-in embedding: WordPiece tokens with one vector each, which are summed and normalised.
 //!
-//! The table is made by `model/static-table/make_table.py`, which says how. Its file, little-endian:
+//! `model/static-table/make_table.py` makes the table. Format of the file, little-endian:
 //!
 //! ```text
 //! "CBTABLE1" | u32 tokens | u32 dimensions | u32 bytes of vocabulary
-//! vocabulary, one token a line          padded with zeros to a multiple of 64
-//! tokens × f32, the scale of each row   padded likewise
+//! vocabulary, one token per line        padded with zeros to a multiple of 64
+//! tokens × f32, the scale of each row   padded with zeros to a multiple of 64
 //! tokens × dimensions × i8
 //! ```
 
@@ -20,19 +20,22 @@ use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::bert::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 
-use super::{Deadline, Embedder, ModelError};
+use super::deadline::Deadline;
+use super::embedder::Embedder;
+use super::error::ModelError;
 
-/// The compiled-in table. A page of it is read from the binary when a token on it is first met.
+/// The table in the binary. The system reads a page of it when a token on that page is first used.
 static TABLE: &[u8] = include_bytes!("../../model/static-table/table.bin");
 
 const MAGIC: &[u8] = b"CBTABLE1";
 const ALIGNMENT: usize = 64;
-/// Longest text that is looked at, in bytes: what follows hardly moves the sum.
+/// Maximum length of a text in bytes. The rest of a longer text is ignored, since it hardly changes the sum.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
+// Values of `StaticTable::content`.
 const UNKNOWN: u8 = 0;
-const TELLS: u8 = 1;
-const TELLS_NOTHING: u8 = 2;
+const CONTENT: u8 = 1;
+const NO_CONTENT: u8 = 2;
 
 type WordPieceTokenizer = TokenizerImpl<
     WordPiece,
@@ -49,10 +52,10 @@ pub struct StaticTable {
     tokenizer: WordPieceTokenizer,
     scales: &'static [u8],
     values: &'static [i8],
-    /// The bits of each token's length before scaling, worked out when first asked for; zero until then.
+    /// The bits of each token's length before scaling, computed at the first use; zero until then.
     lengths: Vec<AtomicU32>,
-    /// Whether each token tells something, likewise; [`UNKNOWN`] until then.
-    telling: Vec<AtomicU8>,
+    /// Whether each token carries a subject, computed at the first use; [`UNKNOWN`] until then.
+    content: Vec<AtomicU8>,
 }
 
 /// Why a table cannot be used.
@@ -61,49 +64,46 @@ pub struct StaticTable {
 pub struct TableError(String);
 
 impl StaticTable {
-    /// The table that this binary carries, opened once.
+    /// Returns the table in the binary, opened at the first use.
     pub fn built_in() -> Result<&'static Self, TableError> {
         static OPENED: OnceLock<Result<StaticTable, String>> = OnceLock::new();
         let opened = OPENED.get_or_init(|| Self::read(TABLE).map_err(|error| error.0));
         opened.as_ref().map_err(|error| TableError(error.clone()))
     }
 
-    /// Has the table unpacked on another thread, so that it is at hand when it is first asked for.
-    pub fn unpack_ahead() {
-        // Where there is no thread to be had, whoever asks first unpacks it.
+    /// Opens the table on another thread, so that its first use does not wait.
+    pub fn open_in_background() {
+        // If no thread can be started, the first use opens the table.
         let _ = std::thread::Builder::new().name("table".into()).spawn(|| drop(Self::built_in()));
     }
 
     fn read(file: &'static [u8]) -> Result<Self, TableError> {
-        let short = || TableError("the file is cut short".into());
-        let rest = file.strip_prefix(MAGIC).ok_or_else(|| TableError("not a table of this format".into()))?;
-        let number = |n: usize| -> Result<usize, TableError> {
-            let bytes = rest.get(4 * n..4 * n + 4).and_then(|b| b.try_into().ok()).ok_or_else(short)?;
-            Ok(u32::from_le_bytes(bytes) as usize)
-        };
-        let (tokens, dimensions, vocabulary_bytes) = (number(0)?, number(1)?, number(2)?);
-        let start = MAGIC.len() + 12;
-        let vocabulary = file.get(start..start + vocabulary_bytes).ok_or_else(short)?;
-        let vocabulary = std::str::from_utf8(vocabulary).map_err(|e| TableError(e.to_string()))?;
-        let scales_at = (start + vocabulary_bytes).next_multiple_of(ALIGNMENT);
-        let scales = file.get(scales_at..scales_at + tokens * 4).ok_or_else(short)?;
-        let values_at = (scales_at + tokens * 4).next_multiple_of(ALIGNMENT);
-        let values = bytemuck::cast_slice(file.get(values_at..values_at + tokens * dimensions).ok_or_else(short)?);
-        if tokens > usize::from(u16::MAX) {
-            return Err(TableError("more tokens than 16 bits can number".into()));
+        if !file.starts_with(MAGIC) {
+            return Err(TableError("not a table of this format".into()));
         }
-        let lengths = (0..tokens).map(|_| AtomicU32::new(0)).collect();
-        let telling = (0..tokens).map(|_| AtomicU8::new(UNKNOWN)).collect();
-
-        let ids: ahash::AHashMap<String, u32> =
-            vocabulary.lines().zip(0u32..).map(|(token, id)| (token.to_owned(), id)).collect();
-        let model = WordPiece::builder().vocab(ids).build().map_err(|e| TableError(e.to_string()))?;
-        let mut tokenizer = WordPieceTokenizer::new(model);
-        tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|e| TableError(e.to_string()))?;
-        tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
-        // Another table is another model, whatever it is called.
-        let identity = format!("static-table:{dimensions}:{:016x}", fingerprint(&file[..values_at]));
-        Ok(Self { identity, dimensions, tokenizer, scales, values, lengths, telling })
+        let tokens = number_at(file, MAGIC.len())?;
+        let dimensions = number_at(file, MAGIC.len() + 4)?;
+        let vocabulary_bytes = number_at(file, MAGIC.len() + 8)?;
+        if tokens > usize::from(u16::MAX) {
+            return Err(TableError("more tokens than a 16-bit number can count".into()));
+        }
+        let vocabulary_at = MAGIC.len() + 12;
+        let vocabulary = part(file, vocabulary_at, vocabulary_bytes)?;
+        let vocabulary = std::str::from_utf8(vocabulary).map_err(|error| TableError(error.to_string()))?;
+        let scales_at = (vocabulary_at + vocabulary_bytes).next_multiple_of(ALIGNMENT);
+        let scales = part(file, scales_at, tokens * 4)?;
+        let values_at = (scales_at + tokens * 4).next_multiple_of(ALIGNMENT);
+        let values = bytemuck::cast_slice(part(file, values_at, tokens * dimensions)?);
+        Ok(Self {
+            // The hash makes another table another model, whatever its name.
+            identity: format!("static-table:{dimensions}:{:016x}", fingerprint(&file[..values_at])),
+            dimensions,
+            tokenizer: tokenizer_of(vocabulary)?,
+            scales,
+            values,
+            lengths: (0..tokens).map(|_| AtomicU32::new(0)).collect(),
+            content: (0..tokens).map(|_| AtomicU8::new(UNKNOWN)).collect(),
+        })
     }
 
     fn row(&self, token: usize) -> &'static [i8] {
@@ -112,11 +112,14 @@ impl StaticTable {
 
     fn ids(&self, text: &str) -> Vec<u32> {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-        // The tokenizer fails on nothing that is text; a text it cannot read has no tokens.
-        self.tokenizer.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec()).unwrap_or_default()
+        match self.tokenizer.encode_fast(text, false) {
+            Ok(encoding) => encoding.get_ids().to_vec(),
+            // The tokenizer accepts every text.
+            Err(_) => Vec::new(),
+        }
     }
 
-    /// The length of a token's integers.
+    /// Returns the length of a token's vector before scaling.
     fn length(&self, token: u16) -> f32 {
         let Some(known) = self.lengths.get(usize::from(token)) else { return 0.0 };
         let bits = known.load(Ordering::Relaxed);
@@ -129,25 +132,30 @@ impl StaticTable {
         length
     }
 
+    /// Adds the vector of a token to a sum.
     fn add(&self, token: u32, sum: &mut [f32]) {
         let token = token as usize;
-        let scale = self.scales.get(token * 4..token * 4 + 4).and_then(|b| b.try_into().ok()).map(f32::from_le_bytes);
-        if let Some(scale) = scale {
-            for (total, value) in sum.iter_mut().zip(self.row(token)) {
-                *total += f32::from(*value) * scale;
-            }
+        let Some(scale) = self.scales.get(token * 4..token * 4 + 4) else { return };
+        let Ok(scale) = <[u8; 4]>::try_from(scale) else { return };
+        let scale = f32::from_le_bytes(scale);
+        for (total, value) in sum.iter_mut().zip(self.row(token)) {
+            *total += f32::from(*value) * scale;
         }
     }
 }
 
 impl StaticTable {
-    /// A text's vector, of unit length; all zero for a text that holds no token.
+    /// Returns the vector of a text, of unit length; all zero for a text without a token.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
-        self.ids(text).into_iter().for_each(|token| self.add(token, &mut sum));
+        for token in self.ids(text) {
+            self.add(token, &mut sum);
+        }
         let norm = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
         if norm > 0.0 {
-            sum.iter_mut().for_each(|v| *v /= norm);
+            for value in &mut sum {
+                *value /= norm;
+            }
         }
         sum
     }
@@ -181,18 +189,25 @@ impl TokenVectors for StaticTable {
     }
 
     fn tokens(&self, text: &str) -> Vec<u16> {
-        // No table holds more than 16 bits can number.
-        self.ids(text).into_iter().filter_map(|token| u16::try_from(token).ok()).collect()
+        let ids = self.ids(text);
+        let mut tokens = Vec::with_capacity(ids.len());
+        for id in ids {
+            // `read` refuses a table with more tokens than 16 bits can number.
+            if let Ok(token) = u16::try_from(id) {
+                tokens.push(token);
+            }
+        }
+        tokens
     }
 
     fn is_content(&self, token: u16) -> bool {
-        let Some(known) = self.telling.get(usize::from(token)) else { return false };
+        let Some(known) = self.content.get(usize::from(token)) else { return false };
         if known.load(Ordering::Relaxed) == UNKNOWN {
             let text = self.tokenizer.id_to_token(u32::from(token)).unwrap_or_default();
-            let tells = text.chars().any(char::is_alphanumeric) && !is_stop_word(&text);
-            known.store(if tells { TELLS } else { TELLS_NOTHING }, Ordering::Relaxed);
+            let is_content = text.chars().any(char::is_alphanumeric) && !is_stop_word(&text);
+            known.store(if is_content { CONTENT } else { NO_CONTENT }, Ordering::Relaxed);
         }
-        known.load(Ordering::Relaxed) == TELLS
+        known.load(Ordering::Relaxed) == CONTENT
     }
 
     fn cosine(&self, a: u16, b: u16) -> f32 {
@@ -201,11 +216,41 @@ impl TokenVectors for StaticTable {
     }
 }
 
-/// FNV-1a. Over all but the values it tells two builds of the table apart, since every row's scale changes with its
-/// values, and no page of the values is read for it.
+/// Returns a part of the file.
+fn part(file: &'static [u8], start: usize, length: usize) -> Result<&'static [u8], TableError> {
+    match file.get(start..start + length) {
+        Some(bytes) => Ok(bytes),
+        None => Err(TableError("the file is truncated".into())),
+    }
+}
+
+/// Reads a number of the header.
+fn number_at(file: &'static [u8], start: usize) -> Result<usize, TableError> {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(part(file, start, 4)?);
+    Ok(u32::from_le_bytes(bytes) as usize)
+}
+
+fn tokenizer_of(vocabulary: &str) -> Result<WordPieceTokenizer, TableError> {
+    let mut ids = ahash::AHashMap::new();
+    for (id, token) in (0u32..).zip(vocabulary.lines()) {
+        ids.insert(token.to_owned(), id);
+    }
+    let model = WordPiece::builder().vocab(ids).build().map_err(|error| TableError(error.to_string()))?;
+    let mut tokenizer = WordPieceTokenizer::new(model);
+    tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|error| TableError(error.to_string()))?;
+    tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
+    Ok(tokenizer)
+}
+
+/// Returns the FNV-1a hash of the file without its values. It distinguishes two tables, since the scale of each row
+/// depends on the row's values, and it reads no page of the values.
 fn fingerprint(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in bytes {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
 }
 
 #[cfg(test)]
@@ -213,12 +258,12 @@ mod tests {
     use super::*;
 
     fn cosine(a: &str, b: &str) -> f32 {
-        let table = StaticTable::built_in().expect("the table is whole");
+        let table = StaticTable::built_in().expect("a valid table");
         table.vector(a).iter().zip(table.vector(b)).map(|(x, y)| x * y).sum()
     }
 
     #[test]
-    fn like_texts_are_near_and_unlike_ones_are_not() {
+    fn similar_texts_have_similar_vectors() {
         assert!(
             cosine("My dog is ill", "The puppy went to the vet") > cosine("My dog is ill", "Stock prices fell") + 0.2
         );
@@ -230,7 +275,7 @@ mod tests {
 
     #[test]
     fn tokens_are_compared_by_their_vectors() {
-        let table = StaticTable::built_in().expect("the table is whole");
+        let table = StaticTable::built_in().expect("a valid table");
         let token = |word: &str| table.tokens(word)[0];
         assert!((table.cosine(token("dog"), token("dog")) - 1.0).abs() < 1e-5);
         assert!(table.cosine(token("dog"), token("puppy")) > table.cosine(token("dog"), token("tax")) + 0.2);
@@ -240,7 +285,7 @@ mod tests {
 
     #[test]
     fn vectors_have_unit_length_or_are_zero() {
-        let table = StaticTable::built_in().expect("the table is whole");
+        let table = StaticTable::built_in().expect("a valid table");
         let norm = |text: &str| table.vector(text).iter().map(|v| v * v).sum::<f32>().sqrt();
         assert!((norm("hello world") - 1.0).abs() < 1e-5);
         assert_eq!(norm(""), 0.0);

@@ -1,7 +1,8 @@
-//! Vectors of one model, each made once.
+//! Vectors of one model, each computed once.
 //!
-//! A text's vector is remembered by the model and the hash of the text: those of cues in the store, by namespace, so that
-//! a rebuilt index asks nobody; those of queries in memory. What a model makes in microseconds is not remembered.
+//! A vector is kept under the model and the hash of its text. Vectors of cues are stored by namespace, so that a
+//! rebuild of the index needs no calls; vectors of queries are cached in memory. Vectors of an immediate model are not
+//! kept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,91 +13,103 @@ use cuebase_storage::records::{NamespaceId, VectorKey};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::{Deadline, Embedder, ModelError};
+use super::deadline::Deadline;
+use super::embedder::Embedder;
+use super::error::ModelError;
 
-/// Queries whose vectors are remembered; at 1,024 dimensions 16 MiB.
-const QUERIES_REMEMBERED: u64 = 4096;
-/// Texts that go out as one call.
+/// Maximum number of queries with a cached vector: 16 MiB at 1,024 dimensions.
+const CACHED_QUERIES_MAX: u64 = 4096;
+/// Maximum number of texts in one call to a model.
 pub const BATCH_TEXTS: usize = 128;
 
-/// Vectors of one model.
+/// The vectors of one model.
 pub struct Vectors {
     model: Arc<dyn Embedder>,
     store: Option<Arc<Store>>,
+    /// Hash of the model's identity.
     key: [u8; 8],
     queries: moka::sync::Cache<[u8; 32], Arc<Vec<f32>>>,
 }
 
 impl Vectors {
-    /// A model's vectors, remembered in a store where one is given.
+    /// Returns the vectors of a model. Without a store, only vectors of queries are kept.
     pub fn new(model: Arc<dyn Embedder>, store: Option<Arc<Store>>) -> Self {
         let mut key = [0; 8];
         key.copy_from_slice(&hash(model.identity())[..8]);
-        Self { model, store, key, queries: moka::sync::Cache::new(QUERIES_REMEMBERED) }
+        Self { model, store, key, queries: moka::sync::Cache::new(CACHED_QUERIES_MAX) }
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &dyn Embedder {
         self.model.as_ref()
     }
 
-    /// What stands for the model in the store's keys.
+    /// Returns the key of the model in the store.
     pub fn key(&self) -> [u8; 8] {
         self.key
     }
 
-    /// A cue's vector, where it can be had without asking the model anew; all zero where the model knows nothing in it.
-    pub fn at_hand(&self, namespace: NamespaceId, text: &str) -> Option<Vec<f32>> {
+    /// Returns the vector of a cue if it is stored or the model is immediate. All zero if the model knows nothing in
+    /// the text.
+    pub fn available(&self, namespace: NamespaceId, text: &str) -> Option<Vec<f32>> {
         if self.model.is_immediate() {
-            let made = self.model.embed(&[text], Deadline::of_work(Duration::ZERO));
-            return made.ok().and_then(|mut vectors| vectors.pop());
+            let mut vectors = self.model.embed(&[text], Deadline::background(Duration::ZERO)).ok()?;
+            return vectors.pop();
         }
-        self.remembered(namespace, &self.key_of(text))
+        self.stored(namespace, &self.key_of(text))
     }
 
-    /// Has the model make and the store keep the vectors that are not at hand. Returns how many were made.
+    /// Embeds the texts whose vectors are not stored, and stores the vectors. Returns how many there were.
     ///
-    /// What was made before a failure is kept.
+    /// Vectors computed before an error stay stored.
     pub fn prepare<'a>(
         &self,
         namespace: NamespaceId,
         texts: impl IntoIterator<Item = &'a str>,
         deadline: Deadline,
     ) -> Result<usize, ModelError> {
-        let Some(store) = self.store.as_ref().filter(|_| !self.model.is_immediate()) else { return Ok(0) };
+        let Some(store) = &self.store else { return Ok(0) };
+        if self.model.is_immediate() {
+            return Ok(0);
+        }
         let mut missing: Vec<(&str, VectorKey)> = texts.into_iter().map(|text| (text, self.key_of(text))).collect();
         missing.sort_unstable_by_key(|(_, key)| key.text);
         missing.dedup_by_key(|(_, key)| key.text);
         missing.retain(|(_, key)| !matches!(store.vector(namespace, key), Ok(Some(_))));
         for batch in missing.chunks(BATCH_TEXTS) {
             let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
-            let made = self.model.embed(&texts, deadline)?;
-            let kept = batch.iter().zip(&made).map(|((_, key), vector)| (*key, to_bytes(vector))).collect();
-            store.put_vectors(namespace, kept).map_err(|error| ModelError::unavailable(error.to_string()))?;
+            let vectors = self.model.embed(&texts, deadline)?;
+            let mut records = Vec::with_capacity(batch.len());
+            for ((_, key), vector) in batch.iter().zip(&vectors) {
+                records.push((*key, to_bytes(vector)));
+            }
+            store.put_vectors(namespace, records).map_err(|error| ModelError::unavailable(error.to_string()))?;
         }
         Ok(missing.len())
     }
 
-    /// A query's vector.
+    /// Returns the vector of a query, from the cache if possible.
     pub fn of_query(&self, text: &str, deadline: Deadline) -> Result<Arc<Vec<f32>>, ModelError> {
         if self.model.is_immediate() {
-            return Ok(Arc::new(self.one(text, deadline)?));
+            return Ok(Arc::new(self.embed_one(text, deadline)?));
         }
         let key = hash(text);
-        if let Some(known) = self.queries.get(&key) {
-            return Ok(known);
+        if let Some(cached) = self.queries.get(&key) {
+            return Ok(cached);
         }
-        let made = Arc::new(self.one(text, deadline)?);
-        self.queries.insert(key, Arc::clone(&made));
-        Ok(made)
+        let vector = Arc::new(self.embed_one(text, deadline)?);
+        self.queries.insert(key, Arc::clone(&vector));
+        Ok(vector)
     }
 
-    fn one(&self, text: &str, deadline: Deadline) -> Result<Vec<f32>, ModelError> {
-        let made = self.model.embed(&[text], deadline)?.pop();
-        made.ok_or_else(|| ModelError::Unusable("no vector for one text".into()))
+    fn embed_one(&self, text: &str, deadline: Deadline) -> Result<Vec<f32>, ModelError> {
+        match self.model.embed(&[text], deadline)?.pop() {
+            Some(vector) => Ok(vector),
+            None => Err(ModelError::Unusable("no vector for one text".into())),
+        }
     }
 
-    fn remembered(&self, namespace: NamespaceId, key: &VectorKey) -> Option<Vec<f32>> {
+    fn stored(&self, namespace: NamespaceId, key: &VectorKey) -> Option<Vec<f32>> {
         let bytes = self.store.as_ref()?.vector(namespace, key).ok()??;
         from_bytes(&bytes, self.model.filled_dimensions())
     }
@@ -112,15 +125,19 @@ fn hash(text: &str) -> [u8; 32] {
     hash
 }
 
-/// Half precision: the index keeps less than that.
+/// Encodes a vector in half precision, which is more than the index keeps. A vector of zeros is empty.
 fn to_bytes(vector: &[f32]) -> Vec<u8> {
     if vector.iter().all(|value| *value == 0.0) {
         return Vec::new();
     }
-    vector.iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()).collect()
+    let mut bytes = Vec::with_capacity(2 * vector.len());
+    for value in vector {
+        bytes.extend_from_slice(&f16::from_f32(*value).to_le_bytes());
+    }
+    bytes
 }
 
-/// None when the bytes are of another length.
+/// Decodes a vector. Returns `None` if the bytes have another length.
 fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Vec<f32>> {
     let mut vector = vec![0.0; dimensions];
     if bytes.is_empty() {
@@ -142,7 +159,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Makes a vector of a text's length and counts what it is asked.
+    /// A model that counts its texts and calls.
     #[derive(Default)]
     struct Counting {
         texts: AtomicUsize,
@@ -166,20 +183,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_twice_and_a_batch_is_one_call() {
+    fn no_text_is_embedded_twice_and_a_batch_is_one_call() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
         let model = Arc::new(Counting::default());
         let vectors = Vectors::new(model.clone(), Some(store));
         let (a, b) = (NamespaceId::new(Ulid::from(1)), NamespaceId::new(Ulid::from(2)));
-        let deadline = || Deadline::of_work(Duration::from_secs(1));
-        assert_eq!(vectors.at_hand(a, "one"), None);
+        let deadline = || Deadline::background(Duration::from_secs(1));
+        assert_eq!(vectors.available(a, "one"), None);
         assert_eq!(vectors.prepare(a, ["one", "two", "one", ""], deadline()), Ok(3));
         assert_eq!(vectors.prepare(a, ["two", "three"], deadline()), Ok(1));
         assert_eq!((model.texts.load(Ordering::SeqCst), model.calls.load(Ordering::SeqCst)), (4, 2));
-        assert_eq!(vectors.at_hand(a, "one"), Some(vec![1.0, 0.0]));
-        assert_eq!(vectors.at_hand(a, ""), Some(vec![0.0, 0.0]));
-        assert_eq!(vectors.at_hand(b, "one"), None, "another namespace's");
+        assert_eq!(vectors.available(a, "one"), Some(vec![1.0, 0.0]));
+        assert_eq!(vectors.available(a, ""), Some(vec![0.0, 0.0]));
+        assert_eq!(vectors.available(b, "one"), None, "the vector belongs to another namespace");
         for _ in 0..3 {
             vectors.of_query("who?", deadline()).expect("a vector");
         }
@@ -187,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn vectors_survive_the_store_to_half_precision() {
+    fn vectors_are_stored_in_half_precision() {
         let vector = [0.1f32, -0.7, 0.707];
-        let again = from_bytes(&to_bytes(&vector), 3).expect("reads");
-        assert!(vector.iter().zip(&again).all(|(a, b)| (a - b).abs() < 5e-4));
+        let decoded = from_bytes(&to_bytes(&vector), 3).expect("reads");
+        assert!(vector.iter().zip(&decoded).all(|(a, b)| (a - b).abs() < 5e-4));
         assert_eq!(from_bytes(&to_bytes(&vector), 4), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Namespaces whose vectors are not what they should be: some are missing, since the model failed when they were
-//! needed, or all are another model's. One thread brings them up to date, one after the other.
+//! The backlog: namespaces with missing vectors, because the model failed when they were needed, or with vectors of
+//! another model. One thread takes them from here and embeds them one after another.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,86 +8,104 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::namespace::key::NamespaceKey;
 
-/// The wait after a failure; it doubles while they go on.
-const WAIT: Duration = Duration::from_secs(1);
-/// It grows to this at most.
+/// The wait after the first failure. It doubles with each further one.
+const WAIT_MIN: Duration = Duration::from_secs(1);
+/// The longest wait after a failure.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// The namespaces to be brought up to date.
+/// The namespaces that need vectors.
 #[derive(Default)]
 pub struct Backlog {
-    state: Mutex<State>,
+    state: Mutex<BacklogState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    /// Those that wait their turn.
-    waiting: BTreeMap<NamespaceKey, Entry>,
-    /// The one that is worked on. It can come in again meanwhile.
-    at_work: Option<(NamespaceKey, Option<Progress>)>,
+struct BacklogState {
+    /// The namespaces that wait for the thread.
+    waiting: BTreeMap<NamespaceKey, Retry>,
+    /// The namespace that the thread works on. It can be added to `waiting` again during that work.
+    current: Option<(NamespaceKey, Option<Progress>)>,
     stopping: bool,
 }
 
+/// When a namespace is tried again.
 #[derive(Clone, Default)]
-struct Entry {
-    /// In a row.
+struct Retry {
+    /// Failures in a row.
     failures: u32,
+    /// None if it can be tried at once.
     not_before: Option<Instant>,
 }
 
-/// How far a namespace is.
+impl Retry {
+    fn is_ready(&self, now: Instant) -> bool {
+        match self.not_before {
+            Some(at) => at <= now,
+            None => true,
+        }
+    }
+}
+
+/// Progress of the re-embedding of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Memories that are done.
+    /// Embedded memories.
     pub done: usize,
-    /// Memories to do.
+    /// Memories to embed in total.
     pub all: usize,
 }
 
 impl Backlog {
-    /// Notes that a namespace is behind.
+    /// Adds a namespace that needs vectors.
     pub fn add(&self, key: &NamespaceKey) {
         self.state.lock().waiting.entry(key.clone()).or_default();
         self.changed.notify_all();
     }
 
-    /// The model answers again: nobody needs to wait for the next try.
-    pub fn hurry(&self) {
+    /// Ends all waits after failures. Called when the model answers again.
+    pub fn retry_now(&self) {
         let mut state = self.state.lock();
         if !state.waiting.is_empty() {
-            state.waiting.values_mut().for_each(|entry| entry.not_before = None);
+            for retry in state.waiting.values_mut() {
+                retry.not_before = None;
+            }
             self.changed.notify_all();
         }
     }
 
-    /// Notes how far the namespace is that is worked on.
-    pub fn note(&self, progress: Progress) {
-        if let Some((_, known)) = &mut self.state.lock().at_work {
-            *known = Some(progress);
+    /// Stores the progress of the current namespace.
+    pub fn report_progress(&self, progress: Progress) {
+        if let Some((_, current)) = &mut self.state.lock().current {
+            *current = Some(progress);
         }
     }
 
-    /// The namespaces that are behind, with how far they are where that is known.
+    /// The namespaces that need vectors, with the progress of the current one.
     pub fn list(&self) -> Vec<(NamespaceKey, Option<Progress>)> {
         let state = self.state.lock();
-        let waiting = state.waiting.keys().map(|key| (key.clone(), None));
-        let waiting = waiting.filter(|(key, _)| state.at_work.as_ref().is_none_or(|(working, _)| working != key));
-        state.at_work.clone().into_iter().chain(waiting).collect()
+        let mut list = Vec::from_iter(state.current.clone());
+        for key in state.waiting.keys() {
+            let is_current = matches!(&state.current, Some((current, _)) if current == key);
+            if !is_current {
+                list.push((key.clone(), None));
+            }
+        }
+        list
     }
 
-    /// Whether work is to be left where it is.
+    /// Whether the thread must stop.
     pub fn is_stopping(&self) -> bool {
         self.state.lock().stopping
     }
 
-    /// Ends the thread after the batch at hand.
+    /// Stops the thread after its current batch.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
     }
 
-    /// The next namespace to bring up to date, and how often that has failed in a row; waits for one. None when stopping.
+    /// Waits for the next namespace. Returns it with its number of failures in a row, or `None` after a stop.
     pub fn next(&self) -> Option<(NamespaceKey, u32)> {
         let mut state = self.state.lock();
         loop {
@@ -95,30 +113,34 @@ impl Backlog {
                 return None;
             }
             let now = Instant::now();
-            let ready = state.waiting.iter().find(|(_, entry)| entry.not_before.is_none_or(|at| at <= now));
-            if let Some((key, failures)) = ready.map(|(key, entry)| (key.clone(), entry.failures)) {
+            let ready = state.waiting.iter().find(|(_, retry)| retry.is_ready(now));
+            if let Some((key, retry)) = ready {
+                let (key, failures) = (key.clone(), retry.failures);
                 state.waiting.remove(&key);
-                state.at_work = Some((key.clone(), None));
+                state.current = Some((key.clone(), None));
                 return Some((key, failures));
             }
-            match state.waiting.values().filter_map(|entry| entry.not_before).min() {
+            // None is ready, so all of them have a time.
+            let next = state.waiting.values().filter_map(|retry| retry.not_before).min();
+            match next {
                 Some(at) => drop(self.changed.wait_until(&mut state, at)),
                 None => self.changed.wait(&mut state),
             }
         }
     }
 
-    /// The namespace that was worked on is up to date, unless it came in again meanwhile.
-    pub fn done(&self) {
-        self.state.lock().at_work = None;
+    /// Ends the work on the current namespace. It stays in the backlog only if it was added again during the work.
+    pub fn finish(&self) {
+        self.state.lock().current = None;
     }
 
-    /// It is to be tried again after a wait, having failed so often in a row.
-    pub fn again(&self, key: NamespaceKey, failures: u32) -> Duration {
-        let wait = (WAIT * 2u32.saturating_pow((failures - 1).min(16))).min(WAIT_MAX);
+    /// Ends the work on a namespace that has failed `failures` times in a row. Returns the wait until it is tried
+    /// again.
+    pub fn retry_later(&self, key: NamespaceKey, failures: u32) -> Duration {
+        let wait = (WAIT_MIN * 2u32.saturating_pow((failures - 1).min(16))).min(WAIT_MAX);
         let mut state = self.state.lock();
-        state.at_work = None;
-        state.waiting.insert(key, Entry { failures, not_before: Some(Instant::now() + wait) });
+        state.current = None;
+        state.waiting.insert(key, Retry { failures, not_before: Some(Instant::now() + wait) });
         wait
     }
 }
@@ -139,18 +161,18 @@ mod tests {
         let backlog = Backlog::default();
         backlog.add(&key("x"));
         assert_eq!(backlog.next(), Some((key("x"), 0)));
-        assert_eq!(backlog.again(key("x"), 1), WAIT);
+        assert_eq!(backlog.retry_later(key("x"), 1), WAIT_MIN);
         backlog.add(&key("y"));
         assert_eq!(backlog.next(), Some((key("y"), 0)), "x waits");
         backlog.add(&key("y"));
-        backlog.done();
-        assert_eq!(backlog.next(), Some((key("y"), 0)), "it came in again while it was worked on");
-        backlog.done();
-        backlog.hurry();
+        backlog.finish();
+        assert_eq!(backlog.next(), Some((key("y"), 0)), "it was added again during the work");
+        backlog.finish();
+        backlog.retry_now();
         assert_eq!(backlog.next(), Some((key("x"), 1)));
-        backlog.note(Progress { done: 1, all: 2 });
+        backlog.report_progress(Progress { done: 1, all: 2 });
         assert_eq!(backlog.list(), [(key("x"), Some(Progress { done: 1, all: 2 }))]);
-        assert_eq!(backlog.again(key("x"), 30), WAIT_MAX);
+        assert_eq!(backlog.retry_later(key("x"), 30), WAIT_MAX);
         backlog.stop();
         assert_eq!(backlog.next(), None);
     }

@@ -1,4 +1,4 @@
-//! What all open namespaces share.
+//! The context that all open namespaces share.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::metrics::Metrics;
 use crate::model::Models;
 use crate::namespace::retention::SourceRetention;
 
-/// What all namespaces share.
+/// Shared services of all open namespaces.
 #[derive(Clone)]
 pub struct NamespaceContext {
-    /// The records.
+    /// The store of the records.
     pub(crate) store: Arc<Store>,
-    /// Who makes vectors.
+    /// The models that compute vectors.
     pub(crate) models: Arc<Models>,
-    /// Which namespaces wait for vectors.
+    /// The namespaces that need vectors.
     pub(crate) backlog: Arc<Backlog>,
     /// Metrics sink.
     pub(crate) metrics: Arc<Metrics>,

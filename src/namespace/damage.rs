@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-/// A file of the data directory that names the newest backup.
+/// The file of the data directory that names the newest backup.
 pub const LAST_BACKUP: &str = "last-backup";
 
-/// The newest backup that was made of a data directory, as far as it is known.
+/// Returns the newest known backup of a data directory.
 pub fn last_backup(data: &Path) -> Option<String> {
     let text = fs::read_to_string(data.join(LAST_BACKUP)).ok()?;
-    Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
+    let backup = text.trim_end();
+    if backup.is_empty() { None } else { Some(backup.to_owned()) }
 }
 
-/// What to do where records or repositories of a data directory are damaged.
+/// Returns advice for damaged records or repositories of a data directory.
 pub fn restore_advice(data: &Path) -> String {
     match last_backup(data) {
         Some(backup) => format!(
@@ -20,6 +21,6 @@ pub fn restore_advice(data: &Path) -> String {
             data.display(),
             data.display()
         ),
-        None => "what is damaged can only come from a backup (`cuebase restore`), and none is known here".to_owned(),
+        None => "restore a backup with `cuebase restore`; no backup of this data directory is known".to_owned(),
     }
 }

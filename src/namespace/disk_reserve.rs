@@ -1,7 +1,7 @@
-//! A little space on the disk that is kept back, so that a full disk can be made less full.
+//! Reserved disk space, so that namespaces can be deleted and the service can start when the disk is full.
 //!
-//! Deleting a namespace and starting the service both write a little before they free or need much. On a disk without any
-//! space left neither would be possible. The file is given up for them, and made again once there is room.
+//! A deletion and a start both write a little before they free anything. The reserve is a file that is removed to give
+//! them this space, and created again once there is enough free space.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,53 +9,53 @@ use std::path::{Path, PathBuf};
 
 /// The file's name in the data directory.
 const NAME: &str = "reserve";
-/// What is kept back: enough for the engine's log, its manifest and a few of its tables.
+/// Size of the reserve: enough for the log of RocksDB, its manifest and a few of its tables.
 const RESERVE_BYTES: u64 = 16 << 20;
-/// The reserve is made only where so much more is free, so that it does not fill the disk itself.
+/// Free space needed to create the reserve, so that the reserve does not fill the disk itself.
 const FREE_BYTES_MIN: u64 = 128 << 20;
-/// With less than this free a start gives the reserve up.
+/// Free space below which a start releases the reserve.
 const START_BYTES_MIN: u64 = 8 << 20;
 
-/// The space kept back in one data directory.
-pub struct Reserve {
+/// The reserved space of a data directory.
+pub struct DiskReserve {
     path: PathBuf,
 }
 
-impl Reserve {
-    /// The reserve of a data directory.
+impl DiskReserve {
+    /// Returns the reserve of a data directory, which may not exist yet.
     pub fn of(data: &Path) -> Self {
         Self { path: data.join(NAME) }
     }
 
-    /// Gives the space up. True where there was some.
+    /// Releases the space. Returns true if the reserve existed.
     pub fn release(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
     }
 
-    /// Gives the space up where there is too little to start.
+    /// Releases the space if there is too little for a start.
     pub fn release_for_start(&self) {
         if self.free_bytes().is_ok_and(|free| free < START_BYTES_MIN) && self.release() {
-            tracing::warn!("the disk is full: the space that was kept back is given up for the start");
+            tracing::warn!("the disk is full: the reserved space was released for the start");
         }
     }
 
-    /// Keeps the space back where it is not and there is room.
-    pub fn keep(&self) -> io::Result<()> {
-        if fs::metadata(&self.path).is_ok_and(|found| found.len() == RESERVE_BYTES)
+    /// Reserves the space if it is not reserved and the disk has enough free space.
+    pub fn ensure(&self) -> io::Result<()> {
+        if fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() == RESERVE_BYTES)
             || self.free_bytes()? < FREE_BYTES_MIN
         {
             return Ok(());
         }
-        let kept = self.write();
-        if kept.is_err() {
+        let written = self.write();
+        if written.is_err() {
             self.release();
         }
-        kept
+        written
     }
 
     fn write(&self) -> io::Result<()> {
         let mut file = File::create(&self.path)?;
-        // Written, not only declared: a file system may give a hole no space.
+        // Zeros are written because a file system may not allocate space for a hole.
         let zeros = [0; 64 << 10];
         for _ in 0..RESERVE_BYTES / zeros.len() as u64 {
             file.write_all(&zeros)?;
@@ -63,10 +63,10 @@ impl Reserve {
         Ok(())
     }
 
-    /// Bytes that an ordinary process may still write.
+    /// Bytes that a process without privileges can still write.
     fn free_bytes(&self) -> io::Result<u64> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let found = nix::sys::statvfs::statvfs(folder)?;
-        Ok(found.blocks_available().saturating_mul(found.fragment_size()))
+        let stat = nix::sys::statvfs::statvfs(folder)?;
+        Ok(stat.blocks_available().saturating_mul(stat.fragment_size()))
     }
 }

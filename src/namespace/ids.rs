@@ -1,10 +1,11 @@
-//! Ids that only rise, whatever the clock does.
+//! Ids that only increase, even if the clock goes back.
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use ulid::Ulid;
 
-/// New ids begin so long after the greatest that was noted: of two at the same time the smaller may have been noted.
+/// New ids begin this long after the greatest recorded one, because of two ids taken at the same time the smaller may
+/// be the recorded one.
 const MARGIN_MS: u64 = 1000;
 
 /// The source of ids of queue messages, conversations, their messages, and media.
@@ -12,31 +13,34 @@ pub struct Ids {
     newest: Mutex<Ulid>,
 }
 
-/// The source, held: what is written meanwhile is written in the order of its ids.
+/// The locked source of ids. Records that are written under this lock are written in the order of their ids.
 pub struct HeldIds<'a> {
     newest: MutexGuard<'a, Ulid>,
 }
 
 impl Ids {
-    /// A source whose ids sort after the greatest that was noted by an earlier process.
-    pub fn after(noted: Option<Ulid>) -> Self {
-        let newest = noted.map_or(Ulid::nil(), |id| Ulid::from_parts(id.timestamp_ms() + MARGIN_MS, 0));
+    /// A source whose ids sort after the greatest one that an earlier process recorded.
+    pub fn after(recorded: Option<Ulid>) -> Self {
+        let newest = match recorded {
+            Some(id) => Ulid::from_parts(id.timestamp_ms() + MARGIN_MS, 0),
+            None => Ulid::nil(),
+        };
         Self { newest: Mutex::new(newest) }
     }
 
-    /// An id that sorts after every one before it.
+    /// Returns an id that sorts after all earlier ones.
     pub fn fresh(&self) -> Ulid {
         self.hold().next(Timestamp::now().as_millisecond())
     }
 
-    /// Keeps others from taking ids until the guard is dropped.
+    /// Prevents others from taking ids until the guard is dropped.
     pub fn hold(&self) -> HeldIds<'_> {
         HeldIds { newest: self.newest.lock() }
     }
 }
 
 impl HeldIds<'_> {
-    /// The next id at a time, milliseconds since the epoch.
+    /// Returns the next id at a time in milliseconds since the epoch.
     pub fn next(&mut self, now_ms: i64) -> Ulid {
         let fresh = Ulid::from_parts(now_ms.max(0).unsigned_abs(), Ulid::generate().random());
         *self.newest = if fresh > *self.newest { fresh } else { Ulid::from(u128::from(*self.newest) + 1) };

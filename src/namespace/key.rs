@@ -2,24 +2,24 @@
 
 use cuebase_storage::records::{NamespaceId, NamespaceRecord, QueueEntry};
 
-/// Which namespace: account, name and identity.
+/// Account, name and id of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey {
     /// The owning account.
     pub account: String,
-    /// The name within it.
+    /// The name, unique within the account.
     pub name: String,
-    /// Which of those that have had the name.
+    /// The id of this creation. A later namespace of the same name has another id.
     pub id: NamespaceId,
 }
 
 impl NamespaceKey {
-    /// The key of a record.
+    /// Returns the key of a record.
     pub fn of(record: &NamespaceRecord) -> Self {
         Self { account: record.account.clone(), name: record.name.clone(), id: record.id }
     }
 
-    /// The namespace that an entry of the queue is for.
+    /// Returns the key of a queue entry's namespace.
     pub fn of_entry(entry: &QueueEntry) -> Self {
         Self { account: entry.account.clone(), name: entry.namespace.clone(), id: entry.namespace_id }
     }

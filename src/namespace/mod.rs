@@ -1,10 +1,12 @@
-//! Open namespaces: the one writer of each, its plans, and what is derived from git.
+//! Namespaces: opening them, writing to them, and the data derived from their git repositories.
 //!
-//! A write takes the writer's lock. A [plan](plan) lists the files to write; they are committed to git, then indexed, then
-//! the record gets the new head. Readers never take the lock: they load the newest published snapshot.
+//! A write takes the writer lock. Its [plan](plan) lists the files to change; they are committed to git, then indexed,
+//! then the record gets the new head. Readers never take the lock: they load the newest published snapshot. What a
+//! write changes is decided in `ingest`; which write comes next is decided in `queue`.
 //!
-//! Start with [`open`], one open namespace. [`registry`] keeps a few of them open; [`sync`] brings what is derived to git's
-//! head after a crash or a push; [`reembed`] computes vectors again; [`backlog`] lists the namespaces that need it.
+//! Start with [`open`], one open namespace, and [`mod@write`], its write path. [`registry`] keeps some namespaces open.
+//! [`sync`] and [`recover`] update index and vocabulary to git's head after a crash, a failed change or a push.
+//! [`reembed`] computes missing vectors, and [`backlog`] lists the namespaces that need it.
 
 pub mod backlog;
 pub mod context;
@@ -25,3 +27,4 @@ mod recover;
 mod reembed;
 pub mod sync;
 mod threads;
+mod writer_state;

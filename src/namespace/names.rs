@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 
-/// The namespace that every account has.
+/// The namespace of every account, created at its first use.
 pub const DEFAULT: &str = "default";
-/// Longest name.
+/// Length of the longest name.
 const NAME_CHARS_MAX: usize = 64;
 
 /// Checks a name: `[a-z0-9-]`, 1 to 64 characters.
@@ -13,7 +13,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if plain && (1..=NAME_CHARS_MAX).contains(&name.len()) {
         return Ok(());
     }
-    Err(Error::invalid("invalid_namespace", "a namespace's name is 1 to 64 characters of a-z, 0-9 and -"))
+    Err(Error::invalid("invalid_namespace", "a namespace name must have 1 to 64 characters of a-z, 0-9 and -"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! One open namespace: its repository, its index, its vocabulary, its one writer.
+//! One open namespace: its repository, index and vocabulary, and their one writer.
 //!
-//! A write takes the writer's lock: [`plan`] says what it makes of what is there, then commit to git, then the index,
-//! then the record with the new head. Readers never take it; they load the newest published snapshot. [`follow`] keeps
-//! what is derived at git's head, whatever happened in between; [`renew`] brings vectors up to date that a model did not
-//! give when they were needed, or that another model made.
+//! This file opens a namespace, reads from it and rebuilds its index. Writes are in `write.rs`, recovery after a failed
+//! change in `recover.rs`, and the computation of missing vectors in `reembed.rs`. Readers never take the writer lock;
+//! they load the newest published snapshot.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,18 +11,18 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use cuebase_retrieval::Error as IndexError;
-use cuebase_retrieval::{Index, Snapshot, Vocabulary};
-use cuebase_storage::git::{CommitId, Repository, Writer};
-use cuebase_storage::records::{Acknowledgement, NamespaceId, NamespaceRecord, Revision, TermChange};
+use cuebase_retrieval::{Snapshot, Vocabulary};
+use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::records::{Acknowledgement, NamespaceId, NamespaceRecord, Revision};
 use parking_lot::Mutex;
 use ulid::Ulid;
 
 use super::compare::differences;
 use super::context::NamespaceContext;
 use super::sync;
-use super::sync::Unacknowledged;
+use super::sync::parse_head;
+use super::writer_state::WriterState;
 use crate::error::{Error, Result};
-use crate::memory::file_names::Namer;
 use crate::metrics::Step;
 use crate::model::Deadline;
 use crate::namespace::key::NamespaceKey;
@@ -31,12 +30,12 @@ use crate::namespace::threads::on_own_thread;
 
 /// The recorded part of the histories of some paths.
 pub struct RecordedRevisions {
-    /// Of each path, newest first.
+    /// The revisions of each path, newest first.
     pub revisions: Vec<Vec<Revision>>,
-    /// The commit before which nothing is recorded; none where everything is.
+    /// The commit before which no revision is recorded; none if the lists are complete.
     pub older_than: Option<CommitId>,
-    /// The newest commit that is certainly recorded. A snapshot is published before its commit is recorded, so a reader
-    /// can hold a newer one.
+    /// The newest commit that is certainly recorded. A reader can hold a newer snapshot, because a snapshot is
+    /// published before its commit is recorded.
     pub recorded_head: Option<CommitId>,
 }
 
@@ -51,30 +50,15 @@ pub struct Namespace {
     pub(super) retired: AtomicBool,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) vocabulary: ArcSwap<Vocabulary>,
-    pub(super) inner: Mutex<WriterState>,
-}
-
-/// What only the writer touches.
-pub(super) struct WriterState {
-    pub(super) git: Writer,
-    pub(super) index: Index,
-    pub(super) namer: Namer,
-    pub(super) record: NamespaceRecord,
-    /// Commits in git that are not acknowledged yet: left by a crash, or by a failed index write.
-    pub(super) unacknowledged: Unacknowledged,
-    /// Whether there are paths that queued writes must leave alone since they were written directly.
-    pub(super) has_path_writes: bool,
-    /// What the vocabulary's lookup has to change with the next record.
-    pub(super) terms: Vec<TermChange>,
-    /// A change is under way, or one failed half way: writer and index are to be read again before they are used.
-    pub(super) needs_reload: bool,
+    pub(super) writer: Mutex<WriterState>,
 }
 
 impl Namespace {
-    /// Opens repository and index, and brings index and vocabulary up to the repository's head.
+    /// Opens repository and index, and updates index and vocabulary to the repository's head.
     ///
     /// # Errors
-    /// [`Error::DamagedNamespace`] where the recorded head is not in the repository's history; nothing is changed then.
+    ///
+    /// [`Error::DamagedNamespace`] if the recorded head is not in the repository's history. Nothing is changed then.
     pub(super) fn open(
         record: NamespaceRecord,
         repository_path: &Path,
@@ -86,8 +70,8 @@ impl Namespace {
         let unacknowledged = sync::unacknowledged(&repository, git.head(), &record)?;
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
         if record.head.as_deref() != index.head() {
-            // The record's head stays: it says which messages are not acknowledged.
-            let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
+            // The recorded head stays, because it determines which messages are not acknowledged.
+            let recorded = parse_head(record.head.as_deref())?;
             let terms = sync::term_changes(&repository, recorded, git.head())?;
             context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&record) })?;
         }
@@ -103,18 +87,9 @@ impl Namespace {
             retired: AtomicBool::new(false),
             snapshot: index.published(),
             vocabulary: ArcSwap::from_pointee(vocabulary),
-            inner: Mutex::new(WriterState {
-                git,
-                index,
-                namer: Namer::default(),
-                record,
-                unacknowledged,
-                has_path_writes,
-                terms: Vec::new(),
-                needs_reload: false,
-            }),
+            writer: Mutex::new(WriterState::new(git, index, record, unacknowledged, has_path_writes)),
         };
-        namespace.note_waiting(&mut namespace.inner.lock())?;
+        namespace.record_waiting(&mut namespace.writer.lock())?;
         Ok(namespace)
     }
 
@@ -122,22 +97,22 @@ impl Namespace {
         NamespaceKey { account: self.account.clone(), name: self.name.clone(), id: self.id }
     }
 
-    /// The namespace's identity.
+    /// The id of this creation of the namespace.
     pub fn id(&self) -> NamespaceId {
         self.id
     }
 
-    /// Has the vectors made that a write to come will need, before it takes the writer's lock. Where the model fails,
-    /// the write goes on without them.
+    /// Embeds the texts that a write will need, before the writer lock is taken. If the model fails, the write is
+    /// committed without vectors.
     pub fn prepare(&self, texts: &[String], deadline: Deadline) {
         let Some(vectors) = self.context.models.of(self.snapshot().model()) else { return };
         match vectors.prepare(self.id, texts.iter().map(String::as_str), deadline) {
-            // Only a model that was asked has shown that it works.
-            Ok(made) if made > 0 => self.context.backlog.hurry(),
+            // Only a call, not a cached vector, shows that the model works.
+            Ok(computed) if computed > 0 => self.context.backlog.retry_now(),
             Ok(_) => {}
             Err(error) => {
                 let failure = error.kind();
-                tracing::warn!(account = %self.account, namespace = %self.name, failure, "a write goes on without vectors");
+                tracing::warn!(account = %self.account, namespace = %self.name, failure, "a write is committed without vectors");
             }
         }
     }
@@ -147,13 +122,13 @@ impl Namespace {
         self.vocabulary.load_full()
     }
 
-    /// The newest state that can be retrieved from.
+    /// The newest published snapshot of the index.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
     }
 
-    /// Reads from the newest snapshot. Where that shows the index to be damaged, or cannot be read from the disk, it is
-    /// made anew from git and read again.
+    /// Reads from the newest snapshot. If the index is damaged or cannot be read from the disk, it is rebuilt from git
+    /// and read again.
     pub fn read<T>(&self, read: impl Fn(&Snapshot) -> Result<T, IndexError>) -> Result<T> {
         let snapshot = self.snapshot();
         match read(&snapshot) {
@@ -166,96 +141,106 @@ impl Namespace {
         }
     }
 
-    /// Makes the index anew from git, unless that was done since a snapshot was taken.
+    /// Rebuilds the index from git, unless a newer index than that of the damaged snapshot is published already.
     pub(super) fn rebuild(&self, damaged: &Arc<Snapshot>) -> Result<()> {
-        let mut inner = self.inner.lock();
+        let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) || !Arc::ptr_eq(damaged, &self.snapshot()) {
             return Ok(());
         }
-        let head = inner.index.head().map(str::parse::<CommitId>).transpose()?;
-        inner.needs_reload = true;
-        let index = &mut inner.index;
-        on_own_thread(|| sync::replace(index, &self.repository, head, self.id, &self.context.models))?;
-        inner.needs_reload = false;
-        self.note_waiting(&mut inner)
+        let head = parse_head(writer.index.head())?;
+        let mut change = writer.begin_change();
+        let index = &mut change.index;
+        on_own_thread(|| sync::rebuild_served(index, &self.repository, head, self.id, &self.context.models))?;
+        change.complete();
+        self.record_waiting(&mut writer)
     }
 
-    /// How the index differs from git at the commit that it stands for; nothing when it does not.
+    /// Describes how the index differs from git at the index's head, one line per difference.
     pub fn compare_index(&self) -> Result<Vec<String>> {
         let snapshot = self.snapshot();
-        let held = match snapshot.all().collect::<Result<Vec<_>, _>>() {
-            Ok(held) => held,
+        let indexed = match snapshot.all().collect::<Result<Vec<_>, _>>() {
+            Ok(memories) => memories,
             Err(error) => return Ok(vec![error.to_string()]),
         };
-        let Some(head) = snapshot.head() else { return Ok(differences(held, Vec::new())) };
-        Ok(differences(held, sync::memories_at(&self.repository, head.parse()?)?))
+        let Some(head) = snapshot.head() else { return Ok(differences(indexed, Vec::new())) };
+        Ok(differences(indexed, sync::memories_at(&self.repository, head.parse()?)?))
     }
 
-    /// Makes the index anew from git.
-    pub fn renew_index(&self) -> Result<()> {
+    /// Rebuilds the index from git.
+    pub fn rebuild_index(&self) -> Result<()> {
         self.rebuild(&self.snapshot())
     }
 
-    /// The newest commits that changed each of some paths, as they are recorded. `older_than` says from
-    /// where on only git knows more; it is none where each path has as many revisions as were asked for.
+    /// Returns up to `limit` recorded revisions of each path, newest first. Older revisions than `older_than` are in
+    /// git only; it is none if each path has `limit` revisions.
     pub fn recorded_revisions(&self, paths: &[&str], limit: usize) -> Result<RecordedRevisions> {
-        // The record first: whatever is recorded up to its head is then found below.
-        let record = self.context.store.namespace(&self.account, &self.name)?.filter(|record| record.id == self.id);
-        let NamespaceRecord { head, history_base, .. } = record.ok_or_else(Error::namespace_deleted)?;
+        // The record is read first, so that all revisions up to its head are found below.
+        let Some(record) = self.context.store.namespace(&self.account, &self.name)? else {
+            return Err(Error::namespace_deleted());
+        };
+        if record.id != self.id {
+            return Err(Error::namespace_deleted());
+        }
         let mut revisions = Vec::with_capacity(paths.len());
         for path in paths {
             revisions.push(self.context.store.revisions(self.id, path, limit)?);
         }
-        let is_full = revisions.iter().all(|found| found.len() == limit);
-        let older_than = history_base.filter(|_| !is_full).map(|base| base.parse()).transpose()?;
-        let recorded_head = head.map(|head| head.parse()).transpose()?;
+        let is_full = revisions.iter().all(|revisions| revisions.len() == limit);
+        let older_than = if is_full { None } else { parse_head(record.history_base.as_deref())? };
+        let recorded_head = parse_head(record.head.as_deref())?;
         Ok(RecordedRevisions { revisions, older_than, recorded_head })
     }
 
-    /// The repository, for who knows that it stays: [`Namespace::read_git`] is for readers.
+    /// The repository, for callers that prevent its deletion. Other readers use [`Namespace::read_git`].
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// Reads from the repository. What fails because the namespace is being deleted is told as that.
+    /// Reads from the repository. An error caused by the namespace's deletion becomes `namespace_not_found`.
     pub fn read_git<T>(&self, read: impl FnOnce(&Repository) -> Result<T>) -> Result<T> {
-        read(&self.repository).map_err(|failure| {
-            let retired = self.while_still(|| self.retired.load(Ordering::SeqCst));
-            if retired { Error::namespace_deleted() } else { failure }
-        })
+        match read(&self.repository) {
+            Err(_) if self.is_retired_after_write() => Err(Error::namespace_deleted()),
+            result => result,
+        }
     }
 
-    /// Waits for the write under way and refuses any later one: the namespace was deleted.
+    /// Waits for the current write, and returns whether the namespace was deleted.
+    fn is_retired_after_write(&self) -> bool {
+        let _writer = self.writer.lock();
+        self.retired.load(Ordering::SeqCst)
+    }
+
+    /// Waits for the current write and makes all later ones fail, because the namespace was deleted.
     pub(super) fn retire(&self) {
-        let _held = self.inner.lock();
+        let _writer = self.writer.lock();
         self.retired.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a message's commit is in git and only its acknowledgement is missing.
+    /// Whether a message's commit is in git, and only its acknowledgement is missing.
     pub fn is_committed(&self, id: Ulid) -> bool {
-        self.inner.lock().unacknowledged.messages.contains_key(&id)
+        self.writer.lock().unacknowledged.messages.contains_key(&id)
     }
 
-    /// Does something while nobody writes.
-    pub(super) fn while_still<T>(&self, act: impl FnOnce() -> T) -> T {
-        let _held = self.inner.lock();
-        act()
+    /// Runs an action while no write is in progress.
+    pub(super) fn with_writes_paused<T>(&self, action: impl FnOnce() -> T) -> T {
+        let _writer = self.writer.lock();
+        action()
     }
 
-    /// Keeps the number of packs small. Called after a write has been acknowledged, off its path.
-    pub fn tidy(&self) -> Result<()> {
-        let _held = self.inner.lock();
+    /// Joins packs to keep their number small. Called after a write is acknowledged, so that no caller waits for it.
+    pub fn consolidate_packs(&self) -> Result<()> {
+        let _writer = self.writer.lock();
         if !self.retired.load(Ordering::SeqCst) {
             let began = Instant::now();
             self.repository.consolidate()?;
-            self.context.metrics.changed(Step::Pack, began.elapsed());
+            self.context.metrics.record_step(Step::Pack, began.elapsed());
         }
         Ok(())
     }
 
-    /// Removes what [`Namespace::tidy`] has replaced a while ago, for a namespace that is written to no more.
+    /// Removes packs that [`Namespace::consolidate_packs`] replaced some time ago, also if no further write comes.
     pub(super) fn sweep(&self) -> Result<()> {
-        let _held = self.inner.lock();
+        let _writer = self.writer.lock();
         if !self.retired.load(Ordering::SeqCst) {
             self.repository.remove_replaced_packs()?;
         }
@@ -263,7 +248,7 @@ impl Namespace {
     }
 }
 
-/// The folders that an index may have: its own, and those of one on its way in or out.
+/// The folders that an index can have: its own, that of its successor, and that of its predecessor.
 pub(super) fn index_folders(folder: &Path) -> [PathBuf; 3] {
     [folder.to_path_buf(), sync::next_folder(folder), sync::former_folder(folder)]
 }

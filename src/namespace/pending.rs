@@ -1,5 +1,5 @@
-//! The paths of accepted writes that are not ingested yet: of skills, whose paths the `202` returned, and of memories to be
-//! forgotten.
+//! The paths of accepted writes that are not ingested yet: those of skills, which the `202` returned, and those of
+//! memories to forget.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,29 +10,30 @@ use ulid::Ulid;
 
 use crate::memory::skill::SkillDraft;
 
-/// The paths of queued writes, by namespace.
+/// The pending paths of all namespaces.
 #[derive(Default)]
 pub struct PendingPaths {
-    open: Mutex<HashMap<NamespaceId, Vec<PendingPath>>>,
-    /// Held while the paths of a request's skills are worked out and noted.
+    by_namespace: Mutex<HashMap<NamespaceId, Vec<PendingPath>>>,
+    /// Held while a request assigns paths to its skills and adds them.
     assigning: Mutex<()>,
 }
 
 struct PendingPath {
     message: Ulid,
     path: String,
-    /// The skill's name; none where the path is to be forgotten.
+    /// The skill's name; none for a path to forget.
     skill: Option<String>,
 }
 
 impl PendingPaths {
-    /// Notes what an accepted write is about, before any worker can be done with it.
-    pub fn note(&self, entry: &QueueEntry) {
+    /// Adds the paths of an accepted write. Called before a worker can finish the write.
+    pub fn add(&self, entry: &QueueEntry) {
         let mut paths = Vec::new();
         match &entry.work {
             QueuedWork::Skills { request } => {
-                // Written by ourselves; a request that cannot be read names no paths.
-                for skill in Vec::<SkillDraft>::deserialize(request).unwrap_or_default() {
+                // This service encoded the request. One that cannot be decoded has no paths.
+                let Ok(skills) = Vec::<SkillDraft>::deserialize(request) else { return };
+                for skill in skills {
                     paths.push(PendingPath { message: entry.id, path: skill.path, skill: Some(skill.name) });
                 }
             }
@@ -44,37 +45,37 @@ impl PendingPaths {
             _ => {}
         }
         if !paths.is_empty() {
-            self.open.lock().entry(entry.namespace_id).or_default().extend(paths);
+            self.by_namespace.lock().entry(entry.namespace_id).or_default().extend(paths);
         }
     }
 
-    /// A message is done with: what it is about is in git, or never will be.
+    /// Removes the paths of a message that was ingested or given up.
     pub fn release(&self, namespace: NamespaceId, message: Ulid) {
-        let mut open = self.open.lock();
-        if let Some(paths) = open.get_mut(&namespace) {
+        let mut by_namespace = self.by_namespace.lock();
+        if let Some(paths) = by_namespace.get_mut(&namespace) {
             paths.retain(|pending| pending.message != message);
             if paths.is_empty() {
-                open.remove(&namespace);
+                by_namespace.remove(&namespace);
             }
         }
     }
 
-    /// Forgets a namespace that was deleted.
-    pub fn forget(&self, namespace: NamespaceId) {
-        self.open.lock().remove(&namespace);
+    /// Removes the paths of a deleted namespace.
+    pub fn remove_namespace(&self, namespace: NamespaceId) {
+        self.by_namespace.lock().remove(&namespace);
     }
 
     /// Whether a queued write is about a path.
-    pub fn names(&self, namespace: NamespaceId, path: &str) -> bool {
-        let open = self.open.lock();
-        open.get(&namespace).is_some_and(|paths| paths.iter().any(|pending| pending.path == path))
+    pub fn contains(&self, namespace: NamespaceId, path: &str) -> bool {
+        let by_namespace = self.by_namespace.lock();
+        by_namespace.get(&namespace).is_some_and(|paths| paths.iter().any(|pending| pending.path == path))
     }
 
-    /// The queued requests to forget in a namespace, the oldest first.
-    pub fn forgets(&self, namespace: NamespaceId) -> BTreeSet<Ulid> {
-        let open = self.open.lock();
+    /// Returns the queued requests to forget in a namespace, oldest first.
+    pub fn forget_requests(&self, namespace: NamespaceId) -> BTreeSet<Ulid> {
+        let by_namespace = self.by_namespace.lock();
         let mut messages = BTreeSet::new();
-        for pending in open.get(&namespace).into_iter().flatten() {
+        for pending in by_namespace.get(&namespace).into_iter().flatten() {
             if pending.skill.is_none() {
                 messages.insert(pending.message);
             }
@@ -82,11 +83,11 @@ impl PendingPaths {
         messages
     }
 
-    /// The names of the skills that are to come to paths; of several at one path the latest counts.
+    /// Returns the names of queued skills by path. Of several skills at one path, the latest counts.
     pub fn skill_names(&self, namespace: NamespaceId) -> HashMap<String, String> {
-        let open = self.open.lock();
+        let by_namespace = self.by_namespace.lock();
         let mut names = HashMap::new();
-        for pending in open.get(&namespace).into_iter().flatten() {
+        for pending in by_namespace.get(&namespace).into_iter().flatten() {
             if let Some(name) = &pending.skill {
                 names.insert(pending.path.clone(), name.clone());
             }
@@ -94,8 +95,8 @@ impl PendingPaths {
         names
     }
 
-    /// Keeps other requests from assigning paths until the guard is dropped.
-    pub fn assigning(&self) -> MutexGuard<'_, ()> {
+    /// Prevents other requests from assigning paths until the guard is dropped.
+    pub fn lock_assignment(&self) -> MutexGuard<'_, ()> {
         self.assigning.lock()
     }
 }

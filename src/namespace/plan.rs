@@ -1,4 +1,4 @@
-//! What a write makes of a namespace: a plan of files, drawn up under the writer's lock from what is there.
+//! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
 use cuebase_storage::Store;
 use cuebase_storage::git::{CommitInfo, Repository, Writer};
@@ -9,22 +9,27 @@ use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
 
-/// Files with their new content, or none to take one away. No files, no commit.
+/// The files of a commit with their new content, or `None` to remove a file. A plan without files makes no commit.
 pub struct Plan {
     /// The commit's first line.
     pub subject: String,
-    /// What is said below it; empty for nothing.
+    /// The rest of the commit message; can be empty.
     pub body: String,
-    /// Trailers beside the one that names the message.
+    /// Trailers in addition to that of the queue message.
     pub trailers: Vec<(String, String)>,
-    /// By path; no path twice.
+    /// Path and content. Paths are unique.
     pub files: Vec<(String, Option<Content>)>,
 }
 
 impl Plan {
-    /// A plan that says nothing but what it does.
+    /// A plan without a message body and without trailers.
     pub fn new(subject: String, files: Vec<(String, Option<Content>)>) -> Self {
         Self { subject, body: String::new(), trailers: Vec::new(), files }
+    }
+
+    /// A plan that changes nothing.
+    pub fn empty() -> Self {
+        Self::new(String::new(), Vec::new())
     }
 }
 
@@ -46,7 +51,7 @@ impl Content {
     }
 }
 
-/// What a plan may look at, as it stands.
+/// The present content of a namespace, which a plan is based on.
 pub struct PlanContext<'a> {
     pub(super) namespace: NamespaceId,
     pub(super) git: &'a mut Writer,
@@ -56,29 +61,31 @@ pub struct PlanContext<'a> {
 }
 
 impl PlanContext<'_> {
-    /// Whether there is a file at a path.
+    /// Whether a file exists at a path.
     pub fn contains(&mut self, path: &str) -> Result<bool> {
         Ok(self.git.contains(path)?)
     }
 
-    /// Whether the file at a path has that content already.
+    /// Whether the file at a path already has this content.
     pub fn holds(&mut self, path: &str, content: &Content) -> Result<bool> {
         let rendered = content.render()?;
         Ok(self.read(path)?.is_some_and(|bytes| bytes == rendered.as_bytes()))
     }
 
-    /// The memory at a path, if there is one that can be read.
+    /// Returns the memory at a path, or `None` if none exists or it cannot be parsed.
     pub fn memory(&mut self, path: &str) -> Result<Option<MemoryFile>> {
-        Ok(self.read(path)?.and_then(|bytes| MemoryFile::parse(&bytes).ok()))
+        let Some(bytes) = self.read(path)? else { return Ok(None) };
+        Ok(MemoryFile::parse(&bytes).ok())
     }
 
-    /// The term file at a path, if there is one that can be read.
+    /// Returns the term file at a path, or `None` if none exists or it cannot be parsed.
     pub fn term_file(&mut self, path: &str) -> Result<Option<TermFile>> {
-        Ok(self.read(path)?.and_then(|bytes| TermFile::parse(&bytes).ok()))
+        let Some(bytes) = self.read(path)? else { return Ok(None) };
+        Ok(TermFile::parse(&bytes).ok())
     }
 
-    /// The newest commit that changed a path, as it is recorded. None where none is, and where the file is not what that
-    /// commit left: a push brought another one that is recorded with this write.
+    /// Returns the newest recorded commit that changed a path. Returns `None` if none is recorded, or if the file
+    /// differs from that commit's: a push has changed it, and is recorded with this write.
     pub fn last_change(&mut self, path: &str) -> Result<Option<CommitInfo>> {
         let Some(newest) = self.store.revisions(self.namespace, path, 1)?.pop() else { return Ok(None) };
         let present = self.read(path)?;
@@ -88,7 +95,8 @@ impl PlanContext<'_> {
         Ok(self.repository.commit_info(newest.id)?)
     }
 
-    /// The newest recorded versions of a memory that can be read, newest first, out of at most `limit` changes.
+    /// Returns the versions of a memory after its last `limit` recorded changes, newest first. Versions that cannot be
+    /// parsed are left out.
     pub fn versions(&self, path: &str, limit: usize) -> Result<Vec<MemoryFile>> {
         let mut versions = Vec::new();
         for revision in self.store.revisions(self.namespace, path, limit)? {
@@ -98,18 +106,18 @@ impl PlanContext<'_> {
         Ok(versions)
     }
 
-    /// A new path for each draft.
-    pub fn name(&mut self, drafts: &[Draft]) -> Result<Vec<String>> {
+    /// Returns a new path for each draft.
+    pub fn assign_paths(&mut self, drafts: &[Draft]) -> Result<Vec<String>> {
         self.namer.name(drafts, self.git).map_err(Error::from)
     }
 
-    /// The terms that have a surface form, given as it is looked up.
+    /// Returns the terms with a surface form, which must be folded for the lookup.
     pub fn terms_by_form(&self, form: &str) -> Result<Vec<TermRecord>> {
         Ok(self.store.terms_by_form(self.namespace, form)?)
     }
 
     fn read(&mut self, path: &str) -> Result<Option<Vec<u8>>> {
-        // The writer knows its directories; most new files are told without opening the repository.
+        // The writer has the directories in memory, so most lookups of new files do not open the repository.
         if !self.git.contains(path)? {
             return Ok(None);
         }

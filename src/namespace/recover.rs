@@ -1,4 +1,4 @@
-//! Bringing an open namespace's writer, index and vocabulary to git's head after a failed change or a push.
+//! Recovery: updates an open namespace's writer, index and vocabulary to git's head after a failed change or a push.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,73 +8,82 @@ use cuebase_retrieval::Error as IndexError;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::records::Acknowledgement;
 
-use super::open::{Namespace, WriterState};
+use super::open::Namespace;
 use super::sync;
+use super::sync::parse_head;
+use super::writer_state::WriterState;
 use crate::error::Result;
 use crate::metrics::Step;
 
 impl Namespace {
-    /// Applies the changes that lead to a commit. An index that turns out damaged is made anew from git instead.
-    pub(super) fn apply(&self, inner: &mut WriterState, changes: Vec<Change>, to: CommitId) -> Result<()> {
+    /// Applies the changes that lead to a commit. A damaged index is rebuilt from git instead.
+    pub(super) fn apply(&self, writer: &mut WriterState, changes: Vec<Change>, to: CommitId) -> Result<()> {
         let began = Instant::now();
-        let applied = inner.index.apply(changes, &to.to_string());
-        self.context.metrics.changed(Step::Index, began.elapsed());
+        let applied = writer.index.apply(changes, &to.to_string());
+        self.context.metrics.record_step(Step::Index, began.elapsed());
         match applied {
             Err(IndexError::Damaged(reason)) => {
-                tracing::warn!(index = %inner.index.folder().display(), %reason, "making the index anew from git");
-                sync::replace(&mut inner.index, &self.repository, Some(to), self.id, &self.context.models)
+                tracing::warn!(index = %writer.index.folder().display(), %reason, "rebuilding the index from git");
+                sync::rebuild_served(&mut writer.index, &self.repository, Some(to), self.id, &self.context.models)
             }
             applied => Ok(applied?),
         }
     }
 
-    /// Reads writer and index again after a failed change, and takes in what was pushed from outside.
-    pub(super) fn mend(&self, inner: &mut WriterState) -> Result<()> {
-        let head = self.repository.head();
-        if inner.needs_reload || !inner.git.is_consistent() || head.is_err() || head.ok().flatten() != inner.git.head()
-        {
-            sync::require_recorded(&self.repository, &inner.record)?;
-            inner.git.reload()?;
-            inner.unacknowledged = sync::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
+    /// Reads git and index again after a failed change, and indexes commits that were pushed from outside.
+    pub(super) fn recover(&self, writer: &mut WriterState) -> Result<()> {
+        let is_git_current = matches!(self.repository.head(), Ok(head) if head == writer.git.head());
+        if writer.needs_reload() || !writer.git.is_consistent() || !is_git_current {
+            sync::require_recorded(&self.repository, &writer.record)?;
+            writer.git.reload()?;
+            writer.unacknowledged = sync::unacknowledged(&self.repository, writer.git.head(), &writer.record)?;
         }
-        if inner.needs_reload {
-            tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");
-            inner.index = sync::open_index(
-                &self.index_folder,
-                &self.repository,
-                inner.git.head(),
-                self.id,
-                &self.context.models,
-            )?;
-            inner.index.publish_to(Arc::clone(&self.snapshot));
-        } else if let Some(head) = inner.git.head() {
-            inner.needs_reload = true;
-            if inner.index.head() != Some(head.to_string().as_str()) {
-                let vectors = self.context.models.of(inner.index.model());
-                let lookup = sync::Lookup { namespace: self.id, vectors: vectors.as_deref() };
-                let changes = sync::changes(inner.index.head(), &self.repository, head, &lookup)?;
-                self.apply(inner, changes, head)?;
-            }
+        let needs_reload = writer.needs_reload();
+        let mut change = writer.begin_change();
+        if needs_reload {
+            self.reopen_index(&mut change)?;
+        } else {
+            self.update_index(&mut change)?;
         }
-        self.mend_vocabulary(inner)?;
-        inner.needs_reload = false;
+        self.recover_vocabulary(&change)?;
+        change.complete();
         Ok(())
     }
 
-    /// Takes into the lookup what came by a push, or by a commit whose record was not written.
-    pub(super) fn mend_vocabulary(&self, inner: &mut WriterState) -> Result<()> {
-        if inner.record.head.as_deref() == inner.index.head() {
+    fn reopen_index(&self, writer: &mut WriterState) -> Result<()> {
+        tracing::warn!(account = %self.account, namespace = %self.name, "opening the index again after a failed change");
+        writer.index =
+            sync::open_index(&self.index_folder, &self.repository, writer.git.head(), self.id, &self.context.models)?;
+        writer.index.publish_to(Arc::clone(&self.snapshot));
+        Ok(())
+    }
+
+    /// Indexes the commits between the index's head and git's.
+    fn update_index(&self, writer: &mut WriterState) -> Result<()> {
+        let Some(head) = writer.git.head() else { return Ok(()) };
+        if writer.is_index_current() {
             return Ok(());
         }
-        let recorded = inner.record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
-        let terms = sync::term_changes(&self.repository, recorded, inner.git.head())?;
-        if !terms.is_empty() {
-            // The record's head stays: it says which messages are not acknowledged.
-            self.context
-                .store
-                .acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&inner.record) })?;
-            self.vocabulary.store(Arc::new(sync::vocabulary(&self.context.store, self.id)?));
+        let vectors = self.context.models.of(writer.index.model());
+        let lookup = sync::Lookup { namespace: self.id, vectors: vectors.as_deref() };
+        let changes = sync::changes(writer.index.head(), &self.repository, head, &lookup)?;
+        self.apply(writer, changes, head)
+    }
+
+    /// Adds terms to the lookup that a push brought, or a commit whose record was not written.
+    fn recover_vocabulary(&self, writer: &WriterState) -> Result<()> {
+        if writer.record.head.as_deref() == writer.index.head() {
+            return Ok(());
         }
+        let recorded = parse_head(writer.record.head.as_deref())?;
+        let terms = sync::term_changes(&self.repository, recorded, writer.git.head())?;
+        if terms.is_empty() {
+            return Ok(());
+        }
+        // The recorded head stays, because it determines which messages are not acknowledged.
+        let batch = Acknowledgement { terms: &terms, ..Acknowledgement::new(&writer.record) };
+        self.context.store.acknowledge(&batch)?;
+        self.vocabulary.store(Arc::new(sync::vocabulary(&self.context.store, self.id)?));
         Ok(())
     }
 }

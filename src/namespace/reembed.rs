@@ -1,40 +1,43 @@
-//! Bringing a namespace's vectors up to date: the ones that are missing, or all of them by another model.
+//! Re-embedding: computes the missing vectors of a namespace, or all vectors after a change of the model.
 //!
-//! A model may be slow, far away, or ill, so it is asked without the writer's lock, in batches; what it makes is
-//! remembered by text ([`Vectors`](crate::model::Vectors)). Only what is at hand by then is put into the index, under
-//! the lock. Work that a crash or a failure interrupts therefore goes on where it was.
+//! A model can be slow, remote or failing, so it is called in batches without the writer lock. Its vectors are stored
+//! by text ([`Vectors`](crate::model::Vectors)), and only stored vectors are put into the index, under the lock. Work
+//! that a crash or a failure interrupts therefore resumes where it stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuebase_retrieval::{Change, Cue, Index, Memory};
+use cuebase_storage::git::CommitId;
 use cuebase_storage::records::NamespaceId;
 
-use super::open::{Namespace, WriterState};
+use super::open::Namespace;
 use super::sync;
+use super::sync::parse_head;
+use super::writer_state::WriterState;
 use crate::error::{Error, Result};
 use crate::model::{Vectors, index_settings};
 use crate::namespace::backlog::Progress;
 
-/// Memories whose vectors are made in one go.
-const MEMORIES_AT_ONCE: usize = 256;
+/// Memories that are embedded in one batch.
+const BATCH_MEMORIES: usize = 256;
 
-/// After so many of those the log is told how far it is.
-const BATCHES_PER_WORD: usize = 16;
+/// Batches between two log lines about the progress.
+const BATCHES_PER_LOG_LINE: usize = 16;
 
 impl Namespace {
-    /// Makes the vectors that are missing, or all of them where they are another model's. False when it was interrupted.
-    pub fn renew(&self) -> Result<bool> {
+    /// Computes missing vectors, or all vectors if the index has those of another model. Returns false if interrupted.
+    pub fn reembed(&self) -> Result<bool> {
         let vectors = Arc::clone(self.context.models.current());
         if self.snapshot().model() == vectors.model().identity() {
-            self.fill(&vectors)
+            self.embed_missing(&vectors)
         } else {
-            self.embed_anew(&vectors)
+            self.reembed_all(&vectors)
         }
     }
 
-    fn fill(&self, vectors: &Vectors) -> Result<bool> {
-        let all = self.inner.lock().index.waiting_count();
+    fn embed_missing(&self, vectors: &Vectors) -> Result<bool> {
+        let all = self.writer.lock().index.waiting_count();
         let mut done = 0;
         loop {
             if self.context.backlog.is_stopping() {
@@ -44,123 +47,144 @@ impl Namespace {
             if waiting.is_empty() {
                 return Ok(true);
             }
-            let texts = waiting.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-            vectors.prepare(self.id, texts, self.context.models.work_patience()).map_err(Error::from)?;
-            let filled = self.take_in_vectors(vectors)?;
-            if filled == 0 && !self.retired.load(Ordering::SeqCst) {
-                return Err(Error::internal("vectors that were made are not at hand"));
+            self.embed_memories(&waiting, vectors)?;
+            let indexed = self.index_stored_vectors(vectors)?;
+            if indexed == 0 && !self.retired.load(Ordering::SeqCst) {
+                return Err(Error::internal("computed vectors were not stored"));
             }
-            done += filled;
-            self.context.backlog.note(Progress { done, all: all.max(done) });
-            tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were made");
+            done += indexed;
+            self.context.backlog.report_progress(Progress { done, all: all.max(done) });
+            tracing::info!(account = %self.account, namespace = %self.name, done, all, "missing vectors were computed");
         }
     }
 
+    /// Returns a batch of memories without vectors.
     fn waiting(&self) -> Result<Vec<Memory>> {
-        self.read(|snapshot| snapshot.waiting_memories(MEMORIES_AT_ONCE).collect())
+        self.read(|snapshot| snapshot.waiting_memories(BATCH_MEMORIES).collect())
     }
 
-    /// Puts those waiting memories again whose vectors are at hand. Returns how many.
-    fn take_in_vectors(&self, vectors: &Vectors) -> Result<usize> {
-        let mut inner = self.inner.lock();
+    /// Computes and stores the vectors of memories.
+    fn embed_memories(&self, memories: &[Memory], vectors: &Vectors) -> Result<()> {
+        let mut texts = Vec::new();
+        for memory in memories {
+            for cue in &memory.cues {
+                texts.push(cue.text.as_str());
+            }
+        }
+        vectors.prepare(self.id, texts, self.context.models.background_deadline())?;
+        Ok(())
+    }
+
+    /// Puts the stored vectors of waiting memories into the index. Returns how many memories got theirs.
+    fn index_stored_vectors(&self, vectors: &Vectors) -> Result<usize> {
+        let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) {
             return Ok(0);
         }
-        self.mend(&mut inner)?;
-        let Some(head) = inner.index.head().map(str::to_owned) else { return Ok(0) };
+        self.recover(&mut writer)?;
+        let Some(head) = writer.index.head().map(str::to_owned) else { return Ok(0) };
         let mut changes = Vec::new();
-        // Not by `read`, which would take the lock that is held; damage is seen to before the next batch.
-        for memory in self.snapshot().waiting_memories(MEMORIES_AT_ONCE) {
+        // `Namespace::read` would take the lock that is held here. Before the next batch it repairs a damaged index.
+        for memory in self.snapshot().waiting_memories(BATCH_MEMORIES) {
             let mut memory = memory?;
-            let whole = memory.cues.iter_mut().all(|cue| embed(cue, self.id, vectors));
-            if whole {
+            if memory.cues.iter_mut().all(|cue| set_stored_vector(cue, self.id, vectors)) {
                 memory.waiting = false;
                 changes.push(Change::Put(Box::new(memory)));
             }
         }
-        let filled = changes.len();
-        if filled > 0 {
-            inner.needs_reload = true;
-            inner.index.apply(changes, &head)?;
-            inner.needs_reload = false;
-            self.note_waiting(&mut inner)?;
+        let indexed = changes.len();
+        if indexed > 0 {
+            let mut change = writer.begin_change();
+            change.index.apply(changes, &head)?;
+            change.complete();
+            self.record_waiting(&mut writer)?;
         }
-        Ok(filled)
+        Ok(indexed)
     }
 
-    /// Makes an index with a model's vectors beside the one that is served, then puts it in that one's place.
-    fn embed_anew(&self, vectors: &Vectors) -> Result<bool> {
-        let model = vectors.model();
-        let folder = sync::next_folder(&self.index_folder);
-        let settings = index_settings(model).map_err(Error::internal)?;
-        let mut next = match Index::open(&folder, settings.clone()) {
-            Ok(next) => next,
-            // Of yet another model, or damaged.
-            Err(_) => {
-                std::fs::remove_dir_all(&folder)?;
-                Index::open(&folder, settings)?
-            }
-        };
+    /// Builds an index with the vectors of another model next to the served one, then replaces the served one by it.
+    fn reembed_all(&self, vectors: &Vectors) -> Result<bool> {
+        let model = vectors.model().identity();
+        let mut next = self.open_next_index(vectors)?;
         let lookup = sync::Lookup { namespace: self.id, vectors: Some(vectors) };
-        tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors are made anew");
-        // What is written while this goes on is looked at again, until nothing was.
-        while let Some(head) = self.repository.head()?.filter(|head| Some(head.to_string().as_str()) != next.head()) {
-            let from = next.head().map(str::parse).transpose()?;
-            let mut memories: Vec<Memory> = Vec::new();
-            for change in self.repository.changes(from, head)? {
-                memories.extend(sync::read_change(change, &sync::Lookup::nothing()).ok());
+        tracing::info!(account = %self.account, namespace = %self.name, model, "re-embedding began");
+        // Writes continue in the meantime, so this repeats until the next index is at the head.
+        while let Some(head) = self.repository.head()?
+            && next.head() != Some(head.to_string().as_str())
+        {
+            if !self.embed_changes(next.head(), head, vectors)? {
+                return Ok(false);
             }
-            let all = memories.len();
-            for (number, part) in memories.chunks(MEMORIES_AT_ONCE).enumerate() {
-                if self.context.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
-                    return Ok(false);
-                }
-                let texts = part.iter().flat_map(|memory| memory.cues.iter().map(|cue| cue.text.as_str()));
-                vectors.prepare(self.id, texts, self.context.models.work_patience()).map_err(Error::from)?;
-                let done = number * MEMORIES_AT_ONCE + part.len();
-                self.context.backlog.note(Progress { done, all });
-                if number % BATCHES_PER_WORD == 0 {
-                    tracing::info!(account = %self.account, namespace = %self.name, done, all, "vectors are made anew");
-                }
-            }
-            drop(memories);
             sync::catch_up(&mut next, &self.repository, head, &lookup)?;
         }
-        let mut inner = self.inner.lock();
+        let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) {
             return Ok(true);
         }
-        self.mend(&mut inner)?;
-        if let Some(head) = inner.git.head() {
+        self.recover(&mut writer)?;
+        if let Some(head) = writer.git.head() {
             sync::catch_up(&mut next, &self.repository, head, &lookup)?;
         }
-        self.replace_index(&mut inner, next)?;
-        tracing::info!(account = %self.account, namespace = %self.name, model = model.identity(), "vectors were made anew");
-        Ok(inner.index.waiting_count() == 0)
+        self.replace_index(&mut writer, next)?;
+        tracing::info!(account = %self.account, namespace = %self.name, model, "re-embedding is complete");
+        Ok(writer.index.waiting_count() == 0)
     }
 
-    /// Serves from another index from now on, and keeps it where the former one was.
-    fn replace_index(&self, inner: &mut WriterState, mut next: Index) -> Result<()> {
-        inner.needs_reload = true;
-        // A crash between the two steps leaves the next one alone; it is then taken when the namespace is opened.
-        let aside = sync::former_folder(&self.index_folder);
-        std::fs::rename(&self.index_folder, &aside)?;
+    /// Opens the index that will replace the served one, as far as it was built before.
+    fn open_next_index(&self, vectors: &Vectors) -> Result<Index> {
+        let folder = sync::next_folder(&self.index_folder);
+        let settings = index_settings(vectors.model()).map_err(Error::internal)?;
+        if let Ok(next) = Index::open(&folder, settings.clone()) {
+            return Ok(next);
+        }
+        // Damaged, or of a third model.
+        std::fs::remove_dir_all(&folder)?;
+        Ok(Index::open(&folder, settings)?)
+    }
+
+    /// Computes and stores the vectors of all memories that changed between two commits. Returns false if interrupted.
+    fn embed_changes(&self, from: Option<&str>, to: CommitId, vectors: &Vectors) -> Result<bool> {
+        let mut memories: Vec<Memory> = Vec::new();
+        for change in self.repository.changes(parse_head(from)?, to)? {
+            memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
+        }
+        let all = memories.len();
+        for (number, batch) in memories.chunks(BATCH_MEMORIES).enumerate() {
+            if self.context.backlog.is_stopping() || self.retired.load(Ordering::SeqCst) {
+                return Ok(false);
+            }
+            self.embed_memories(batch, vectors)?;
+            let done = number * BATCH_MEMORIES + batch.len();
+            self.context.backlog.report_progress(Progress { done, all });
+            if number % BATCHES_PER_LOG_LINE == 0 {
+                tracing::info!(account = %self.account, namespace = %self.name, done, all, "re-embedding continues");
+            }
+        }
+        Ok(true)
+    }
+
+    /// Serves another index from now on, and moves it to the folder of the former one.
+    fn replace_index(&self, writer: &mut WriterState, mut next: Index) -> Result<()> {
+        let mut change = writer.begin_change();
+        // After a crash between the two renames only the next index exists; opening the namespace then uses it.
+        let former = sync::former_folder(&self.index_folder);
+        std::fs::rename(&self.index_folder, &former)?;
         next.move_to(&self.index_folder)?;
         next.publish_to(Arc::clone(&self.snapshot));
-        inner.index = next;
-        inner.needs_reload = false;
-        if let Err(error) = std::fs::remove_dir_all(&aside) {
+        change.index = next;
+        change.complete();
+        if let Err(error) = std::fs::remove_dir_all(&former) {
             tracing::warn!(%error, "the former index could not be removed");
         }
-        self.note_waiting(inner)
+        self.record_waiting(writer)
     }
 
-    /// Keeps with the record how many memories wait for vectors, where that changed.
-    pub(super) fn note_waiting(&self, inner: &mut WriterState) -> Result<()> {
-        let waiting = inner.index.waiting_count() as u64;
-        if inner.record.waiting != waiting {
-            inner.record.waiting = waiting;
-            self.context.store.put_namespace(&inner.record)?;
+    /// Records how many memories wait for vectors, if that number changed.
+    pub(super) fn record_waiting(&self, writer: &mut WriterState) -> Result<()> {
+        let waiting = writer.index.waiting_count() as u64;
+        if writer.record.waiting != waiting {
+            writer.record.waiting = waiting;
+            self.context.store.put_namespace(&writer.record)?;
         }
         if waiting > 0 {
             self.context.backlog.add(&self.key());
@@ -169,10 +193,11 @@ impl Namespace {
     }
 }
 
-/// Gives a cue its vector; false when that is not at hand.
-fn embed(cue: &mut Cue, namespace: NamespaceId, vectors: &Vectors) -> bool {
-    let found = vectors.at_hand(namespace, &cue.text);
-    let there = found.is_some();
-    cue.vector = found.filter(|vector| vector.iter().any(|value| *value != 0.0));
-    there
+/// Sets the stored vector of a cue. Returns false if none is stored.
+fn set_stored_vector(cue: &mut Cue, namespace: NamespaceId, vectors: &Vectors) -> bool {
+    let stored = vectors.available(namespace, &cue.text);
+    let is_stored = stored.is_some();
+    // A text without known words has a vector of zeros, which the index does not take.
+    cue.vector = stored.filter(|vector| vector.iter().any(|value| *value != 0.0));
+    is_stored
 }

@@ -1,11 +1,10 @@
-//! The namespaces of all accounts: making, listing, removing, and keeping a few of them open.
+//! The namespaces of all accounts: creating, listing, deleting, and keeping some of them open.
 //!
-//! An open namespace holds its index in memory. At most `retrieval.warm_namespaces` stay open when nobody uses them;
-//! the one that was used longest ago is closed first. One that is in use is never closed, so no namespace is ever open
-//! twice.
+//! An open namespace holds its index in memory. At most `retrieval.warm_namespaces` unused namespaces stay open; the
+//! least recently used one is closed first. A namespace in use is never closed, so no namespace is ever open twice.
 //!
-//! A namespace's folders are named by its name and its id, so what is left of a deleted one is in nobody's way: it is
-//! removed at once where that is possible, else by a sweep or at the next start.
+//! The folders of a namespace are named by its name and its id, so the remains of a deleted one cannot collide with its
+//! successor. They are removed at once if possible, otherwise by a sweep or at the next start.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
 use super::context::NamespaceContext;
-use super::disk_reserve::Reserve;
+use super::disk_reserve::DiskReserve;
 use super::names::DEFAULT;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
@@ -33,27 +32,27 @@ pub struct Namespaces {
     context: NamespaceContext,
     data: PathBuf,
     warm_max: usize,
-    reserve: Arc<Reserve>,
-    /// Held for reading by a deletion, for writing while files are copied.
+    reserve: Arc<DiskReserve>,
+    /// Held for reading by a deletion, and for writing while a backup copies files.
     deletions: RwLock<()>,
     /// Least recently used first.
-    open: Mutex<Vec<(NamespaceKey, Arc<Slot>)>>,
-    /// Namespaces whose repository lacks the recorded head, with what is wrong.
+    open: Mutex<Vec<(NamespaceKey, Arc<NamespaceSlot>)>>,
+    /// Namespaces whose repository lacks the recorded head, with the reason.
     damaged: Mutex<BTreeMap<NamespaceKey, String>>,
 }
 
-/// The place of one namespace; its lock is held while it is being opened.
+/// The slot of one namespace. Its lock is held while the namespace is being opened.
 #[derive(Default)]
-struct Slot {
+struct NamespaceSlot {
     namespace: Mutex<Option<Arc<Namespace>>>,
 }
 
-/// An open namespace that stays open while this is held.
+/// A lease on an open namespace, which stays open until the lease is dropped.
 pub struct Lease {
     namespace: Arc<Namespace>,
-    /// Whether it had to be opened for this.
+    /// Whether the namespace was opened for this lease.
     pub cold: bool,
-    _slot: Arc<Slot>,
+    _slot: Arc<NamespaceSlot>,
 }
 
 impl std::ops::Deref for Lease {
@@ -65,7 +64,7 @@ impl std::ops::Deref for Lease {
 }
 
 impl Namespaces {
-    pub(crate) fn new(config: &Config, context: NamespaceContext, reserve: Arc<Reserve>) -> Self {
+    pub(crate) fn new(config: &Config, context: NamespaceContext, reserve: Arc<DiskReserve>) -> Self {
         Self {
             context,
             data: config.data.clone(),
@@ -77,7 +76,7 @@ impl Namespaces {
         }
     }
 
-    /// The record of a namespace. `default` comes into being here, the first time an account asks for it.
+    /// Returns the record of a namespace. Creates `default` at its first use.
     pub fn record(&self, account: &str, name: &str) -> Result<Option<NamespaceRecord>> {
         match self.context.store.namespace(account, name)? {
             None if name == DEFAULT => self.create(account, name).map(|(record, _)| Some(record)),
@@ -85,34 +84,35 @@ impl Namespaces {
         }
     }
 
-    /// The record, or `namespace_not_found`.
+    /// Returns the record, or `namespace_not_found`.
     pub fn existing(&self, account: &str, name: &str) -> Result<NamespaceRecord> {
-        self.record(account, name)?.ok_or_else(|| {
-            let message = format!("there is no namespace {name:?}: create it with POST /v1/namespaces");
-            Error::not_found("namespace_not_found", message)
-        })
+        if let Some(record) = self.record(account, name)? {
+            return Ok(record);
+        }
+        let message = format!("namespace {name:?} does not exist: create it with POST /v1/namespaces");
+        Err(Error::not_found("namespace_not_found", message))
     }
 
-    /// Makes a namespace; true when it is new.
+    /// Creates a namespace. Returns true if it is new.
     pub fn create(&self, account: &str, name: &str) -> Result<(NamespaceRecord, bool)> {
         check_name(name)?;
         let now_ms = Timestamp::now().as_millisecond();
-        let wanted = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
-        let (record, creation) = self.context.store.create_namespace(&wanted)?;
+        let new = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
+        let (record, creation) = self.context.store.create_namespace(&new)?;
         Ok((record, creation == Creation::Created))
     }
 
-    /// Up to `limit` namespaces of an account, by name.
+    /// Returns up to `limit` namespaces of an account, sorted by name.
     pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
         self.record(account, DEFAULT)?;
         Ok(self.context.store.namespaces(account, after, limit)?)
     }
 
-    /// Opens the namespace of a name, or hands out the open one.
+    /// Leases the namespace of a name, and opens it if it is not open.
     pub fn lease(&self, account: &str, name: &str) -> Result<Lease> {
         let record = self.existing(account, name)?;
         match self.lease_key(&NamespaceKey::of(&record)) {
-            // `default` exists again as soon as it was deleted.
+            // Deleted since its record was read. `default` is created again.
             Err(Error::NotFound { .. }) if name == DEFAULT => {
                 let record = self.existing(account, name)?;
                 self.lease_key(&NamespaceKey::of(&record))
@@ -121,138 +121,149 @@ impl Namespaces {
         }
     }
 
-    /// Opens a namespace, or hands out the open one; `namespace_not_found` where it was deleted, also when there is another
-    /// of its name.
+    /// Leases a namespace, and opens it if it is not open. Returns `namespace_not_found` if it was deleted, even if
+    /// another one has its name now.
     pub fn lease_key(&self, key: &NamespaceKey) -> Result<Lease> {
-        // What is closed is dropped after the lock is free: closing an index waits for its threads.
-        let (slot, _closed) = {
-            let mut open = self.open.lock();
-            let entry = match open.iter().position(|(held, _)| held.id == key.id) {
-                Some(place) => open.remove(place),
-                None => (key.clone(), Arc::new(Slot::default())),
-            };
-            let slot = Arc::clone(&entry.1);
-            open.push(entry);
-            (slot, self.close_surplus(&mut open))
-        };
-        let mut held = slot.namespace.lock();
-        if let Some(namespace) = held.as_ref() {
+        // Closing an index waits for its threads, so surplus namespaces are dropped last, and without the lock of the
+        // list.
+        let (slot, _closed) = self.claim_slot(key);
+        let mut opened = slot.namespace.lock();
+        if let Some(namespace) = opened.as_ref() {
             let namespace = Arc::clone(namespace);
-            drop(held);
+            drop(opened);
             return Ok(Lease { namespace, cold: false, _slot: slot });
         }
-        // Under the slot's lock: a deletion waits for it, or is seen here.
-        let record = self.context.store.namespace(&key.account, &key.name)?.filter(|record| record.id == key.id);
-        let Some(record) = record else {
-            self.open.lock().retain(|(held, _)| held.id != key.id);
-            return Err(Error::namespace_deleted());
+        let namespace = Arc::new(self.open_namespace(key)?);
+        *opened = Some(Arc::clone(&namespace));
+        drop(opened);
+        Ok(Lease { namespace, cold: true, _slot: slot })
+    }
+
+    /// Makes the slot of a namespace the most recently used one. Returns it with the slots of surplus namespaces, which
+    /// close when they are dropped.
+    fn claim_slot(&self, key: &NamespaceKey) -> (Arc<NamespaceSlot>, Vec<Arc<NamespaceSlot>>) {
+        let mut open = self.open.lock();
+        let entry = match open.iter().position(|(open_key, _)| open_key.id == key.id) {
+            Some(position) => open.remove(position),
+            None => (key.clone(), Arc::new(NamespaceSlot::default())),
+        };
+        let slot = Arc::clone(&entry.1);
+        open.push(entry);
+        (slot, self.take_surplus(&mut open))
+    }
+
+    /// Opens a namespace. Its slot must be locked: a deletion either waits for that lock, or is visible here.
+    fn open_namespace(&self, key: &NamespaceKey) -> Result<Namespace> {
+        let record = match self.context.store.namespace(&key.account, &key.name)? {
+            Some(record) if record.id == key.id => record,
+            _ => {
+                self.open.lock().retain(|(open_key, _)| open_key.id != key.id);
+                return Err(Error::namespace_deleted());
+            }
         };
         let repository = self.repository_path(&record);
         let index = self.index_path(&record);
         let opened = on_own_thread(|| Namespace::open(record, &repository, &index, self.context.clone()));
         match &opened {
-            Err(Error::DamagedNamespace(reason)) => self.note_damaged(key, reason),
+            Err(Error::DamagedNamespace(reason)) => self.record_damage(key, reason),
             Err(_) => {}
             Ok(_) => drop(self.damaged.lock().remove(key)),
         }
-        let namespace = Arc::clone(held.insert(Arc::new(opened?)));
-        drop(held);
-        Ok(Lease { namespace, cold: true, _slot: slot })
+        opened
     }
 
-    fn note_damaged(&self, key: &NamespaceKey, reason: &str) {
+    fn record_damage(&self, key: &NamespaceKey, reason: &str) {
         if self.damaged.lock().insert(key.clone(), reason.to_owned()).is_none() {
             let advice = restore_advice(&self.data);
             tracing::error!(account = key.account, namespace = key.name, reason, advice, "a namespace is damaged");
         }
     }
 
-    /// Namespaces that were found damaged since the start, with what is wrong.
+    /// Returns the namespaces that were found damaged since the start, with the reason.
     pub fn damaged(&self) -> Vec<(NamespaceKey, String)> {
-        self.damaged.lock().iter().map(|(key, reason)| (key.clone(), reason.clone())).collect()
+        Vec::from_iter(self.damaged.lock().clone())
     }
 
-    /// Refuses a write to a namespace whose repository is known to be damaged, or is not where it was.
-    pub fn require_whole(&self, record: &NamespaceRecord) -> Result<()> {
+    /// Fails if a namespace's repository is known to be damaged, or is missing. Called before a write is accepted.
+    pub fn require_undamaged(&self, record: &NamespaceRecord) -> Result<()> {
         let Some(head) = &record.head else { return Ok(()) };
         let key = NamespaceKey::of(record);
         let path = self.repository_path(record);
-        let is_noted = self.damaged.lock().contains_key(&key);
-        // The usual case costs one look at the branch's file.
-        if !is_noted && path.join("refs/heads/main").exists() {
+        let is_known_damaged = self.damaged.lock().contains_key(&key);
+        // The usual case costs one check of the branch's file.
+        if !is_known_damaged && path.join("refs/heads/main").exists() {
             return Ok(());
         }
         let recorded: CommitId = head.parse()?;
         if let Some(repository) = Repository::open_existing(&path)?
-            && let Ok(Some(found)) = repository.head()
-            && matches!(repository.is_ancestor(recorded, found), Ok(true))
+            && let Ok(Some(head)) = repository.head()
+            && matches!(repository.is_ancestor(recorded, head), Ok(true))
         {
             self.damaged.lock().remove(&key);
             return Ok(());
         }
         let reason = format!("its repository {} does not hold the recorded commit {head}", path.display());
-        self.note_damaged(&key, &reason);
+        self.record_damage(&key, &reason);
         Err(Error::DamagedNamespace(reason))
     }
 
-    /// Lets every open namespace remove what it keeps for a while only; where one cannot, the others do.
+    /// Removes replaced packs of all open namespaces. A failure in one namespace does not stop the others.
     pub fn sweep(&self) {
-        let open: Vec<Arc<Slot>> = self.open.lock().iter().map(|(_, slot)| Arc::clone(slot)).collect();
+        let open: Vec<Arc<NamespaceSlot>> = self.open.lock().iter().map(|(_, slot)| Arc::clone(slot)).collect();
         for slot in open {
-            let namespace = slot.namespace.lock().as_ref().map(Arc::clone);
-            if let Some(Err(error)) = namespace.map(|namespace| namespace.sweep()) {
-                tracing::error!(%error, "packs that were replaced could not be removed");
+            let Some(namespace) = slot.namespace.lock().clone() else { continue };
+            if let Err(error) = namespace.sweep() {
+                tracing::error!(%error, "replaced packs could not be removed");
             }
         }
     }
 
-    /// How many are open.
+    /// The number of open namespaces.
     pub fn open_count(&self) -> usize {
         self.open.lock().len()
     }
 
-    /// Does something while nobody writes to a namespace, whether it is open or not. What is written by a push from
-    /// outside is not held back.
-    pub fn while_still<T>(&self, record: &NamespaceRecord, act: impl FnOnce() -> T) -> T {
+    /// Runs an action while no write of this service is in progress in a namespace, open or not. Changes that another
+    /// process makes to the repository are not held back.
+    pub fn with_writes_paused<T>(&self, record: &NamespaceRecord, action: impl FnOnce() -> T) -> T {
         let key = NamespaceKey::of(record);
         let slot = {
             let mut open = self.open.lock();
-            match open.iter().find(|(held, _)| held.id == key.id) {
+            match open.iter().find(|(open_key, _)| open_key.id == key.id) {
                 Some((_, slot)) => Arc::clone(slot),
                 None => {
-                    let slot = Arc::new(Slot::default());
+                    let slot = Arc::new(NamespaceSlot::default());
                     open.insert(0, (key, Arc::clone(&slot)));
                     slot
                 }
             }
         };
-        let held = slot.namespace.lock();
-        match held.as_ref().map(Arc::clone) {
+        let opened = slot.namespace.lock();
+        match opened.clone() {
             Some(namespace) => {
-                drop(held);
-                namespace.while_still(act)
+                drop(opened);
+                namespace.with_writes_paused(action)
             }
-            None => act(),
+            None => action(),
         }
     }
 
-    /// Refuses deletions until the guard is dropped: for who copies what is there.
+    /// Makes deletions fail until the guard is dropped, so that a backup can copy files.
     pub fn forbid_deletions(&self) -> impl Drop + '_ {
         self.deletions.write()
     }
 
-    /// Deletes a namespace for good. Returns what is left to be removed; none where there is no namespace of that name.
-    /// From then on nothing of it can be read or written, whatever becomes of its files.
+    /// Deletes a namespace permanently. Returns the remains to remove, or `None` if no namespace has that name.
+    /// Afterwards the namespace can neither be read nor written, even if its files still exist.
     pub(crate) fn retire(&self, account: &str, name: &str) -> Result<Option<RemovalRecord>> {
         check_name(name)?;
-        let busy = || Error::Unavailable {
-            code: "backup_in_progress",
-            message: "a backup is being made: delete the namespace when it has ended".into(),
+        let Some(_deleting) = self.deletions.try_read() else {
+            let message = "a backup is in progress: delete the namespace after it".into();
+            return Err(Error::Unavailable { code: "backup_in_progress", message });
         };
-        let _deleting = self.deletions.try_read().ok_or_else(busy)?;
         let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
         let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {
-            // What is deleted makes room; what little the deletion itself takes was kept back for it.
+            // The deletion frees space, but first needs a little, which is reserved for this case.
             Err(Error::Disk { .. }) if self.reserve.release() => self.context.store.retire_namespace(&record)?,
             retired => retired?,
         };
@@ -264,21 +275,20 @@ impl Namespaces {
         Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
     }
 
-    /// Closes a deleted namespace: waits for the write under way, and lets later ones fail.
+    /// Closes a deleted namespace. Waits for the current write, and makes later ones fail.
     fn close(&self, id: NamespaceId) {
         let slot = {
             let mut open = self.open.lock();
-            let place = open.iter().position(|(key, _)| key.id == id);
-            place.map(|place| open.remove(place).1)
+            let Some(position) = open.iter().position(|(key, _)| key.id == id) else { return };
+            open.remove(position).1
         };
-        let Some(slot) = slot else { return };
         let namespace = slot.namespace.lock().take();
         if let Some(namespace) = namespace {
             namespace.retire();
         }
     }
 
-    /// Removes what a deleted namespace has on disk. Can be repeated.
+    /// Removes the files of a deleted namespace. Can be repeated.
     pub(crate) fn remove_files(&self, removal: &RemovalRecord) -> Result<()> {
         let _deleting = self.deletions.read();
         let repository = self.repository_folder(&removal.account, &removal.name, removal.id);
@@ -289,17 +299,17 @@ impl Namespaces {
         Ok(())
     }
 
-    /// Removes what a former process was in the middle of.
+    /// Removes the temporary files of pushes, imports and backups that the former process did not finish.
     pub(crate) fn empty_trash(&self) -> Result<()> {
         remove(&self.data.join("trash"))
     }
 
-    /// Where a namespace's repository is.
+    /// The folder of a namespace's repository.
     pub fn repository_path(&self, record: &NamespaceRecord) -> PathBuf {
         self.repository_folder(&record.account, &record.name, record.id)
     }
 
-    /// Where a namespace's index is.
+    /// The folder of a namespace's index.
     pub(crate) fn index_path(&self, record: &NamespaceRecord) -> PathBuf {
         self.index_folder(&record.account, &record.name, record.id)
     }
@@ -312,14 +322,14 @@ impl Namespaces {
         self.data.join("indexes").join(file_name(account)).join(format!("{name}.{id}"))
     }
 
-    /// Gives folders of format 1, which were named by a namespace's name alone, the names of this format. Can be repeated.
+    /// Renames folders of format 1, which were named by the namespace's name only. Can be repeated.
     pub(crate) fn rename_former_folders(&self, records: &[NamespaceRecord]) -> Result<()> {
         for record in records {
             let account = file_name(&record.account);
             let repositories = self.data.join("repositories").join(&account);
-            rename_if_there(&repositories.join(format!("{}.git", record.name)), &self.repository_path(record))?;
+            rename_if_exists(&repositories.join(format!("{}.git", record.name)), &self.repository_path(record))?;
             let indexes = self.data.join("indexes").join(&account);
-            rename_if_there(&indexes.join(&record.name), &self.index_path(record))?;
+            rename_if_exists(&indexes.join(&record.name), &self.index_path(record))?;
             remove(&indexes.join(format!("{}.next", record.name)))?;
             remove(&indexes.join(format!("{}.former", record.name)))?;
         }
@@ -333,8 +343,8 @@ impl Namespaces {
         remove(&self.data.join("indexes").join(&account).join(&removal.name))
     }
 
-    /// Takes out the namespaces that nobody uses, least recently used first, until no more than allowed are left.
-    fn close_surplus(&self, open: &mut Vec<(NamespaceKey, Arc<Slot>)>) -> Vec<Arc<Slot>> {
+    /// Removes unused namespaces from the list, least recently used first, until at most `warm_max` are left.
+    fn take_surplus(&self, open: &mut Vec<(NamespaceKey, Arc<NamespaceSlot>)>) -> Vec<Arc<NamespaceSlot>> {
         let mut closed = Vec::new();
         let surplus = open.len().saturating_sub(self.warm_max);
         open.retain(|(_, slot)| {
@@ -348,7 +358,7 @@ impl Namespaces {
     }
 }
 
-/// Removes a folder; one that is not there is no error.
+/// Removes a folder. A missing folder is not an error.
 fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -356,16 +366,16 @@ fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// Renames a folder; one that is not there was renamed before.
-fn rename_if_there(from: &Path, to: &Path) -> Result<()> {
+/// Renames a folder. A missing folder was renamed before.
+fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-/// An account's id as a directory name: `a-z`, digits and dashes as they are, any other byte as `_` and two hex digits;
-/// a long one as its hash. Two accounts never share a name, and no account can name a path.
+/// Returns a directory name for an account id: `a-z`, digits and dashes unchanged, any other byte as `_` and two hex
+/// digits. A long id becomes its hash. Two accounts never share a name, and no id can contain a path.
 fn file_name(account: &str) -> String {
     let mut name = String::with_capacity(account.len());
     for byte in account.bytes() {
@@ -377,7 +387,7 @@ fn file_name(account: &str) -> String {
     }
     if name.is_empty() || name.len() > 128 {
         let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_bytes());
-        // No plain name holds two underscores in a row.
+        // No escaped name has two underscores in a row.
         return format!("__{}", data_encoding::HEXLOWER.encode(hash.as_ref()));
     }
     name

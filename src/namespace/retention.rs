@@ -1,4 +1,4 @@
-//! Whether conversations are kept after ingestion, and the record that a list shows of one.
+//! Whether conversations are kept after ingestion, and the record of a kept one in listings.
 
 use cuebase_storage::records::{QueueEntry, QueuedWork, SourceRecord};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::memory::conversation::Moment;
 
-/// What becomes of a conversation once it is ingested.
+/// What happens to a conversation after ingestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceRetention {
     /// It is kept until it is deleted.
@@ -16,27 +16,24 @@ pub enum SourceRetention {
 }
 
 impl SourceRetention {
-    /// What the setting `ingestion.keep_sources` says.
+    /// Converts the setting `ingestion.keep_sources`.
     pub fn of_setting(keep_sources: bool) -> Self {
         if keep_sources { Self::Keep } else { Self::Drop }
     }
 
-    /// What a list will show of the conversation that an entry carries; none where it carries none, or is not kept.
+    /// Returns the record of an entry's conversation for listings, or `None` if it has none or it is not kept.
     pub fn record_of(self, entry: &QueueEntry) -> Option<SourceRecord> {
         let QueuedWork::Conversation { request } = &entry.work else { return None };
         if self == Self::Drop {
             return None;
         }
-        // Read field by field: the messages of a long conversation are only counted.
-        let messages = request.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
-        let session_id = request.get("session_id").and_then(Value::as_str).map(str::to_owned);
-        let moment = request.get("occurred_at").and_then(|value| Moment::deserialize(value).ok());
-        Some(SourceRecord {
-            id: entry.id,
-            session_id,
-            messages: messages as u64,
-            occurred_at: moment.map(Moment::text),
-            accepted_at_ms: entry.accepted_at_ms,
-        })
+        // Only these fields are decoded: the messages of a long conversation are counted and not copied.
+        let messages = match &request["messages"] {
+            Value::Array(messages) => messages.len() as u64,
+            _ => 0,
+        };
+        let session_id = request["session_id"].as_str().map(str::to_owned);
+        let occurred_at = Moment::deserialize(&request["occurred_at"]).ok().map(Moment::text);
+        Some(SourceRecord { id: entry.id, session_id, messages, occurred_at, accepted_at_ms: entry.accepted_at_ms })
     }
 }

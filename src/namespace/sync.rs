@@ -1,13 +1,12 @@
-//! Keeping what is derived at git's head: the index, and the vocabulary's lookup.
+//! Data derived from git, the index and the vocabulary's lookup: opening, updating and rebuilding it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use cuebase_retrieval::{Change, Index, Memory, Term, Vocabulary};
+use cuebase_retrieval::{Change, Index, IndexSettings, Memory, Term, Vocabulary};
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::Store;
-use cuebase_storage::git::FileChange;
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::{CommitId, FileChange, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile};
 use cuebase_storage::records::{NamespaceId, NamespaceRecord, RecordedCommit, TermChange};
@@ -22,24 +21,24 @@ use crate::model::{Models, StaticTable, Vectors, index_settings};
 /// The trailer that ties a commit to the queue message it came from.
 pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
 
-/// Commits after the recorded head whose paths are recorded one by one. An import of a longer history is not.
+/// Commits after the recorded head whose paths are recorded one by one. The paths of a longer history are not recorded.
 const RECORDED_COMMITS_MAX: usize = 10_000;
 
 /// Commits that are in git but not acknowledged.
 #[derive(Default)]
 pub(super) struct Unacknowledged {
-    /// The commits, oldest first; none where there are [too many](Self::too_many).
+    /// The commits, oldest first; empty if there are [too many](Self::too_many).
     pub(super) commits: Vec<RecordedCommit>,
-    /// The queue messages that some of them are of, with the paths that they changed.
+    /// The queue messages of these commits, with the paths that each changed.
     pub(super) messages: HashMap<Ulid, Vec<String>>,
-    /// The commits that are of a message.
+    /// The commits of queue messages.
     queued: HashSet<CommitId>,
-    /// More commits than are recorded one by one.
+    /// Whether there are more commits than are recorded one by one.
     pub(super) too_many: bool,
 }
 
 impl Unacknowledged {
-    /// Adds the newest commit.
+    /// Adds a commit, which must be the newest.
     pub(super) fn push(&mut self, id: CommitId, at_seconds: i64, message: Option<Ulid>, paths: Vec<String>) {
         if let Some(message) = message {
             self.queued.insert(id);
@@ -48,34 +47,38 @@ impl Unacknowledged {
         self.commits.push(RecordedCommit { id, at_seconds, paths });
     }
 
-    /// The commits that came from no message.
+    /// The commits that do not come from a queue message: direct writes and pushes.
     pub(super) fn commits_of_no_message(&self) -> impl Iterator<Item = &RecordedCommit> {
         self.commits.iter().filter(|commit| !self.queued.contains(&commit.id))
     }
 
-    /// Everything is acknowledged.
+    /// Removes all commits after their acknowledgement.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Opens a namespace's repository, making it where nothing was ever recorded of it.
+/// Opens a namespace's repository. Creates it if the namespace has no recorded head yet.
 pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Result<Repository> {
     if record.head.is_none() {
         return Ok(Repository::open_or_create(path)?);
     }
-    let opened = Repository::open_existing(path).map_err(|error| damaged_by(error, path))?;
-    let repository = opened.ok_or_else(|| damaged(path, "is not there"))?;
-    require_recorded(&repository, record)?;
-    Ok(repository)
+    match Repository::open_existing(path) {
+        Ok(Some(repository)) => {
+            require_recorded(&repository, record)?;
+            Ok(repository)
+        }
+        Ok(None) => Err(damaged(path, "does not exist")),
+        Err(error) => Err(damaged_by(error, path)),
+    }
 }
 
-/// Fails with [`Error::DamagedNamespace`] where a repository does not hold the recorded head in its history.
+/// Fails with [`Error::DamagedNamespace`] unless the recorded head is in the repository's history.
 pub(super) fn require_recorded(repository: &Repository, record: &NamespaceRecord) -> Result<()> {
-    let Some(recorded) = record.head.as_deref().map(str::parse::<CommitId>).transpose()? else { return Ok(()) };
+    let Some(recorded) = parse_head(record.head.as_deref())? else { return Ok(()) };
     let path = repository.path();
     let head = repository.head().map_err(|error| damaged_by(error, path))?;
-    let head = head.ok_or_else(|| damaged(path, "has no branch main"))?;
+    let Some(head) = head else { return Err(damaged(path, "has no branch main")) };
     let is_ancestor = repository.is_ancestor(recorded, head).map_err(|error| damaged_by(error, path))?;
     if is_ancestor {
         return Ok(());
@@ -87,7 +90,7 @@ fn damaged(path: &Path, how: &str) -> Error {
     Error::DamagedNamespace(format!("its repository {} {how}", path.display()))
 }
 
-/// An error of reading a repository that holds what was recorded: damage, unless the disk refuses.
+/// Converts an error of reading a recorded repository: damage, unless the disk refused the access.
 fn damaged_by(error: StorageError, path: &Path) -> Error {
     match error.disk_trouble() {
         Some(_) => error.into(),
@@ -95,67 +98,73 @@ fn damaged_by(error: StorageError, path: &Path) -> Error {
     }
 }
 
-/// The commits after the recorded head.
+/// Returns the commits after the recorded head.
 pub(super) fn unacknowledged(
     repository: &Repository,
     head: Option<CommitId>,
     record: &NamespaceRecord,
 ) -> Result<Unacknowledged> {
-    let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
-    let mut found = Unacknowledged::default();
-    let Some(head) = head.filter(|head| Some(*head) != recorded) else { return Ok(found) };
+    let recorded = parse_head(record.head.as_deref())?;
+    let mut unacknowledged = Unacknowledged::default();
+    let Some(head) = head else { return Ok(unacknowledged) };
+    if recorded == Some(head) {
+        return Ok(unacknowledged);
+    }
     let mut commits = repository.log(head, recorded, usize::MAX)?;
     commits.reverse();
-    found.too_many = commits.len() > RECORDED_COMMITS_MAX;
+    unacknowledged.too_many = commits.len() > RECORDED_COMMITS_MAX;
     for commit in commits {
-        let message = commit.trailer(MESSAGE_TRAILER).and_then(|id| id.parse().ok());
-        if found.too_many {
-            found.messages.extend(message.map(|id| (id, Vec::new())));
+        let message: Option<Ulid> = match commit.trailer(MESSAGE_TRAILER) {
+            Some(id) => id.parse().ok(),
+            None => None,
+        };
+        if unacknowledged.too_many {
+            unacknowledged.messages.extend(message.map(|id| (id, Vec::new())));
             continue;
         }
         let paths = repository.changed_paths(commit.id)?;
-        found.push(commit.id, commit.at_seconds, message, paths);
+        unacknowledged.push(commit.id, commit.at_seconds, message, paths);
     }
-    Ok(found)
+    Ok(unacknowledged)
 }
 
-/// Where the vectors of cues are looked up while files become memories.
+/// Lookup of stored vectors while files are converted to memories.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) namespace: NamespaceId,
-    /// None where the index's model cannot be had any more.
+    /// None if the index's model is not available any more.
     pub(super) vectors: Option<&'a Vectors>,
 }
 
 impl Lookup<'_> {
-    /// For a look at the texts alone.
-    pub(super) fn nothing() -> Self {
+    /// A lookup that finds no vector, for callers that need only the texts.
+    pub(super) fn without_vectors() -> Self {
         Self { namespace: NamespaceId::new(Ulid::nil()), vectors: None }
     }
 
     pub(super) fn vector(&self, text: &str) -> Option<Vec<f32>> {
-        self.vectors?.at_hand(self.namespace, text)
+        self.vectors?.available(self.namespace, text)
     }
 }
 
-/// Where an index is made that is to take another one's place.
+/// The folder in which an index is built that will replace the served one.
 pub(super) fn next_folder(folder: &Path) -> PathBuf {
     with_ending(folder, ".next")
 }
 
-/// Where an index is put whose place another one has taken, until it is removed.
+/// The folder to which a replaced index is moved before it is removed.
 pub(super) fn former_folder(folder: &Path) -> PathBuf {
     with_ending(folder, ".former")
 }
 
-/// A folder in the same place, whose name has a further ending.
+/// A folder in the same directory, with a suffix to its name.
 fn with_ending(folder: &Path, ending: &str) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Opens an index, whatever model it is of, and brings it to the head; one that is damaged is made anew.
+/// Opens the index of a namespace, with the vectors of any model, and updates it to the head. Rebuilds a damaged index.
 pub(super) fn open_index(
     folder: &Path,
     repository: &Repository,
@@ -163,44 +172,57 @@ pub(super) fn open_index(
     namespace: NamespaceId,
     models: &Models,
 ) -> Result<Index> {
-    // Left behind by a process that ended before it was removed.
-    let former = former_folder(folder);
-    if former.exists() {
-        std::fs::remove_dir_all(&former)?;
-    }
-    let next = next_folder(folder);
-    if next.exists() && !folder.exists() {
-        // The process ended between taking the former one away and putting this one there.
-        std::fs::rename(&next, folder)?;
-    }
+    finish_replacement(folder)?;
     let current = models.current().model();
     let table = StaticTable::built_in().map_err(Error::internal)?;
     let settings = match Index::settings_of(folder, table) {
         Some(settings) => settings,
         None => index_settings(current).map_err(Error::internal)?,
     };
+    let next = next_folder(folder);
     if settings.model == current.identity() && next.exists() {
         std::fs::remove_dir_all(&next)?;
     }
     let vectors = models.of(&settings.model);
     let lookup = Lookup { namespace, vectors: vectors.as_deref() };
-    let opened = Index::open(folder, settings).map_err(Error::from).and_then(|mut index| {
-        if let Some(head) = head {
-            catch_up(&mut index, repository, head, &lookup)?;
-        }
-        Ok(index)
-    });
-    match opened {
-        Ok(index) if index.head().is_none() || head.is_some() => Ok(index),
-        other => {
-            let reason = other.err().map_or("the repository is empty", |error| error.code());
-            tracing::warn!(index = %folder.display(), reason, "making the index anew from git");
-            rebuilt_index(folder, repository, head, namespace, models)
-        }
-    }
+    let reason = match open_at_head(folder, settings, repository, head, &lookup) {
+        Ok(index) if index.head().is_none() || head.is_some() => return Ok(index),
+        Ok(_) => "the repository is empty",
+        Err(error) => error.code(),
+    };
+    tracing::warn!(index = %folder.display(), reason, "rebuilding the index from git");
+    rebuilt_index(folder, repository, head, namespace, models)
 }
 
-/// Makes an index anew from git as of the head, with the vectors of the model that is configured.
+/// Finishes the replacement of an index that a crash interrupted.
+fn finish_replacement(folder: &Path) -> Result<()> {
+    let former = former_folder(folder);
+    if former.exists() {
+        std::fs::remove_dir_all(&former)?;
+    }
+    let next = next_folder(folder);
+    if next.exists() && !folder.exists() {
+        // The former index was moved away, and the next one was not moved into its place.
+        std::fs::rename(&next, folder)?;
+    }
+    Ok(())
+}
+
+fn open_at_head(
+    folder: &Path,
+    settings: IndexSettings,
+    repository: &Repository,
+    head: Option<CommitId>,
+    lookup: &Lookup<'_>,
+) -> Result<Index> {
+    let mut index = Index::open(folder, settings)?;
+    if let Some(head) = head {
+        catch_up(&mut index, repository, head, lookup)?;
+    }
+    Ok(index)
+}
+
+/// Rebuilds an index from git at the head, with the vectors of the configured model.
 fn rebuilt_index(
     folder: &Path,
     repository: &Repository,
@@ -219,7 +241,7 @@ fn rebuilt_index(
     Ok(index)
 }
 
-/// Applies what changed between the index's head and a commit.
+/// Applies the changes between the index's head and a commit.
 pub(super) fn catch_up(index: &mut Index, repository: &Repository, to: CommitId, lookup: &Lookup<'_>) -> Result<()> {
     if index.head() != Some(to.to_string().as_str()) {
         let changes = changes(index.head(), repository, to, lookup)?;
@@ -228,37 +250,45 @@ pub(super) fn catch_up(index: &mut Index, repository: &Repository, to: CommitId,
     Ok(())
 }
 
-/// What changed between an index's head and a commit.
+/// Returns the changes between an index's head and a commit.
 pub(super) fn changes(
     from: Option<&str>,
     repository: &Repository,
     to: CommitId,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<Change>> {
-    let changes = repository.changes(from.map(str::parse).transpose()?, to)?;
-    let change = |change: FileChange| match read_change(change, lookup) {
+    let files = repository.changes(parse_head(from)?, to)?;
+    Ok(files.into_par_iter().filter_map(|file| index_change(file, lookup)).collect())
+}
+
+fn index_change(file: FileChange, lookup: &Lookup<'_>) -> Option<Change> {
+    match read_change(file, lookup) {
         Ok(memory) => Some(Change::Put(Box::new(memory))),
         Err(path) => path.map(Change::Forget),
-    };
-    Ok(changes.into_par_iter().filter_map(change).collect())
+    }
 }
 
-/// The memory that a changed file holds; else the path of a memory that is gone, none where the file is no memory's.
+/// Returns the memory in a changed file. Otherwise returns the path of a memory that no longer exists, or `None` if the
+/// path is not a memory's.
 pub(super) fn read_change(change: FileChange, lookup: &Lookup<'_>) -> Result<Memory, Option<String>> {
-    // Vocabulary and whatever a person keeps beside the tiers is no memory.
+    // Files outside the tiers, such as the vocabulary, are not memories.
     let path: MemoryPath = change.path.parse().map_err(|_| None)?;
-    let memory = change.content.and_then(|content| read(&path, &content, lookup));
-    memory.ok_or(Some(change.path))
+    if let Some(content) = &change.content
+        && let Some(memory) = read(&path, content, lookup)
+    {
+        return Ok(memory);
+    }
+    Err(Some(change.path))
 }
 
-/// Every memory at a commit, without vectors.
+/// Returns all memories at a commit, without vectors.
 pub(super) fn memories_at(repository: &Repository, commit: CommitId) -> Result<Vec<Memory>> {
     let files = repository.changes(None, commit)?;
-    Ok(files.into_par_iter().filter_map(|file| read_change(file, &Lookup::nothing()).ok()).collect())
+    Ok(files.into_par_iter().filter_map(|file| read_change(file, &Lookup::without_vectors()).ok()).collect())
 }
 
-/// Puts an index made anew from git in the place of another, also for those who read from it.
-pub(super) fn replace(
+/// Rebuilds an open index from git. Readers get the rebuilt one from then on.
+pub(super) fn rebuild_served(
     index: &mut Index,
     repository: &Repository,
     head: Option<CommitId>,
@@ -271,47 +301,60 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// A pushed file that cannot be read is left out with a word in the log; it does not stop the others.
+/// Parses a memory file. A pushed file that cannot be parsed is logged and left out, so that it does not stop the
+/// others.
 fn read(path: &MemoryPath, content: &[u8], lookup: &Lookup<'_>) -> Option<Memory> {
     match MemoryFile::parse(content) {
         Ok(file) => Some(files::to_memory(path, file, &|text| lookup.vector(text))),
         Err(_) => {
-            // Without path and error: both may repeat what a client wrote. `git log` of the namespace shows the file.
+            // Path and error may quote a client's text, so they are not logged. `git log` of the namespace shows the
+            // file.
             tracing::warn!(namespace = %lookup.namespace, "a memory file cannot be read and is not indexed");
             None
         }
     }
 }
 
-/// What the vocabulary's lookup has to change to get from one head to another.
+/// Returns the changes of the vocabulary's lookup between two commits.
 pub(super) fn term_changes(
     repository: &Repository,
     from: Option<CommitId>,
     to: Option<CommitId>,
 ) -> Result<Vec<TermChange>> {
     let Some(to) = to else { return Ok(Vec::new()) };
-    let changes = repository.changes_below(VOCABULARY_FOLDER, from, to)?.into_iter();
-    let change = |change: FileChange| {
-        let file = change.content.as_deref().map(TermFile::parse);
-        match file {
-            Some(Ok(file)) => TermChange::Put(term_record(change.path, file)),
-            Some(Err(_)) => {
-                tracing::warn!("a term file cannot be read and is left out");
-                TermChange::Remove(change.path)
-            }
-            None => TermChange::Remove(change.path),
+    let mut changes = Vec::new();
+    for file in repository.changes_below(VOCABULARY_FOLDER, from, to)? {
+        if file.path.ends_with(".md") {
+            changes.push(term_change(file));
         }
-    };
-    Ok(changes.filter(|change| change.path.ends_with(".md")).map(change).collect())
+    }
+    Ok(changes)
 }
 
-/// The vocabulary as the lookup has it.
+fn term_change(file: FileChange) -> TermChange {
+    let Some(content) = &file.content else { return TermChange::Remove(file.path) };
+    match TermFile::parse(content) {
+        Ok(term) => TermChange::Put(term_record(file.path, term)),
+        Err(_) => {
+            tracing::warn!("a term file cannot be read and is left out");
+            TermChange::Remove(file.path)
+        }
+    }
+}
+
+/// Returns the vocabulary in the lookup.
 pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Result<Vocabulary> {
-    let terms = store.terms(namespace)?.into_iter();
-    let term = |record: cuebase_storage::records::TermRecord| Term {
-        term: record.term,
-        aliases: record.aliases,
-        definition: record.definition,
-    };
-    Ok(Vocabulary::new(terms.map(term).collect()))
+    let mut terms = Vec::new();
+    for record in store.terms(namespace)? {
+        terms.push(Term { term: record.term, aliases: record.aliases, definition: record.definition });
+    }
+    Ok(Vocabulary::new(terms))
+}
+
+/// Parses the text of a commit id.
+pub(super) fn parse_head(head: Option<&str>) -> Result<Option<CommitId>> {
+    match head {
+        Some(head) => Ok(Some(head.parse()?)),
+        None => Ok(None),
+    }
 }

@@ -1,9 +1,9 @@
-//! Running work outside rayon's threads.
+//! Work that must not run on a rayon thread.
 
 use crate::error::Result;
 
-/// Runs work under a lock whose parts several threads do. On one of rayon's threads it is run by a thread of its own: a
-/// thread of rayon's that waits for a part takes up queued work meanwhile, and that may wait for the very lock.
+/// Runs parallel work while the caller holds a lock. On a rayon thread, a new thread runs it: while a rayon thread
+/// waits for parallel work, it runs other queued work, which could wait for the same lock.
 pub(super) fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if rayon::current_thread_index().is_none() {
         return work();

@@ -9,14 +9,15 @@ use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntry, QueueEntry};
+use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntry, NamespaceRecord, QueueEntry};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use ulid::Ulid;
 
-use super::open::{Namespace, WriterState};
+use super::open::Namespace;
 use super::plan::{Content, Plan, PlanContext};
 use super::sync;
+use super::writer_state::WriterState;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::memory::files;
@@ -26,15 +27,15 @@ use crate::namespace::sync::MESSAGE_TRAILER;
 /// Attempts of a commit after a conflict with a push.
 const CONFLICTS_MAX: usize = 5;
 
-/// Who asked for a write.
-pub enum Source<'a> {
+/// Where a write comes from.
+pub(super) enum WriteSource<'a> {
     /// A message of the queue.
     Queued(&'a QueueEntry),
-    /// A caller who waits for it. The unit is counted with the write.
+    /// A waiting caller. The units of the permit are counted with the write.
     Direct(Option<Permit<'a>>),
 }
 
-/// A commit that was made.
+/// A new commit and its files.
 pub(super) struct NewCommit {
     pub(super) commit: CommitId,
     pub(super) parent: Option<CommitId>,
@@ -42,203 +43,218 @@ pub(super) struct NewCommit {
 }
 
 impl Namespace {
-    /// Carries out the plan of one queue message, indexes it and acknowledges the message, each exactly once however
-    /// often this is called. A message that is not in the queue any more is acknowledged already.
+    /// Commits the plan of a queue message, indexes it and acknowledges the message. Each of these happens exactly
+    /// once, however often this is called. A message that has left the queue is acknowledged already.
     pub fn ingest(
         &self,
         entry: &QueueEntry,
         now: Timestamp,
         plan: impl Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<()> {
-        self.carry_out(Source::Queued(entry), now, &plan).map(drop)
+        self.execute(WriteSource::Queued(entry), now, &plan)?;
+        Ok(())
     }
 
-    /// Carries out a plan at once, and counts a unit with it. Returns the commit, none when there was nothing to do.
+    /// Commits and indexes a plan, and counts a unit with it. Returns the commit, or `None` if the plan has no files.
     pub fn write(
         &self,
         permit: Option<Permit<'_>>,
         now: Timestamp,
         plan: impl Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<Option<CommitId>> {
-        self.carry_out(Source::Direct(permit), now, &plan)
+        self.execute(WriteSource::Direct(permit), now, &plan)
     }
 
-    /// Keeps messages that were accepted before a request to forget away from its paths, so that the request can be carried
-    /// out ahead of them. Paths that were written directly after the request stay as they are.
-    pub fn close_paths(&self, forget: Ulid, paths: &[String]) -> Result<()> {
-        let mut inner = self.inner.lock();
-        let mut closed = Vec::new();
+    /// Prevents messages accepted before a request to forget from writing its paths, so that the request can be
+    /// ingested before them. Paths that were written directly after the request stay as they are.
+    pub fn block_older_writes(&self, forget: Ulid, paths: &[String]) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let mut blocked = Vec::new();
         for path in paths {
-            let written = self.context.store.newest_path_write(self.id, path)?;
-            if written.is_none_or(|written| written < forget) {
-                closed.push((path.clone(), forget));
+            let newest = self.context.store.newest_path_write(self.id, path)?;
+            // No path write at all sorts before any.
+            if newest < Some(forget) {
+                blocked.push((path.clone(), forget));
             }
         }
-        if closed.is_empty() {
+        if blocked.is_empty() {
             return Ok(());
         }
-        let done = Acknowledgement { path_writes: &closed, ..Acknowledgement::new(&inner.record) };
-        self.context.store.acknowledge(&done)?;
-        inner.has_path_writes = true;
+        let batch = Acknowledgement { path_writes: &blocked, ..Acknowledgement::new(&writer.record) };
+        self.context.store.acknowledge(&batch)?;
+        writer.has_path_writes = true;
         Ok(())
     }
 
-    /// Takes over the history of a repository on the same file system, which must go on where the namespace's own one is.
-    pub fn adopt(&self, other: &Repository, head: CommitId) -> Result<()> {
+    /// Replaces the history by that of a repository on the same file system, which must continue the present one.
+    pub fn import_history(&self, other: &Repository, head: CommitId) -> Result<()> {
         {
-            let mut inner = self.inner.lock();
-            self.mend(&mut inner)?;
-            inner.needs_reload = true;
-            let adopted = inner.git.import_history(other, head);
-            if let Err(StorageError::Invalid { reason, .. }) = adopted {
-                inner.needs_reload = false;
+            let mut writer = self.writer.lock();
+            self.recover(&mut writer)?;
+            let mut change = writer.begin_change();
+            let imported = change.git.import_history(other, head);
+            if let Err(StorageError::Invalid { reason, .. }) = imported {
+                change.complete();
                 return Err(Error::invalid("invalid_import", reason));
             }
-            adopted?;
-            inner.unacknowledged = sync::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
+            imported?;
+            // The change stays incomplete, so that the index is opened again for the new history.
+            change.unacknowledged = sync::unacknowledged(&self.repository, change.git.head(), &change.record)?;
         }
-        // Taken in as what was pushed is.
-        self.write(None, Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(drop)
+        self.index_moved_branch(None)
     }
 
-    /// Takes over what was pushed into a repository [scratch](Repository::open_scratch): true when it is in git and indexed, false
-    /// where the branch is not at `from` any more. The units of the permit are counted with it.
-    pub fn take_in(
+    /// Accepts a push from a [scratch repository](Repository::open_scratch), and indexes it. Returns false if the
+    /// branch has moved away from `from`. The units of the permit are counted with the push.
+    pub fn accept_push(
         &self,
         permit: Option<Permit<'_>>,
-        apart: &Repository,
+        scratch: &Repository,
         from: Option<CommitId>,
         to: CommitId,
     ) -> Result<bool> {
         {
-            let mut inner = self.inner.lock();
+            let mut writer = self.writer.lock();
             if self.retired.load(Ordering::SeqCst) {
                 return Err(Error::namespace_deleted());
             }
-            self.mend(&mut inner)?;
-            inner.needs_reload = true;
-            let taken = inner.git.accept_push(apart, from, to);
-            if let Err(StorageError::Conflict) = taken {
-                inner.needs_reload = false;
+            self.recover(&mut writer)?;
+            let mut change = writer.begin_change();
+            let accepted = change.git.accept_push(scratch, from, to);
+            if let Err(StorageError::Conflict) = accepted {
+                change.complete();
                 return Ok(false);
             }
-            taken?;
-            inner.unacknowledged = sync::unacknowledged(&self.repository, inner.git.head(), &inner.record)?;
-            inner.needs_reload = false;
+            accepted?;
+            change.unacknowledged = sync::unacknowledged(&self.repository, change.git.head(), &change.record)?;
+            change.complete();
         }
-        // The next change takes in what the branch has moved by; this one changes nothing itself.
-        self.write(permit, Timestamp::now(), |_| Ok(Plan::new(String::new(), Vec::new()))).map(|_| true)
+        self.index_moved_branch(permit)?;
+        Ok(true)
     }
 
-    pub(super) fn carry_out(
+    /// Indexes and acknowledges the commits by which the branch has moved. An empty plan does so, because each write
+    /// first [recovers](Self::recover) the index.
+    fn index_moved_branch(&self, permit: Option<Permit<'_>>) -> Result<()> {
+        self.write(permit, Timestamp::now(), |_| Ok(Plan::empty()))?;
+        Ok(())
+    }
+
+    /// Commits, indexes and acknowledges a plan.
+    fn execute(
         &self,
-        source: Source<'_>,
+        source: WriteSource<'_>,
         now: Timestamp,
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<Option<CommitId>> {
-        let mut inner = self.inner.lock();
+        let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) {
             return Err(Error::namespace_deleted());
         }
         let began = Instant::now();
-        self.mend(&mut inner)?;
-        let entry = match &source {
-            Source::Queued(entry) => Some(*entry),
-            Source::Direct(_) => None,
-        };
-        let is_committed = entry.is_some_and(|entry| inner.unacknowledged.messages.contains_key(&entry.id));
-        if let Some(entry) = entry
-            && !is_committed
-            && !self.context.store.is_queued(self.id, entry.id)?
-        {
-            // Acknowledged with another write since the worker read it.
-            return Ok(None);
-        }
-        inner.needs_reload = true;
+        self.recover(&mut writer)?;
         let mut commit = None;
+        let entry = match &source {
+            WriteSource::Queued(entry) => Some(*entry),
+            WriteSource::Direct(_) => None,
+        };
+        let is_committed = entry.is_some_and(|entry| writer.unacknowledged.messages.contains_key(&entry.id));
         if !is_committed {
-            match self.commit_plan(&mut inner, entry, now, plan) {
-                Ok(None) => {}
-                Ok(Some(made)) => {
-                    let paths: Vec<String> = made.files.iter().map(|(path, _)| path.clone()).collect();
-                    inner.unacknowledged.push(made.commit, now.as_second(), entry.map(|entry| entry.id), paths);
-                    commit = Some(made.commit);
-                    let (committed, files) = (began.elapsed(), made.files.len());
-                    self.publish(&mut inner, made)?;
-                    let indexed = began.elapsed() - committed;
-                    let message = entry.map(|entry| entry.id);
-                    tracing::debug!(?message, files, ?committed, ?indexed, "written");
-                }
-                Err(error) => {
-                    // The writer has read itself anew, and the index was not touched; but the branch may have moved.
-                    inner.needs_reload = inner.git.head().map(|head| head.to_string()).as_deref() != inner.index.head();
-                    sync::require_recorded(&self.repository, &inner.record)?;
-                    return Err(error);
-                }
+            if let Some(entry) = entry
+                && !self.context.store.is_queued(self.id, entry.id)?
+            {
+                // Acknowledged together with another write since the worker read it.
+                return Ok(None);
             }
+            commit = self.commit_and_index(&mut writer, entry, now, began, plan)?;
         }
-        inner.needs_reload = false;
-        self.record_head(&mut inner, source, now)?;
+        self.record_head(&mut writer, source, now)?;
         Ok(commit)
     }
 
-    /// Records the index's head, with everything that became true on the way to it, in one batch.
-    pub(super) fn record_head(&self, inner: &mut WriterState, source: Source<'_>, now: Timestamp) -> Result<()> {
-        // The index's head, not git's: what is recorded can be retrieved from.
-        let mut record = inner.record.clone();
-        if record.head.as_deref() != inner.index.head() {
-            record.head = inner.index.head().map(str::to_owned);
-            record.updated_at_ms = now.as_millisecond();
-        }
-        record.memories = inner.index.memory_count() as u64;
-        record.waiting = inner.index.waiting_count() as u64;
-        if inner.unacknowledged.too_many {
-            // Too many to be recorded one by one: histories are read from git up to here.
-            record.history_base.clone_from(&record.head);
-        }
-        record.commits += inner.unacknowledged.commits.len() as u64;
-        // Whatever is committed is in the index by now, so all of it is acknowledged as the head moves past it.
-        let ingested = self.ingested(inner, &source)?;
-        let dropped: Vec<Ulid> = inner.unacknowledged.messages.keys().copied().collect();
-        let voids = self.written_directly(inner);
-        let path_writes = self.path_writes(inner);
-        let mut done = Acknowledgement {
+    /// Commits a plan and indexes the commit. Returns `None` if the plan has no files.
+    fn commit_and_index(
+        &self,
+        writer: &mut WriterState,
+        entry: Option<&QueueEntry>,
+        now: Timestamp,
+        began: Instant,
+        plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
+    ) -> Result<Option<CommitId>> {
+        let mut change = writer.begin_change();
+        let new = match self.commit_plan(&mut change, entry, now, plan) {
+            Ok(Some(new)) => new,
+            Ok(None) => {
+                change.complete();
+                return Ok(None);
+            }
+            Err(error) => {
+                // The git writer has reloaded itself, and the index did not change. A push may have moved the branch.
+                if change.is_index_current() {
+                    change.complete();
+                }
+                sync::require_recorded(&self.repository, &writer.record)?;
+                return Err(error);
+            }
+        };
+        let commit = new.commit;
+        let message = entry.map(|entry| entry.id);
+        let files = new.files.len();
+        let paths = new.files.iter().map(|(path, _)| path.clone()).collect();
+        change.unacknowledged.push(commit, now.as_second(), message, paths);
+        let committed = began.elapsed();
+        self.index_commit(&mut change, new)?;
+        let indexed = began.elapsed() - committed;
+        tracing::debug!(?message, files, ?committed, ?indexed, "written");
+        change.complete();
+        Ok(Some(commit))
+    }
+
+    /// Records the index's head, and everything that became true on the way to it, in one batch.
+    fn record_head(&self, writer: &mut WriterState, source: WriteSource<'_>, now: Timestamp) -> Result<()> {
+        let record = next_record(writer, now);
+        // All commits are indexed now, so all of them are acknowledged when the head moves past them.
+        let ingested = self.ingested_entries(writer, &source)?;
+        let dropped: Vec<Ulid> = writer.unacknowledged.messages.keys().copied().collect();
+        let invalidated = directly_written(writer);
+        let path_writes = self.path_writes(writer);
+        let mut batch = Acknowledgement {
             ingested: &ingested,
             dropped: &dropped,
-            terms: &inner.terms,
-            commits: &inner.unacknowledged.commits,
-            invalidates: &voids,
+            terms: &writer.terms,
+            commits: &writer.unacknowledged.commits,
+            invalidates: &invalidated,
             path_writes: &path_writes,
             ..Acknowledgement::new(&record)
         };
         match source {
-            Source::Direct(Some(mut permit)) => {
+            WriteSource::Direct(Some(mut permit)) => {
                 let charge = permit.charge_guard();
-                done.usage = Some(charge.record());
-                self.context.store.acknowledge(&done)?;
+                batch.usage = Some(charge.record());
+                self.context.store.acknowledge(&batch)?;
                 charge.commit();
             }
-            Source::Direct(None) | Source::Queued(_) => self.context.store.acknowledge(&done)?,
+            WriteSource::Direct(None) | WriteSource::Queued(_) => self.context.store.acknowledge(&batch)?,
         }
-        inner.has_path_writes |= !path_writes.is_empty();
-        inner.record = record;
-        if inner.record.waiting > 0 {
+        writer.has_path_writes |= !path_writes.is_empty();
+        writer.record = record;
+        if writer.record.waiting > 0 {
             self.context.backlog.add(&self.key());
         }
-        inner.unacknowledged.clear();
-        if !std::mem::take(&mut inner.terms).is_empty() {
+        writer.unacknowledged.clear();
+        if !std::mem::take(&mut writer.terms).is_empty() {
             self.vocabulary.store(Arc::new(sync::vocabulary(&self.context.store, self.id)?));
         }
         Ok(())
     }
 
-    /// The entries of the queue that leave it, with what they changed.
-    pub(super) fn ingested(&self, inner: &WriterState, source: &Source<'_>) -> Result<Vec<IngestedEntry>> {
+    /// Returns the entries that leave the queue, with the paths that they changed.
+    fn ingested_entries(&self, writer: &WriterState, source: &WriteSource<'_>) -> Result<Vec<IngestedEntry>> {
         let mut ingested = Vec::new();
-        for (id, paths) in &inner.unacknowledged.messages {
+        for (id, paths) in &writer.unacknowledged.messages {
             let entry = match source {
-                Source::Queued(entry) if entry.id == *id => Some((*entry).clone()),
-                // Left by a crash, or by a write that failed half way.
+                WriteSource::Queued(entry) if entry.id == *id => Some((*entry).clone()),
+                // Committed before a crash, or by a write that failed after its commit.
                 _ => self.context.store.queue_entry(self.id, *id)?,
             };
             if let Some(entry) = entry {
@@ -246,8 +262,8 @@ impl Namespace {
                 ingested.push(IngestedEntry { entry, paths: paths.clone(), source });
             }
         }
-        if let Source::Queued(entry) = source
-            && !inner.unacknowledged.messages.contains_key(&entry.id)
+        if let WriteSource::Queued(entry) = source
+            && !writer.unacknowledged.messages.contains_key(&entry.id)
         {
             let source = self.context.sources.record_of(entry);
             ingested.push(IngestedEntry { entry: (*entry).clone(), paths: Vec::new(), source });
@@ -255,67 +271,54 @@ impl Namespace {
         Ok(ingested)
     }
 
-    /// The paths of commits that came from no message: direct writes and pushes.
-    pub(super) fn direct_paths<'a>(&self, inner: &'a WriterState) -> impl Iterator<Item = &'a String> {
-        inner.unacknowledged.commits_of_no_message().flat_map(|commit| &commit.paths)
-    }
-
-    pub(super) fn written_directly(&self, inner: &WriterState) -> Vec<FingerprintSubject> {
-        self.direct_paths(inner).map(|path| FingerprintSubject::path(path)).collect()
-    }
-
-    /// Of those paths, the ones that a message in the queue is about: it was accepted before, so it must not undo what was
-    /// written since.
-    pub(super) fn path_writes(&self, inner: &WriterState) -> Vec<(String, Ulid)> {
+    /// Returns the directly written paths that a queued message is about. That message was accepted before the direct
+    /// write, so it must not undo it.
+    fn path_writes(&self, writer: &WriterState) -> Vec<(String, Ulid)> {
         let mut path_writes = Vec::new();
-        for path in self.direct_paths(inner) {
-            if self.context.pending.names(self.id, path) {
-                path_writes.push((path.clone(), self.context.ids.fresh()));
+        for commit in writer.unacknowledged.commits_of_no_message() {
+            for path in &commit.paths {
+                if self.context.pending.contains(self.id, path) {
+                    path_writes.push((path.clone(), self.context.ids.fresh()));
+                }
             }
         }
         path_writes
     }
 
-    /// Draws up the plan and makes its commit, anew when somebody pushed meanwhile; none when there is nothing to do.
-    pub(super) fn commit_plan(
+    /// Makes a plan and commits it, again after a conflict with a push. Returns `None` if the plan has no files.
+    fn commit_plan(
         &self,
-        inner: &mut WriterState,
+        writer: &mut WriterState,
         entry: Option<&QueueEntry>,
         now: Timestamp,
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
     ) -> Result<Option<NewCommit>> {
         let mut attempts = 0;
         loop {
-            let parent = inner.git.head();
-            let Plan { subject, body, trailers: more, mut files } = plan(&mut PlanContext {
+            let parent = writer.git.head();
+            let Plan { subject, body, trailers: plan_trailers, mut files } = plan(&mut PlanContext {
                 namespace: self.id,
-                git: &mut inner.git,
-                namer: &mut inner.namer,
+                git: &mut writer.git,
+                namer: &mut writer.namer,
                 repository: &self.repository,
                 store: &self.context.store,
             })?;
-            if let Some(entry) = entry
-                && inner.has_path_writes
-            {
-                self.leave_alone(entry, &mut files)?;
+            let mut trailers = Vec::new();
+            if let Some(entry) = entry {
+                if writer.has_path_writes {
+                    self.drop_superseded(entry, &mut files)?;
+                }
+                trailers.push((MESSAGE_TRAILER.to_owned(), entry.id.to_string()));
             }
             if files.is_empty() {
                 return Ok(None);
             }
-            let edit = |(path, content): &(String, Option<Content>)| {
-                let content = content.as_ref().map(|content| content.render().map(String::into_bytes)).transpose()?;
-                Ok(Edit { path: path.clone(), content })
-            };
-            let edits = files.iter().map(edit).collect::<Result<Vec<_>, StorageError>>()?;
-            let mut trailers = Vec::new();
-            if let Some(entry) = entry {
-                trailers.push((MESSAGE_TRAILER.to_owned(), entry.id.to_string()));
-            }
-            trailers.extend(more);
+            trailers.extend(plan_trailers);
+            let edits = edits_of(&files)?;
             let message = CommitMessage { subject, body, trailers, at_seconds: now.as_second() };
             let began = Instant::now();
-            let committed = inner.git.commit(&edits, &message);
-            self.context.metrics.changed(Step::Commit, began.elapsed());
+            let committed = writer.git.commit(&edits, &message);
+            self.context.metrics.record_step(Step::Commit, began.elapsed());
             match committed {
                 Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
                 Err(error) => return Err(error.into()),
@@ -324,12 +327,13 @@ impl Namespace {
         }
     }
 
-    /// Takes the files out of a plan that were written directly, or forgotten, after the message was accepted.
-    pub(super) fn leave_alone(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Result<()> {
+    /// Drops files from a message's plan that were written directly or forgotten after the message was accepted.
+    fn drop_superseded(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Result<()> {
         let mut kept = Vec::with_capacity(files.len());
         for (path, content) in files.drain(..) {
-            let written = self.context.store.newest_path_write(self.id, &path)?;
-            if written.is_none_or(|written| written <= entry.id) {
+            let newest = self.context.store.newest_path_write(self.id, &path)?;
+            // No path write at all sorts before any.
+            if newest <= Some(entry.id) {
                 kept.push((path, content));
             }
         }
@@ -337,32 +341,75 @@ impl Namespace {
         Ok(())
     }
 
-    /// Brings the index to a new commit: with the files at hand where it stands at the parent, else by comparing.
-    pub(super) fn publish(&self, inner: &mut WriterState, made: NewCommit) -> Result<()> {
-        let NewCommit { commit, parent, files } = made;
+    /// Indexes a new commit: from its files if the index is at its parent, otherwise by comparing commits in git.
+    fn index_commit(&self, writer: &mut WriterState, new: NewCommit) -> Result<()> {
+        let NewCommit { commit, parent, files } = new;
         if files.iter().any(|(path, _)| is_term(path)) {
-            inner.terms = sync::term_changes(&self.repository, parent, Some(commit))?;
+            writer.terms = sync::term_changes(&self.repository, parent, Some(commit))?;
         }
-        let at_parent = inner.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
-        let vectors = self.context.models.of(inner.index.model());
+        let is_at_parent = writer.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
+        let vectors = self.context.models.of(writer.index.model());
         let lookup = sync::Lookup { namespace: self.id, vectors: vectors.as_deref() };
-        if !at_parent {
-            let changes = sync::changes(inner.index.head(), &self.repository, commit, &lookup)?;
-            return self.apply(inner, changes, commit);
-        }
-        let change = |(path, content): (String, Option<Content>)| {
-            let parsed: MemoryPath = path.parse().ok()?;
-            match content {
-                Some(Content::Memory(file)) => {
-                    let memory = files::to_memory(&parsed, *file, &|text| lookup.vector(text));
-                    Some(Change::Put(Box::new(memory)))
-                }
-                Some(Content::Term(_)) => None,
-                None => Some(Change::Forget(path)),
-            }
+        let changes: Vec<Change> = if is_at_parent {
+            files.into_par_iter().filter_map(|(path, content)| index_change(path, content, &lookup)).collect()
+        } else {
+            sync::changes(writer.index.head(), &self.repository, commit, &lookup)?
         };
-        let changes: Vec<Change> = files.into_par_iter().filter_map(change).collect();
-        self.apply(inner, changes, commit)
+        self.apply(writer, changes, commit)
+    }
+}
+
+/// Returns the record of a namespace with the index's head. The index's head and not git's, because a recorded commit
+/// must be retrievable.
+fn next_record(writer: &WriterState, now: Timestamp) -> NamespaceRecord {
+    let mut record = writer.record.clone();
+    if record.head.as_deref() != writer.index.head() {
+        record.head = writer.index.head().map(str::to_owned);
+        record.updated_at_ms = now.as_millisecond();
+    }
+    record.memories = writer.index.memory_count() as u64;
+    record.waiting = writer.index.waiting_count() as u64;
+    if writer.unacknowledged.too_many {
+        // Too many commits to record one by one: histories up to here are read from git.
+        record.history_base.clone_from(&record.head);
+    }
+    record.commits += writer.unacknowledged.commits.len() as u64;
+    record
+}
+
+/// Returns the fingerprint subjects of all paths changed by direct writes and pushes.
+fn directly_written(writer: &WriterState) -> Vec<FingerprintSubject> {
+    let mut subjects = Vec::new();
+    for commit in writer.unacknowledged.commits_of_no_message() {
+        for path in &commit.paths {
+            subjects.push(FingerprintSubject::path(path));
+        }
+    }
+    subjects
+}
+
+fn edits_of(files: &[(String, Option<Content>)]) -> Result<Vec<Edit>> {
+    let mut edits = Vec::with_capacity(files.len());
+    for (path, content) in files {
+        let content = match content {
+            Some(content) => Some(content.render()?.into_bytes()),
+            None => None,
+        };
+        edits.push(Edit { path: path.clone(), content });
+    }
+    Ok(edits)
+}
+
+/// Returns the change of the index for a changed file; none for a file that is not a memory.
+fn index_change(path: String, content: Option<Content>, lookup: &sync::Lookup<'_>) -> Option<Change> {
+    let parsed: MemoryPath = path.parse().ok()?;
+    match content {
+        Some(Content::Memory(file)) => {
+            let memory = files::to_memory(&parsed, *file, &|text| lookup.vector(text));
+            Some(Change::Put(Box::new(memory)))
+        }
+        Some(Content::Term(_)) => None,
+        None => Some(Change::Forget(path)),
     }
 }
 

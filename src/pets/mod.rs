@@ -1,7 +1,7 @@
-//! The template animals API: small, complete, and apart from everything else, on a listener of its own.
+//! The pets API: a small, complete template API, independent of the rest of the service and on a separate listener.
 //!
-//! Animals belong to an account and to the environment of the key: `live` is production, `test` is staging. Errors have
-//! a shape of their own: `code`, `message`, `status`.
+//! Pets belong to an account and to the environment of its key: `live` is production, `test` is staging. Errors have
+//! the fields `code`, `message` and `status`. The records call a pet an animal.
 
 use cuebase_storage::records::AnimalRecord;
 use hyper::header::{HeaderName, LINK, RETRY_AFTER};
@@ -14,25 +14,29 @@ use crate::api::Reply;
 use crate::api::query::QueryString;
 use crate::service::Service;
 
-/// The states of an animal.
-const STATES: [&str; 3] = ["available", "pending", "sold"];
-/// Animals of a listing when no limit is given, and at most.
-const LISTED: (usize, usize) = (20, 100);
-/// Characters of a name.
+/// The values of a pet's status.
+const STATUSES: [&str; 3] = ["available", "pending", "sold"];
+/// Pets in a list if the request has no limit.
+const LIMIT_DEFAULT: usize = 20;
+/// Pets in a list, at most.
+const LIMIT_MAX: usize = 100;
+/// Characters of a name, at most.
 const NAME_CHARS_MAX: usize = 200;
-/// When `GET /pets/{petId}` goes, and since when that is said (RFC 8594 and RFC 9745).
+/// When `GET /pets/{petId}` will be removed (RFC 8594).
 const SUNSET: &str = "Thu, 05 Dec 2030 00:00:00 GMT";
+/// Since when the route is deprecated (RFC 9745).
 const DEPRECATION: &str = "@1764892800";
+/// The route that replaces it.
 const SUCCESSOR: &str = "</v1/pets>; rel=\"successor-version\"";
 
-/// The animals API.
+/// The handlers of the pets API.
 #[derive(Default)]
 pub struct Pets {
-    /// Held around giving out a number.
-    adding: Mutex<()>,
+    /// Held while a pet gets its number.
+    numbering: Mutex<()>,
 }
 
-/// An error of this API.
+/// An error of the pets API.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PetError {
     status: StatusCode,
@@ -41,7 +45,7 @@ pub struct PetError {
 }
 
 impl PetError {
-    fn bad(code: &'static str, message: impl Into<String>) -> Self {
+    fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, code, message: message.into() }
     }
 
@@ -49,31 +53,39 @@ impl PetError {
         Self { status: StatusCode::NOT_FOUND, code: "not_found", message: message.into() }
     }
 
-    /// No credential, or one that is not good.
+    /// The credential is missing or not valid.
     pub fn unauthorized() -> Self {
-        let message = "send a good API key: Authorization: Bearer svc_…".to_owned();
+        let message = "send a valid API key: Authorization: Bearer svc_…".to_owned();
         Self { status: StatusCode::UNAUTHORIZED, code: "unauthorized", message }
     }
 
-    /// A body that did not arrive, or is too large.
+    /// The body did not arrive in time, or is too large.
     pub fn unreadable() -> Self {
-        Self::bad("invalid_body", "the body could not be read: it must be a JSON object that arrives in time")
+        Self::bad_request("invalid_body", "the body could not be read: it must be a JSON object that arrives in time")
     }
 
-    /// The reply to one request too many of an account, with the seconds until the next one is taken.
+    /// Returns the reply to an account that exceeds its rate limit. `seconds` is the time until its next request is
+    /// accepted.
     pub fn rate_limited(seconds: u64) -> Reply {
-        let message = format!("too many requests of this account: try again in {seconds} s");
+        let message = format!("too many requests: try again in {seconds} s");
         let error = Self { status: StatusCode::TOO_MANY_REQUESTS, code: "rate_limited", message };
         error.reply().with(RETRY_AFTER, &seconds.to_string())
     }
 
-    /// Our fault.
+    /// Returns the reply to a request for which no slot is free.
+    pub fn unavailable() -> Reply {
+        let message = "too many requests at once: try again in a second".to_owned();
+        let error = Self { status: StatusCode::SERVICE_UNAVAILABLE, code: "unavailable", message };
+        error.reply().with(RETRY_AFTER, "1")
+    }
+
+    /// The server failed.
     pub fn internal() -> Self {
-        let message = "something failed on our side; it is safe to try again".to_owned();
+        let message = "the server failed to process the request; it is safe to try again".to_owned();
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, code: "internal", message }
     }
 
-    /// As HTTP.
+    /// Returns the HTTP reply.
     pub fn reply(&self) -> Reply {
         let body = json!({"code": self.code, "message": self.message, "status": self.status.as_u16()});
         Reply { status: self.status, headers: Vec::new(), body: body.to_string().into() }
@@ -82,14 +94,14 @@ impl PetError {
 
 impl From<cuebase_storage::Error> for PetError {
     fn from(error: cuebase_storage::Error) -> Self {
-        tracing::error!(%error, "internal failure of the animals API");
+        tracing::error!(%error, "internal error of the pets API");
         Self::internal()
     }
 }
 
-/// A request of an account, in an environment.
+/// A request of an account in an environment.
 pub struct PetRequest<'a> {
-    /// The service.
+    /// Whose store has the pets.
     pub service: &'a Service,
     /// The key's account.
     pub account: &'a str,
@@ -106,89 +118,111 @@ pub struct PetRequest<'a> {
 }
 
 impl Pets {
-    /// Answers a request. Blocks.
+    /// Answers a request. Blocking.
     pub fn answer(&self, request: &PetRequest<'_>) -> Reply {
-        let pet = request.path.strip_prefix("/v1/pets/").filter(|id| !id.is_empty() && !id.contains('/'));
-        let outcome = match (request.method, request.path, pet) {
+        let id = request.path.strip_prefix("/v1/pets/").filter(|id| !id.is_empty() && !id.contains('/'));
+        let outcome = match (request.method, request.path, id) {
             (&Method::GET, "/v1/pets", _) => list(request),
             (&Method::POST, "/v1/pets", _) => self.create(request),
-            (&Method::GET, _, Some(id)) => get(request, id).map(deprecated),
-            _ => Err(PetError::not_found("there is no such route")),
+            (&Method::GET, _, Some(id)) => get(request, id),
+            _ => Err(PetError::not_found("the route does not exist")),
         };
-        outcome.unwrap_or_else(|error| if pet.is_some() { deprecated(error.reply()) } else { error.reply() })
+        let reply = outcome.unwrap_or_else(|error| error.reply());
+        if id.is_some() { deprecated(reply) } else { reply }
     }
 
     fn create(&self, request: &PetRequest<'_>) -> Result<Reply, PetError> {
-        let animal = checked(request.body)?;
-        let _held = self.adding.lock();
+        let animal = parse_animal(request.body)?;
+        let _numbering = self.numbering.lock();
         let added = request.service.store.add_animal(request.account, request.environment.name(), animal)?;
-        Ok(reply(StatusCode::CREATED, &shown(&added)))
+        Ok(reply(StatusCode::CREATED, &to_json(&added)))
     }
 }
 
 fn list(request: &PetRequest<'_>) -> Result<Reply, PetError> {
-    let (default, most) = LISTED;
     let limit = match request.query.last("limit") {
-        None => default,
-        Some(text) => text.parse().ok().filter(|limit| (1..=most).contains(limit)).ok_or_else(|| {
-            PetError::bad("invalid_limit", format!("limit: {text:?} is no whole number from 1 to {most}"))
-        })?,
+        Some(text) => parse_limit(text)?,
+        None => LIMIT_DEFAULT,
     };
     let status = request.query.last("status");
     if let Some(status) = status {
         check_status(status)?;
     }
     let animals = request.service.store.animals(request.account, request.environment.name(), status, limit)?;
-    Ok(reply(StatusCode::OK, &animals.iter().map(shown).collect()))
+    Ok(reply(StatusCode::OK, &animals.iter().map(to_json).collect()))
+}
+
+fn parse_limit(text: &str) -> Result<usize, PetError> {
+    match text.parse() {
+        Ok(limit) if (1..=LIMIT_MAX).contains(&limit) => Ok(limit),
+        _ => {
+            let message = format!("limit: {text:?} is not a whole number from 1 to {LIMIT_MAX}");
+            Err(PetError::bad_request("invalid_limit", message))
+        }
+    }
 }
 
 fn get(request: &PetRequest<'_>, id: &str) -> Result<Reply, PetError> {
-    let missing = || PetError::not_found(format!("there is no animal {id:?}"));
-    let number = id.parse().map_err(|_| missing())?;
-    let found = request.service.store.animal(request.account, request.environment.name(), number)?;
-    Ok(reply(StatusCode::OK, &shown(&found.ok_or_else(missing)?)))
+    let mut animal = None;
+    if let Ok(number) = id.parse() {
+        animal = request.service.store.animal(request.account, request.environment.name(), number)?;
+    }
+    match animal {
+        Some(animal) => Ok(reply(StatusCode::OK, &to_json(&animal))),
+        None => Err(PetError::not_found(format!("pet {id:?} does not exist"))),
+    }
 }
 
-/// The announcement that a route will go.
+/// Adds the headers that announce the removal of the route.
 fn deprecated(reply: Reply) -> Reply {
     let (deprecation, sunset) = (HeaderName::from_static("deprecation"), HeaderName::from_static("sunset"));
     reply.with(deprecation, DEPRECATION).with(sunset, SUNSET).with(LINK, SUCCESSOR)
 }
 
-/// An animal as a client sent it; its number is given out later.
-fn checked(body: &[u8]) -> Result<AnimalRecord, PetError> {
-    let body: Map<String, Value> = serde_json::from_slice(body)
-        .map_err(|error| PetError::bad("invalid_body", format!("the body must be a JSON object: {error}")))?;
-    let name = body.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| PetError::bad("invalid_body", "name is missing: it must be text"))?;
+/// Parses a pet. Its number is assigned later.
+fn parse_animal(body: &[u8]) -> Result<AnimalRecord, PetError> {
+    let body: Map<String, Value> = match serde_json::from_slice(body) {
+        Ok(body) => body,
+        Err(error) => {
+            return Err(PetError::bad_request("invalid_body", format!("the body must be a JSON object: {error}")));
+        }
+    };
+    let name = body.get("name").and_then(Value::as_str).unwrap_or_default().trim();
+    if name.is_empty() {
+        return Err(PetError::bad_request("invalid_body", "name is missing: it must be text"));
+    }
     if name.chars().count() > NAME_CHARS_MAX || name.chars().any(char::is_control) {
         let message = format!("name must be at most {NAME_CHARS_MAX} characters on one line");
-        return Err(PetError::bad("invalid_body", message));
+        return Err(PetError::bad_request("invalid_body", message));
     }
-    let category_id = body.get("categoryId").and_then(Value::as_i64);
-    let category_id =
-        category_id.ok_or_else(|| PetError::bad("invalid_body", "categoryId is missing: it must be a whole number"))?;
+    let Some(category_id) = body.get("categoryId").and_then(Value::as_i64) else {
+        return Err(PetError::bad_request("invalid_body", "categoryId is missing: it must be a whole number"));
+    };
     let status = match body.get("status") {
         None | Some(Value::Null) => None,
-        Some(Value::String(status)) => Some(check_status(status)?),
-        Some(_) => return Err(PetError::bad("invalid_status", "status must be text")),
+        Some(Value::String(status)) => {
+            check_status(status)?;
+            Some(status.clone())
+        }
+        Some(_) => return Err(PetError::bad_request("invalid_status", "status must be text")),
     };
-    Ok(AnimalRecord { id: 0, name: name.to_owned(), category_id, status: status.map(str::to_owned) })
+    Ok(AnimalRecord { id: 0, name: name.to_owned(), category_id, status })
 }
 
-fn check_status(status: &str) -> Result<&str, PetError> {
-    if STATES.contains(&status) {
-        return Ok(status);
+fn check_status(status: &str) -> Result<(), PetError> {
+    if STATUSES.contains(&status) {
+        return Ok(());
     }
-    Err(PetError::bad("invalid_status", format!("status: {status:?} is none of {}", STATES.join(", "))))
+    let message = format!("status: {status:?} is not one of {}", STATUSES.join(", "));
+    Err(PetError::bad_request("invalid_status", message))
 }
 
-fn shown(animal: &AnimalRecord) -> Value {
-    let mut shown = json!({"id": animal.id, "name": animal.name, "categoryId": animal.category_id});
+fn to_json(animal: &AnimalRecord) -> Value {
+    let mut json = json!({"id": animal.id, "name": animal.name, "categoryId": animal.category_id});
     if let Some(status) = &animal.status {
-        shown["status"] = json!(status);
+        json["status"] = json!(status);
     }
-    shown
+    json
 }
 
 fn reply(status: StatusCode, body: &Value) -> Reply {

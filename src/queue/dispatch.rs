@@ -1,9 +1,9 @@
-//! Which accepted write is worked on next: in order within a namespace; accounts take turns, and within an account its
-//! namespaces do.
+//! The order in which workers process accepted writes: first in, first out within a namespace. Accounts take turns, and
+//! so do the namespaces of an account.
 //!
-//! The entries themselves are in the store; this is only the order, rebuilt from them at start. One account never holds
-//! every worker, so that another account's write finds one however long the first one's take. While the chat model does
-//! not answer, the namespaces whose oldest message needs it are held; others are served as before.
+//! The entries themselves are in the store; this order is rebuilt from them at the start. One account never holds all
+//! workers, so a write of another account finds a free one. While the chat model does not answer, namespaces whose
+//! oldest message needs it are held; the others continue.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -15,55 +15,56 @@ use ulid::Ulid;
 use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
 use crate::namespace::key::NamespaceKey;
 
-/// A namespace's waiting messages.
+/// The queued messages of a namespace.
 struct NamespaceQueue {
     key: NamespaceKey,
-    waiting: BTreeSet<Ulid>,
+    /// Including the one that a worker processes.
+    messages: BTreeSet<Ulid>,
     state: NamespaceQueueState,
-    /// Calls of the model that failed for the oldest message.
+    /// Failed model calls for the oldest message.
     model_failures: MessageFailures,
 }
 
-/// Whether a namespace's oldest message can be worked on.
+/// Whether a worker can take a namespace's oldest message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NamespaceQueueState {
-    /// It is in its account's line.
+    /// It waits in its account's line.
     Ready,
-    /// A worker has it.
+    /// A worker processes it.
     Busy,
-    /// After a failure: not before this.
-    Later(Instant),
-    /// It waits for the chat model, since then.
+    /// It failed, and is tried again at this time.
+    Retry(Instant),
+    /// It waits for the chat model since this time.
     Held(Instant),
 }
 
-/// An account's namespaces that can be worked on.
+/// The ready namespaces of an account.
 #[derive(Default)]
-struct Line {
+struct AccountLine {
     ready: VecDeque<NamespaceId>,
-    /// Workers that work for the account.
+    /// Workers that process messages of the account.
     busy: usize,
 }
 
 #[derive(Default)]
-struct State {
-    lanes: HashMap<NamespaceId, NamespaceQueue>,
-    lines: HashMap<String, Line>,
-    /// The accounts with a namespace that is ready, each once; the one whose turn it is first.
+struct QueueState {
+    namespaces: HashMap<NamespaceId, NamespaceQueue>,
+    lines: HashMap<String, AccountLine>,
+    /// The accounts with a ready namespace, each once, in the order of their turns.
     turns: VecDeque<String>,
-    /// Namespaces that wait after a failure, by when they are ready.
-    later: BTreeSet<(Instant, NamespaceId)>,
+    /// Namespaces that wait after a failure, by the time of the next attempt.
+    retries: BTreeSet<(Instant, NamespaceId)>,
     /// Namespaces that wait for the chat model.
     model: ModelHold,
     stopping: bool,
 }
 
-impl State {
+impl QueueState {
     /// Puts a namespace at the end of its account's line.
     fn make_ready(&mut self, id: NamespaceId) {
-        let Some(lane) = self.lanes.get_mut(&id) else { return };
-        lane.state = NamespaceQueueState::Ready;
-        let account = lane.key.account.clone();
+        let Some(namespace) = self.namespaces.get_mut(&id) else { return };
+        namespace.state = NamespaceQueueState::Ready;
+        let account = namespace.key.account.clone();
         let line = self.lines.entry(account.clone()).or_default();
         line.ready.push_back(id);
         if line.ready.len() == 1 {
@@ -71,7 +72,8 @@ impl State {
         }
     }
 
-    /// Takes the namespace whose turn it is; none where every account that has one ready holds as many workers as it may.
+    /// Takes the next namespace. Returns `None` if none is ready, or if each account with a ready one has its maximum
+    /// of workers.
     fn take_ready(&mut self, busy_max: usize) -> Option<NamespaceId> {
         for _ in 0..self.turns.len() {
             let account = self.turns.pop_front()?;
@@ -92,7 +94,7 @@ impl State {
         None
     }
 
-    /// A worker is done with a namespace for now.
+    /// Records that a worker ended its work on a namespace.
     fn release(&mut self, key: &NamespaceKey) {
         self.model.release(key.id);
         let account = key.account.as_str();
@@ -103,80 +105,81 @@ impl State {
         }
     }
 
-    /// Moves the namespaces that have waited long enough after a failure into their lines.
+    /// Makes namespaces ready whose wait after a failure has ended.
     fn end_waits(&mut self, now: Instant) {
-        while let Some((at, id)) = self.later.first().copied() {
+        while let Some((at, id)) = self.retries.first().copied() {
             if at > now {
                 return;
             }
-            self.later.remove(&(at, id));
+            self.retries.remove(&(at, id));
             self.make_ready(id);
         }
     }
 
-    /// Moves the held namespace that is to try the model now into its line.
+    /// Makes the held namespace ready that may try the model now.
     fn end_hold(&mut self, now: Instant) {
         if let Some(id) = self.model.choose(now) {
             self.make_ready(id);
         }
     }
 
-    /// When a namespace that waits is ready next.
+    /// Returns when the next waiting namespace becomes ready.
     fn next_ready(&self) -> Option<Instant> {
-        let later = self.later.first().map(|(at, _)| *at);
-        match (later, self.model.next_choice()) {
-            (Some(later), Some(choice)) => Some(later.min(choice)),
-            (later, choice) => later.or(choice),
+        let retry = self.retries.first().map(|(at, _)| *at);
+        match (retry, self.model.next_choice()) {
+            (Some(retry), Some(choice)) => Some(retry.min(choice)),
+            (retry, choice) => retry.or(choice),
         }
     }
 
-    /// Holds a namespace that a worker has until the model answers, or puts it into its line where the model does.
+    /// Holds a worker's namespace until the model answers. Makes it ready if the model answers.
     fn hold(&mut self, id: NamespaceId) {
         if !self.model.is_outage() {
             self.make_ready(id);
             return;
         }
-        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        let Some(namespace) = self.namespaces.get_mut(&id) else { return };
         let now = Instant::now();
-        lane.state = NamespaceQueueState::Held(now);
+        namespace.state = NamespaceQueueState::Held(now);
         self.model.hold(id, now);
     }
 }
 
-/// The order of work, shared by the workers.
+/// The queue of all accepted writes, shared by the workers.
 pub struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
-    /// Workers that one account may hold.
+    /// Workers that one account may hold at a time.
     busy_max: usize,
 }
 
-/// How much there is to do.
+/// The level of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Levels {
-    /// Messages that wait or are worked on.
+pub struct QueueLevels {
+    /// Queued messages, including those in progress.
     pub waiting: usize,
-    /// Of them, those that are worked on.
+    /// Messages in progress.
     pub busy: usize,
-    /// The one that has waited longest.
+    /// The oldest queued message.
     pub oldest: Option<Ulid>,
 }
 
-/// What waits of one account.
+/// The level of the queue for one account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
-    /// Messages that wait or are worked on.
+pub struct AccountLevels {
+    /// Queued messages, including those in progress.
     pub messages: usize,
-    /// The one that has waited longest.
+    /// The oldest queued message.
     pub oldest: Option<Ulid>,
 }
 
-/// One message to work on; its namespace is busy until [`Queue::finish`] or [`Queue::retry`] is called with it.
+/// A message for a worker. Its namespace is busy until the worker calls [`Queue::finish`], [`Queue::retry`],
+/// [`Queue::hold`] or [`Queue::model_failed`] with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// Which namespace.
+    /// The namespace.
     pub key: NamespaceKey,
-    /// Which message.
+    /// The message.
     pub id: Ulid,
 }
 
@@ -190,25 +193,25 @@ impl Queue {
     /// Adds an accepted write.
     pub fn add(&self, entry: &QueueEntry) {
         let mut state = self.state.lock();
-        match state.lanes.get_mut(&entry.namespace_id) {
-            Some(lane) => {
-                lane.waiting.insert(entry.id);
-                // A request to forget does not wait for the model: a worker carries it out ahead of what is held.
-                if let NamespaceQueueState::Held(since) = lane.state
+        match state.namespaces.get_mut(&entry.namespace_id) {
+            Some(namespace) => {
+                namespace.messages.insert(entry.id);
+                // A request to forget needs no model: a worker ingests it before the held messages.
+                if let NamespaceQueueState::Held(since) = namespace.state
                     && matches!(entry.work, QueuedWork::Forget { .. })
                 {
-                    state.model.take_out(entry.namespace_id, since);
+                    state.model.remove_held(entry.namespace_id, since);
                     state.make_ready(entry.namespace_id);
                 }
             }
             None => {
-                let lane = NamespaceQueue {
+                let namespace = NamespaceQueue {
                     key: NamespaceKey::of_entry(entry),
-                    waiting: BTreeSet::from([entry.id]),
+                    messages: BTreeSet::from([entry.id]),
                     state: NamespaceQueueState::Ready,
                     model_failures: MessageFailures::default(),
                 };
-                state.lanes.insert(entry.namespace_id, lane);
+                state.namespaces.insert(entry.namespace_id, namespace);
                 state.make_ready(entry.namespace_id);
             }
         }
@@ -216,7 +219,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next message; waits for one. None when stopping.
+    /// Waits for the next message. Returns `None` after a stop.
     pub fn next(&self) -> Option<Assignment> {
         let mut state = self.state.lock();
         loop {
@@ -227,15 +230,14 @@ impl Queue {
             state.end_waits(now);
             state.end_hold(now);
             if let Some(id) = state.take_ready(self.busy_max) {
-                let assignment = state.lanes.get_mut(&id).and_then(|lane| {
-                    lane.state = NamespaceQueueState::Busy;
-                    Some(Assignment { key: lane.key.clone(), id: *lane.waiting.first()? })
-                });
-                match assignment {
-                    Some(assignment) => return Some(assignment),
-                    // Never so: a lane without messages is in no line.
-                    None => continue,
+                if let Some(namespace) = state.namespaces.get_mut(&id) {
+                    namespace.state = NamespaceQueueState::Busy;
+                    if let Some(message) = namespace.messages.first() {
+                        return Some(Assignment { key: namespace.key.clone(), id: *message });
+                    }
                 }
+                // Does not occur: a ready namespace has messages.
+                continue;
             }
             match state.next_ready() {
                 Some(at) => drop(self.changed.wait_until(&mut state, at)),
@@ -244,16 +246,16 @@ impl Queue {
         }
     }
 
-    /// The message is done with, one way or another.
+    /// Removes a message after a worker has ingested it or given it up.
     pub fn finish(&self, assignment: &Assignment) {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         state.release(&assignment.key);
-        if let Some(lane) = state.lanes.get_mut(&id) {
-            lane.model_failures = MessageFailures::default();
-            lane.waiting.remove(&assignment.id);
-            if lane.waiting.is_empty() {
-                state.lanes.remove(&id);
+        if let Some(namespace) = state.namespaces.get_mut(&id) {
+            namespace.model_failures = MessageFailures::default();
+            namespace.messages.remove(&assignment.id);
+            if namespace.messages.is_empty() {
+                state.namespaces.remove(&id);
             } else {
                 state.make_ready(id);
             }
@@ -262,27 +264,27 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The message is to be tried again after a while; the ones behind it wait, to keep their order.
+    /// Schedules another attempt of a message. Later messages of its namespace wait, which keeps their order.
     pub fn retry(&self, assignment: &Assignment, after: Duration) {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         state.release(&assignment.key);
-        if let Some(lane) = state.lanes.get_mut(&id) {
+        if let Some(namespace) = state.namespaces.get_mut(&id) {
             let at = Instant::now() + after;
-            lane.state = NamespaceQueueState::Later(at);
-            state.later.insert((at, id));
+            namespace.state = NamespaceQueueState::Retry(at);
+            state.retries.insert((at, id));
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Whether a write that a worker has may be sent to the chat model now. During an outage one at a time may, after
-    /// waits that grow from `base`; the worker [holds](Queue::hold) the others.
-    pub fn admits_to_model(&self, assignment: &Assignment, base: Duration) -> bool {
+    /// Whether a worker may send a write to the chat model now. During an outage only one write at a time may, after
+    /// waits that grow from `base`. The worker must [hold](Queue::hold) all others.
+    pub fn may_call_model(&self, assignment: &Assignment, base: Duration) -> bool {
         self.state.lock().model.admits(assignment.key.id, base, Instant::now())
     }
 
-    /// The message waits until the model answers, and so do the ones behind it.
+    /// Holds a message and the later ones of its namespace until the model answers.
     pub fn hold(&self, assignment: &Assignment) {
         let mut state = self.state.lock();
         state.release(&assignment.key);
@@ -291,23 +293,24 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The model did not answer a message. The namespace waits until the model answers, unless the failure is the
-    /// message's own.
+    /// Records that the model did not answer for a message. Its namespace then waits for the model, unless the failure
+    /// counts as the message's own.
     pub fn model_failed(&self, assignment: &Assignment, base: Duration, call: FailedCall) -> Verdict {
         let id = assignment.key.id;
         let mut state = self.state.lock();
         let answers = state.model.answers();
-        let alone = state.lanes.get_mut(&id).and_then(|lane| lane.model_failures.note(answers, call.cause));
-        if let Some(failures) = alone {
+        if let Some(namespace) = state.namespaces.get_mut(&id)
+            && let Some(failures) = namespace.model_failures.add(answers, call.cause)
+        {
             drop(state);
             if failures.are_own() {
                 return Verdict::Own;
             }
-            // The model answers others: they must not wait for this one.
-            self.retry(assignment, failures.wait(base).max(call.asked()));
+            // The model answers other messages, which must not wait for this one.
+            self.retry(assignment, failures.wait(base).max(call.requested_wait()));
             return Verdict::Held;
         }
-        let began = state.model.failed(id, base, call.asked(), Instant::now());
+        let began = state.model.failed(id, base, call.requested_wait(), Instant::now());
         state.release(&assignment.key);
         state.hold(id);
         drop(state);
@@ -315,7 +318,7 @@ impl Queue {
         if began { Verdict::Began } else { Verdict::Held }
     }
 
-    /// The model answered. Ends an outage and returns how long it lasted; none where there was none.
+    /// Records an answer of the model. Ends a current outage and returns how long it lasted.
     pub fn model_answered(&self) -> Option<Duration> {
         let mut state = self.state.lock();
         let (lasted, released) = state.model.answered(Instant::now())?;
@@ -332,36 +335,36 @@ impl Queue {
         self.state.lock().model.levels(Instant::now())
     }
 
-    /// Takes out a message that was carried out ahead of the one that a worker has of the same namespace.
-    pub fn take_out(&self, assignment: &Assignment, message: Ulid) {
+    /// Removes a message that was ingested before the one assigned to a worker of the same namespace.
+    pub fn remove(&self, assignment: &Assignment, message: Ulid) {
         if message == assignment.id {
             return;
         }
-        if let Some(lane) = self.state.lock().lanes.get_mut(&assignment.key.id) {
-            lane.waiting.remove(&message);
+        if let Some(namespace) = self.state.lock().namespaces.get_mut(&assignment.key.id) {
+            namespace.messages.remove(&message);
         }
     }
 
-    /// Forgets the messages of a namespace that was deleted. One that a worker has is dropped by it.
-    pub fn forget(&self, id: NamespaceId) {
+    /// Removes the messages of a deleted namespace. A message in progress is dropped by its worker.
+    pub fn remove_namespace(&self, id: NamespaceId) {
         let mut state = self.state.lock();
-        let Some(lane) = state.lanes.get_mut(&id) else { return };
-        match lane.state {
-            // Its only message is the worker's, who finishes it.
-            NamespaceQueueState::Busy => lane.waiting = lane.waiting.first().copied().into_iter().collect(),
-            NamespaceQueueState::Later(at) => {
-                state.later.remove(&(at, id));
-                state.lanes.remove(&id);
+        let Some(namespace) = state.namespaces.get_mut(&id) else { return };
+        match namespace.state {
+            // Only the message in progress stays; its worker finishes it.
+            NamespaceQueueState::Busy => namespace.messages = namespace.messages.first().copied().into_iter().collect(),
+            NamespaceQueueState::Retry(at) => {
+                state.retries.remove(&(at, id));
+                state.namespaces.remove(&id);
             }
             NamespaceQueueState::Held(since) => {
-                state.model.take_out(id, since);
-                state.lanes.remove(&id);
+                state.model.remove_held(id, since);
+                state.namespaces.remove(&id);
             }
             NamespaceQueueState::Ready => {
                 state.model.release(id);
-                let Some(lane) = state.lanes.get(&id) else { return };
-                let account = lane.key.account.clone();
-                state.lanes.remove(&id);
+                let Some(namespace) = state.namespaces.get(&id) else { return };
+                let account = namespace.key.account.clone();
+                state.namespaces.remove(&id);
                 if let Some(line) = state.lines.get_mut(&account) {
                     line.ready.retain(|ready| *ready != id);
                     if line.ready.is_empty() {
@@ -372,63 +375,66 @@ impl Queue {
         }
     }
 
-    /// How much there is to do.
-    pub fn levels(&self) -> Levels {
+    /// Returns the level of the queue.
+    pub fn levels(&self) -> QueueLevels {
         let state = self.state.lock();
-        let mut levels = Levels { waiting: 0, busy: 0, oldest: None };
-        for lane in state.lanes.values() {
-            levels.waiting += lane.waiting.len();
-            levels.busy += usize::from(lane.state == NamespaceQueueState::Busy);
-            levels.oldest = older(levels.oldest, lane.waiting.first().copied());
+        let mut levels = QueueLevels { waiting: 0, busy: 0, oldest: None };
+        for namespace in state.namespaces.values() {
+            levels.waiting += namespace.messages.len();
+            levels.busy += usize::from(namespace.state == NamespaceQueueState::Busy);
+            levels.oldest = older(levels.oldest, namespace.messages.first().copied());
         }
         levels
     }
 
-    /// The message that has waited longest, with its namespace.
+    /// Returns the oldest queued message with its namespace.
     pub fn oldest(&self) -> Option<(NamespaceId, Ulid)> {
         let state = self.state.lock();
         let mut oldest: Option<(NamespaceId, Ulid)> = None;
-        for (namespace, lane) in &state.lanes {
-            if let Some(first) = lane.waiting.first().copied()
-                && oldest.is_none_or(|(_, id)| first < id)
-            {
-                oldest = Some((*namespace, first));
+        for (id, namespace) in &state.namespaces {
+            let Some(first) = namespace.messages.first().copied() else { continue };
+            match oldest {
+                Some((_, message)) if message <= first => {}
+                _ => oldest = Some((*id, first)),
             }
         }
         oldest
     }
 
-    /// How much there is to do for one account.
-    pub fn of_account(&self, account: &str) -> Waiting {
+    /// Returns the level of the queue for one account.
+    pub fn account_levels(&self, account: &str) -> AccountLevels {
         let state = self.state.lock();
-        let mut waiting = Waiting::default();
-        for lane in state.lanes.values() {
-            if lane.key.account == account {
-                waiting.messages += lane.waiting.len();
-                waiting.oldest = older(waiting.oldest, lane.waiting.first().copied());
+        let mut levels = AccountLevels::default();
+        for namespace in state.namespaces.values() {
+            if namespace.key.account == account {
+                levels.messages += namespace.messages.len();
+                levels.oldest = older(levels.oldest, namespace.messages.first().copied());
             }
         }
-        waiting
+        levels
     }
 
-    /// The messages of a namespace that wait or are worked on.
-    pub fn of_namespace(&self, id: NamespaceId) -> BTreeSet<Ulid> {
-        self.state.lock().lanes.get(&id).map(|lane| lane.waiting.clone()).unwrap_or_default()
+    /// Returns the queued messages of a namespace, including the one in progress.
+    pub fn messages_of(&self, id: NamespaceId) -> BTreeSet<Ulid> {
+        match self.state.lock().namespaces.get(&id) {
+            Some(namespace) => namespace.messages.clone(),
+            None => BTreeSet::new(),
+        }
     }
 
-    /// Whether the workers are to end.
+    /// Whether the workers must stop.
     pub fn is_stopping(&self) -> bool {
         self.state.lock().stopping
     }
 
-    /// Lets every worker end after the message that it is working on.
+    /// Stops the workers after their current message.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
     }
 }
 
-/// The smaller of two ids, where there are any.
+/// Returns the smaller of two optional ids.
 fn older(first: Option<Ulid>, second: Option<Ulid>) -> Option<Ulid> {
     match (first, second) {
         (Some(first), Some(second)) => Some(first.min(second)),
@@ -441,7 +447,7 @@ mod tests {
     use super::*;
     use crate::queue::hold::{Cause, OWN_FAILURES_MAX};
 
-    /// A message of a namespace, which is named by a letter, as is its account.
+    /// An entry with an id, an account and the number of a namespace.
     fn entry(id: u128, account: &str, namespace: u8) -> QueueEntry {
         QueueEntry {
             id: Ulid::from(id),
@@ -456,7 +462,7 @@ mod tests {
         }
     }
 
-    /// A call that was not answered.
+    /// A failed call with a cause.
     fn failed_call(cause: Cause) -> FailedCall {
         FailedCall { cause, retry_after: None }
     }
@@ -466,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_served_in_order_and_others_meanwhile() {
+    fn messages_of_a_namespace_are_assigned_in_order_next_to_those_of_others() {
         let queue = Queue::new(5);
         [entry(1, "a", 1), entry(2, "a", 1), entry(3, "a", 2)].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
@@ -477,13 +483,13 @@ mod tests {
         assert_eq!(third.id, Ulid::from(2));
         queue.retry(&third, Duration::ZERO);
         assert_eq!(next(&queue), 2);
-        assert_eq!(queue.levels(), Levels { waiting: 2, busy: 2, oldest: Some(Ulid::from(2)) });
+        assert_eq!(queue.levels(), QueueLevels { waiting: 2, busy: 2, oldest: Some(Ulid::from(2)) });
         queue.stop();
         assert_eq!(queue.next(), None);
     }
 
     #[test]
-    fn accounts_take_turns_however_much_one_of_them_sends() {
+    fn accounts_take_turns_even_if_one_sends_many_writes() {
         let queue = Queue::new(2);
         for id in 0..100u8 {
             queue.add(&entry(u128::from(id), "greedy", id % 10));
@@ -498,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn one_account_never_holds_every_worker() {
+    fn one_account_never_holds_all_workers() {
         let queue = Queue::new(3);
         for id in 0..5u8 {
             queue.add(&entry(u128::from(id), "greedy", id));
@@ -511,23 +517,23 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_namespace_has_nothing_to_do_any_more() {
+    fn the_messages_of_a_deleted_namespace_are_removed() {
         let queue = Queue::new(5);
         for id in [1, 2] {
             queue.add(&entry(id, "a", 1));
         }
         queue.add(&entry(3, "a", 2));
-        queue.forget(NamespaceId::new(Ulid::from(1)));
+        queue.remove_namespace(NamespaceId::new(Ulid::from(1)));
         let held = queue.next().expect("work");
         assert_eq!(held.id, Ulid::from(3));
         queue.add(&entry(4, "a", 2));
-        queue.forget(NamespaceId::new(Ulid::from(2)));
+        queue.remove_namespace(NamespaceId::new(Ulid::from(2)));
         queue.finish(&held);
-        assert_eq!(queue.levels(), Levels { waiting: 0, busy: 0, oldest: None });
+        assert_eq!(queue.levels(), QueueLevels { waiting: 0, busy: 0, oldest: None });
     }
 
     #[test]
-    fn namespaces_that_wait_for_the_model_are_held_until_one_of_them_is_answered() {
+    fn namespaces_that_wait_for_the_model_are_held_until_it_answers_one() {
         const BASE: Duration = Duration::from_millis(1);
         let queue = Queue::new(5);
         [entry(1, "a", 1), entry(2, "b", 2)].iter().for_each(|entry| queue.add(entry));
@@ -535,31 +541,31 @@ mod tests {
         assert_eq!(queue.model_failed(&failing[0], BASE, failed_call(Cause::Other)), Verdict::Began);
         assert_eq!(queue.model_failed(&failing[1], BASE, failed_call(Cause::Other)), Verdict::Held);
         let tried = queue.next().expect("work");
-        assert!(queue.admits_to_model(&tried, BASE));
+        assert!(queue.may_call_model(&tried, BASE));
         assert!(queue.model_answered().is_some());
         queue.finish(&tried);
         let other = queue.next().expect("work");
-        assert!(other.id != tried.id && queue.admits_to_model(&other, BASE));
+        assert!(other.id != tried.id && queue.may_call_model(&other, BASE));
         assert_eq!(queue.outage(), None);
     }
 
     #[test]
-    fn a_request_to_forget_wakes_a_held_namespace_and_is_taken_out_of_it() {
+    fn a_request_to_forget_wakes_a_held_namespace_and_is_removed_from_it() {
         const BASE: Duration = Duration::from_secs(60);
         let queue = Queue::new(5);
         queue.add(&entry(1, "a", 1));
         queue.model_failed(&queue.next().expect("work"), BASE, failed_call(Cause::Other));
         queue.add(&QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(2, "a", 1) });
         let woken = queue.next().expect("work");
-        assert!(woken.id == Ulid::from(1) && !queue.admits_to_model(&woken, BASE));
-        queue.take_out(&woken, Ulid::from(2));
+        assert!(woken.id == Ulid::from(1) && !queue.may_call_model(&woken, BASE));
+        queue.remove(&woken, Ulid::from(2));
         queue.hold(&woken);
-        assert_eq!(queue.levels(), Levels { waiting: 1, busy: 0, oldest: Some(Ulid::from(1)) });
+        assert_eq!(queue.levels(), QueueLevels { waiting: 1, busy: 0, oldest: Some(Ulid::from(1)) });
         assert_eq!(queue.outage().map(|outage| outage.namespaces), Some(1));
     }
 
     #[test]
-    fn failures_count_as_a_messages_own_once_the_model_answers_others_all_the_time() {
+    fn failures_count_as_a_messages_own_if_the_model_keeps_answering_others() {
         let queue = Queue::new(5);
         queue.add(&entry(1, "a", 1));
         let fail = |cause: Cause| {
@@ -568,7 +574,7 @@ mod tests {
             verdict
         };
         for _ in 0..OWN_FAILURES_MAX * 2 {
-            assert_ne!(fail(Cause::RateLimit), Verdict::Own, "nobody is to blame for a limit of the rate");
+            assert_ne!(fail(Cause::RateLimit), Verdict::Own, "a rate limit is not a message's own failure");
         }
         for _ in 0..OWN_FAILURES_MAX {
             assert_eq!(fail(Cause::Other), Verdict::Held);

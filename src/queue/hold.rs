@@ -1,7 +1,7 @@
-//! An outage of the chat model, as the queue sees it: which namespaces wait for the model, and when the next call is made.
+//! Outages of the chat model: which namespaces wait for the model, and when the next call is made.
 //!
-//! During an outage one write at a time is tried, after waits that grow. The writes of other namespaces that need the model
-//! are not sent to it: their namespaces are held until an answer comes. The queue holds one lock around all of this.
+//! During an outage one write at a time is tried, after waits that grow. Other namespaces with a write that needs the
+//! model are held until the model answers. The queue's lock protects this state.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -9,33 +9,33 @@ use std::time::{Duration, Instant};
 use cuebase_storage::records::NamespaceId;
 use jiff::Timestamp;
 
-/// The longest wait between two tries, also where the endpoint asks for more.
+/// The longest wait between two attempts, even if the endpoint asks for a longer one.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Failed calls of the model for one write, each after the model had answered another write, until they count as the
-/// write's own failures. A model that fails every other call does that to one write in five hundred, which then still has
-/// its retries.
+/// Failed model calls for one write that do not count as the write's own failures yet. Only calls count before which
+/// the model answered another write. A model that fails every other call exceeds this for one write in five hundred,
+/// which still has its retries then.
 pub(super) const OWN_FAILURES_MAX: u32 = 8;
-/// A wait grows at most this many times; by then it has reached [`WAIT_MAX`] from any setting.
+/// A wait grows at most this many times. It then has reached [`WAIT_MAX`] from any configured base.
 const GROWTHS_MAX: u32 = 30;
 
-/// What the queue knows of the chat model.
+/// The state of the chat model and the namespaces that wait for it.
 #[derive(Default)]
 pub(super) struct ModelHold {
-    /// None while the model answers.
+    /// The current outage; none while the model answers.
     outage: Option<Outage>,
-    /// Namespaces whose oldest message waits for the model, the one that has waited longest first.
+    /// Namespaces whose oldest message waits for the model, in the order in which they began to wait.
     held: BTreeSet<(Instant, NamespaceId)>,
-    /// Writes that the model has answered.
+    /// Number of writes that the model has answered.
     answers: u64,
 }
 
 struct Outage {
     since: Timestamp,
     began: Instant,
-    /// Failed tries in a row.
-    tries: u32,
-    next_try: Instant,
-    /// The namespace that was taken out of `held` for the next try, until a worker is done with it.
+    /// Failed attempts in a row.
+    attempts: u32,
+    next_attempt: Instant,
+    /// The namespace that was taken out of `held` for the next attempt, until a worker ends its work on it.
     chosen: Option<NamespaceId>,
     /// The namespace whose write is being tried.
     trying: Option<NamespaceId>,
@@ -46,81 +46,81 @@ struct Outage {
 pub struct OutageLevels {
     /// When the first call failed.
     pub since: Timestamp,
-    /// How long ago that was.
+    /// Time since then.
     pub lasted: Duration,
-    /// Namespaces that wait for the model.
+    /// Number of namespaces that wait for the model.
     pub namespaces: usize,
 }
 
-/// Why the model gave no answer.
+/// Why a call of the model failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The endpoint limits the rate of calls: no write is to blame for that.
+    /// The endpoint limits the rate of calls, which no write can cause.
     RateLimit,
-    /// Anything else.
+    /// Any other cause.
     Other,
 }
 
-/// A call that the model did not answer.
+/// A failed call of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedCall {
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// How long the endpoint asked to be left alone.
+    /// The wait that the endpoint asked for (`Retry-After`).
     pub retry_after: Option<Duration>,
 }
 
 impl FailedCall {
-    /// The wait that the endpoint asks for, at most [`WAIT_MAX`].
-    pub(super) fn asked(self) -> Duration {
-        self.retry_after.unwrap_or_default().min(WAIT_MAX)
+    /// Returns the wait that the endpoint asked for, at most [`WAIT_MAX`].
+    pub(super) fn requested_wait(self) -> Duration {
+        self.retry_after.unwrap_or(Duration::ZERO).min(WAIT_MAX)
     }
 }
 
-/// Calls of the model that failed for one message.
+/// Failed model calls for one message.
 #[derive(Clone, Copy, Default)]
 pub(super) struct MessageFailures {
-    /// How many writes the model had answered at the last one.
+    /// The model's number of answered writes at the last failure.
     answers: Option<u64>,
-    /// Of the failures, those before which the model had answered another write since the last one.
-    alone: u32,
-    /// Of these, the ones that the message may be the cause of.
+    /// Failures between which the model answered another write.
+    isolated: u32,
+    /// Isolated failures that the message can have caused.
     own: u32,
 }
 
 impl MessageFailures {
-    /// Notes another failure; the model has answered `answers` writes until now. Returns the failures where the model
-    /// answered any of them since the last failure, and none where the failure may be an outage.
-    pub(super) fn note(&mut self, answers: u64, cause: Cause) -> Option<Self> {
+    /// Adds a failure. `answers` is the number of writes that the model has answered so far. Returns the failures if
+    /// the model has answered a write since the last one, and `None` if the failure can be an outage.
+    pub(super) fn add(&mut self, answers: u64, cause: Cause) -> Option<Self> {
         let before = self.answers.replace(answers)?;
         if answers == before {
             return None;
         }
-        self.alone = self.alone.saturating_add(1);
+        self.isolated = self.isolated.saturating_add(1);
         self.own = self.own.saturating_add(u32::from(cause != Cause::RateLimit));
         Some(*self)
     }
 
-    /// Whether the message is the cause.
+    /// Whether the failures count as the message's own.
     pub(super) fn are_own(self) -> bool {
         self.own > OWN_FAILURES_MAX
     }
 
-    /// The wait before the message is tried again while the model answers others.
+    /// Returns the wait before the message is tried again while the model answers other messages.
     pub(super) fn wait(self, base: Duration) -> Duration {
-        wait(base, self.alone)
+        wait(base, self.isolated)
     }
 }
 
-/// What a failed call of the model means.
+/// The consequence of a failed model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The model answered until now: an outage begins, and the namespace is held.
+    /// An outage begins, and the namespace is held.
     Began,
     /// The namespace is held.
     Held,
-    /// The model answers other writes while it fails again and again for this one: the failure is the write's own. The
-    /// namespace stays with the worker.
+    /// The failure counts as the write's own, because the model keeps answering other writes. The namespace stays with
+    /// the worker.
     Own,
 }
 
@@ -128,12 +128,12 @@ impl ModelHold {
     /// Whether a write of a namespace may be sent to the model now.
     pub(super) fn admits(&mut self, id: NamespaceId, base: Duration, now: Instant) -> bool {
         let Some(outage) = &mut self.outage else { return true };
-        if outage.trying.is_some() || outage.next_try > now {
+        if outage.trying.is_some() || outage.next_attempt > now {
             return false;
         }
         outage.trying = Some(id);
-        // For the case that the try ends without a verdict.
-        outage.next_try = now + wait(base, outage.tries);
+        // Applies if the attempt ends without a verdict.
+        outage.next_attempt = now + wait(base, outage.attempts);
         true
     }
 
@@ -142,27 +142,26 @@ impl ModelHold {
         self.outage.is_some()
     }
 
-    /// Notes that the model did not answer, and the wait that the endpoint asked for. True when an outage begins with that.
-    /// Only the failure of the write that was being tried makes the waits grow: calls that were under way when the outage
-    /// began fail as well.
-    pub(super) fn failed(&mut self, id: NamespaceId, base: Duration, asked: Duration, now: Instant) -> bool {
+    /// Records a failed call and the wait that the endpoint asked for. Returns true if an outage begins. Only a failure
+    /// of the write being tried makes the waits grow, because all calls in progress fail when an outage begins.
+    pub(super) fn failed(&mut self, id: NamespaceId, base: Duration, requested: Duration, now: Instant) -> bool {
         let Some(outage) = &mut self.outage else {
-            let next_try = now + wait(base, 1).max(asked);
+            let next_attempt = now + wait(base, 1).max(requested);
             let since = Timestamp::now();
-            self.outage = Some(Outage { since, began: now, tries: 1, next_try, chosen: None, trying: None });
+            self.outage = Some(Outage { since, began: now, attempts: 1, next_attempt, chosen: None, trying: None });
             return true;
         };
         if outage.trying == Some(id) {
-            outage.tries = outage.tries.saturating_add(1);
-            outage.next_try = now + wait(base, outage.tries).max(asked);
+            outage.attempts = outage.attempts.saturating_add(1);
+            outage.next_attempt = now + wait(base, outage.attempts).max(requested);
         } else {
-            outage.next_try = outage.next_try.max(now + asked);
+            outage.next_attempt = outage.next_attempt.max(now + requested);
         }
         self.release(id);
         false
     }
 
-    /// A worker is done with a namespace: it is not the one of the next try any more.
+    /// Records that a worker ended its work on a namespace, and with it a current attempt.
     pub(super) fn release(&mut self, id: NamespaceId) {
         let Some(outage) = &mut self.outage else { return };
         if outage.chosen == Some(id) {
@@ -173,8 +172,7 @@ impl ModelHold {
         }
     }
 
-    /// Notes that the model answered a write. Returns how long the outage lasted that ended with that, and the namespaces
-    /// that were held.
+    /// Records an answered write. If this ends an outage, returns its duration and the namespaces that were held.
     pub(super) fn answered(&mut self, now: Instant) -> Option<(Duration, Vec<NamespaceId>)> {
         self.answers += 1;
         let outage = self.outage.take()?;
@@ -183,7 +181,7 @@ impl ModelHold {
         Some((now.saturating_duration_since(outage.began), released))
     }
 
-    /// Writes that the model has answered.
+    /// Returns the number of writes that the model has answered.
     pub(super) fn answers(&self) -> u64 {
         self.answers
     }
@@ -193,15 +191,15 @@ impl ModelHold {
         self.held.insert((since, id));
     }
 
-    /// Takes a namespace out of those that are held.
-    pub(super) fn take_out(&mut self, id: NamespaceId, since: Instant) {
+    /// Removes a namespace from those that are held.
+    pub(super) fn remove_held(&mut self, id: NamespaceId, since: Instant) {
         self.held.remove(&(since, id));
     }
 
-    /// The namespace to be tried now, taken out of those that are held.
+    /// Takes the held namespace that may be tried now.
     pub(super) fn choose(&mut self, now: Instant) -> Option<NamespaceId> {
         let outage = self.outage.as_mut()?;
-        if outage.chosen.is_some() || outage.trying.is_some() || outage.next_try > now {
+        if outage.chosen.is_some() || outage.trying.is_some() || outage.next_attempt > now {
             return None;
         }
         let (_, id) = self.held.pop_first()?;
@@ -209,13 +207,14 @@ impl ModelHold {
         Some(id)
     }
 
-    /// When [`ModelHold::choose`] has a namespace next; none where something else comes first.
+    /// Returns when [`ModelHold::choose`] can return a namespace; `None` if no namespace is held, or one is being
+    /// tried.
     pub(super) fn next_choice(&self) -> Option<Instant> {
         let outage = self.outage.as_ref()?;
         if outage.chosen.is_some() || outage.trying.is_some() || self.held.is_empty() {
             return None;
         }
-        Some(outage.next_try)
+        Some(outage.next_attempt)
     }
 
     /// Returns the current outage.
@@ -229,12 +228,13 @@ impl ModelHold {
     }
 }
 
-/// The wait after a number of failed tries: it doubles from `base` to [`WAIT_MAX`], less up to a quarter by chance.
-fn wait(base: Duration, tries: u32) -> Duration {
-    let growths = tries.saturating_sub(1).min(GROWTHS_MAX);
+/// Returns the wait after a number of failed attempts. It doubles from `base` up to [`WAIT_MAX`], less a random part of
+/// up to a quarter.
+fn wait(base: Duration, attempts: u32) -> Duration {
+    let growths = attempts.saturating_sub(1).min(GROWTHS_MAX);
     let full = base.saturating_mul(2u32.saturating_pow(growths)).min(WAIT_MAX);
     let mut byte = [0];
-    // Jitter is optional: without randomness the wait is the full one.
+    // Jitter is optional: if no random byte is available, the wait is not shortened.
     let _ = aws_lc_rs::rand::fill(&mut byte);
     full - full.mul_f64(f64::from(byte[0]) / 1024.0)
 }
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_minute_with_jitter() {
-        for (tries, full_ms) in [(1, 500), (2, 1000), (4, 4000), (8, 60_000), (1000, 60_000)] {
-            let waited = wait(BASE, tries).as_millis();
-            assert!((full_ms * 3 / 4..=full_ms).contains(&waited), "{tries}: {waited} ms");
+        for (attempts, full_ms) in [(1, 500), (2, 1000), (4, 4000), (8, 60_000), (1000, 60_000)] {
+            let waited = wait(BASE, attempts).as_millis();
+            assert!((full_ms * 3 / 4..=full_ms).contains(&waited), "{attempts}: {waited} ms");
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
         assert!(hold.admits(id(1), BASE, start) && hold.admits(id(2), BASE, start), "no outage");
         assert!(hold.failed(id(1), BASE, Duration::ZERO, start), "it begins");
         hold.hold(id(1), start);
-        assert!(!hold.failed(id(2), BASE, Duration::ZERO, start), "it goes on");
+        assert!(!hold.failed(id(2), BASE, Duration::ZERO, start), "it continues");
         hold.hold(id(2), start + Duration::from_millis(1));
         assert!(!hold.admits(id(3), BASE, start));
         assert_eq!(hold.choose(start), None, "not yet");
@@ -273,11 +273,11 @@ mod tests {
         assert_eq!(hold.choose(later), Some(id(1)));
         assert_eq!(hold.choose(later), None, "one at a time");
         assert!(hold.admits(id(1), BASE, later));
-        assert!(!hold.admits(id(2), BASE, later + WAIT_MAX), "one is under way");
+        assert!(!hold.admits(id(2), BASE, later + WAIT_MAX), "one is in progress");
         assert!(!hold.failed(id(1), BASE, Duration::ZERO, later));
         hold.hold(id(1), later);
         assert_eq!(hold.choose(later + BASE), None, "the wait has doubled");
-        assert_eq!(hold.choose(later + BASE * 2), Some(id(2)), "the one that has waited longest");
+        assert_eq!(hold.choose(later + BASE * 2), Some(id(2)), "the longest waiting one");
         assert!(hold.admits(id(2), BASE, later + BASE * 2));
         let (lasted, released) = hold.answered(later + BASE * 2).expect("an outage ends");
         assert_eq!((lasted, released), (BASE * 3, vec![id(1)]));
@@ -285,11 +285,11 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_names_a_wait_is_left_alone_for_that_long_and_at_most_a_minute() {
-        for (asked_s, waited_s) in [(7, 7), (3600, 60)] {
+    fn a_requested_wait_is_kept_up_to_a_minute() {
+        for (requested_s, waited_s) in [(7, 7), (3600, 60)] {
             let (mut hold, start) = (ModelHold::default(), Instant::now());
-            let call = FailedCall { cause: Cause::RateLimit, retry_after: Some(Duration::from_secs(asked_s)) };
-            hold.failed(id(1), BASE, call.asked(), start);
+            let call = FailedCall { cause: Cause::RateLimit, retry_after: Some(Duration::from_secs(requested_s)) };
+            hold.failed(id(1), BASE, call.requested_wait(), start);
             hold.hold(id(1), start);
             let at = hold.next_choice().expect("one is held");
             assert_eq!(at - start, Duration::from_secs(waited_s));
@@ -297,13 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn a_try_without_a_verdict_leaves_the_next_one_to_another_namespace() {
+    fn after_an_attempt_without_a_verdict_another_namespace_is_tried() {
         let (mut hold, start) = (ModelHold::default(), Instant::now());
         hold.failed(id(1), BASE, Duration::ZERO, start);
         hold.hold(id(2), start);
         assert_eq!(hold.choose(start + BASE), Some(id(2)));
         assert_eq!(hold.next_choice(), None);
-        // Deleted before a worker came to it.
+        // Deleted before a worker took it.
         hold.release(id(2));
         assert!(hold.admits(id(3), BASE, start + BASE));
         hold.release(id(3));

@@ -1,7 +1,8 @@
-//! The queue of accepted writes in memory: which worker gets which write, and which writes wait.
+//! The in-memory queue of accepted writes: which worker gets which write, and which writes wait.
 //!
-//! The writes themselves are durable in the records. [`dispatch`] hands them to workers, in order within a namespace and
-//! in turns between accounts; [`hold`] decides which writes wait while the chat model does not respond.
+//! The writes themselves are durable in the records, and the workers that process them are in `jobs`. [`dispatch`]
+//! assigns writes to workers, in order within a namespace and in turns between accounts. [`hold`] decides which writes
+//! wait while the chat model does not respond.
 
 pub mod dispatch;
 pub mod hold;

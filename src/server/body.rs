@@ -1,8 +1,8 @@
-//! Reading bodies, and the memory that requests and answers take together.
+//! Reading request bodies, and the memory that requests and answers take together.
 //!
-//! The budget is of memory, not of bytes sent: a JSON body draws on it for what it takes once it has been read, which for
-//! `[{"a":0},{"a":0}, …` is eighty times its length. Answers draw on the same budget until they are written
-//! ([`super::answers`]). Bodies of senders without a credential draw on a budget of their own.
+//! The budget limits memory, not bytes on the wire. A JSON body counts with the memory that it takes after parsing,
+//! which for `[{"a":0},{"a":0}, …` is eighty times its length. Answers count until they are written
+//! ([`super::response_body`]). Bodies of senders without a credential have a separate budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,126 +12,125 @@ use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
 use hyper::header::CONNECTION;
 
-use super::shares::{Share, Shares};
+use super::slots::{HeldSlots, SlotPool};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX, Reply};
 use crate::error::Error;
 use crate::memory::request::invalid_body;
 
-/// The budget is given out in pieces of 64 KiB.
-pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Beyond its setting the budget has an eighth, and at most this, for accounts that hold little: 32 MiB.
+/// A unit of the budget: 64 KiB.
+const UNIT_BYTES: usize = 64 << 10;
+/// Spare memory for accounts that hold little: an eighth of the budget, at most 32 MiB.
 const SPARE_BYTES_MAX: usize = 32 << 20;
-/// Bodies of all senders without a credential together: 64 MiB, as much as a full listener's connections can hold.
-const OPEN_BYTES_MAX: usize = 64 << 20;
-/// A body of a sender without a credential is waited for no longer than this.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Memory for all senders without a credential: 64 MiB, as much as the connections of a full listener can send.
+const ANONYMOUS_BYTES_MAX: usize = 64 << 20;
+/// Time limit for a body from a sender without a credential.
+const ANONYMOUS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body that can be read here: one that arrives, or one that is in memory.
+/// A request body, from the network or from memory.
 pub(super) trait RequestBody: HttpBody<Data = Bytes> + Send + Unpin {}
 
 impl<B: HttpBody<Data = Bytes> + Send + Unpin> RequestBody for B {}
 
 /// Memory for bodies and answers, shared by all requests.
 #[derive(Clone)]
-pub(super) struct Budget {
-    pieces: Arc<Shares>,
-    /// Whose bodies these are.
+pub(super) struct MemoryBudget {
+    units: Arc<SlotPool>,
     senders: Senders,
 }
 
 /// Whose bodies a budget is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Senders {
-    /// Accounts.
-    Known,
-    /// Anybody.
-    Anybody,
+    /// Authenticated accounts.
+    Accounts,
+    /// Senders without a credential.
+    Anonymous,
 }
 
-/// A body, and its part of the budget until it is dropped.
-pub(super) struct Held {
+/// A body, and its memory of the budget until it is dropped.
+pub(super) struct ReceivedBody {
     pub(super) bytes: Bytes,
-    _memory: Option<Share>,
+    _memory: Option<HeldSlots>,
 }
 
-impl Budget {
-    /// A budget of `mib` MiB for accounts.
-    pub(super) fn new(mib: usize) -> Self {
-        let pieces = mib.saturating_mul((1 << 20) / PIECE_BYTES);
-        let spare = (pieces / 8).clamp(1, SPARE_BYTES_MAX / PIECE_BYTES);
-        Self { pieces: Shares::new(pieces, spare, 1), senders: Senders::Known }
+impl MemoryBudget {
+    /// Makes a budget of `mib` MiB for accounts.
+    pub(super) fn for_accounts(mib: usize) -> Self {
+        let units = mib.saturating_mul((1 << 20) / UNIT_BYTES);
+        let spare = (units / 8).clamp(1, SPARE_BYTES_MAX / UNIT_BYTES);
+        Self { units: SlotPool::new(units, spare, 1), senders: Senders::Accounts }
     }
 
-    /// A budget for senders without a credential.
-    pub(super) fn open() -> Self {
-        Self { pieces: Shares::new(OPEN_BYTES_MAX / PIECE_BYTES, 0, 1), senders: Senders::Anybody }
+    /// Makes a budget for senders without a credential.
+    pub(super) fn for_anonymous() -> Self {
+        Self { units: SlotPool::new(ANONYMOUS_BYTES_MAX / UNIT_BYTES, 0, 1), senders: Senders::Anonymous }
     }
 
-    /// Takes the memory for `bytes` bytes; none when too much is held.
-    pub(super) fn hold(&self, account: &str, bytes: usize) -> Option<Share> {
-        self.pieces.take(account, Self::pieces(bytes))
+    /// Takes the memory for `bytes` bytes. Returns none if too much is taken.
+    pub(super) fn take(&self, account: &str, bytes: usize) -> Option<HeldSlots> {
+        self.units.take(account, Self::units_of(bytes))
     }
 
-    /// The pieces that `bytes` bytes take.
-    pub(super) fn pieces(bytes: usize) -> usize {
-        bytes.div_ceil(PIECE_BYTES)
+    /// Returns the units that `bytes` bytes take.
+    pub(super) fn units_of(bytes: usize) -> usize {
+        bytes.div_ceil(UNIT_BYTES)
     }
 
-    /// What one account can hold at most, bytes.
+    /// Returns how many bytes one account can hold at most.
     pub(super) fn bytes(&self) -> usize {
-        self.pieces.common().saturating_mul(PIECE_BYTES)
+        self.units.common().saturating_mul(UNIT_BYTES)
     }
 
-    /// Reads a body up to its kind's limit, if it arrives in time; otherwise returns the reply that refuses it.
+    /// Reads a body within `timeout`, up to the limit of its kind. Otherwise returns the reply that refuses it.
     ///
-    /// A body that announces more than its limit is refused before any of it is asked for, so `Expect: 100-continue`
-    /// gets no `100`. A refused body is not read to its end: the connection closes after the reply, and discards a
-    /// bounded rest first ([`super::stalled`]).
+    /// A body with a declared length above its limit is refused before it is read, so `Expect: 100-continue` gets no
+    /// `100`. A refused body is not read to its end: the connection closes after the reply and discards a limited
+    /// number of further bytes ([`super::timed_stream`]).
     pub(super) async fn read<B: RequestBody>(
         &self,
         body: B,
         account: &str,
         kind: BodyKind,
-        within: Duration,
-    ) -> Result<Held, Reply> {
-        let within = match self.senders {
-            Senders::Known => within,
-            Senders::Anybody => within.min(OPEN_TIMEOUT),
+        timeout: Duration,
+    ) -> Result<ReceivedBody, Reply> {
+        let timeout = match self.senders {
+            Senders::Accounts => timeout,
+            Senders::Anonymous => timeout.min(ANONYMOUS_TIMEOUT),
         };
-        match tokio::time::timeout(within, self.collect(body, account, kind)).await {
+        match tokio::time::timeout(timeout, self.collect(body, account, kind)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(refuse(&invalid_body("the body did not arrive in time"))),
         }
     }
 
-    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: BodyKind) -> Result<Held, Reply> {
+    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: BodyKind) -> Result<ReceivedBody, Reply> {
         let limit = self.limit(kind);
         if body.size_hint().lower() > limit as u64 {
             return Err(refuse(&error::too_large(limit)));
         }
-        let mut kept = BytesMut::new();
-        let mut memory: Option<Share> = None;
-        let mut values = Values::default();
+        let mut received = BytesMut::new();
+        let mut memory: Option<HeldSlots> = None;
+        let mut cost = JsonCost::default();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| refuse(&invalid_body("the body could not be read to its end")))?;
             let Some(data) = frame.data_ref() else { continue };
-            let received = kept.len() + data.len();
-            if received > limit {
+            let length = received.len() + data.len();
+            if length > limit {
                 return Err(refuse(&error::too_large(limit)));
             }
             if kind == BodyKind::Json {
-                values.see(data);
-                self.check(&values)?;
+                cost.add(data);
+                self.check(&cost)?;
             }
-            self.extend(&mut memory, account, (received + values.bytes).div_ceil(PIECE_BYTES))?;
-            kept.extend_from_slice(data);
+            self.resize(&mut memory, account, Self::units_of(length + cost.bytes))?;
+            received.extend_from_slice(data);
         }
-        Ok(Held { bytes: kept.freeze(), _memory: memory })
+        Ok(ReceivedBody { bytes: received.freeze(), _memory: memory })
     }
 
-    /// Bytes of one body, at most.
+    /// Returns how many bytes one body may have.
     fn limit(&self, kind: BodyKind) -> usize {
         let limit = match kind {
             BodyKind::Pack => PACK_BYTES_MAX,
@@ -140,79 +139,79 @@ impl Budget {
             BodyKind::Signed => OPEN_BODY_BYTES_MAX,
         };
         match self.senders {
-            Senders::Known => limit,
-            Senders::Anybody => limit.min(OPEN_BODY_BYTES_MAX),
+            Senders::Accounts => limit,
+            Senders::Anonymous => limit.min(OPEN_BODY_BYTES_MAX),
         }
     }
 
     /// Refuses JSON that nests too deeply, or has more values than a sender without a credential may send.
-    fn check(&self, values: &Values) -> Result<(), Reply> {
-        if values.deepest > JSON_DEPTH_MAX {
+    fn check(&self, cost: &JsonCost) -> Result<(), Reply> {
+        if cost.deepest > JSON_DEPTH_MAX {
             let message = format!("the body nests more than {JSON_DEPTH_MAX} levels deep");
             return Err(refuse(&invalid_body(message)));
         }
-        if self.senders == Senders::Anybody && values.bytes > OPEN_BODY_BYTES_MAX {
+        if self.senders == Senders::Anonymous && cost.bytes > OPEN_BODY_BYTES_MAX {
             return Err(refuse(&error::too_many_values()));
         }
         Ok(())
     }
 
-    /// Makes a body's part of the budget `pieces` large.
-    fn extend(&self, memory: &mut Option<Share>, account: &str, pieces: usize) -> Result<(), Reply> {
-        if pieces > self.pieces.common() {
+    /// Changes the memory of a body to `units`.
+    fn resize(&self, memory: &mut Option<HeldSlots>, account: &str, units: usize) -> Result<(), Reply> {
+        if units > self.units.common() {
             return Err(refuse(&error::too_many_values()));
         }
-        let held = match memory {
-            Some(memory) => memory.resize(pieces),
+        let fits = match memory {
+            Some(memory) => memory.resize(units),
             None => {
-                *memory = self.pieces.take(account, pieces);
+                *memory = self.units.take(account, units);
                 memory.is_some()
             }
         };
-        if held { Ok(()) } else { Err(error::unavailable().with(CONNECTION, "close")) }
+        if fits { Ok(()) } else { Err(error::unavailable().with(CONNECTION, "close")) }
     }
 }
 
-/// The refusal of a body that was not read to its end.
-fn refuse(failure: &Error) -> Reply {
-    error::reply(failure, &ErrorFormat::Envelope).with(CONNECTION, "close")
+/// Returns the refusal of a body that was not read to its end.
+fn refuse(error: &Error) -> Reply {
+    error::reply(error, &ErrorFormat::Envelope).with(CONNECTION, "close")
 }
 
-/// An element of an array or an entry of an object: twice a value's 32 bytes, since arrays grow by doubling.
+/// Memory of an array element or object entry: twice the 32 bytes of a value, since arrays grow by doubling.
 const VALUE_BYTES: usize = 64;
-/// An object: the first node of a map of up to eleven entries.
+/// Memory of an object: the first node of a map, with room for eleven entries.
 const OBJECT_BYTES: usize = 640;
-/// A key or a text: what the allocator adds to it.
+/// Memory that the allocator adds to a key or a string.
 const TEXT_BYTES: usize = 32;
 
-/// What a JSON text takes in addition to its own length once it has been read, and how deep it nests, counted as it
-/// comes in.
+/// The memory that JSON takes after parsing in addition to its length, and its nesting depth, both counted as it
+/// arrives.
 #[derive(Default)]
-struct Values {
+struct JsonCost {
     bytes: usize,
-    /// Arrays and objects that are open where the text has been read to.
+    /// Arrays and objects that are open at the end of the bytes so far.
     depth: usize,
-    /// The most that were ever open.
+    /// The largest depth so far.
     deepest: usize,
-    in_text: bool,
+    in_string: bool,
     escaped: bool,
 }
 
-impl Values {
-    fn see(&mut self, part: &[u8]) {
+impl JsonCost {
+    fn add(&mut self, part: &[u8]) {
         for byte in part {
-            if self.in_text {
+            if self.in_string {
                 match byte {
                     _ if self.escaped => self.escaped = false,
                     b'\\' => self.escaped = true,
-                    b'"' => self.in_text = false,
+                    b'"' => self.in_string = false,
                     _ => {}
                 }
                 continue;
             }
             match byte {
                 b'"' => {
-                    self.in_text = true;
+                    self.in_string = true;
                     self.bytes += TEXT_BYTES;
                 }
                 b'{' => {
@@ -244,18 +243,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_are_counted_outside_of_texts_however_the_body_is_cut() {
+    fn values_outside_of_strings_are_counted_however_the_body_is_cut() {
         let body = br#"[{"a":"{[,:\"{"},{"b\\":1}]"#;
         let expected = 2 * OBJECT_BYTES + 4 * VALUE_BYTES + 3 * TEXT_BYTES;
         for cut in 0..body.len() {
-            let mut values = Values::default();
-            values.see(&body[..cut]);
-            values.see(&body[cut..]);
-            assert_eq!((values.bytes, values.deepest, values.depth), (expected, 2, 0), "{cut}");
+            let mut cost = JsonCost::default();
+            cost.add(&body[..cut]);
+            cost.add(&body[cut..]);
+            assert_eq!((cost.bytes, cost.deepest, cost.depth), (expected, 2, 0), "{cut}");
         }
     }
 
-    /// The depth of a value as it is defined: one more than that of its deepest part.
+    /// Returns the depth of a value by definition: one more than that of its deepest part.
     fn depth(value: &serde_json::Value) -> usize {
         match value {
             serde_json::Value::Array(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
@@ -281,19 +280,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn depth_is_that_of_the_value_wherever_the_body_is_cut(value in any_json(), cut in any::<prop::sample::Index>()) {
+        fn the_depth_is_that_of_the_value_for_every_cut(value in any_json(), cut in any::<prop::sample::Index>()) {
             let body = value.to_string().into_bytes();
             let cut = cut.index(body.len() + 1);
-            let mut values = Values::default();
-            values.see(&body[..cut]);
-            values.see(&body[cut..]);
-            prop_assert_eq!(values.deepest, depth(&value));
-            prop_assert_eq!(values.depth, 0);
+            let mut cost = JsonCost::default();
+            cost.add(&body[..cut]);
+            cost.add(&body[cut..]);
+            prop_assert_eq!(cost.deepest, depth(&value));
+            prop_assert_eq!(cost.depth, 0);
         }
     }
 
-    /// Reads a JSON body and returns the status it is refused with; 200 when it is taken.
-    fn status_of(budget: &Budget, body: Vec<u8>) -> StatusCode {
+    /// Reads a JSON body and returns the status of its refusal, or 200 if it is accepted.
+    fn status_of(budget: &MemoryBudget, body: Vec<u8>) -> StatusCode {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let read = budget.read(Full::new(Bytes::from(body)), "a", BodyKind::Json, Duration::from_secs(5));
         match runtime.block_on(read) {
@@ -303,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn json_is_refused_above_its_depth_and_not_before() {
+    fn json_above_the_depth_limit_is_refused() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
-        for budget in [Budget::new(8), Budget::open()] {
+        for budget in [MemoryBudget::for_accounts(8), MemoryBudget::for_anonymous()] {
             assert_eq!(status_of(&budget, nested(JSON_DEPTH_MAX)), StatusCode::OK);
             assert_eq!(status_of(&budget, nested(JSON_DEPTH_MAX + 1)), StatusCode::BAD_REQUEST);
         }
@@ -313,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_sender_without_a_credential_gets_little_memory() {
-        let budget = Budget::open();
+        let budget = MemoryBudget::for_anonymous();
         let text = |bytes: usize| format!("\"{}\"", "a".repeat(bytes - 2)).into_bytes();
         assert_eq!(status_of(&budget, text(OPEN_BODY_BYTES_MAX)), StatusCode::OK);
         assert_eq!(status_of(&budget, text(OPEN_BODY_BYTES_MAX + 1)), StatusCode::PAYLOAD_TOO_LARGE);

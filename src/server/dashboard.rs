@@ -1,8 +1,11 @@
-//! The dashboard's listener: its page, its ways to sign in, and the API itself under the same origin.
+//! The listener of the dashboard: its page, the sign-in routes, and the API under the same origin.
 //!
-//! What the page asks of the API takes the same path as anybody's request, gateway first. The listener's own routes are
-//! `GET /session` (which ways in there are), `POST /session` (a one-time code, or what another issuer gave, becomes a
-//! session), `GET /features` (what this service is configured to offer) and `POST /markdown` (for whoever is signed in).
+//! The page's API requests pass the gateway like all others. The listener has four further routes:
+//!
+//! - `GET /session` lists the ways to sign in.
+//! - `POST /session` exchanges a one-time code, or the code of an external issuer, for a session.
+//! - `GET /features` returns the configured features.
+//! - `POST /markdown` renders markdown for signed-in users.
 
 use std::sync::Arc;
 
@@ -17,10 +20,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::answers::ResponseBody;
-use super::connections::Activity;
+use super::activity::Activity;
+use super::admission::RunPermit;
 use super::git;
-use super::requests::{HeldReply, RequestHandler, Running, admitted};
+use super::reply_memory::HeldReply;
+use super::requests::{RequestHandler, authorize_counted};
+use super::response_body::ResponseBody;
 use crate::api::Reply;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
@@ -30,32 +35,31 @@ use crate::error::{Error, Result};
 use crate::memory::request::{invalid_body, text};
 use crate::service::Service;
 
-/// Nothing from elsewhere, nothing inline, framed by nobody.
+/// Allows nothing from other origins, nothing inline, and no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-/// Where a proof becomes a session.
+/// The path of the sign-in routes.
 const SESSION: &str = "/session";
-/// What the page offers depends on.
+/// The path of the configured features.
 const FEATURES: &str = "/features";
-/// The API's own paths.
-const API: [&str; 2] = ["/v1", "/health"];
+/// The prefixes of the API's paths.
+const API_PREFIXES: [&str; 2] = ["/v1", "/health"];
 
-/// Answers one request.
-pub(super) async fn answer(
-    api: Arc<RequestHandler>,
+/// Responds to one request.
+pub(super) async fn respond(
+    handler: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
-    if git::is_asked(&request) {
-        return git::answer(api, request, activity).await;
+    if git::matches(&request) {
+        return git::respond(handler, request, activity).await;
     }
-    let path = request.uri().path();
-    if API.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))) {
-        return api.answer(request, activity).await;
+    if is_api_path(request.uri().path()) {
+        return handler.respond(request, activity).await;
     }
-    let answered = own(&api, request, &activity).await;
-    let mut response = answered.unwrap_or_else(HeldReply::from).respond();
+    let reply = answer(&handler, request, &activity).await;
+    let mut response = reply.unwrap_or_else(HeldReply::from).respond();
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -64,90 +68,102 @@ pub(super) async fn answer(
     response
 }
 
-/// The listener's own routes. Their senders have no credential yet, but for those of `/markdown`.
-async fn own(
-    api: &Arc<RequestHandler>,
+fn is_api_path(path: &str) -> bool {
+    for prefix in API_PREFIXES {
+        if let Some(rest) = path.strip_prefix(prefix)
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Answers a request to the routes of this listener. Only `/markdown` requires a credential.
+async fn answer(
+    handler: &Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: &Arc<Activity>,
 ) -> Result<HeldReply, Reply> {
     let (head, body) = request.into_parts();
-    let service = Arc::clone(&api.service);
+    let service = Arc::clone(&handler.service);
     match (&head.method, head.uri.path()) {
         (&Method::GET, SESSION) => {
-            let running = api.open_turn(SESSION).await?;
-            blocking(running, move || ways_in(&service)).await.map(HeldReply::from)
+            let permit = handler.admission.open_request(SESSION).await?;
+            run_blocking(permit, move || list_sign_ins(&service)).await.map(HeldReply::from)
         }
         (&Method::POST, SESSION) => {
             let timeout = service.config.server.body_timeout;
-            let body = api.open_bodies.read(body, SESSION, BodyKind::Json, timeout).await?;
+            let body = handler.open_bodies.read(body, SESSION, BodyKind::Json, timeout).await?;
             let _working = activity.work();
-            let running = api.open_turn(SESSION).await?;
-            blocking(running, move || sign_in(&service, &body.bytes)).await.map(HeldReply::from)
+            let permit = handler.admission.open_request(SESSION).await?;
+            run_blocking(permit, move || sign_in(&service, &body.bytes)).await.map(HeldReply::from)
         }
         (&Method::POST, "/markdown") => {
-            let (_, principal) = admitted(&api.gateway, head.headers).await?;
+            let (_, principal) = authorize_counted(&handler.gateway, head.headers).await?;
             let account = principal.account.as_str();
             activity.belongs_to(account);
-            let body = api.bodies.read(body, account, BodyKind::Json, service.config.server.body_timeout).await?;
+            let body = handler.bodies.read(body, account, BodyKind::Json, service.config.server.body_timeout).await?;
             let _working = activity.work();
-            let running = api.request_turn(account).await?;
-            let reply = blocking(running, move || render(&body.bytes)).await?;
-            api.keep_for(account, reply)
+            let permit = handler.admission.request(account).await?;
+            let reply = run_blocking(permit, move || render_markdown(&body.bytes)).await?;
+            handler.reply_memory.hold_unlisted(account, reply)
         }
         (&Method::GET, FEATURES) => {
-            let reply = features(&service).map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))?;
+            let reply = features(&service).map_err(|error| error::reply(&error, &ErrorFormat::Envelope))?;
             Ok(HeldReply::from(reply))
         }
-        (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(missing),
-        _ => Err(missing()),
+        (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(no_route),
+        _ => Err(no_route()),
     }
 }
 
-fn missing() -> Reply {
+fn no_route() -> Reply {
     error::reply(&error::no_route(), &ErrorFormat::Envelope)
 }
 
-async fn blocking(running: Running, work: impl FnOnce() -> Result<Reply> + Send + 'static) -> Result<Reply, Reply> {
-    let outcome = tokio::task::spawn_blocking(move || {
-        let _running = running;
+async fn run_blocking(
+    permit: RunPermit,
+    work: impl FnOnce() -> Result<Reply> + Send + 'static,
+) -> Result<Reply, Reply> {
+    let task = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
         work()
     });
-    let outcome = outcome.await;
-    let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("a request of the dashboard panicked")));
-    outcome.map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))
+    let outcome = task.await.unwrap_or_else(|_| Err(Error::internal("a request of the dashboard panicked")));
+    outcome.map_err(|error| error::reply(&error, &ErrorFormat::Envelope))
 }
 
-/// A file of the page; where the browser has it, only that it is still the same.
+/// Returns a file of the page, or `304` without a body if the browser has the current version.
 fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
     let page = pages::find(path)?;
-    let known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == page.tag().as_bytes());
-    let (status, body) = match known {
-        true => (StatusCode::NOT_MODIFIED, Bytes::new()),
-        false => (StatusCode::OK, Bytes::from_static(page.body)),
+    let (status, body) = match headers.get(IF_NONE_MATCH) {
+        Some(known) if known.as_bytes() == page.tag().as_bytes() => (StatusCode::NOT_MODIFIED, Bytes::new()),
+        _ => (StatusCode::OK, Bytes::from_static(page.body)),
     };
     let reply = Reply { status, headers: Vec::new(), body: body.into() };
     Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, "no-cache").with(ETAG, page.tag()))
 }
 
-/// `GET /session`: which ways in there are.
-fn ways_in(service: &Service) -> Result<Reply> {
+/// `GET /session`: lists the ways to sign in.
+fn list_sign_ins(service: &Service) -> Result<Reply> {
     let external = service.dashboard.external.as_ref().map(|external| match external.invitation() {
         Ok(invitation) => json!(invitation),
         Err(error) => {
-            tracing::warn!(error = format!("{error:#}"), "the issuer's sign-in page is not known");
+            tracing::warn!(error = format!("{error:#}"), "the external issuer's sign-in page could not be found");
             json!({"unreachable": true})
         }
     });
     Reply::ok(&json!({"external": external}))
 }
 
-/// `GET /features`: what this service is configured to offer. `billing` is false while no payment provider is
-/// configured; the page then shows nothing about money.
+/// `GET /features`: the configured features. `billing` is false if no payment provider is configured; the page then
+/// hides prices and payments.
 fn features(service: &Service) -> Result<Reply> {
     Ok(Reply::ok(&json!({"billing": service.billing.is_live()}))?.with(CACHE_CONTROL, "no-cache"))
 }
 
-/// What the page sends to sign in.
+/// The body of a sign-in.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Proof {
@@ -155,33 +171,35 @@ enum Proof {
     Returned(Returned),
 }
 
-/// `POST /session`: a proof becomes a session.
+/// `POST /session`: creates a session.
 fn sign_in(service: &Service, body: &[u8]) -> Result<Reply> {
     let proof = serde_json::from_slice(body).map_err(|_| {
         invalid_body("send code, or authorization_code with code_verifier and redirect_uri, as a JSON object")
     })?;
     let token = match proof {
         Proof::Code { code } => {
-            let account = service.dashboard.links.redeem(&code).ok_or_else(|| {
-                Error::forbidden("code_refused", "this code is used up, too old or unknown: take a new link")
-            })?;
+            let Some(account) = service.dashboard.links.redeem(&code) else {
+                let message = "this code is used, expired or unknown: create a new link";
+                return Err(Error::forbidden("code_refused", message));
+            };
             service.ensure_account(&account)?;
             service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?
         }
         Proof::Returned(returned) => {
-            let missing = || Error::not_found("not_found", "no other issuer is configured");
-            let external = service.dashboard.external.as_ref().ok_or_else(missing)?;
+            let Some(external) = &service.dashboard.external else {
+                return Err(Error::not_found("not_found", "no external issuer is configured"));
+            };
             external.exchange(&returned).map_err(|error| {
-                tracing::warn!(error = format!("{error:#}"), "the issuer gave no session for a code");
-                Error::forbidden("code_refused", "the issuer gave no session for this code: sign in again")
+                tracing::warn!(error = format!("{error:#}"), "the external issuer refused a code");
+                Error::forbidden("code_refused", "the issuer refused this code: sign in again")
             })?
         }
     };
     Ok(Reply::ok(&json!({"token": token}))?.with(CACHE_CONTROL, "no-store"))
 }
 
-/// `POST /markdown`: `content` as harmless HTML.
-fn render(body: &[u8]) -> Result<Reply> {
+/// `POST /markdown`: renders `content` as safe HTML.
+fn render_markdown(body: &[u8]) -> Result<Reply> {
     let body: Map<String, Value> =
         serde_json::from_slice(body).map_err(|error| invalid_body(format!("body: {error}")))?;
     let html = markdown::to_html(text(&body, "content")?.unwrap_or_default());

@@ -1,27 +1,28 @@
-//! How many files and connections the process may have open.
+//! The limit of open files, and the number of connections that it allows.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raised to so many, where the system allows it.
-const WANTED: u64 = 65_536;
-/// The service's own: records, packs, indexes, sockets of its own.
-const OWN: u64 = 512;
-/// Connections are never fewer.
+/// The limit of open files that is requested from the system.
+const FILES_WANTED: u64 = 65_536;
+/// Files that the service itself needs: records, packs, indexes, sockets.
+const FILES_RESERVED: u64 = 512;
+/// Connections that are always allowed.
 const CONNECTIONS_MIN: usize = 16;
 
-/// Raises the limit of open files as far as the system allows, and returns how many connections that leaves room for, at
-/// most `wanted`.
-pub(super) fn connections(wanted: usize) -> usize {
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return wanted };
-    let raised = hard.min(WANTED).max(soft);
+/// Raises the limit of open files as far as the system allows. Returns how many connections it leaves room for, at most
+/// `configured`.
+pub(super) fn connections(configured: usize) -> usize {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return configured };
+    let raised = hard.min(FILES_WANTED).max(soft);
     let limit = if setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft };
-    let room = usize::try_from(limit.saturating_sub(OWN)).unwrap_or(usize::MAX).max(CONNECTIONS_MIN);
-    if room < wanted {
+    let room = usize::try_from(limit.saturating_sub(FILES_RESERVED)).unwrap_or(usize::MAX);
+    let room = room.max(CONNECTIONS_MIN);
+    if room < configured {
         tracing::warn!(
             limit,
             connections = room,
-            "few files may be open: fewer connections are taken than server.connections says"
+            "the limit of open files allows fewer connections than server.connections"
         );
     }
-    wanted.min(room)
+    configured.min(room)
 }

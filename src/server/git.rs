@@ -1,7 +1,7 @@
-//! `/v1/git/<namespace>`: a namespace's repository for git itself, to clone and pull, and to push where that is allowed.
+//! `/v1/git/<namespace>`: the repository of a namespace, for git to clone, pull and, if allowed, push.
 //!
-//! git knows no bearer tokens: a key is the password of its basic authentication, whatever the user's name. A pack is sent
-//! as it is made, through a channel that holds little, from a thread of its own.
+//! git does not send bearer tokens. A key is the password of basic authentication, with any user name. A separate
+//! thread makes a pack while it is sent, through a channel that holds few chunks.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -20,10 +20,11 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::answers::ResponseBody;
-use super::connections::{Activity, Working};
-use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id, respond};
-use super::shares::Share;
+use super::activity::{Activity, Working};
+use super::reply_memory::small_response;
+use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id};
+use super::response_body::ResponseBody;
+use super::slots::HeldSlots;
 use crate::accounts::credentials::KeyText;
 use crate::accounts::scope::select_namespace;
 use crate::api::error::{self, ErrorFormat};
@@ -32,165 +33,197 @@ use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, Reply, ReplyBody};
 use crate::error::{Error, Result};
 use crate::gateway::Principal;
+use crate::git_protocol::fetch_request::FetchRequest;
 use crate::git_protocol::push::{Push, Update};
-use crate::git_protocol::{Action, advertisement, fetch};
+use crate::git_protocol::{Action, ProtocolVersion, advertisement, fetch};
 use crate::service::Service;
 
-/// What all its addresses begin with.
+/// The prefix of all git paths.
 const PREFIX: &str = "/v1/git/";
-/// Says which version of the protocol the client speaks.
+/// The header with the protocol version of the client.
 const PROTOCOL: HeaderName = HeaderName::from_static("git-protocol");
-/// A pack is sent in pieces of this size.
-const PIECE_BYTES: usize = 64 << 10;
-/// Pieces that are made ahead of what the client has taken.
-const PIECES_AHEAD: usize = 4;
+/// A pack is sent in chunks of this size.
+const CHUNK_BYTES: usize = 64 << 10;
+/// Chunks that are made before the client takes them.
+const CHUNKS_AHEAD: usize = 4;
+/// The media type of the answer to a fetch.
+const FETCH_RESULT: &str = "application/x-git-upload-pack-result";
 
-/// One of the addresses below a namespace.
+/// A git request's endpoint below a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GitEndpoint {
+    /// `info/refs`: the first request of every fetch and push.
     References(Action),
-    Work(Action),
+    /// The fetch or push itself.
+    Transfer(Action),
 }
 
 impl GitEndpoint {
-    /// As metrics name it.
+    /// Returns the path for the metrics.
     fn route(self) -> &'static str {
         match self {
             Self::References(_) => "/v1/git/{namespace}/info/refs",
-            Self::Work(Action::Fetch) => "/v1/git/{namespace}/git-upload-pack",
-            Self::Work(Action::Push) => "/v1/git/{namespace}/git-receive-pack",
+            Self::Transfer(Action::Fetch) => "/v1/git/{namespace}/git-upload-pack",
+            Self::Transfer(Action::Push) => "/v1/git/{namespace}/git-receive-pack",
         }
     }
 
     fn action(self) -> Action {
         match self {
-            Self::References(action) | Self::Work(action) => action,
+            Self::References(action) | Self::Transfer(action) => action,
         }
     }
 }
 
-/// What a request asks for, and of which namespace. `.git` behind the name is taken as well.
-fn find(method: &Method, path: &str, query: Option<&str>) -> Option<(String, GitEndpoint)> {
-    let (name, rest) = path.strip_prefix(PREFIX)?.split_once('/')?;
-    let name = name.strip_suffix(".git").unwrap_or(name).to_owned();
-    let place = match (method, rest) {
-        (&Method::GET, "info/refs") => {
-            GitEndpoint::References(Action::of(QueryString::parse(query.unwrap_or_default()).last("service")?)?)
-        }
-        (&Method::POST, service) => GitEndpoint::Work(Action::of(service)?),
-        _ => return None,
-    };
-    Some((name, place))
+/// Where a request's path leads.
+#[derive(Debug, PartialEq, Eq)]
+struct GitTarget {
+    namespace: String,
+    endpoint: GitEndpoint,
 }
 
-/// Whether a request is git's.
-pub(super) fn is_asked(request: &Request<Incoming>) -> bool {
+/// Returns the target of a request. The name of the namespace may end in `.git`.
+fn find(method: &Method, path: &str, query: Option<&str>) -> Option<GitTarget> {
+    let (name, rest) = path.strip_prefix(PREFIX)?.split_once('/')?;
+    let namespace = name.strip_suffix(".git").unwrap_or(name).to_owned();
+    let endpoint = match (method, rest) {
+        (&Method::GET, "info/refs") => {
+            let query = QueryString::parse(query.unwrap_or_default());
+            GitEndpoint::References(Action::of(query.last("service")?)?)
+        }
+        (&Method::POST, service) => GitEndpoint::Transfer(Action::of(service)?),
+        _ => return None,
+    };
+    Some(GitTarget { namespace, endpoint })
+}
+
+/// Returns whether a request is for git.
+pub(super) fn matches(request: &Request<Incoming>) -> bool {
     request.uri().path().starts_with(PREFIX)
 }
 
-/// Answers one request.
-pub(super) async fn answer(
-    api: Arc<RequestHandler>,
+/// Responds to one request and counts it.
+pub(super) async fn respond(
+    handler: Arc<RequestHandler>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
-    let (began, id) = (Instant::now(), request_id(request.headers()));
-    let found = find(request.method(), request.uri().path(), request.uri().query());
-    let method = if request.method() == Method::POST { "POST" } else { "GET" };
-    let (method, route) = found.as_ref().map_or(("", ""), |(_, place)| (method, place.route()));
-    let by_git = request.headers().get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"git/"));
-    let answered = attend(&api, request, found, &activity).await;
-    let mut response = answered.unwrap_or_else(|refused| {
-        let refused = if by_git { in_words(refused) } else { refused };
-        respond(refused)
-    });
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let target = find(request.method(), request.uri().path(), request.uri().query());
+    let (method, route) = match &target {
+        Some(target) if request.method() == Method::POST => ("POST", target.endpoint.route()),
+        Some(target) => ("GET", target.endpoint.route()),
+        None => ("", ""),
+    };
+    let is_git_client = match request.headers().get(USER_AGENT) {
+        Some(agent) => agent.as_bytes().starts_with(b"git/"),
+        None => false,
+    };
+    let mut response = match answer(&handler, request, target, &activity).await {
+        Ok(response) => response,
+        Err(refusal) if is_git_client => small_response(as_text(refusal)),
+        Err(refusal) => small_response(refusal),
+    };
     response.headers_mut().insert(REQUEST_ID, id);
-    api.service.metrics.answered(method, route, response.status().as_u16(), began.elapsed());
+    handler.service.metrics.record_request(method, route, response.status().as_u16(), started.elapsed());
     response
 }
 
-/// A refusal as git shows it to people: text, not JSON.
-fn in_words(refused: Reply) -> Reply {
-    let body: Value = match &refused.body {
+/// Converts a refusal from JSON to text, which git shows to its user.
+fn as_text(refusal: Reply) -> Reply {
+    let body: Value = match &refusal.body {
         ReplyBody::Bytes(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
         ReplyBody::File(_) => Value::Null,
     };
-    let message = body.pointer("/error/message").or_else(|| body.get("message")).and_then(Value::as_str);
-    let text = format!("{}\n", message.unwrap_or_default());
-    Reply { body: text.into(), ..refused }.with(CONTENT_TYPE, "text/plain; charset=utf-8")
+    let message = body.pointer("/error/message").or(body.get("message"));
+    let text = format!("{}\n", message.and_then(Value::as_str).unwrap_or_default());
+    Reply { body: text.into(), ..refusal }.with(CONTENT_TYPE, "text/plain; charset=utf-8")
 }
 
-async fn attend(
-    api: &Arc<RequestHandler>,
+/// Answers one request; an error is the reply that refuses it.
+async fn answer(
+    handler: &Arc<RequestHandler>,
     request: Request<Incoming>,
-    found: Option<(String, GitEndpoint)>,
+    target: Option<GitTarget>,
     activity: &Arc<Activity>,
 ) -> Result<Response<ResponseBody>, Reply> {
-    let (mut head, body) = request.into_parts();
-    take_password(&mut head.headers);
-    let (headers, principal) = authorize(&api.gateway, head.headers).await.map_err(|refused| match refused.status {
-        StatusCode::UNAUTHORIZED => refused.with(WWW_AUTHENTICATE, "Basic realm=\"Cuebase\", charset=\"UTF-8\""),
-        _ => refused,
-    })?;
+    let (head, body) = request.into_parts();
+    let (headers, principal) = authenticate(handler, head.headers).await?;
     activity.belongs_to(&principal.account);
-    let refuse = |failure: Error| error::reply(&failure, &ErrorFormat::Envelope);
-    api.gateway.admit(&principal).map_err(|seconds| refuse(error::rate_limited(seconds)))?;
-    let (name, place) = found.ok_or_else(|| refuse(error::no_route()))?;
-    let action = place.action();
-    permitted(&api.service, &principal, &name, action).map_err(refuse)?;
-    let kind = if place == GitEndpoint::Work(Action::Push) { BodyKind::Pack } else { BodyKind::Nothing };
-    let body = api.bodies.read(body, &principal.account, kind, api.service.config.server.body_timeout).await?;
-    let permit = api.transfer_place(&principal.account)?;
+    handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
+    let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
+    check_permission(&handler.service, &principal, &namespace, endpoint.action()).map_err(|error| refuse(&error))?;
+    let kind = match endpoint {
+        GitEndpoint::Transfer(Action::Push) => BodyKind::Pack,
+        GitEndpoint::Transfer(Action::Fetch) | GitEndpoint::References(_) => BodyKind::Nothing,
+    };
+    let timeout = handler.service.config.server.body_timeout;
+    let body = handler.bodies.read(body, &principal.account, kind, timeout).await?;
+    let slot = handler.admission.transfer(&principal.account)?;
     let working = activity.work();
     let request = GitRequest {
-        service: Arc::clone(&api.service),
+        service: Arc::clone(&handler.service),
         account: principal.account,
-        namespace: name,
-        version_2: headers.get(PROTOCOL).is_some_and(|said| speaks_version_2(said.as_bytes())),
-        zipped: headers.get(CONTENT_ENCODING).is_some_and(|coding| coding.as_bytes().ends_with(b"gzip")),
+        namespace,
+        version: protocol_version(&headers),
+        is_compressed: is_compressed(&headers),
     };
-    let done = tokio::task::spawn_blocking(move || {
-        let answer = match place {
-            GitEndpoint::References(_) => request.references(action),
-            GitEndpoint::Work(Action::Push) => request.push(&body.bytes),
-            GitEndpoint::Work(Action::Fetch) => match request.small_fetch(&body.bytes) {
-                Ok(Fetched::Small(reply)) => Ok(reply),
-                Ok(Fetched::Large(asked)) => return Ok(Done::Fetch { request, asked, held: (permit, working) }),
-                Err(failure) => Err(failure),
-            },
-        };
-        answer.map(Done::Reply)
+    let task = tokio::task::spawn_blocking(move || match endpoint {
+        GitEndpoint::References(action) => request.references(action).map(GitOutcome::Reply),
+        GitEndpoint::Transfer(Action::Push) => request.push(&body.bytes).map(GitOutcome::Reply),
+        GitEndpoint::Transfer(Action::Fetch) => match request.fetch(&body.bytes)? {
+            FetchAnswer::Reply(reply) => Ok(GitOutcome::Reply(reply)),
+            FetchAnswer::Pack(fetch) => Ok(GitOutcome::Pack { request, fetch, slot, working }),
+        },
     });
-    let done = done.await.unwrap_or_else(|_| Err(Error::internal("a request of git's panicked")));
-    match done.map_err(refuse)? {
-        Done::Reply(reply) => Ok(respond(reply)),
-        Done::Fetch { request, asked, held } => Ok(request.stream(asked, held)),
+    let outcome = task.await.unwrap_or_else(|_| Err(Error::internal("a git request panicked")));
+    match outcome.map_err(|error| refuse(&error))? {
+        GitOutcome::Reply(reply) => Ok(small_response(reply)),
+        GitOutcome::Pack { request, fetch, slot, working } => Ok(request.stream(fetch, (slot, working))),
     }
 }
 
-/// What became of a request off the async threads.
-enum Done {
-    /// It is answered.
+/// The result of a request on a blocking thread.
+enum GitOutcome {
+    /// The whole answer.
     Reply(Reply),
-    /// Its pack is made while it is sent.
-    Fetch { request: GitRequest, asked: fetch::Request, held: (Share, Working) },
+    /// The answer is a pack, which is made while it is sent.
+    Pack { request: GitRequest, fetch: FetchRequest, slot: HeldSlots, working: Working },
 }
 
-/// Whether a caller may do that to a namespace.
-fn permitted(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<()> {
+fn refuse(error: &Error) -> Reply {
+    error::reply(error, &ErrorFormat::Envelope)
+}
+
+/// Authenticates the caller by the password. A refusal for a missing credential asks git for one.
+async fn authenticate(handler: &RequestHandler, mut headers: HeaderMap) -> Result<(HeaderMap, Principal), Reply> {
+    use_password_as_token(&mut headers);
+    match authorize(&handler.gateway, headers).await {
+        Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED => {
+            Err(refusal.with(WWW_AUTHENTICATE, "Basic realm=\"Cuebase\", charset=\"UTF-8\""))
+        }
+        outcome => outcome,
+    }
+}
+
+/// Checks that a caller may fetch from a namespace or push to it.
+fn check_permission(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<()> {
     select_namespace(principal.scope(), Some(name), |own| {
-        Error::forbidden("forbidden_namespace", format!("this key opens {own:?} alone"))
+        Error::forbidden("forbidden_namespace", format!("this key is confined to the namespace {own:?}"))
     })?;
     if action == Action::Push && !service.config.accept_push {
-        let message = "nothing is pushed to this server: git.accept_push = true in its settings allows it";
+        let message = "this server does not accept pushes: set git.accept_push = true in its settings to allow them";
         return Err(Error::forbidden("push_not_accepted", message));
     }
     Ok(())
 }
 
-/// Makes a bearer's token of basic authentication: the password, or the user where that is a key. A user alone that is
-/// none is no credential yet: git sends it first, and asks for a password once it is told that one is missing.
-fn take_password(headers: &mut HeaderMap) {
+/// Replaces basic authentication by a bearer token: the password, or the user name if that is a key.
+///
+/// A user name that has no password and is not a key does not count as a credential. git sends it first, and asks its
+/// user for a password after a `401`.
+fn use_password_as_token(headers: &mut HeaderMap) {
     let Some(value) = headers.get(AUTHORIZATION) else { return };
     let text = value.to_str().unwrap_or_default();
     let Some((scheme, encoded)) = text.split_once(' ') else { return };
@@ -205,31 +238,43 @@ fn take_password(headers: &mut HeaderMap) {
         return;
     }
     let token = if password.is_empty() { user } else { password };
-    // One that fits into no header is refused by the gateway.
+    // The gateway refuses the replacement of a token that does not fit into a header.
     let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap_or(HeaderValue::from_static("Bearer -"));
     headers.insert(AUTHORIZATION, bearer);
 }
 
-/// `version=2` among what the client says, which are words with colons between.
-fn speaks_version_2(said: &[u8]) -> bool {
-    said.split(|byte| *byte == b':').any(|word| word == b"version=2")
+/// Returns the protocol version that the client asks for. The header holds words separated by colons.
+fn protocol_version(headers: &HeaderMap) -> ProtocolVersion {
+    let Some(value) = headers.get(PROTOCOL) else { return ProtocolVersion::V0 };
+    match value.as_bytes().split(|byte| *byte == b':').any(|word| word == b"version=2") {
+        true => ProtocolVersion::V2,
+        false => ProtocolVersion::V0,
+    }
 }
 
-/// A request that is let in, off the async threads.
+/// Returns whether the body is compressed with gzip.
+fn is_compressed(headers: &HeaderMap) -> bool {
+    match headers.get(CONTENT_ENCODING) {
+        Some(coding) => coding.as_bytes().ends_with(b"gzip"),
+        None => false,
+    }
+}
+
+/// A request of an authorized caller, for a blocking thread.
 struct GitRequest {
     service: Arc<Service>,
     account: String,
     namespace: String,
-    version_2: bool,
-    zipped: bool,
+    version: ProtocolVersion,
+    is_compressed: bool,
 }
 
 /// The answer to a fetch.
-enum Fetched {
-    /// It is at hand.
-    Small(Reply),
-    /// It is made while it is sent.
-    Large(fetch::Request),
+enum FetchAnswer {
+    /// The whole answer.
+    Reply(Reply),
+    /// The answer is a pack, which is not made yet.
+    Pack(FetchRequest),
 }
 
 impl GitRequest {
@@ -238,127 +283,131 @@ impl GitRequest {
         let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
         let head = lease.read_git(|repository| Ok(repository.head()?))?;
         let mut body = Vec::new();
-        advertisement::write(action, self.version_2, head, &mut body)?;
+        advertisement::write(action, self.version, head, &mut body)?;
         Ok(reply(&format!("application/x-{}-advertisement", action.service()), body))
     }
 
-    fn small_fetch(&self, body: &[u8]) -> Result<Fetched> {
+    fn fetch(&self, body: &[u8]) -> Result<FetchAnswer> {
         self.service.namespaces.existing(&self.account, &self.namespace)?;
-        let plain = self.plain(body)?;
-        let asked = fetch::Request::parse(self.version_2, plain.as_deref().unwrap_or(body))?;
-        if !asked.is_small() {
-            return Ok(Fetched::Large(asked));
+        let decompressed = self.decompress(body)?;
+        let fetch = FetchRequest::parse(self.version, decompressed.as_deref().unwrap_or(body))?;
+        if !fetch.is_small() {
+            return Ok(FetchAnswer::Pack(fetch));
         }
         let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
         let mut answer = Vec::new();
-        lease.read_git(|repository| Ok(fetch::answer(repository, &asked, &mut answer)?))?;
-        Ok(Fetched::Small(reply(FETCHED, answer)))
+        lease.read_git(|repository| Ok(fetch::answer(repository, &fetch, &mut answer)?))?;
+        Ok(FetchAnswer::Reply(reply(FETCH_RESULT, answer)))
     }
 
-    /// A body that was sent compressed, as git does with a long list of commits.
-    fn plain(&self, body: &[u8]) -> Result<Option<Vec<u8>>> {
-        if !self.zipped {
+    /// Decompresses a body; none if it is not compressed. git compresses long lists of commits.
+    fn decompress(&self, body: &[u8]) -> Result<Option<Vec<u8>>> {
+        if !self.is_compressed {
             return Ok(None);
         }
         let mut plain = Vec::new();
         let read = GzDecoder::new(body).take(BODY_BYTES_MAX as u64 + 1).read_to_end(&mut plain);
-        read.map_err(|error| Error::invalid("invalid_body", format!("body: it is no gzip: {error}")))?;
+        read.map_err(|error| Error::invalid("invalid_body", format!("body: invalid gzip: {error}")))?;
         if plain.len() > BODY_BYTES_MAX {
             return Err(error::too_large(BODY_BYTES_MAX));
         }
         Ok(Some(plain))
     }
 
-    /// Sends a pack while it is made. What is held is let go at the end.
-    fn stream(self, asked: fetch::Request, held: impl Send + 'static) -> Response<ResponseBody> {
-        let (sender, body) = Channel::new(PIECES_AHEAD);
+    /// Sends a pack while it is made, and drops `held` at the end.
+    fn stream(self, fetch: FetchRequest, held: impl Send + 'static) -> Response<ResponseBody> {
+        let (sender, chunks) = Channel::new(CHUNKS_AHEAD);
         tokio::task::spawn_blocking(move || {
             let _held = held;
-            let mut out = Pieces { sender, runtime: Handle::current(), held: BytesMut::with_capacity(PIECE_BYTES) };
-            let sent = self.service.namespaces.lease(&self.account, &self.namespace).and_then(|lease| {
-                fetch::answer(lease.repository(), &asked, &mut out)?;
-                Ok(out.flush()?)
-            });
-            if let Err(failure) = sent {
-                // The client is gone, most likely; one that is not must not take a part for the whole.
-                tracing::debug!(failure = failure.code(), "a fetch ended early");
-                out.sender.abort(io::ErrorKind::BrokenPipe.into());
+            let mut writer =
+                ChunkWriter { sender, runtime: Handle::current(), buffer: BytesMut::with_capacity(CHUNK_BYTES) };
+            if let Err(error) = self.write_pack(&fetch, &mut writer) {
+                // Most likely the client has left. One that has not must not take an incomplete pack for the whole.
+                tracing::debug!(code = error.code(), "a fetch ended early");
+                writer.sender.abort(io::ErrorKind::BrokenPipe.into());
             }
         });
-        let mut response = Response::new(ResponseBody::Stream { pieces: body, left: None });
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(FETCHED));
+        let mut response = Response::new(ResponseBody::Stream { chunks, left: None });
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(FETCH_RESULT));
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
     }
 
+    fn write_pack(&self, fetch: &FetchRequest, writer: &mut ChunkWriter) -> Result<()> {
+        let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
+        fetch::answer(lease.repository(), fetch, writer)?;
+        Ok(writer.flush()?)
+    }
+
     fn push(&self, body: &[u8]) -> Result<Reply> {
         let namespace = self.service.namespaces.existing(&self.account, &self.namespace)?;
-        let plain = self.plain(body)?;
-        let push = Push::parse(plain.as_deref().unwrap_or(body))?;
-        let (mut fates, mut words) = (Vec::new(), String::new());
-        // No reference comes twice and main alone is taken, so the pack is unpacked once.
+        let decompressed = self.decompress(body)?;
+        let push = Push::parse(decompressed.as_deref().unwrap_or(body))?;
+        let mut refusals = Vec::new();
+        let mut messages = String::new();
+        // The pack is unpacked once: a push names each reference once, and only main is accepted.
         for update in &push.updates {
-            fates.push(self.take(&namespace, update, &push, &mut words)?);
+            refusals.push(self.apply(&namespace, update, &push, &mut messages)?);
         }
         let mut answer = Vec::new();
-        push.report(&fates, &words, &mut answer)?;
+        push.report(&refusals, &messages, &mut answer)?;
         Ok(reply("application/x-git-receive-pack-result", answer))
     }
 
-    /// Takes one of a push's updates, or says why not.
-    fn take(
+    /// Applies one update of a push. Returns the reason if it is refused.
+    fn apply(
         &self,
         namespace: &NamespaceRecord,
         update: &Update,
         push: &Push<'_>,
-        words: &mut String,
+        messages: &mut String,
     ) -> Result<Option<String>> {
         match self.service.push(namespace, update, push.pack) {
             Ok(Ok(())) => Ok(None),
             Ok(Err(refused)) => {
-                refused.words.iter().for_each(|line| words.push_str(&format!("{line}\n")));
+                for line in &refused.words {
+                    messages.push_str(line);
+                    messages.push('\n');
+                }
                 Ok(Some(refused.reason))
             }
-            // What the account may not do is said where git shows it.
-            Err(failure @ (Error::PaymentRequired(_) | Error::LimitReached { .. } | Error::Unavailable { .. })) => {
-                Ok(Some(failure.to_string()))
+            // Limits of the account are reported by git next to the reference.
+            Err(error @ (Error::PaymentRequired(_) | Error::LimitReached { .. } | Error::Unavailable { .. })) => {
+                Ok(Some(error.to_string()))
             }
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         }
     }
 }
-
-/// What an answer to a fetch is.
-const FETCHED: &str = "application/x-git-upload-pack-result";
 
 fn reply(media_type: &str, body: Vec<u8>) -> Reply {
     let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: body.into() };
     reply.with(CONTENT_TYPE, media_type).with(CACHE_CONTROL, "no-cache")
 }
 
-/// A body that is written piece by piece from a thread that may wait.
-struct Pieces {
+/// Writes a response body in chunks from a thread that may block.
+struct ChunkWriter {
     sender: Sender<Bytes, io::Error>,
     runtime: Handle,
-    held: BytesMut,
+    buffer: BytesMut,
 }
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(PIECE_BYTES - self.held.len());
-        self.held.extend_from_slice(&bytes[..taken]);
-        if self.held.len() == PIECE_BYTES {
+        let taken = bytes.len().min(CHUNK_BYTES - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        if self.buffer.len() == CHUNK_BYTES {
             self.flush()?;
         }
         Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.held.is_empty() {
+        if self.buffer.is_empty() {
             return Ok(());
         }
-        let piece = std::mem::replace(&mut self.held, BytesMut::with_capacity(PIECE_BYTES)).freeze();
-        self.runtime.block_on(self.sender.send_data(piece)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let chunk = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(CHUNK_BYTES)).freeze();
+        self.runtime.block_on(self.sender.send_data(chunk)).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
@@ -366,17 +415,22 @@ impl Write for Pieces {
 mod tests {
     use super::*;
 
+    fn fetch_references(path: &str, query: Option<&str>) -> Option<GitTarget> {
+        find(&Method::GET, path, query)
+    }
+
     #[test]
-    fn addresses_are_those_that_git_asks_for() {
-        let get = |path, query| find(&Method::GET, path, query);
-        let fetch = Some(("a-b".to_owned(), GitEndpoint::References(Action::Fetch)));
-        assert_eq!(get("/v1/git/a-b/info/refs", Some("service=git-upload-pack")), fetch);
-        assert_eq!(get("/v1/git/a-b.git/info/refs", Some("service=git-upload-pack")), fetch);
-        assert_eq!(get("/v1/git/a-b/info/refs", None), None, "the dumb protocol");
-        assert_eq!(get("/v1/git/a-b/HEAD", None), None);
-        assert_eq!(get("/v1/git/a-b/../c/info/refs", Some("service=git-upload-pack")), None);
+    fn paths_are_those_that_git_requests() {
+        let fetch = || Some(GitTarget { namespace: "a-b".into(), endpoint: GitEndpoint::References(Action::Fetch) });
+        let service = Some("service=git-upload-pack");
+        assert_eq!(fetch_references("/v1/git/a-b/info/refs", service), fetch());
+        assert_eq!(fetch_references("/v1/git/a-b.git/info/refs", service), fetch());
+        assert_eq!(fetch_references("/v1/git/a-b/info/refs", None), None, "the dumb protocol");
+        assert_eq!(fetch_references("/v1/git/a-b/HEAD", None), None);
+        assert_eq!(fetch_references("/v1/git/a-b/../c/info/refs", service), None);
         let push = find(&Method::POST, "/v1/git/a/git-receive-pack", None);
-        assert_eq!(push, Some(("a".to_owned(), GitEndpoint::Work(Action::Push))));
+        let endpoint = GitEndpoint::Transfer(Action::Push);
+        assert_eq!(push, Some(GitTarget { namespace: "a".into(), endpoint }));
     }
 
     #[test]
@@ -384,7 +438,7 @@ mod tests {
         let taken = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_str(text).expect("a header's value"));
-            take_password(&mut headers);
+            use_password_as_token(&mut headers);
             headers.get(AUTHORIZATION).map(|value| value.to_str().expect("text").to_owned()).unwrap_or_default()
         };
         let basic = |text: &str| taken(&format!("Basic {}", BASE64.encode(text.as_bytes())));

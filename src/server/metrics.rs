@@ -1,4 +1,4 @@
-//! The metrics' listener: `GET /metrics`, without a credential, on an address of its own.
+//! The listener of the metrics: `GET /metrics`, without a credential, on a separate address.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::answers::ResponseBody;
-use super::connections::Activity;
-use super::requests::respond;
+use super::activity::Activity;
+use super::reply_memory::small_response;
+use super::response_body::ResponseBody;
 use crate::api::error::{self, ErrorFormat};
 use crate::error::Error;
 use crate::service::Service;
 
-/// As OpenMetrics wants it.
+/// The media type of OpenMetrics.
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Answers one request.
-pub(super) async fn answer(
+/// Responds to one request.
+pub(super) async fn respond(
     service: Arc<Service>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
     if request.method() != Method::GET || request.uri().path() != "/metrics" {
-        return respond(error::reply(&error::no_route(), &ErrorFormat::Envelope));
+        return small_response(error::reply(&error::no_route(), &ErrorFormat::Envelope));
     }
-    let read = tokio::task::spawn_blocking(move || service.metrics_text()).await;
-    match read.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked"))) {
+    let text = tokio::task::spawn_blocking(move || service.metrics_text()).await;
+    match text.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked"))) {
         Ok(text) => {
             let mut response = Response::new(ResponseBody::from(Bytes::from(text)));
             *response.status_mut() = StatusCode::OK;
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
             response
         }
-        Err(failure) => respond(error::reply(&failure, &ErrorFormat::Envelope)),
+        Err(error) => small_response(error::reply(&error, &ErrorFormat::Envelope)),
     }
 }

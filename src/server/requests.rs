@@ -1,171 +1,130 @@
 //! The path of a request: gateway, router, body, handler, reply.
 //!
-//! What is worked on at once is bounded, and no account takes all of it ([`super::shares`]): a request takes a place, waits
-//! for one of its account's turns, takes memory for a large answer, and only then runs.
+//! A request is admitted ([`super::admission`]) and takes memory for a large answer ([`super::reply_memory`]) before
+//! its handler runs.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming as IncomingBody;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
-use tracing::Instrument;
+use tokio::sync::oneshot;
+use tracing::{Instrument, Span};
 use ulid::Ulid;
 
-use super::answers::{Estimates, FILE_BYTES, ResponseBody, SMALL_BYTES};
-use super::body::{Budget, RequestBody};
-use super::connections::Activity;
-use super::shares::{Share, Shares};
+use super::activity::Activity;
+use super::admission::{Admission, RunPermit};
+use super::body::{MemoryBudget, ReceivedBody, RequestBody};
+use super::reply_memory::{HeldReply, ReplyMemory};
+use super::response_body::ResponseBody;
+use super::slots::HeldSlots;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
 use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, retrieve};
-use crate::billing::meters::{Meter, Permit};
+use crate::billing::meters::Meter;
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::Service;
 use crate::telemetry;
 
-/// The header that names a request, in the answer and, where the client chose the name, in the question.
+/// The header with the id of a request: in the response, and in the request if the client chose the id.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longer names are not taken over from a client.
+/// A longer id of a client is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 128;
-
-/// Requests of git's at once.
-const TRANSFERS_MAX: usize = 32;
-/// Files sent at once.
-const FILES_MAX: usize = 64;
-/// Requests of the MCP endpoint at once, and of one account that run at once.
-const TOOLS: (usize, usize) = (64, 16);
-/// Requests without a credential at once, and of one route that run at once.
-const OPEN: (usize, usize) = (1024, 16);
-/// Requests of one account that run at once on the blocking pool. Its others wait, so that its threads do not crowd out
-/// those of other accounts.
-const TURNS: usize = 32;
-/// Retrievals of one account that run at once, by retrieval thread: enough to keep all threads busy, few enough that
-/// another account's retrieval soon gets one.
-const TURNS_BY_THREAD: usize = 4;
-/// Large answers of one account that are made at once.
-const LARGE_AT_ONCE: usize = 2;
 /// A retrieval that asks for more hits than this may have a large answer.
 const HITS_MANY: usize = 50;
-/// Taken before a large answer is made of which nothing is known yet: 1 MiB, and less where the budget is small.
-const UNKNOWN_BYTES: usize = 1 << 20;
 
-/// What answers the API's requests.
+/// Answers the requests to the API.
 pub(super) struct RequestHandler {
     pub(super) service: Arc<Service>,
     pub(super) gateway: Arc<Gateway>,
     router: Router,
-    /// Memory for the bodies of accounts, and for answers.
-    pub(super) bodies: Budget,
-    /// Memory for bodies that come without a credential.
-    pub(super) open_bodies: Budget,
-    /// What large answers took.
-    estimates: Estimates,
-    retrievals: Arc<Shares>,
-    requests: Arc<Shares>,
-    /// Those of the requests whose answers are large.
-    listings: Arc<Shares>,
-    /// Requests without a credential, by route instead of account.
-    open: Arc<Shares>,
-    /// Requests of git's, in addition to the others: a clone lasts as long as its client takes.
-    transfers: Arc<Shares>,
-    /// Requests of the MCP endpoint, in addition to those that their tools make.
-    tools: Arc<Shares>,
-    /// Files that are being sent.
-    files: Arc<Shares>,
+    /// Memory for bodies of accounts and for answers.
+    pub(super) bodies: MemoryBudget,
+    /// Memory for bodies of senders without a credential.
+    pub(super) open_bodies: MemoryBudget,
+    pub(super) reply_memory: ReplyMemory,
+    pub(super) admission: Admission,
 }
 
-/// A reply, and what it holds until it is written.
-pub(super) struct HeldReply {
-    pub(super) reply: Reply,
-    /// Its part of the budget, where it is large.
-    memory: Option<Share>,
-    /// Its place among the files that are sent, where it is one.
-    file: Option<Share>,
-}
-
-impl From<Reply> for HeldReply {
-    fn from(reply: Reply) -> Self {
-        Self { reply, memory: None, file: None }
-    }
-}
-
-/// Places among what is worked on, and the turn that was waited for.
-pub(super) struct Running {
-    _place: Share,
-    _listing: Option<Share>,
-    _turn: OwnedSemaphorePermit,
-}
-
-/// A request that may be worked on.
-struct Job {
+/// A request that passed the gateway and the router.
+struct MatchedRequest {
     route: &'static Route,
-    /// None for a route without a credential.
-    account: Option<String>,
-    /// Whether memory is taken before the answer is made.
-    answer: ResponseSize,
-    place: Arc<RetrievalSlot>,
+    parameters: Vec<String>,
+    query: QueryString,
+    headers: HeaderMap,
+    /// None on a route without a credential.
+    principal: Option<Principal>,
     unknown: UnknownNames,
+    error_format: ErrorFormat,
+}
+
+/// A handler with its request.
+enum HandlerCall {
+    Guarded { handler: fn(&AuthenticatedRequest) -> Result<Reply>, request: AuthenticatedRequest },
+    Open { handler: fn(&RouteRequest) -> Result<Reply>, request: RouteRequest },
+}
+
+/// A handler that is ready to run, and what its execution depends on.
+struct RouteTask {
+    route: &'static Route,
+    /// None on a route without a credential.
+    account: Option<String>,
+    response_size: ResponseSize,
+    slot: Arc<RetrievalSlot>,
+    unknown: UnknownNames,
+    error_format: ErrorFormat,
+    call: HandlerCall,
 }
 
 impl RequestHandler {
     pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<Self> {
-        let settings = &service.config.server;
-        let retrievals = service.config.retrieval_concurrency;
-        // A retrieval that waits for a hosted model's vector keeps no retrieval thread.
-        let turns = match service.models.are_remote() {
-            true => retrievals,
-            false => service.searchers.current_num_threads() * TURNS_BY_THREAD,
-        };
+        let bodies = MemoryBudget::for_accounts(service.config.server.body_memory_mib);
         Ok(Self {
             router: Router::new()?,
-            bodies: Budget::new(settings.body_memory_mib),
-            open_bodies: Budget::open(),
-            estimates: Estimates::new(),
-            retrievals: Shares::new(retrievals, (retrievals / 2).max(2), turns),
-            requests: Shares::new(settings.requests, (settings.requests / 4).max(1), TURNS),
-            listings: Shares::new(usize::MAX, 0, LARGE_AT_ONCE),
-            open: Shares::new(OPEN.0, OPEN.0 / 16, OPEN.1),
-            transfers: Shares::new(TRANSFERS_MAX, TRANSFERS_MAX / 2, TRANSFERS_MAX),
-            tools: Shares::new(TOOLS.0, TOOLS.0 / 4, TOOLS.1),
-            files: Shares::new(FILES_MAX, FILES_MAX / 2, FILES_MAX),
+            reply_memory: ReplyMemory::new(bodies.clone()),
+            bodies,
+            open_bodies: MemoryBudget::for_anonymous(),
+            admission: Admission::new(&service),
             service,
             gateway,
         })
     }
 
-    /// Answers one request.
-    pub(super) async fn answer(
+    /// Responds to a request from the network.
+    pub(super) async fn respond(
         self: Arc<Self>,
         request: Request<IncomingBody>,
         activity: Arc<Activity>,
     ) -> Response<ResponseBody> {
-        self.answer_route(request, activity).await
+        self.respond_by_route(request, activity).await
     }
 
-    /// Answers one request to the table of routes.
-    pub(super) async fn answer_route<B: RequestBody>(
+    /// Responds to a request by the route table, logs it and counts it.
+    pub(super) async fn respond_by_route<B: RequestBody>(
         self: Arc<Self>,
         request: Request<B>,
         activity: Arc<Activity>,
     ) -> Response<ResponseBody> {
-        let (began, service) = (Instant::now(), Arc::clone(&self.service));
+        let started = Instant::now();
         let id = request_id(request.headers());
         let found = self.router.find(request.method(), request.uri().path());
-        let (method, path) = found.as_ref().map_or(("", ""), |(route, _)| (route.method.as_str(), route.path));
-        // What is logged on the way to the answer carries the id, and nothing of what was sent.
-        let traced = service.config.collector.is_some();
+        let (method, path) = match &found {
+            Some((route, _)) => (route.method.as_str(), route.path),
+            None => ("", ""),
+        };
+        // Log lines of this request carry its id and nothing that the client sent.
+        let traced = self.service.config.collector.is_some();
         let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
-        let replied = self.reply(request, found, &activity).instrument(span.clone()).await;
-        let mut response = replied.unwrap_or_else(HeldReply::from).respond();
+        let reply = self.reply(request, found, &activity).instrument(span.clone()).await;
+        let mut response = reply.unwrap_or_else(HeldReply::from).respond();
         response.headers_mut().insert(REQUEST_ID, id);
-        let took = began.elapsed();
+        let took = started.elapsed();
         let status = response.status().as_u16();
-        service.metrics.answered(method, path, status, took);
+        self.service.metrics.record_request(method, path, status, took);
         span.in_scope(|| tracing::debug!(status, ?took, "answered"));
         if traced {
             telemetry::request_ended(&span, status);
@@ -173,19 +132,41 @@ impl RequestHandler {
         response
     }
 
+    /// Makes the reply to a request; an error is the reply that refuses it.
     async fn reply<B: RequestBody>(
-        self: Arc<Self>,
+        &self,
         request: Request<B>,
         found: Option<RouteMatch>,
         activity: &Arc<Activity>,
     ) -> Result<HeldReply, Reply> {
         let (head, body) = request.into_parts();
-        let open = found.as_ref().is_some_and(|(route, _)| route.access == Access::Open);
-        // The gateway stands before the router: without a credential nobody learns which routes there are.
-        let (headers, principal) = match open {
-            true => (head.headers, None),
+        let query = head.uri.query().unwrap_or_default();
+        let request = self.check(head.headers, query, found, activity).await?;
+        let body = self.read_body(&request, body).await?;
+        let _working = activity.work();
+        let task = self.task(request, &body)?;
+        let reply = self.run(task).await;
+        drop(body);
+        reply
+    }
+
+    /// Authenticates the caller and checks that it may call the route.
+    async fn check(
+        &self,
+        headers: HeaderMap,
+        query: &str,
+        found: Option<RouteMatch>,
+        activity: &Activity,
+    ) -> Result<MatchedRequest, Reply> {
+        let is_open = match &found {
+            Some((route, _)) => route.access == Access::Open,
+            None => false,
+        };
+        // The gateway comes before the router, so that callers without a credential do not learn which routes exist.
+        let (headers, principal) = match is_open {
+            true => (headers, None),
             false => {
-                let (headers, principal) = authorize(&self.gateway, head.headers).await?;
+                let (headers, principal) = authorize(&self.gateway, headers).await?;
                 activity.belongs_to(&principal.account);
                 (headers, Some(principal))
             }
@@ -193,267 +174,194 @@ impl RequestHandler {
         let Some((route, parameters)) = found else {
             return Err(error::reply(&error::no_route(), &ErrorFormat::Envelope));
         };
-        let query = QueryString::parse(head.uri.query().unwrap_or_default());
-        let shape = shape(route, &query, principal.as_ref());
+        let query = QueryString::parse(query);
+        let error_format = error_format(route, &query, principal.as_ref());
         if let Some(principal) = &principal {
-            let admitted = self.gateway.admit(principal).map_err(error::rate_limited);
-            admitted.and_then(|()| route.access.check(principal)).map_err(|failure| error::reply(&failure, &shape))?;
+            self.check_caller(route, principal).map_err(|error| error::reply(&error, &error_format))?;
         }
         let unknown = UnknownNames::in_query(&route.known_names(), &query);
-        let unknown = unknown.map_err(|failure| error::reply(&failure, &shape))?;
-        let (budget, sender) = match &principal {
+        let unknown = unknown.map_err(|error| error::reply(&error, &error_format))?;
+        Ok(MatchedRequest { route, parameters, query, headers, principal, unknown, error_format })
+    }
+
+    /// Counts the request of the account and checks that its credential opens the route.
+    fn check_caller(&self, route: &Route, principal: &Principal) -> Result<()> {
+        self.gateway.admit(principal).map_err(error::rate_limited)?;
+        route.access.check(principal)
+    }
+
+    async fn read_body<B: RequestBody>(&self, request: &MatchedRequest, body: B) -> Result<ReceivedBody, Reply> {
+        let route = request.route;
+        let (budget, sender) = match &request.principal {
             Some(principal) => (&self.bodies, principal.account.as_str()),
             None => (&self.open_bodies, route.path),
         };
-        let body = budget.read(body, sender, route.body, self.service.config.server.body_timeout).await?;
-        let _working = activity.work();
-        let place = Arc::new(RetrievalSlot::default());
-        let job = Job {
-            route,
-            account: principal.as_ref().map(|principal| principal.account.clone()),
-            answer: answer_of(route, &query),
-            place: Arc::clone(&place),
-            unknown: unknown.clone(),
-        };
+        budget.read(body, sender, route.body, self.service.config.server.body_timeout).await
+    }
+
+    /// Combines a request and its body with the handler of its route.
+    fn task(&self, request: MatchedRequest, body: &ReceivedBody) -> Result<RouteTask, Reply> {
+        let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format } = request;
+        let slot = Arc::new(RetrievalSlot::default());
+        let account = principal.as_ref().map(|principal| principal.account.clone());
+        let response_size = response_size(route, &query);
         let request = RouteRequest {
             service: Arc::clone(&self.service),
             parameters,
             query,
-            unknown,
+            unknown: unknown.clone(),
             headers,
             body: body.bytes.clone(),
-            retrieval_slot: place,
+            retrieval_slot: Arc::clone(&slot),
         };
-        let answered = match (&route.handler, principal) {
+        let call = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
-                let call = AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal };
-                let handler = *handler;
-                self.run(job, &shape, move || metered(route, &call, handler)).await
+                let request = AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal };
+                HandlerCall::Guarded { handler: *handler, request }
             }
-            (Handler::Open(handler), _) => {
-                let handler = *handler;
-                self.run(job, &shape, move || handler(&request)).await
-            }
+            (Handler::Open(handler), _) => HandlerCall::Open { handler: *handler, request },
             (Handler::Guarded(_), None) => {
-                Err(error::reply(&Error::internal("a guarded route without a caller"), &shape))
+                return Err(error::reply(&Error::internal("a guarded route without a caller"), &error_format));
             }
         };
-        drop(body);
-        answered
+        Ok(RouteTask { route, account, response_size, slot, unknown, error_format, call })
     }
 
-    /// Runs a handler on its executor, and takes the memory for its answer. A panic is a failure like any other; no
-    /// free place, or no memory, is a reply of its own. Replies and failures of the handler get the warnings about unknown
-    /// names.
-    async fn run(
-        &self,
-        job: Job,
-        shape: &ErrorFormat,
-        work: impl FnOnce() -> Result<Reply> + Send + 'static,
-    ) -> Result<HeldReply, Reply> {
-        let Job { route, account, answer, place, unknown } = job;
-        let refuse = |failure: Error| unknown.add_to(error::reply(&failure, shape));
-        let names = unknown.clone();
-        // Added where the reply is made, before its size is known to the budget.
-        let work = move || work().map(|reply| names.add_to(reply));
-        if route.executor == Executor::Inline {
-            return work().map(HeldReply::from).map_err(refuse);
-        }
+    /// Admits a task and runs it on the executor of its route. Warnings about unknown names are added to the handler's
+    /// replies and errors.
+    async fn run(&self, task: RouteTask) -> Result<HeldReply, Reply> {
+        let RouteTask { route, account, response_size, slot, unknown, error_format, call } = task;
         let sender = account.as_deref().unwrap_or(route.path);
-        let running = match (&account, route.executor) {
-            (None, _) => run_turn(&self.open, sender, 1).await?,
-            (Some(_), Executor::Retrieval | Executor::Retrieve) => {
-                let turns = match answer {
-                    ResponseSize::Small => 1,
-                    ResponseSize::Large => self.retrievals.turns().div_ceil(LARGE_AT_ONCE),
-                };
-                run_turn(&self.retrievals, sender, turns).await?
-            }
-            (Some(_), _) if answer == ResponseSize::Large => self.listing_turn(sender).await?,
-            (Some(_), _) => run_turn(&self.requests, sender, 1).await?,
-        };
-        // Known better after the wait for the turn: answers of the same kind were made meanwhile.
-        let memory = self.memory_for(route, sender, answer)?;
+        if route.executor == Executor::Inline {
+            return match call.run(route) {
+                Ok(reply) => Ok(HeldReply::from(reply)),
+                Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
+            };
+        }
+        let permit = self.admit(route, account.as_deref(), response_size).await?;
+        // Reserved after the wait: the estimate is better if such answers were made in the meantime.
+        let memory = self.reply_memory.reserve(route.path, sender, response_size)?;
         let outcome = match route.executor {
             Executor::Retrieval | Executor::Retrieve => {
-                place.hold(running);
-                self.search(route, place, work).await
+                slot.hold(permit);
+                self.search(route, slot, call).await
             }
-            Executor::Ordinary | Executor::Inline => blocking(route, running, work).await,
+            Executor::Ordinary | Executor::Inline => run_blocking(route, permit, call).await,
         };
         match outcome {
-            Ok(reply) => self.keep(route, sender, reply, memory),
-            Err(failure) => Err(refuse(failure)),
+            Ok(reply) => self.hold(route, sender, reply, memory),
+            Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
         }
     }
 
-    /// Takes the memory for an answer before it is made: what such answers took of late, or little where nothing is
-    /// known of a large one.
-    fn memory_for(&self, route: &Route, sender: &str, answer: ResponseSize) -> Result<Option<Share>, Reply> {
-        let known = self.estimates.of(route.path, sender).min(self.bodies.bytes() / 2);
-        let wanted = match answer {
-            ResponseSize::Small => known,
-            ResponseSize::Large => known.max(UNKNOWN_BYTES.min(self.bodies.bytes() / 64)),
-        };
-        if wanted == 0 {
-            return Ok(None);
-        }
-        self.bodies.hold(sender, wanted).map(Some).ok_or_else(error::unavailable)
-    }
-
-    /// Runs a handler on the retrieval threads.
-    async fn search(
+    async fn admit(
         &self,
-        route: &'static Route,
-        place: Arc<RetrievalSlot>,
-        work: impl FnOnce() -> Result<Reply> + Send + 'static,
-    ) -> Result<Reply> {
-        let span = tracing::Span::current();
-        let (send, receive) = oneshot::channel();
-        let work = move || {
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| span.in_scope(work)));
-            // Given back by the work itself: a client that left does not make room for one more.
-            place.release();
-            // The client may be gone; then nobody waits for the answer.
-            let _ = send.send(caught.ok());
+        route: &Route,
+        account: Option<&str>,
+        response_size: ResponseSize,
+    ) -> Result<RunPermit, Reply> {
+        let Some(account) = account else {
+            return self.admission.open_request(route.path).await;
         };
+        match (route.executor, response_size) {
+            (Executor::Retrieval | Executor::Retrieve, _) => self.admission.retrieval(account, response_size).await,
+            (Executor::Ordinary | Executor::Inline, ResponseSize::Large) => self.admission.large_request(account).await,
+            (Executor::Ordinary | Executor::Inline, ResponseSize::Small) => self.admission.request(account).await,
+        }
+    }
+
+    /// Runs a handler on the retrieval threads. A panic becomes an internal error.
+    async fn search(&self, route: &'static Route, slot: Arc<RetrievalSlot>, call: HandlerCall) -> Result<Reply> {
+        let (sender, receiver) = oneshot::channel();
+        let search = Search { route, call, slot, span: Span::current(), sender };
         if self.service.models.are_remote() {
-            // Whoever waits for the network must not keep a thread that could search.
-            tokio::task::spawn_blocking(work);
+            // A handler that waits for the network must not occupy a retrieval thread.
+            tokio::task::spawn_blocking(move || search.run());
         } else {
-            self.service.searchers.spawn(work);
+            self.service.searchers.spawn(move || search.run());
         }
-        receive.await.ok().flatten().unwrap_or_else(|| Err(panicked(route)))
+        match receiver.await {
+            Ok(Some(result)) => result,
+            Ok(None) | Err(_) => Err(panicked(route)),
+        }
     }
 
-    /// Takes what an answer holds until it is written: memory where it is large, a place where it is a file.
-    fn keep(
-        &self,
-        route: &'static Route,
-        sender: &str,
-        reply: Reply,
-        mut memory: Option<Share>,
-    ) -> Result<HeldReply, Reply> {
-        let bytes = match &reply.body {
-            ReplyBody::Bytes(bytes) => bytes.len(),
+    /// Takes what a reply holds until it is written: memory if it is large, memory and a slot if it is a file.
+    fn hold(&self, route: &Route, sender: &str, reply: Reply, reserved: Option<HeldSlots>) -> Result<HeldReply, Reply> {
+        match &reply.body {
+            ReplyBody::Bytes(bytes) => {
+                let bytes = bytes.len();
+                self.reply_memory.hold(route.path, sender, reply, bytes, reserved)
+            }
             ReplyBody::File(file) => {
-                let place = self.files.take(&file.account, 1).ok_or_else(error::unavailable)?;
-                let memory = self.bodies.hold(&file.account, FILE_BYTES).ok_or_else(error::unavailable)?;
-                return Ok(HeldReply { reply, memory: Some(memory), file: Some(place) });
+                let slot = self.admission.file(&file.account)?;
+                let memory = self.reply_memory.for_file(&file.account)?;
+                Ok(HeldReply::file(reply, memory, slot))
             }
-        };
-        self.estimates.learn(route.path, sender, bytes);
-        if bytes <= SMALL_BYTES {
-            return Ok(reply.into());
         }
-        let held = match &mut memory {
-            Some(memory) => memory.resize(Budget::pieces(bytes)),
-            None => {
-                memory = self.bodies.hold(sender, bytes);
-                memory.is_some()
-            }
-        };
-        if !held {
-            return Err(error::unavailable());
-        }
-        Ok(HeldReply { reply, memory, file: None })
-    }
-
-    /// The memory that an answer of `bytes` bytes holds until it is written; none for a small one.
-    pub(super) fn answer_memory(&self, account: &str, bytes: usize) -> Result<Option<Share>, Reply> {
-        if bytes <= SMALL_BYTES {
-            return Ok(None);
-        }
-        self.bodies.hold(account, bytes).map(Some).ok_or_else(error::unavailable)
-    }
-
-    /// A reply that no table of routes made, with the memory that it holds.
-    pub(super) fn keep_for(&self, account: &str, reply: Reply) -> Result<HeldReply, Reply> {
-        let bytes = match &reply.body {
-            ReplyBody::Bytes(bytes) => bytes.len(),
-            ReplyBody::File(_) => 0,
-        };
-        let memory = self.answer_memory(account, bytes)?;
-        Ok(HeldReply { reply, memory, file: None })
-    }
-
-    /// A place among the requests of an account, and one of its few turns to make a large answer.
-    async fn listing_turn(&self, account: &str) -> Result<Running, Reply> {
-        let place = self.requests.take(account, 1).ok_or_else(error::unavailable)?;
-        let running = run_turn(&self.listings, account, 1).await?;
-        Ok(Running { _listing: Some(place), ..running })
-    }
-
-    /// A place and a turn among the requests of an account, for what no table of routes knows.
-    pub(super) async fn request_turn(&self, account: &str) -> Result<Running, Reply> {
-        run_turn(&self.requests, account, 1).await
-    }
-
-    /// The same for a route without a credential that no table of routes knows.
-    pub(super) async fn open_turn(&self, path: &str) -> Result<Running, Reply> {
-        run_turn(&self.open, path, 1).await
-    }
-
-    /// The same for the MCP endpoint.
-    pub(super) async fn tool_turn(&self, account: &str) -> Result<Running, Reply> {
-        run_turn(&self.tools, account, 1).await
-    }
-
-    /// A place among the transfers of git's. They wait for no turns.
-    pub(super) fn transfer_place(&self, account: &str) -> Result<Share, Reply> {
-        self.transfers.take(account, 1).ok_or_else(error::unavailable)
     }
 }
 
-impl HeldReply {
-    /// As hyper sends it.
-    pub(super) fn respond(self) -> Response<ResponseBody> {
-        let Reply { status, headers, body } = self.reply;
-        let body = match body {
-            ReplyBody::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
-            ReplyBody::File(file) => ResponseBody::file(file, (self.memory, self.file)),
-        };
-        let mut response = Response::new(body);
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in headers {
-            response.headers_mut().insert(name, value);
+impl HandlerCall {
+    /// Runs the handler. Warnings are added to its reply here, before the memory of the reply is taken.
+    fn run(self, route: &Route) -> Result<Reply> {
+        match self {
+            Self::Guarded { handler, request } => {
+                let reply = run_metered(route, &request, handler)?;
+                Ok(request.unknown.add_to(reply))
+            }
+            Self::Open { handler, request } => {
+                let reply = handler(&request)?;
+                Ok(request.unknown.add_to(reply))
+            }
         }
-        response
     }
 }
 
-/// How large this request's answer can become.
-fn answer_of(route: &Route, query: &QueryString) -> ResponseSize {
+/// A retrieval on its way to a thread.
+struct Search {
+    route: &'static Route,
+    call: HandlerCall,
+    slot: Arc<RetrievalSlot>,
+    span: Span,
+    /// Receives the result, or none after a panic.
+    sender: oneshot::Sender<Option<Result<Reply>>>,
+}
+
+impl Search {
+    fn run(self) {
+        let Self { route, call, slot, span, sender } = self;
+        let work = std::panic::AssertUnwindSafe(|| span.in_scope(|| call.run(route)));
+        let caught = std::panic::catch_unwind(work);
+        // The thread gives the slot back, not the client: a client that leaves does not admit another request.
+        slot.release();
+        // Fails if the client has left.
+        let _ = sender.send(caught.ok());
+    }
+}
+
+/// Returns how large the answer to a request can become.
+fn response_size(route: &Route, query: &QueryString) -> ResponseSize {
     if query.get("detail") == Some("full") {
         return ResponseSize::Large;
     }
     if !matches!(route.executor, Executor::Retrieval | Executor::Retrieve) {
         return route.response_size;
     }
-    let hits: usize = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(0);
-    if hits > HITS_MANY { ResponseSize::Large } else { ResponseSize::Small }
+    let limit = query.get("limit").unwrap_or_default();
+    match limit.parse::<usize>() {
+        Ok(hits) if hits > HITS_MANY => ResponseSize::Large,
+        _ => ResponseSize::Small,
+    }
 }
 
-/// Takes a place, and waits for turns of the account that has it.
-async fn run_turn(places: &Arc<Shares>, account: &str, turns: usize) -> Result<Running, Reply> {
-    let place = places.take(account, 1).ok_or_else(error::unavailable)?;
-    let turns = u32::try_from(turns).unwrap_or(1);
-    let turn = place.turns().acquire_many_owned(turns).await.map_err(|_| error::unavailable())?;
-    Ok(Running { _place: place, _listing: None, _turn: turn })
-}
-
-/// Runs a handler on the blocking pool.
-async fn blocking(
-    route: &'static Route,
-    running: Running,
-    work: impl FnOnce() -> Result<Reply> + Send + 'static,
-) -> Result<Reply> {
-    let span = tracing::Span::current();
+/// Runs a handler on the blocking pool. A panic becomes an internal error.
+async fn run_blocking(route: &'static Route, permit: RunPermit, call: HandlerCall) -> Result<Reply> {
+    let span = Span::current();
     let outcome = tokio::task::spawn_blocking(move || {
-        // Given back by the work itself: a client that left does not make room for one more.
-        let _running = running;
-        span.in_scope(work)
+        // The thread gives the permit back, not the client: a client that leaves does not admit another request.
+        let _permit = permit;
+        span.in_scope(|| call.run(route))
     });
     outcome.await.unwrap_or_else(|_| Err(panicked(route)))
 }
@@ -462,69 +370,73 @@ fn panicked(route: &Route) -> Error {
     Error::internal(format!("the handler of {} {} panicked", route.method, route.path))
 }
 
-/// Who calls, with the headers handed back. What the gateway remembers is answered here; the rest reads the store, or
-/// asks an issuer, off the async threads.
+/// Returns the caller of a request, and its headers again.
+///
+/// A cached result is used at once. Otherwise the lookup reads the store or asks an issuer on a blocking thread.
 pub(super) async fn authorize(gateway: &Arc<Gateway>, headers: HeaderMap) -> Result<(HeaderMap, Principal), Reply> {
-    if let Some(principal) = gateway.recall(&headers) {
+    if let Some(principal) = gateway.cached(&headers) {
         return Ok((headers, principal));
     }
     let gateway = Arc::clone(gateway);
-    let asked = tokio::task::spawn_blocking(move || (gateway.authorize(&headers), headers)).await;
-    match asked {
+    let looked_up = tokio::task::spawn_blocking(move || (gateway.authorize(&headers), headers)).await;
+    match looked_up {
         Ok((Ok(principal), headers)) => Ok((headers, principal)),
         Ok((Err(refusal), _)) => Err(error::refusal(refusal)),
         Err(_) => Err(error::refusal(Refusal::Refused)),
     }
 }
 
-/// The headers of a caller who is let in, and who it is, counted as a request of the account; for what no table of routes
-/// knows.
-pub(super) async fn admitted(gateway: &Arc<Gateway>, headers: HeaderMap) -> Result<(HeaderMap, Principal), Reply> {
+/// Returns the caller of a request, and its headers again, and counts the request of the account. For routes that are
+/// not in the route table.
+pub(super) async fn authorize_counted(
+    gateway: &Arc<Gateway>,
+    headers: HeaderMap,
+) -> Result<(HeaderMap, Principal), Reply> {
     let (headers, principal) = authorize(gateway, headers).await?;
-    let counted = gateway.admit(&principal).map_err(error::rate_limited);
-    counted.map_err(|failure| error::reply(&failure, &ErrorFormat::Envelope))?;
-    Ok((headers, principal))
+    match gateway.admit(&principal) {
+        Ok(()) => Ok((headers, principal)),
+        Err(seconds) => Err(error::reply(&error::rate_limited(seconds), &ErrorFormat::Envelope)),
+    }
 }
 
-/// Reserves the unit that a call counts as, runs it, and counts it when it was answered.
-fn metered(
+/// Reserves the unit that a request counts as, runs its handler, and charges the unit if the handler succeeded.
+fn run_metered(
     route: &Route,
-    call: &AuthenticatedRequest,
+    request: &AuthenticatedRequest,
     handler: fn(&AuthenticatedRequest) -> Result<Reply>,
 ) -> Result<Reply> {
     let meter = match route.metering {
-        // Writes are counted with the write itself.
-        Metering::Free | Metering::Write => None,
-        Metering::Read => Some(Meter::Reads),
-        Metering::Search => call.query.get("q").map(|_| Meter::Reads),
-        Metering::Chat => Some(Meter::Chats),
+        Metering::Read => Meter::Reads,
+        Metering::Search if request.query.get("q").is_some() => Meter::Reads,
+        Metering::Chat => Meter::Chats,
+        // Writes are charged together with the write itself.
+        Metering::Free | Metering::Write | Metering::Search => return handler(request),
     };
-    let permit = meter.map(|meter| call.service.billing.reserve(call.account(), meter, || Ok(0))).transpose()?;
-    let reply = handler(call)?;
-    permit.into_iter().for_each(Permit::charge);
+    let permit = request.service.billing.reserve(request.account(), meter, || Ok(0))?;
+    let reply = handler(request)?;
+    permit.charge();
     Ok(reply)
 }
 
-/// The client's own name for a request, where it is plain, else a new one.
+/// Returns the client's id for a request if it is plain ASCII of a limited length, else a new id.
 pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-    let own = headers.get(REQUEST_ID).filter(|value| {
-        let bytes = value.as_bytes();
-        (1..=REQUEST_ID_BYTES_MAX).contains(&bytes.len()) && bytes.iter().copied().all(plain)
-    });
-    let fresh = || HeaderValue::from_str(&Ulid::generate().to_string()).unwrap_or(HeaderValue::from_static("none"));
-    own.cloned().unwrap_or_else(fresh)
+    if let Some(id) = headers.get(REQUEST_ID)
+        && is_plain_id(id.as_bytes())
+    {
+        return id.clone();
+    }
+    HeaderValue::from_str(&Ulid::generate().to_string()).unwrap_or(HeaderValue::from_static("none"))
 }
 
-/// How this request's failures look.
-fn shape(route: &Route, query: &QueryString, principal: Option<&Principal>) -> ErrorFormat {
+fn is_plain_id(id: &[u8]) -> bool {
+    (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
+        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
+}
+
+/// Returns the format of a route's errors.
+fn error_format(route: &Route, query: &QueryString, principal: Option<&Principal>) -> ErrorFormat {
     match route.executor {
         Executor::Retrieve => ErrorFormat::Retrieve { namespace: retrieve::named_namespace(query, principal) },
         Executor::Inline | Executor::Ordinary | Executor::Retrieval => ErrorFormat::Envelope,
     }
-}
-
-/// A small reply as hyper sends it.
-pub(super) fn respond(reply: Reply) -> Response<ResponseBody> {
-    HeldReply::from(reply).respond()
 }

@@ -1,4 +1,4 @@
-//! The page of the sandbox payment provider: what is to be paid, and a button.
+//! The page of the sandbox payment provider: the order and a button that pays it.
 
 use std::sync::Arc;
 
@@ -6,51 +6,55 @@ use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::answers::ResponseBody;
-use super::connections::Activity;
-use super::requests::respond;
+use super::activity::Activity;
+use super::reply_memory::small_response;
+use super::response_body::ResponseBody;
 use crate::api::Reply;
-use crate::billing::sandbox::{Item, Order};
+use crate::billing::sandbox::{SandboxItem, SandboxOrder};
 use crate::error::{Error, Result};
 use crate::service::Service;
 
-/// Answers one request.
-pub(super) async fn answer(
+/// Responds to one request.
+pub(super) async fn respond(
     service: Arc<Service>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
     let page = tokio::task::spawn_blocking(move || page(&service, request.method(), request.uri().path()));
-    let outcome = page.await.unwrap_or_else(|_| Err(Error::internal("the sandbox's page panicked")));
-    respond(outcome.unwrap_or_else(|failure| {
-        let status = match failure {
-            Error::NotFound { .. } => StatusCode::NOT_FOUND,
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        html(status, "Nothing here", "<p>There is no such payment.</p>")
-    }))
+    match page.await.unwrap_or_else(|_| Err(Error::internal("the sandbox's page panicked"))) {
+        Ok(page) => small_response(page),
+        Err(Error::NotFound { .. }) => small_response(no_payment(StatusCode::NOT_FOUND)),
+        Err(_) => small_response(no_payment(StatusCode::INTERNAL_SERVER_ERROR)),
+    }
+}
+
+fn no_payment(status: StatusCode) -> Reply {
+    html(status, "Payment not found", "<p>This payment does not exist.</p>")
 }
 
 fn page(service: &Service, method: &Method, path: &str) -> Result<Reply> {
-    let missing = || Error::not_found("not_found", "no such page");
-    let id = path.strip_prefix("/pay/").ok_or_else(missing)?;
-    let order = match *method {
+    let Some(id) = path.strip_prefix("/pay/") else { return Err(no_page()) };
+    match *method {
         Method::GET => {
-            let sandbox = service.billing.sandbox().ok_or_else(missing)?;
-            sandbox.order(id)?.ok_or_else(missing)?
+            let Some(sandbox) = service.billing.sandbox() else { return Err(no_page()) };
+            let Some(order) = sandbox.order(id)? else { return Err(no_page()) };
+            Ok(order_page(&order))
         }
-        Method::POST => service.billing.pay_in_sandbox(id)?,
-        _ => return Err(missing()),
-    };
-    Ok(show(&order))
+        Method::POST => Ok(order_page(&service.billing.pay_in_sandbox(id)?)),
+        _ => Err(no_page()),
+    }
 }
 
-fn show(order: &Order) -> Reply {
-    // Numbers and names of plans: nothing here was written by anybody outside.
+fn no_page() -> Error {
+    Error::not_found("not_found", "no such page")
+}
+
+fn order_page(order: &SandboxOrder) -> Reply {
+    // The page needs no escaping: it shows only numbers and names of plans.
     let item = match &order.item {
-        Item::Recharge(paise) => format!("Recharge: {}.{:02} INR", paise / 100, paise % 100),
-        Item::Plan(plan) => format!("Plan: {plan}, monthly"),
+        SandboxItem::Recharge(paise) => format!("Recharge: {}.{:02} INR", paise / 100, paise % 100),
+        SandboxItem::Plan(plan) => format!("Plan: {plan}, monthly"),
     };
     let action = if order.paid {
         "<p><strong>Paid.</strong> No money was moved.</p>".to_owned()

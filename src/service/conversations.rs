@@ -138,7 +138,7 @@ impl Service {
         let request = serde_json::to_value(ingested).map_err(Error::internal)?;
         let work = QueuedWork::Conversation { request };
         let permit = self.permit_write(&namespace.account, &work)?;
-        self.namespaces.require_whole(namespace)?;
+        self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
         let added = {
             let lock = self.conversations.of(id);

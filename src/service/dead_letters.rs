@@ -23,7 +23,7 @@ impl Service {
         }
         let letter = self.store.dead_letter(account, id)?.ok_or_else(|| no_letter(text))?;
         let entry = self.store.revive(&letter.account, id, self.running_ms())?.ok_or_else(|| no_letter(text))?;
-        self.pending.note(&entry);
+        self.pending.add(&entry);
         self.queue.add(&entry);
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Service {
         for (account, id) in selected {
             // None where somebody else retried or dropped it meanwhile.
             if let Some(entry) = self.store.revive(&account, id, self.running_ms())? {
-                self.pending.note(&entry);
+                self.pending.add(&entry);
                 self.queue.add(&entry);
                 retried += 1;
             }

@@ -15,8 +15,8 @@ impl Service {
     /// Removes a namespace for good, with everything in it. False when there is none.
     pub fn delete_namespace(&self, account: &str, name: &str) -> Result<bool> {
         let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
-        self.queue.forget(removal.id);
-        self.pending.forget(removal.id);
+        self.queue.remove_namespace(removal.id);
+        self.pending.remove_namespace(removal.id);
         if let Err(error) = self.remove(&removal) {
             tracing::warn!(account, namespace = name, %error, "the files of a deleted namespace are removed later");
         }

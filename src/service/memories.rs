@@ -133,13 +133,13 @@ impl Service {
     pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Result<Written> {
         let account = &namespace.account;
         self.billing.require_balance(account)?;
-        self.namespaces.require_whole(namespace)?;
+        self.namespaces.require_undamaged(namespace)?;
         let permit = self.billing.reserve(account, Meter::Writes, || self.memories(account))?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         // Milliseconds are what the API tells; the file says the same.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Error::internal)?;
         let texts = write.cue_texts();
-        lease.prepare(&texts, self.models.query_patience());
+        lease.prepare(&texts, self.models.query_deadline());
         // The plan may be drawn up again; the last time counts.
         let known = std::cell::Cell::new(false);
         let commit = lease.write(Some(permit), now, |context| {
@@ -147,7 +147,7 @@ impl Service {
             direct::write(context, write, now)
         })?;
         let commit = commit.ok_or_else(|| Error::internal("a direct write made no commit"))?;
-        if let Err(error) = lease.tidy() {
+        if let Err(error) = lease.consolidate_packs() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
         }
         Ok(Written { new: !known.get(), commit: commit.to_string() })

@@ -51,7 +51,7 @@ use crate::model::{Models, StaticTable};
 use crate::namespace::backlog::Backlog;
 use crate::namespace::context::NamespaceContext;
 use crate::namespace::damage::restore_advice;
-use crate::namespace::disk_reserve::Reserve;
+use crate::namespace::disk_reserve::DiskReserve;
 use crate::namespace::ids::{HeldIds, Ids};
 use crate::namespace::names::DEFAULT;
 use crate::namespace::pending::PendingPaths;
@@ -92,7 +92,7 @@ pub struct Service {
     conversations: ConversationLocks,
     /// Held context fingerprint look-up and enqueue; also gives out ids in order.
     ids: Arc<Ids>,
-    pub(crate) reserve: Arc<Reserve>,
+    pub(crate) reserve: Arc<DiskReserve>,
     running: RunningTime,
 }
 
@@ -136,9 +136,9 @@ impl Service {
         create_private(&config.data)?;
         if matches!(config.model.embedding, EmbeddingChoice::BuiltIn) {
             // It takes as long as opening the records.
-            StaticTable::unpack_ahead();
+            StaticTable::open_in_background();
         }
-        let reserve = Arc::new(Reserve::of(&config.data));
+        let reserve = Arc::new(DiskReserve::of(&config.data));
         reserve.release_for_start();
         let plan = MemoryPlan::current(config.server.body_memory_mib)?;
         let memory =
@@ -165,7 +165,7 @@ impl Service {
         let namespaces = Namespaces::new(&config, context, Arc::clone(&reserve));
         let queue = Queue::new(config.ingestion_workers.max(1));
         store.for_each_queue_entry(|entry| {
-            pending.note(&entry);
+            pending.add(&entry);
             queue.add(&entry);
         })?;
         let dashboard = Dashboard::new(&config)?;
@@ -278,7 +278,7 @@ impl Service {
         subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
     ) -> Result<Ulid> {
-        self.namespaces.require_whole(namespace)?;
+        self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
         let id = self.enqueue(&mut self.ids.hold(), namespace, work, known, subjects, permit)?;
         self.store.sync_since(generation)?;
@@ -337,14 +337,14 @@ impl Service {
             let options = EnqueueOptions { dedup, subjects, usage };
             match self.store.enqueue(namespace, &entry, &options).map_err(refused_entry)? {
                 Enqueued::Accepted(id) => {
-                    self.pending.note(&entry);
+                    self.pending.add(&entry);
                     self.queue.add(&entry);
                     Ok((id, true))
                 }
                 Enqueued::Duplicate(id) => {
                     // A write that failed may have become durable all the same; this one vouches for it.
                     if let Some(entry) = self.store.queue_entry(namespace.id, id)? {
-                        self.pending.note(&entry);
+                        self.pending.add(&entry);
                         self.queue.add(&entry);
                     }
                     Ok((id, false))

@@ -71,7 +71,7 @@ impl Service {
             return Ok(Err(PushRefusal::new(reason)));
         };
         self.billing.require_balance(account)?;
-        self.namespaces.require_whole(namespace)?;
+        self.namespaces.require_undamaged(namespace)?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         if lease.repository().head()? != update.from {
             return Ok(Err(moved()));
@@ -121,10 +121,10 @@ impl Service {
             written => Some(self.billing.reserve_units(account, Meter::Writes, written as u64, known)?),
         };
         lease.prepare(&checked.texts, self.models.write_deadline());
-        if !lease.take_in(permit, &apart, from, to)? {
+        if !lease.accept_push(permit, &apart, from, to)? {
             return Ok(Err(moved()));
         }
-        if let Err(error) = lease.tidy() {
+        if let Err(error) = lease.consolidate_packs() {
             tracing::error!(%error, "joining packs failed; it is tried again with the next write");
         }
         Ok(Ok(()))
@@ -172,7 +172,7 @@ fn check(
     if !problems.is_empty() {
         return Ok(Err(PushRefusal::by_problems(&problems)));
     }
-    let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_ours(&change.path)).collect();
+    let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_managed(&change.path)).collect();
     if changes.len() > FILES_MAX {
         let reason = format!("{} memories are changed, at most {FILES_MAX} are taken: push in parts", changes.len());
         return Ok(Err(PushRefusal::new(reason)));
@@ -188,7 +188,7 @@ fn check(
         }
         let Some(content) = reader.content(change)? else { continue };
         written += 1;
-        match edited::read(&change.path, &content) {
+        match edited::parse(&change.path, &content) {
             Ok(Content::Memory(file)) => {
                 texts.extend(files::cue_texts(&file.front, &file.body));
                 added += u64::from(change.is_new);

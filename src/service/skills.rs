@@ -53,7 +53,7 @@ impl Service {
     ) -> Result<(Ulid, Vec<String>)> {
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         // Held until the paths are noted, so that no other request gets the same path.
-        let _assigning = self.pending.assigning();
+        let _assigning = self.pending.lock_assignment();
         let pending = self.pending.skill_names(namespace.id);
         // After those were read: what is no longer pending is in the index by now.
         let mut taken = lease.read(stored_names)?;

@@ -161,7 +161,7 @@ impl Service {
         let id = source_id(id)?;
         let generation = self.store.generation();
         // Under the writer's lock: an ingestion that ends at this moment must not bring a part of it back.
-        let deleted = self.namespaces.while_still(namespace, || self.store.delete_source(namespace.id, id))?;
+        let deleted = self.namespaces.with_writes_paused(namespace, || self.store.delete_source(namespace.id, id))?;
         if !deleted {
             return Err(no_source());
         }

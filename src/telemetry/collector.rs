@@ -1,4 +1,4 @@
-//! Spans to a collector: OTLP over HTTP in its JSON form, which every collector takes beside the binary one
+//! Export of spans to a collector: OTLP over HTTP as JSON, which every collector accepts in addition to the binary form
 //! (<https://opentelemetry.io/docs/specs/otlp/>; ids in hex, 64-bit numbers as text).
 
 use std::fmt;
@@ -12,10 +12,10 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
-/// The collector has so long to take a batch; what it does not take is dropped.
+/// Time limit of sending a batch. A batch that the collector does not accept in time is dropped.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A collector.
+/// A client of a collector.
 pub(super) struct Collector {
     client: Client,
     url: String,
@@ -29,7 +29,7 @@ impl fmt::Debug for Collector {
 }
 
 impl Collector {
-    /// The collector at a base URL.
+    /// Returns a client of the collector at a base URL.
     pub(super) fn new(base: &str) -> reqwest::Result<Self> {
         let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(Self { client, url: format!("{base}/v1/traces"), resource: json!({}) })
@@ -40,24 +40,30 @@ impl Collector {
         let scope = json!({"name": "cuebase", "version": env!("CARGO_PKG_VERSION")});
         let scopes = json!([{"scope": scope, "spans": spans}]);
         let body = json!({"resourceSpans": [{"resource": self.resource, "scopeSpans": scopes}]});
-        let sent =
-            self.client.post(&self.url).json(&body).send().and_then(reqwest::blocking::Response::error_for_status);
-        sent.map(drop).map_err(|error| error.without_url().to_string())
+        self.post(&body).map_err(|error| error.without_url().to_string())
+    }
+
+    fn post(&self, body: &Value) -> reqwest::Result<()> {
+        self.client.post(&self.url).json(body).send()?.error_for_status()?;
+        Ok(())
     }
 }
 
 impl SpanExporter for Collector {
-    /// Called on the processor's own thread, which may wait.
+    /// Runs on the thread of the span processor, which may block.
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         self.send(&batch).map_err(|error| {
-            tracing::warn!(%error, spans = batch.len(), "the collector did not take some spans, which are dropped");
+            tracing::warn!(%error, spans = batch.len(), "spans were dropped because the collector did not accept them");
             OTelSdkError::InternalFailure(error)
         })
     }
 
     fn set_resource(&mut self, resource: &Resource) {
-        let about = resource.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
-        self.resource = json!({"attributes": attributes(&about.collect::<Vec<_>>())});
+        let mut pairs = Vec::new();
+        for (key, value) in resource.iter() {
+            pairs.push(KeyValue::new(key.clone(), value.clone()));
+        }
+        self.resource = json!({"attributes": attributes(&pairs)});
     }
 }
 
@@ -74,9 +80,11 @@ fn span(data: &SpanData) -> Value {
         SpanKind::Producer => 4,
         SpanKind::Consumer => 5,
     };
-    let events = data.events.iter().map(|event| {
-        json!({"timeUnixNano": nanoseconds(event.timestamp), "name": event.name, "attributes": attributes(&event.attributes)})
-    });
+    let mut events = Vec::new();
+    for event in data.events.iter() {
+        let at = nanoseconds(event.timestamp);
+        events.push(json!({"timeUnixNano": at, "name": event.name, "attributes": attributes(&event.attributes)}));
+    }
     let mut span = json!({
         "traceId": data.span_context.trace_id().to_string(),
         "spanId": data.span_context.span_id().to_string(),
@@ -85,7 +93,7 @@ fn span(data: &SpanData) -> Value {
         "startTimeUnixNano": nanoseconds(data.start_time),
         "endTimeUnixNano": nanoseconds(data.end_time),
         "attributes": attributes(&data.attributes),
-        "events": events.collect::<Vec<_>>(),
+        "events": events,
         "status": {"code": code, "message": message},
     });
     if data.parent_span_id != opentelemetry::trace::SpanId::INVALID {
@@ -94,16 +102,24 @@ fn span(data: &SpanData) -> Value {
     span
 }
 
+/// Returns the nanoseconds since the epoch as text.
 fn nanoseconds(at: SystemTime) -> String {
-    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
+    at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos().to_string()
 }
 
 fn attributes(pairs: &[KeyValue]) -> Vec<Value> {
-    let value = |attribute: &Attribute| match attribute {
+    let mut attributes = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        attributes.push(json!({"key": pair.key.as_str(), "value": attribute_value(&pair.value)}));
+    }
+    attributes
+}
+
+fn attribute_value(value: &Attribute) -> Value {
+    match value {
         Attribute::Bool(value) => json!({"boolValue": value}),
         Attribute::I64(value) => json!({"intValue": value.to_string()}),
         Attribute::F64(value) => json!({"doubleValue": value}),
         other => json!({"stringValue": other.as_str()}),
-    };
-    pairs.iter().map(|pair| json!({"key": pair.key.as_str(), "value": value(&pair.value)})).collect()
+    }
 }

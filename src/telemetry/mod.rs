@@ -1,8 +1,7 @@
-//! What the process says of itself while it runs: the log on standard error and, where a collector is named, traces over
-//! OTLP. Neither holds what a client wrote.
+//! The log on standard error and, if a collector is configured, traces over OTLP. Neither contains text from a client.
 //!
-//! A trace has a span for each request and each ingested write, with the names of OpenTelemetry's semantic conventions;
-//! a client's `traceparent` (W3C Trace Context) is taken up.
+//! A trace has a span for each request and each ingested write, with the names of OpenTelemetry's semantic conventions.
+//! It continues the trace in a client's `traceparent` header (W3C Trace Context).
 
 mod collector;
 
@@ -23,35 +22,29 @@ use tracing_subscriber::{EnvFilter, Layer};
 use self::collector::Collector;
 use crate::config::Config;
 
-/// Keeps the traces going; sends what is left when it is dropped.
-#[must_use = "traces end when this is dropped"]
+/// Keeps the export of traces running. When dropped, it sends the remaining spans.
+#[must_use = "the export of traces ends when this is dropped"]
 pub struct Telemetry(Option<SdkTracerProvider>);
 
-/// Starts the log and, where it is set, the traces. To be called outside of any asynchronous runtime.
+/// Starts the log and, if a collector is configured, the traces. To be called outside any asynchronous runtime.
 pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
-    let filter = EnvFilter::try_new(&config.log).unwrap_or_else(|error| {
-        eprintln!("cuebase: setting log: {error}; logging at info");
-        EnvFilter::new("info")
-    });
-    // Tells of every request of an agent as of an event in the life of a server.
-    let filter = match (config.log.contains("rmcp"), "rmcp=warn".parse()) {
-        (false, Ok(quiet)) => filter.add_directive(quiet),
-        _ => filter,
-    };
+    let filter = log_filter(&config.log);
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let Some(collector) = &config.collector else {
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
-        // A log on a full disk must not take the service down: telling on stderr that stderr cannot be written to
-        // panics. A second initialisation can only come from a test that runs commands in process.
+        // A log on a full disk must not stop the service: reporting on stderr that stderr cannot be written panics. A
+        // second initialisation can only come from a test that runs commands in process.
         let _ = log.log_internal_errors(false).finish().try_init();
         return Ok(Telemetry(None));
     };
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
     let log = log.log_internal_errors(false).with_filter(filter);
-    let exporter = Collector::new(collector).context("the HTTP client for telemetry.otlp_endpoint cannot be made")?;
-    let about = Resource::builder().with_service_name("cuebase");
-    let about = about.with_attribute(opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
-    let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(about.build()).build();
+    let exporter = Collector::new(collector).context("cannot create the HTTP client for telemetry.otlp_endpoint")?;
+    let resource = Resource::builder()
+        .with_service_name("cuebase")
+        .with_attribute(opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .build();
+    let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
     let traces = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("cuebase"))
         .with_location(false)
@@ -72,8 +65,8 @@ impl Drop for Telemetry {
     }
 }
 
-/// The span of a request that begins; `method` and `route` are empty where there is no such route. Where traces are sent
-/// it is what OpenTelemetry's conventions want, and the client's own span is its parent.
+/// Returns the span of a request. `method` and `route` are empty if the request matches no route. If traces are sent,
+/// the span follows OpenTelemetry's conventions, and its parent is the client's span.
 pub fn request_span(
     traced: bool,
     id: &str,
@@ -85,14 +78,14 @@ pub fn request_span(
     }
     let name = format!("{method} {route}");
     let span = tracing::info_span!("request", id, method, route, otel.name = name, otel.kind = "server");
-    // The span has not begun yet, so it takes a parent.
+    // A parent can be set because the span has not started yet.
     let _ = span.set_parent(TraceContextPropagator::new().extract(&Headers(headers)));
     span.set_attribute("http.request.method", method);
     span.set_attribute("http.route", route);
     span
 }
 
-/// Notes in a request's span how it ended.
+/// Records the status of the response in the span of a request.
 pub fn request_ended(span: &tracing::Span, status: u16) {
     span.set_attribute("http.response.status_code", i64::from(status));
     if status >= 500 {
@@ -100,7 +93,8 @@ pub fn request_ended(span: &tracing::Span, status: u16) {
     }
 }
 
-/// The span of an accepted write that is worked on; none where no traces are sent, since the log names it anyway.
+/// Returns the span of the ingestion of an accepted write. Disabled if no traces are sent, since the log names the
+/// write.
 pub fn ingestion_span(traced: bool, id: &str, kind: &'static str) -> tracing::Span {
     if !traced {
         return tracing::Span::none();
@@ -108,11 +102,28 @@ pub fn ingestion_span(traced: bool, id: &str, kind: &'static str) -> tracing::Sp
     tracing::info_span!("ingest", id, kind, otel.kind = "consumer")
 }
 
+/// Returns the configured filter of the log, without the messages that the MCP library logs at `info` for every
+/// request.
+fn log_filter(configured: &str) -> EnvFilter {
+    let filter = match EnvFilter::try_new(configured) {
+        Ok(filter) => filter,
+        Err(error) => {
+            eprintln!("cuebase: setting log: {error}; logging at info");
+            EnvFilter::new("info")
+        }
+    };
+    match "rmcp=warn".parse() {
+        Ok(quiet) if !configured.contains("rmcp") => filter.add_directive(quiet),
+        _ => filter,
+    }
+}
+
+/// The headers of a request, from which the propagator reads the client's span.
 struct Headers<'a>(&'a HeaderMap);
 
 impl Extractor for Headers<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).and_then(|value| value.to_str().ok())
+        self.0.get(key)?.to_str().ok()
     }
 
     fn keys(&self) -> Vec<&str> {

@@ -1,27 +1,28 @@
-//! The cues of a statement: what should bring it to mind.
+//! The cues of a statement: the texts that are embedded to retrieve it.
 
 use super::statements::Statement;
 use crate::text::steps::{Interrupted, Steps};
 use crate::text::words::{cut, flat, telling_words, words};
 
-/// A statement of more words is cued by its passages.
+/// A statement of more words has its passages as cues.
 const SHORT_WORDS_MAX: usize = 110;
-/// A passage has about so many words.
+/// Words of a passage, approximately.
 const PASSAGE_WORDS: usize = 60;
-/// Sentences that get a cue of their own, at most.
+/// Sentences of a statement that become cues.
 const SENTENCES_MAX: usize = 4;
-/// A sentence needs so many telling words to be a cue.
-const TELLING_WORDS_MIN: usize = 3;
-/// Bytes of a question that becomes a cue of its answer. Every statement of a long answer repeats it, so a longer one,
-/// which is a text that happens to end in a question mark, is left out.
+/// A sentence with fewer content words is not a cue.
+const CONTENT_WORDS_MIN: usize = 3;
+/// Bytes of a question that becomes a cue of its answer. Every statement of a long answer repeats the question, so a
+/// longer one is left out: it is a text that happens to end in a question mark.
 pub(super) const QUESTION_BYTES_MAX: usize = 2000;
 
-/// The statement with its speaker, in passages where it is long: the vector of a page is near to nothing that stands on
-/// it. Then the question that it answers, and its sentences one by one where it is short and has several.
+/// Returns the cues of a statement. The first ones are the statement with its speaker, or its passages if it is long,
+/// because the vector of a whole page is not similar to those of its parts. Then follow the question that it answers,
+/// and the sentences of a short statement.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if the steps are interrupted.
 pub fn write(
     speaker: &str,
     statement: &Statement<'_>,
@@ -29,32 +30,37 @@ pub fn write(
     steps: &Steps<'_>,
 ) -> Result<Vec<String>, Interrupted> {
     let Statement { text, sentences } = statement;
-    // Counting its words, looking for telling ones, and copying it.
+    // One pass each to count words, to find content words, and to copy.
     steps.take(3 * text.len())?;
-    let long = words(text) > SHORT_WORDS_MAX && !sentences.is_empty();
-    let mut cues = if long { passages(sentences, steps)? } else { vec![flat(text)] };
+    let is_long = words(text) > SHORT_WORDS_MAX && !sentences.is_empty();
+    let mut cues = if is_long { passages(sentences, steps)? } else { vec![flat(text)] };
     cues[0] = format!("{speaker}: {}", cues[0]);
-    cues.extend(question.filter(|question| question.len() <= QUESTION_BYTES_MAX).map(flat));
-    if !long && sentences.len() > 1 {
-        let telling = sentences.iter().filter(|sentence| telling_words(sentence) >= TELLING_WORDS_MIN);
-        cues.extend(telling.take(SENTENCES_MAX).map(|sentence| flat(sentence)));
+    if let Some(question) = question
+        && question.len() <= QUESTION_BYTES_MAX
+    {
+        cues.push(flat(question));
+    }
+    if !is_long && sentences.len() > 1 {
+        let complete = sentences.iter().filter(|sentence| telling_words(sentence) >= CONTENT_WORDS_MIN);
+        cues.extend(complete.take(SENTENCES_MAX).map(|sentence| flat(sentence)));
     }
     cues.dedup();
     Ok(cues)
 }
 
-/// Sentences one after another, as many as make a passage; at least one.
+/// Joins sentences to passages of up to [`PASSAGE_WORDS`] words. Returns at least one passage.
 fn passages(sentences: &[&str], steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> {
     let mut passages: Vec<String> = Vec::new();
-    let mut held = 0;
+    let mut passage_words = 0;
     for sentence in sentences {
         for piece in cut(sentence, PASSAGE_WORDS, steps)? {
             steps.take(2 * piece.len())?;
-            held += words(piece);
-            match passages.last_mut().filter(|_| held <= PASSAGE_WORDS) {
-                Some(passage) => passage.extend([" ", &flat(piece)]),
-                None => {
-                    held = words(piece);
+            let piece_words = words(piece);
+            passage_words += piece_words;
+            match passages.last_mut() {
+                Some(passage) if passage_words <= PASSAGE_WORDS => passage.extend([" ", &flat(piece)]),
+                _ => {
+                    passage_words = piece_words;
                     passages.push(flat(piece));
                 }
             }
@@ -69,18 +75,18 @@ mod tests {
 
     fn write(speaker: &str, text: &str, question: Option<&str>) -> Vec<String> {
         let steps = Steps::unlimited();
-        let statement = Statement::read(text, &steps).expect("nothing interrupts");
-        super::write(speaker, &statement, question, &steps).expect("nothing interrupts")
+        let statement = Statement::read(text, &steps).expect("not interrupted");
+        super::write(speaker, &statement, question, &steps).expect("not interrupted")
     }
 
     #[test]
-    fn a_question_as_long_as_a_page_is_no_cue_of_its_answer() {
+    fn a_question_as_long_as_a_page_is_not_a_cue() {
         let question = format!("{}?", "and then ".repeat(300));
         assert_eq!(write("Ann", "At the harbour.", Some(&question)), ["Ann: At the harbour."]);
     }
 
     #[test]
-    fn a_statement_is_cued_by_itself_its_question_and_its_sentences() {
+    fn a_statement_its_question_and_its_sentences_are_cues() {
         let cues = write("Ann", "We painted a sunset over the lake. Thanks!", Some("What did you paint?"));
         assert_eq!(
             cues,
@@ -93,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_statement_is_cued_by_its_passages() {
-        let told: Vec<String> = (0..60).map(|n| format!("On day {n} we walked to the next village.")).collect();
-        let passages = write("Ann", &told.join("\n"), None);
+    fn the_cues_of_a_long_statement_are_passages() {
+        let sentences: Vec<String> = (0..60).map(|n| format!("On day {n} we walked to the next village.")).collect();
+        let passages = write("Ann", &sentences.join("\n"), None);
         assert!((8..=10).contains(&passages.len()), "{passages:?}");
         assert!(passages.iter().all(|passage| words(passage) <= PASSAGE_WORDS + 1), "{passages:?}");
-        assert_eq!(passages.join(" "), format!("Ann: {}", told.join(" ")));
+        assert_eq!(passages.join(" "), format!("Ann: {}", sentences.join(" ")));
         let endless: String = (0..200).map(|n| format!("word{n} ")).collect();
         assert_eq!(write("Ann", &endless, None).len(), 4, "a sentence that does not end is cut");
         assert_eq!(write("Ann", &"🎉 ".repeat(200), None).len(), 1);

@@ -1,24 +1,24 @@
-//! Names in a statement: runs of capitalised words that are not there because a sentence begins.
+//! Names in a statement: runs of capitalised words that do not begin a sentence.
 
 use super::statements::Statement;
 
-/// Names kept of one statement, at most.
+/// Names of a statement that are kept.
 const NAMES_MAX: usize = 12;
 
-/// Capitalised in English, but no names.
+/// Words that are capitalised in English, but are not names.
 const NOT_NAMES: &str = "i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march \
     april may june july august september october november december mr mrs ms dr ok okay tv usa";
 
-/// The first [`NAMES_MAX`] names in a statement, in order of appearance, without repeats and without the speaker's own.
-/// Linear in the statement's length.
+/// Returns the first [`NAMES_MAX`] names in a statement, in order of appearance, without repetitions and without the
+/// speaker's name. The time is linear in the statement's length.
 pub fn find(statement: &Statement<'_>, speaker: &str) -> Vec<String> {
     let mut names = Names { found: Vec::new(), speaker };
     for sentence in &statement.sentences {
         let mut run: Vec<&str> = Vec::new();
-        for (place, raw) in sentence.split_whitespace().enumerate() {
+        for (position, raw) in sentence.split_whitespace().enumerate() {
             let word = raw.trim_matches(|c: char| !c.is_alphanumeric());
             let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-            if place > 0 && is_name(word) {
+            if position > 0 && is_name(word) {
                 run.push(word);
             } else {
                 names.add(&mut run);
@@ -42,7 +42,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Takes a run of words as a name, and empties it.
+    /// Adds a run of words as a name, and clears the run.
     fn add(&mut self, run: &mut Vec<&str>) {
         if !run.is_empty() && self.found.len() < NAMES_MAX {
             let name = run.join(" ");
@@ -69,7 +69,7 @@ mod tests {
     use crate::text::steps::Steps;
 
     fn find(text: &str, speaker: &str) -> Vec<String> {
-        let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");
+        let statement = Statement::read(text, &Steps::unlimited()).expect("not interrupted");
         super::find(&statement, speaker)
     }
 

@@ -1,17 +1,18 @@
-//! Whether a text says how something is done, step by step.
+//! Detection of procedures: texts that describe step by step how something is done.
 //!
-//! Numbers alone do not say so: assistants number what they recommend as well. An entry of such a list has a heading
-//! ("**Lentil curry** over rice", "Dune: a desert planet") or begins like the name of a thing; a step tells what to do.
+//! Numbered lines alone are not enough, because assistants number recommendations too. An entry of such a list has a
+//! heading ("**Lentil curry** over rice", "Dune: a desert planet") or begins like the name of a thing. A step is an
+//! instruction.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Steps that make a procedure.
 const STEPS_MIN: usize = 3;
-/// A heading has at most so many words before its colon or dash.
+/// Words of a heading before its colon or dash.
 const HEADING_WORDS_MAX: usize = 6;
 
-/// Verbs that steps begin with, for telling "**Preheat the oven**" from "**Lentil curry**".
+/// Verbs that steps begin with, to distinguish "**Preheat the oven**" from "**Lentil curry**".
 const INSTRUCTIONS: &str = "add adjust aim allow apply arrange ask assemble attach avoid back bake be beat begin boil \
     book bring browse brush build buy calculate call change charge check choose clean clear click clone close coat collect \
     combine commit compare compile compute configure confirm connect consider contact cook cool copy count cover create \
@@ -28,50 +29,61 @@ const INSTRUCTIONS: &str = "add adjust aim allow apply arrange ask assemble atta
 
 static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| INSTRUCTIONS.split(' ').collect());
 
-/// Words that open the name of a thing, never a step.
+/// Words that begin the name of a thing, never a step.
 const DETERMINERS: [&str; 15] =
     ["a", "all", "an", "both", "each", "her", "his", "my", "our", "some", "that", "the", "their", "this", "your"];
 
-/// Whether a text lists steps: numbered lines most of which tell what to do, or "Step 1" and "Step 2".
+/// Whether a text lists steps: numbered lines that are mostly instructions, or "Step 1" and "Step 2".
 pub fn is_procedure(text: &str) -> bool {
-    let (steps, others): (Vec<&str>, Vec<&str>) = text.lines().filter_map(numbered).partition(|item| is_step(item));
-    if steps.len() + others.len() >= STEPS_MIN && steps.len() > others.len() {
+    let (mut steps, mut others) = (0, 0);
+    for line in text.lines() {
+        let Some(item) = numbered_item(line) else { continue };
+        if is_step(item) {
+            steps += 1;
+        } else {
+            others += 1;
+        }
+    }
+    if steps + others >= STEPS_MIN && steps > others {
         return true;
     }
     let lower = text.to_lowercase();
     lower.contains("step 1") && lower.contains("step 2")
 }
 
-/// What stands on a line behind its number.
-fn numbered(line: &str) -> Option<&str> {
+/// Returns the text after the number of a numbered line.
+fn numbered_item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let item = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = line.len() - item.len();
-    item.strip_prefix(['.', ')']).filter(|_| (1..=2).contains(&digits)).map(str::trim_start)
+    if !(1..=2).contains(&digits) {
+        return None;
+    }
+    Some(item.strip_prefix(['.', ')'])?.trim_start())
 }
 
-/// Whether a text begins with a verb that steps begin with.
+/// Whether a text begins with one of the verbs of instructions.
 pub fn is_instruction(text: &str) -> bool {
     VERBS.contains(first_word(text).as_str())
 }
 
 fn first_word(text: &str) -> String {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default().to_lowercase()
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or("").to_lowercase()
 }
 
-/// Whether an item of a list tells what to do.
+/// Whether an item of a list is an instruction.
 fn is_step(item: &str) -> bool {
     let bare = item.trim_start_matches(['*', '_']);
     let first = first_word(bare);
-    let headed = bare.len() < item.len() || has_heading(bare);
-    VERBS.contains(first.as_str()) || !(headed || DETERMINERS.contains(&first.as_str()))
+    let is_headed = bare.len() < item.len() || has_heading(bare);
+    VERBS.contains(first.as_str()) || !(is_headed || DETERMINERS.contains(&first.as_str()))
 }
 
-/// Whether a few words stand before a colon or a dash.
+/// Whether an item has a few words before a colon or a dash.
 fn has_heading(item: &str) -> bool {
     let ends = [": ", " - ", " \u{2013} ", " \u{2014} "];
-    let end = ends.iter().filter_map(|mark| item.find(mark)).min();
-    end.is_some_and(|end| item[..end].split_whitespace().count() <= HEADING_WORDS_MAX)
+    let Some(end) = ends.iter().filter_map(|mark| item.find(mark)).min() else { return false };
+    item[..end].split_whitespace().count() <= HEADING_WORDS_MAX
 }
 
 #[cfg(test)]
@@ -80,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn steps_are_told_from_what_is_recommended() {
+    fn steps_are_distinguished_from_recommendations() {
         for steps in [
             "To deploy:\n1. build\n2. push\n3. restart",
             "1) Mehl und Salz mischen.\n2) Kneten.\n3) Backen.",
@@ -103,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_judged(text in "([0-9]{0,3}[.)]? ?\\PC{0,12}\n?){0,6}") {
+        fn no_text_makes_it_panic(text in "([0-9]{0,3}[.)]? ?\\PC{0,12}\n?){0,6}") {
             let _ = is_procedure(&text);
         }
     }

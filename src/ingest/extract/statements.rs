@@ -1,21 +1,21 @@
-//! Turns into statements: one turn is one statement unless it is long.
+//! Splits turns into statements. A turn is one statement unless it is long.
 
 use crate::text::sentences::{bounds, sentences};
 use crate::text::steps::{Interrupted, Steps};
 use crate::text::words::{WordCount, cut, flat, words};
 
-/// A turn of up to so many words stays whole: a page, whose parts make little sense without one another.
+/// Words of a turn that is not split: about a page, whose parts make little sense without each other.
 const WHOLE_WORDS_MAX: usize = 400;
-/// A longer turn is cut into statements of about so many words, at sentence ends.
+/// Words of the statements of a longer turn. It is split at ends of sentences.
 const STATEMENT_WORDS: usize = 250;
-/// A lead sentence of up to so many words becomes the title.
+/// Words of a first sentence that becomes the title.
 const TITLE_WORDS_MAX: usize = 18;
 
-/// A statement with its sentences, which several parts of the extractor need.
+/// A statement with its sentences.
 pub struct Statement<'a> {
-    /// The whole of it.
+    /// The whole text.
     pub text: &'a str,
-    /// Its sentences, trimmed, in order.
+    /// The sentences, trimmed, in order.
     pub sentences: Vec<&'a str>,
 }
 
@@ -24,17 +24,17 @@ impl<'a> Statement<'a> {
     ///
     /// # Errors
     ///
-    /// [`Interrupted`] when the steps are.
+    /// [`Interrupted`] if the steps are interrupted.
     pub fn read(text: &'a str, steps: &Steps<'_>) -> Result<Self, Interrupted> {
         Ok(Self { text, sentences: sentences(text, steps)? })
     }
 }
 
-/// Returns the statements of a message, in order, each with its own wording.
+/// Returns the statements of a message, in order and with unchanged wording.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if the steps are interrupted.
 pub fn split(text: &str, steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> {
     steps.take(text.len())?;
     let text = text.trim();
@@ -46,35 +46,38 @@ pub fn split(text: &str, steps: &Steps<'_>) -> Result<Vec<String>, Interrupted> 
     }
     let mut statements = Vec::new();
     let mut current = String::new();
-    let mut held = WordCount::default();
+    let mut count = WordCount::default();
     for piece in pieces(text, steps)? {
         steps.take(2 * piece.len())?;
-        if !current.is_empty() && held.words() + words(piece) > STATEMENT_WORDS {
+        if !current.is_empty() && count.words() + words(piece) > STATEMENT_WORDS {
             statements.push(std::mem::take(&mut current).trim().to_owned());
-            held = WordCount::default();
+            count = WordCount::default();
         }
         current.push_str(piece);
-        held.add(piece);
+        count.add(piece);
     }
     statements.push(current.trim().to_owned());
     statements.retain(|statement| !statement.is_empty());
     Ok(statements)
 }
 
-/// The body of a memory: the speaker and the lead sentence as its title, the rest below.
+/// Returns the body of a memory: the speaker and the first sentence as the title, and the rest below.
 pub fn body(speaker: &str, statement: &Statement<'_>) -> String {
     let text = statement.text;
-    let lead = statement.sentences.first().copied().unwrap_or_default();
-    // Sentences are trimmed pieces of the statement, so the lead is where it starts.
-    let rest = text.trim_start().strip_prefix(lead).unwrap_or_default().trim();
-    if !lead.is_empty() && words(lead) <= TITLE_WORDS_MAX && !lead.contains("```") {
-        let title = format!("# {speaker}: {}\n", flat(lead));
+    if let Some(first) = statement.sentences.first()
+        && !first.is_empty()
+        && words(first) <= TITLE_WORDS_MAX
+        && !first.contains("```")
+    {
+        let title = format!("# {speaker}: {}\n", flat(first));
+        // Sentences are trimmed pieces of the text, so the text begins with the first one.
+        let rest = text.trim_start().strip_prefix(first).unwrap_or("").trim();
         return if rest.is_empty() { title } else { format!("{title}\n{rest}\n") };
     }
     format!("# {speaker}\n\n{}\n", text.trim())
 }
 
-/// Sentences and whole code blocks, with the white space that follows them.
+/// Returns the sentences and whole code blocks of a text, with the white space after them.
 fn pieces<'a>(text: &'a str, steps: &Steps<'_>) -> Result<Vec<&'a str>, Interrupted> {
     let mut pieces = Vec::new();
     for (index, part) in text.split("```").enumerate() {
@@ -97,11 +100,11 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<String> {
-        super::split(text, &Steps::unlimited()).expect("nothing interrupts")
+        super::split(text, &Steps::unlimited()).expect("not interrupted")
     }
 
     fn body(speaker: &str, text: &str) -> String {
-        let statement = Statement::read(text, &Steps::unlimited()).expect("nothing interrupts");
+        let statement = Statement::read(text, &Steps::unlimited()).expect("not interrupted");
         super::body(speaker, &statement)
     }
 
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lead_sentence_is_the_title() {
+    fn the_first_sentence_is_the_title() {
         assert_eq!(body("Ann", "I ran a race. It rained."), "# Ann: I ran a race.\n\nIt rained.\n");
         let doctor = "I saw Dr. Diallo, i.e. my physio. She was content.";
         assert_eq!(body("Ann", doctor), "# Ann: I saw Dr. Diallo, i.e. my physio.\n\nShe was content.\n");

@@ -1,11 +1,11 @@
-//! Which tier a statement belongs to, from its words.
+//! The tier of a statement, from its words.
 
 use cuebase_storage::memory_file::Tier;
 
 use super::procedure::is_procedure;
 use crate::text::steps::{Interrupted, Steps};
 
-/// Phrases of standing instructions and preferences, looked for in folded text between spaces.
+/// Phrases of permanent instructions and preferences, in folded text between spaces.
 const RULES: [&str; 17] = [
     " i prefer ",
     " we prefer ",
@@ -26,7 +26,7 @@ const RULES: [&str; 17] = [
     " we always ",
 ];
 
-/// Words that place a statement in the past without a date.
+/// Phrases of past events without a date.
 const HAPPENED: [&str; 8] = [
     " just got ",
     " just finished ",
@@ -38,14 +38,15 @@ const HAPPENED: [&str; 8] = [
     " we went to ",
 ];
 
-/// How often a statement is read: by [`is_procedure`], to take its words apart, and once for each phrase.
+/// How often a statement is read: by [`is_procedure`], to split it into words, and once per phrase.
 const PASSES: usize = 8 + RULES.len() + HAPPENED.len();
 
-/// Steps are a skill; a standing wish is a rule; what happened at a time is an incident; the rest is a fact.
+/// Returns the tier of a statement: skills for steps, rules for permanent wishes, incidents for dated or past events,
+/// and facts for all others.
 ///
 /// # Errors
 ///
-/// [`Interrupted`] when the steps are.
+/// [`Interrupted`] if the steps are interrupted.
 pub fn sort(statement: &str, dated: bool, steps: &Steps<'_>) -> Result<Tier, Interrupted> {
     steps.take(PASSES * statement.len())?;
     if is_procedure(statement) {
@@ -55,12 +56,15 @@ pub fn sort(statement: &str, dated: bool, steps: &Steps<'_>) -> Result<Tier, Int
     let words: Vec<&str> =
         folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
     let spaced = format!(" {} ", words.join(" "));
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| spaced.contains(phrase));
-    let commands = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");
-    if has(&RULES) || commands {
+    let is_command = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");
+    if contains_any(&spaced, &RULES) || is_command {
         return Ok(Tier::Rules);
     }
-    Ok(if dated || has(&HAPPENED) { Tier::Incidents } else { Tier::Facts })
+    Ok(if dated || contains_any(&spaced, &HAPPENED) { Tier::Incidents } else { Tier::Facts })
+}
+
+fn contains_any(text: &str, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| text.contains(phrase))
 }
 
 #[cfg(test)]
@@ -68,8 +72,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_decide() {
-        let sort = |text: &str, dated: bool| sort(text, dated, &Steps::unlimited()).expect("nothing interrupts");
+    fn the_words_decide_the_tier() {
+        let sort = |text: &str, dated: bool| sort(text, dated, &Steps::unlimited()).expect("not interrupted");
         assert_eq!(sort("Never deploy on a Friday.", false), Tier::Rules);
         assert_eq!(sort("I prefer tea.", true), Tier::Rules);
         assert_eq!(sort("We met Ann yesterday.", true), Tier::Incidents);

@@ -1,8 +1,8 @@
-//! What a model may ask for, and whether what it asked for may be done.
+//! The operations of a model: their schema, and the check of each one.
 //!
-//! A model names no path of its own: a new memory is put where the service puts it, and what is rewritten or expired
-//! must be among the memories that it was shown. So whatever the conversation talked it into, nothing outside the four
-//! tiers is touched, and no memory that has nothing to do with the conversation.
+//! A model cannot choose the path of a new memory, and can rewrite or expire only memories that it was shown. Therefore
+//! no text of a conversation can make it change a file outside the four tiers, or a memory unrelated to the
+//! conversation.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -31,32 +31,32 @@ const ENTITIES_MAX: usize = 32;
 const TAGS_MAX: usize = 16;
 /// Relations of one memory.
 const RELATIONS_MAX: usize = 8;
-/// Characters of what was wrong, in a reason.
+/// Characters of a model's text in an error.
 const SHOWN_CHARS_MAX: usize = 80;
 
-/// Something to do, checked.
+/// An operation that passed the check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// A memory that was not there.
+    /// Writes a new memory.
     New(Draft),
-    /// A memory that is to say something else from now on.
+    /// Rewrites a memory.
     Rewrite {
-        /// Where it is.
+        /// The memory's path.
         path: String,
-        /// What it is to say.
+        /// The new content.
         draft: Draft,
     },
-    /// An incident that is over.
+    /// Expires an incident.
     Expire {
-        /// Where it is.
+        /// The memory's path.
         path: String,
-        /// From when on.
+        /// When it expires.
         at: Timestamp,
     },
 }
 
 impl Operation {
-    /// The text that it writes, if it does.
+    /// The draft that the operation writes, if any.
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Self::New(draft) | Self::Rewrite { draft, .. } => Some(draft),
@@ -65,19 +65,19 @@ impl Operation {
     }
 }
 
-/// What an operation may refer to.
-pub(super) struct Bounds<'a> {
+/// What an operation can refer to.
+pub(super) struct OperationContext<'a> {
     pub(super) conversation: &'a Conversation,
     pub(super) accepted_at: Timestamp,
-    /// The messages that were read.
+    /// The messages that the model was shown.
     pub(super) messages: RangeInclusive<usize>,
-    /// The paths of the memories that were shown.
+    /// The paths of the memories that the model was shown.
     pub(super) known: Vec<&'a str>,
 }
 
-/// The schema of an answer.
+/// Returns the JSON schema of an answer.
 pub(super) fn schema() -> Value {
-    let nullable = |kind: &str| json!({"type": [kind, "null"]});
+    let text = json!({"type": ["string", "null"]});
     let texts = json!({"type": "array", "items": {"type": "string"}});
     let relation = json!({
         "type": "object",
@@ -87,22 +87,23 @@ pub(super) fn schema() -> Value {
     });
     let fields = json!({
         "op": {"type": "string", "enum": ["new", "rewrite", "expire"]},
-        "path": nullable("string"),
+        "path": text,
         "tier": {"type": ["string", "null"], "enum": ["facts", "incidents", "rules", "skills", null]},
-        "topic": nullable("string"),
-        "title": nullable("string"),
-        "body": nullable("string"),
+        "topic": text,
+        "title": text,
+        "body": text,
         "cues": texts,
         "tags": texts,
         "entities": texts,
-        "speaker": nullable("string"),
-        "occurred_at": nullable("string"),
-        "expires_at": nullable("string"),
-        "confidence": nullable("number"),
+        "speaker": text,
+        "occurred_at": text,
+        "expires_at": text,
+        "confidence": {"type": ["number", "null"]},
         "messages": {"type": "array", "items": {"type": "integer"}},
         "relations": {"type": "array", "items": relation},
     });
-    let names: Vec<&String> = fields.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    // Strict servers demand that every field is required.
+    let names: Vec<&String> = fields.as_object().into_iter().flatten().map(|(name, _)| name).collect();
     let operation = json!({"type": "object", "properties": fields, "required": names, "additionalProperties": false});
     json!({
         "type": "object",
@@ -112,69 +113,55 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// An operation as it may be done, or what is wrong with it, on one line.
-pub(super) fn check(value: &Value, bounds: &Bounds<'_>) -> Result<Operation, String> {
+/// Checks an operation. An error is one line, and begins with the name of the field.
+pub(super) fn check(value: &Value, context: &OperationContext<'_>) -> Result<Operation, String> {
     if !value.is_object() {
         return Err("an operation must be an object".into());
     }
     match text(value, "op")?.as_deref() {
-        Some("new") => Ok(Operation::New(draft(value, bounds, None)?)),
+        Some("new") => Ok(Operation::New(draft(value, context, None)?)),
         Some("rewrite") => {
-            let path = known(value, bounds)?;
-            let draft = draft(value, bounds, Some(&path))?;
+            let path = known_path(value, context)?;
+            let draft = draft(value, context, Some(&path))?;
             Ok(Operation::Rewrite { path, draft })
         }
         Some("expire") => {
-            let path = known(value, bounds)?;
+            let path = known_path(value, context)?;
             if !path.starts_with("incidents/") {
-                return Err(format!("path: {path} is no incident, and only incidents expire; rewrite it instead"));
+                return Err(format!("path: {path} is not an incident, and only incidents expire; rewrite it instead"));
             }
-            let at = moment(value, "expires_at", bounds)?.ok_or("expires_at: an expiry needs a time")?;
-            Ok(Operation::Expire { path, at: at.at })
+            let moment = moment(value, "expires_at", context)?.ok_or("expires_at: must be a time")?;
+            Ok(Operation::Expire { path, at: moment.at })
         }
-        other => Err(format!("op: {} is none of new, rewrite, expire", shown(other.unwrap_or("nothing")))),
+        other => Err(format!("op: {} is none of new, rewrite, expire", shorten(other.unwrap_or("nothing")))),
     }
 }
 
-fn draft(value: &Value, bounds: &Bounds<'_>, path: Option<&str>) -> Result<Draft, String> {
-    let tier = match path.and_then(|path| path.split('/').next()) {
-        // A memory stays in its tier.
-        Some(tier) => tier.to_owned(),
-        None => text(value, "tier")?.ok_or("tier: a new memory needs one")?,
-    };
-    let tier = Tier::from_str(&tier)
-        .map_err(|_| format!("tier: {} is none of facts, incidents, rules, skills", shown(&tier)))?;
-    let title = line(value, "title", TITLE_CHARS_MAX)?.ok_or("title: it needs one")?;
-    let body = text(value, "body")?.unwrap_or_default();
-    if body.chars().count() > BODY_CHARS_MAX {
-        return Err(format!("body: at most {BODY_CHARS_MAX} characters are taken"));
-    }
+fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> Result<Draft, String> {
+    let tier = draft_tier(value, path)?;
+    let title = line(value, "title", TITLE_CHARS_MAX)?.ok_or("title: must not be empty")?;
+    let body = body(value, &title)?;
     let mut cues = lines(value, "cues", CUES_MAX, CUE_CHARS_MAX)?;
-    // The title brings it to mind too.
+    // The title is a cue too.
     cues.insert(0, title.clone());
     cues.dedup();
     let tags = lines(value, "tags", TAGS_MAX, NAME_CHARS_MAX)?;
-    let tags = tags::check_all("tags", tags).map_err(|failure| failure.to_string())?;
-    let messages = messages(value, bounds)?;
-    let (said, source) = said(&messages, bounds);
-    let (occurred, occurred_source) = match moment(value, "occurred_at", bounds)? {
-        Some(at) => (at, OccurredSource::Extracted),
-        None => (said, source),
+    let tags = tags::check_all("tags", tags).map_err(|error| error.to_string())?;
+    let messages = messages(value, context)?;
+    let (occurred, occurred_source) = match moment(value, "occurred_at", context)? {
+        Some(moment) => (moment, OccurredSource::Extracted),
+        None => said_at(&messages, context),
     };
-    let expires_at = moment(value, "expires_at", bounds)?.map(|at| at.at).filter(|_| tier == Tier::Incidents);
-    let confidence = match value.get("confidence") {
-        None | Some(Value::Null) => None,
-        Some(number) => {
-            let number = number.as_f64().filter(|number| (0.0..=1.0).contains(number));
-            Some(number.ok_or("confidence: must be a number from 0 to 1")?)
-        }
+    let expires_at = match moment(value, "expires_at", context)? {
+        Some(moment) if tier == Tier::Incidents => Some(moment.at),
+        _ => None,
     };
-    let body = body.trim();
+    let confidence = confidence(value)?;
     Ok(Draft {
         tier,
         topic: line(value, "topic", NAME_CHARS_MAX)?.unwrap_or_default(),
         speaker: line(value, "speaker", NAME_CHARS_MAX)?.unwrap_or_default(),
-        body: if body.is_empty() { format!("# {title}\n") } else { format!("# {title}\n\n{body}\n") },
+        body,
         name: title,
         cues,
         entities: lines(value, "entities", ENTITIES_MAX, NAME_CHARS_MAX)?,
@@ -182,111 +169,166 @@ fn draft(value: &Value, bounds: &Bounds<'_>, path: Option<&str>) -> Result<Draft
         occurred_source,
         messages,
         links: Vec::new(),
-        relations: relations(value, bounds)?,
+        relations: relations(value, context)?,
         inferred_tags: tags,
         confidence,
         expires_at,
     })
 }
 
-/// When the messages were said, and how that is known: the first one's own time, else the conversation's.
-fn said(messages: &[usize], bounds: &Bounds<'_>) -> (Moment, OccurredSource) {
-    let own = messages.first().and_then(|first| bounds.conversation.messages.get(*first)?.occurred_at);
-    match (own, bounds.conversation.occurred_at) {
-        (Some(at), _) => (at, OccurredSource::Said),
-        (None, Some(at)) => (at, OccurredSource::User),
-        (None, None) => {
-            let at = Moment { at: bounds.accepted_at, precision: OccurredPrecision::Instant };
-            (at, OccurredSource::Written)
+/// Returns the tier of a memory. A memory at a path stays in its tier.
+fn draft_tier(value: &Value, path: Option<&str>) -> Result<Tier, String> {
+    let tier = match path {
+        Some(path) => path.split('/').next().unwrap_or(path).to_owned(),
+        None => text(value, "tier")?.ok_or("tier: a new memory needs one")?,
+    };
+    Tier::from_str(&tier).map_err(|_| format!("tier: {} is none of facts, incidents, rules, skills", shorten(&tier)))
+}
+
+/// Returns the markdown of a memory: its title and its body.
+fn body(value: &Value, title: &str) -> Result<String, String> {
+    let Some(body) = text(value, "body")? else { return Ok(format!("# {title}\n")) };
+    if body.chars().count() > BODY_CHARS_MAX {
+        return Err(format!("body: must have at most {BODY_CHARS_MAX} characters"));
+    }
+    Ok(format!("# {title}\n\n{}\n", body.trim()))
+}
+
+fn confidence(value: &Value) -> Result<Option<f64>, String> {
+    let number = match value.get("confidence") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(number) => number.as_f64(),
+    };
+    match number {
+        Some(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
+        _ => Err("confidence: must be a number from 0 to 1".into()),
+    }
+}
+
+/// Returns when messages were said, and how that is known: the time of the first one, else that of the conversation,
+/// else that of its acceptance.
+fn said_at(messages: &[usize], context: &OperationContext<'_>) -> (Moment, OccurredSource) {
+    if let Some(first) = messages.first()
+        && let Some(message) = context.conversation.messages.get(*first)
+        && let Some(moment) = message.occurred_at
+    {
+        return (moment, OccurredSource::Said);
+    }
+    match context.conversation.occurred_at {
+        Some(moment) => (moment, OccurredSource::User),
+        None => {
+            let moment = Moment { at: context.accepted_at, precision: OccurredPrecision::Instant };
+            (moment, OccurredSource::Written)
         }
     }
 }
 
-fn known(value: &Value, bounds: &Bounds<'_>) -> Result<String, String> {
-    let path = text(value, "path")?.ok_or("path: it needs the path of a known memory")?;
-    match bounds.known.contains(&path.as_str()) {
-        true => Ok(path),
-        false => Err(format!("path: {} is not among the known memories", shown(&path))),
+fn known_path(value: &Value, context: &OperationContext<'_>) -> Result<String, String> {
+    let path = text(value, "path")?.ok_or("path: must be the path of a known memory")?;
+    if context.known.contains(&path.as_str()) {
+        return Ok(path);
     }
+    Err(format!("path: {} is not among the known memories", shorten(&path)))
 }
 
-fn messages(value: &Value, bounds: &Bounds<'_>) -> Result<Vec<usize>, String> {
-    let wrong = || format!("messages: must be indexes from {} to {}", bounds.messages.start(), bounds.messages.end());
-    let indexes = value.get("messages").and_then(Value::as_array).ok_or_else(wrong)?;
-    let index = |index: &Value| Some(index.as_u64()? as usize).filter(|index| bounds.messages.contains(index));
-    let mut indexes = indexes.iter().map(index).collect::<Option<Vec<usize>>>().ok_or_else(wrong)?;
+fn messages(value: &Value, context: &OperationContext<'_>) -> Result<Vec<usize>, String> {
+    let range = &context.messages;
+    let mut indexes = Vec::new();
+    let mut is_valid = true;
+    for index in value.get("messages").and_then(Value::as_array).into_iter().flatten() {
+        match index.as_u64() {
+            Some(index) if range.contains(&(index as usize)) => indexes.push(index as usize),
+            _ => is_valid = false,
+        }
+    }
+    if !is_valid || indexes.is_empty() {
+        return Err(format!("messages: must be indexes from {} to {}", range.start(), range.end()));
+    }
     indexes.sort_unstable();
     indexes.dedup();
-    if indexes.is_empty() { Err(wrong()) } else { Ok(indexes) }
+    Ok(indexes)
 }
 
-fn relations(value: &Value, bounds: &Bounds<'_>) -> Result<Vec<Relation>, String> {
-    let listed = match value.get("relations") {
+fn relations(value: &Value, context: &OperationContext<'_>) -> Result<Vec<Relation>, String> {
+    let list = match value.get("relations") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(listed)) if listed.len() <= RELATIONS_MAX => listed,
+        Some(Value::Array(list)) if list.len() <= RELATIONS_MAX => list,
         Some(_) => return Err(format!("relations: must be an array of at most {RELATIONS_MAX}")),
     };
-    let relation = |relation: &Value| {
-        let to = text(relation, "to")?.unwrap_or_default();
-        if !bounds.known.contains(&to.as_str()) {
-            return Err(format!("relations: {} is not among the known memories", shown(&to)));
+    let mut relations = Vec::with_capacity(list.len());
+    for relation in list {
+        let path = text(relation, "to")?.unwrap_or_default();
+        if !context.known.contains(&path.as_str()) {
+            return Err(format!("relations: {} is not among the known memories", shorten(&path)));
         }
         let kind = line(relation, "kind", NAME_CHARS_MAX)?.unwrap_or_else(|| "relates".into());
-        Ok(Relation { path: to, kind, snippet: String::new() })
-    };
-    listed.iter().map(relation).collect()
-}
-
-fn moment(value: &Value, field: &str, bounds: &Bounds<'_>) -> Result<Option<Moment>, String> {
-    let Some(text) = text(value, field)? else { return Ok(None) };
-    let moment = time::parse(&text, &bounds.conversation.zone()).and_then(time::TimeInput::moment);
-    moment.map(Some).ok_or_else(|| format!("{field}: {} is neither YYYY-MM-DD nor RFC 3339", shown(&text)))
-}
-
-/// A field's text; none where it is missing, null or blank.
-fn text(value: &Value, field: &str) -> Result<Option<String>, String> {
-    match value.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => {
-            // What git and markdown cannot hold.
-            let text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-            Ok(Some(text).filter(|text| !text.trim().is_empty()))
-        }
-        Some(_) => Err(format!("{field}: must be text")),
+        relations.push(Relation { path, kind, snippet: String::new() });
     }
+    Ok(relations)
 }
 
-/// The same on one line.
-fn line(value: &Value, field: &str, characters_max: usize) -> Result<Option<String>, String> {
+fn moment(value: &Value, field: &str, context: &OperationContext<'_>) -> Result<Option<Moment>, String> {
     let Some(text) = text(value, field)? else { return Ok(None) };
-    one_line(&text, field, characters_max).map(Some)
+    if let Some(time) = time::parse(&text, &context.conversation.zone())
+        && let Some(moment) = time.moment()
+    {
+        return Ok(Some(moment));
+    }
+    Err(format!("{field}: {} is neither YYYY-MM-DD nor RFC 3339", shorten(&text)))
+}
+
+/// Returns the text of a field; none if it is missing, null or blank.
+fn text(value: &Value, field: &str) -> Result<Option<String>, String> {
+    let text = match value.get(field) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => text,
+        Some(_) => return Err(format!("{field}: must be text")),
+    };
+    // Git and markdown cannot hold other control characters.
+    let text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(text))
+}
+
+/// Returns the text of a field on one line; none if it is missing, null or blank.
+fn line(value: &Value, field: &str, characters_max: usize) -> Result<Option<String>, String> {
+    match text(value, field)? {
+        Some(text) => Ok(Some(one_line(&text, field, characters_max)?)),
+        None => Ok(None),
+    }
 }
 
 fn one_line(text: &str, field: &str, characters_max: usize) -> Result<String, String> {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.chars().count() <= characters_max {
-        true => Ok(line),
-        false => Err(format!("{field}: at most {characters_max} characters are taken")),
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() > characters_max {
+        return Err(format!("{field}: must have at most {characters_max} characters"));
     }
+    Ok(line)
 }
 
+/// Returns the texts of an array, each on one line, without empty ones.
 fn lines(value: &Value, field: &str, count_max: usize, characters_max: usize) -> Result<Vec<String>, String> {
-    let listed = match value.get(field) {
+    let list = match value.get(field) {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(listed)) if listed.len() <= count_max => listed,
+        Some(Value::Array(list)) if list.len() <= count_max => list,
         Some(_) => return Err(format!("{field}: must be an array of at most {count_max} texts")),
     };
-    let line = |text: &Value| {
-        let text = text.as_str().ok_or_else(|| format!("{field}: must be texts"))?;
-        one_line(text, field, characters_max)
-    };
-    let mut lines = listed.iter().map(line).collect::<Result<Vec<String>, String>>()?;
-    lines.retain(|line| !line.is_empty());
+    let mut lines = Vec::with_capacity(list.len());
+    for text in list {
+        let Some(text) = text.as_str() else { return Err(format!("{field}: must be texts")) };
+        let line = one_line(text, field, characters_max)?;
+        if !line.is_empty() {
+            lines.push(line);
+        }
+    }
     Ok(lines)
 }
 
-/// What a model wrote, fit for a reason.
-fn shown(text: &str) -> String {
+/// Quotes and shortens a text of the model for an error.
+fn shorten(text: &str) -> String {
     format!("{:?}", text.chars().take(SHOWN_CHARS_MAX).collect::<String>())
 }
 
@@ -307,8 +349,13 @@ mod tests {
     fn checked(value: &Value) -> Result<Operation, String> {
         let conversation = conversation();
         let known = vec!["facts/ann/job.md", "incidents/ann/trip.md"];
-        let bounds = Bounds { conversation: &conversation, accepted_at: Timestamp::UNIX_EPOCH, messages: 0..=1, known };
-        check(value, &bounds)
+        let context = OperationContext {
+            conversation: &conversation,
+            accepted_at: Timestamp::UNIX_EPOCH,
+            messages: 0..=1,
+            known,
+        };
+        check(value, &context)
     }
 
     fn new() -> Value {
@@ -320,8 +367,8 @@ mod tests {
     }
 
     #[test]
-    fn a_new_memory_is_taken_over_whole() {
-        let Ok(Operation::New(draft)) = checked(&new()) else { panic!("not taken") };
+    fn all_fields_of_a_new_memory_are_used() {
+        let Ok(Operation::New(draft)) = checked(&new()) else { panic!("not accepted") };
         assert_eq!(draft.body, "# Ann sails\n\nOn Sundays.\n");
         assert_eq!(draft.cues, ["Ann sails", "What does Ann do?"]);
         assert_eq!(draft.inferred_tags, ["sport"]);
@@ -329,9 +376,9 @@ mod tests {
     }
 
     #[test]
-    fn whatever_breaks_a_rule_is_refused_with_its_field() {
+    fn an_error_names_the_invalid_field() {
         let long = "x".repeat(9000);
-        for (field, value, told) in [
+        for (field, value, prefix) in [
             ("op", json!("delete"), "op:"),
             ("tier", json!("../../etc"), "tier:"),
             ("tier", json!(null), "tier:"),
@@ -352,12 +399,12 @@ mod tests {
             let mut operation = new();
             operation[field] = value;
             let reason = checked(&operation).expect_err("refused");
-            assert!(reason.starts_with(told) && !reason.contains('\n'), "{field}: {reason}");
+            assert!(reason.starts_with(prefix) && !reason.contains('\n'), "{field}: {reason}");
         }
     }
 
     #[test]
-    fn only_memories_that_were_shown_are_changed_and_only_incidents_expire() {
+    fn only_shown_memories_change_and_only_incidents_expire() {
         let mut operation = new();
         operation["op"] = json!("rewrite");
         for path in ["facts/ann/other.md", "../x.md", "facts/ann/../ann/job.md", ""] {
@@ -366,7 +413,7 @@ mod tests {
         }
         operation["path"] = json!("facts/ann/job.md");
         operation["tier"] = json!("skills");
-        let Ok(Operation::Rewrite { path, draft }) = checked(&operation) else { panic!("not taken") };
+        let Ok(Operation::Rewrite { path, draft }) = checked(&operation) else { panic!("not accepted") };
         assert_eq!((path.as_str(), draft.tier), ("facts/ann/job.md", Tier::Facts));
         operation["op"] = json!("expire");
         operation["expires_at"] = json!("2026-06-01");
@@ -376,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_asks_for_every_field_as_strict_servers_want_it() {
+    fn the_schema_requires_every_field() {
         let schema = schema();
         let operation = &schema["properties"]["operations"]["items"];
         let required = operation["required"].as_array().expect("a list").len();
@@ -385,7 +432,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_taken_or_refused_on_one_line(
+        fn any_json_is_accepted_or_refused_with_one_line(
             field in "(op|path|tier|topic|title|body|cues|tags|entities|speaker|occurred_at|confidence|messages|relations)",
             text in "\\PC{0,40}",
             number in any::<f64>(),

@@ -1,34 +1,35 @@
-//! A conversation cut into parts that a model reads one at a time.
+//! Splits a conversation into parts that a model reads one at a time.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use crate::memory::conversation::{Conversation, Role};
 
-/// Characters of messages in one part: with prompt and answer they fit into the smallest usual context, 8,192 tokens.
+/// Characters of messages in one part. With prompt and answer they fit into the smallest usual context, 8,192 tokens.
 const PART_CHARS_MAX: usize = 8000;
-/// Characters of what came before that a part repeats.
+/// Characters from the end of the previous part that a part repeats.
 const OVERLAP_CHARS_MAX: usize = 1200;
 
 /// A message, or a piece of one that is too long for a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Which message.
+    /// The index of the message.
     pub(super) message: usize,
-    /// Its text, or a part of it.
+    /// The text of the message, or a piece of it.
     pub(super) text: String,
 }
 
-/// What is read at a time.
+/// A part of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// What came before, for context.
+    /// The last pieces of the previous part, for context.
     pub(super) before: Vec<Piece>,
-    /// What is to be read.
+    /// The pieces to read.
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Part {
-    /// The part in two halves; none when it is a single piece.
+    /// Splits the part in two halves. Returns `None` if it is a single piece.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if self.pieces.len() < 2 {
             return None;
@@ -39,16 +40,25 @@ impl Part {
         Some([first, second])
     }
 
-    /// Its text.
+    /// Returns the text of its pieces, one per line.
     pub(super) fn text(&self) -> String {
-        self.pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n")
+        let texts: Vec<&str> = self.pieces.iter().map(|piece| piece.text.as_str()).collect();
+        texts.join("\n")
+    }
+
+    /// Returns the range of its messages.
+    pub(super) fn messages(&self) -> RangeInclusive<usize> {
+        match (self.pieces.first(), self.pieces.last()) {
+            (Some(first), Some(last)) => first.message..=last.message,
+            _ => 0..=0,
+        }
     }
 }
 
-/// The parts of a conversation, what says nothing and what the system says being left out.
+/// Splits a conversation into parts. Empty messages and those of the system are left out.
 pub(super) fn split(conversation: &Conversation) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    let mut held = 0;
+    let mut part_characters = 0;
     for (number, message) in conversation.messages.iter().enumerate() {
         if message.role == Role::System {
             continue;
@@ -56,13 +66,16 @@ pub(super) fn split(conversation: &Conversation) -> Vec<Part> {
         for text in pieces(message.text.trim()) {
             let characters = text.chars().count();
             match parts.last_mut() {
-                Some(part) if held + characters <= PART_CHARS_MAX => {
-                    held += characters;
+                Some(part) if part_characters + characters <= PART_CHARS_MAX => {
+                    part_characters += characters;
                     part.pieces.push(Piece { message: number, text });
                 }
                 last => {
-                    let before = last.map(|part| overlap(&part.pieces)).unwrap_or_default();
-                    held = characters;
+                    let before = match last {
+                        Some(part) => overlap(&part.pieces),
+                        None => Vec::new(),
+                    };
+                    part_characters = characters;
                     parts.push(Part { before, pieces: vec![Piece { message: number, text }] });
                 }
             }
@@ -71,7 +84,7 @@ pub(super) fn split(conversation: &Conversation) -> Vec<Part> {
     parts
 }
 
-/// The last pieces of a part, as far as they fit.
+/// Returns the last pieces of a part, up to [`OVERLAP_CHARS_MAX`] characters.
 fn overlap(pieces: &[Piece]) -> Vec<Piece> {
     let mut kept = VecDeque::new();
     let mut characters = 0;
@@ -85,19 +98,22 @@ fn overlap(pieces: &[Piece]) -> Vec<Piece> {
     kept.into()
 }
 
-/// A text in pieces of at most [`PART_CHARS_MAX`] characters, cut after a line or a sentence where there is one in the
-/// second half.
+/// Splits a text into pieces of at most [`PART_CHARS_MAX`] characters. Cuts after a line or sentence that ends in the
+/// second half of a piece, if there is one.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((end, _)) = rest.char_indices().nth(PART_CHARS_MAX) {
         let window = &rest[..end];
         let half = window.floor_char_boundary(end / 2);
-        let after = ["\n", ". ", "! ", "? ", " "].iter().find_map(|mark| {
-            let found = window[half..].rfind(mark)?;
-            Some(half + found + mark.len())
-        });
-        let (piece, after) = rest.split_at(after.unwrap_or(end));
+        let mut cut = end;
+        for mark in ["\n", ". ", "! ", "? ", " "] {
+            if let Some(position) = window[half..].rfind(mark) {
+                cut = half + position + mark.len();
+                break;
+            }
+        }
+        let (piece, after) = rest.split_at(cut);
         pieces.push(piece.trim_end().to_owned());
         rest = after;
     }
@@ -131,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_conversation_is_one_part_and_silence_is_none() {
+    fn a_short_conversation_is_one_part_and_an_empty_one_has_none() {
         let parts = split(&conversation(&["Hello there".into(), "  ".into(), "Bye".into()]));
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].pieces.iter().map(|piece| piece.message).collect::<Vec<_>>(), [0, 2]);
@@ -139,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_repeat_the_end_of_the_one_before() {
+    fn a_part_repeats_the_end_of_the_previous_one() {
         let texts: Vec<String> = (0..40).map(|n| format!("{n} {}", "word ".repeat(100))).collect();
         let parts = split(&conversation(&texts));
         assert!(parts.len() > 2);
@@ -153,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_nothing_read_twice(
+        fn every_character_is_read_exactly_once(
             texts in proptest::collection::vec("[a-zé .\n]{0,4000}", 0..12),
         ) {
             let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
@@ -167,7 +183,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_of_any_length_is_cut_where_it_may(text in "[a-zé .\n]{0,40}", times in 0usize..900) {
+        fn pieces_of_a_text_of_any_length_keep_all_characters(text in "[a-zé .\n]{0,40}", times in 0usize..900) {
             let whole = text.repeat(times);
             let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             let joined: String = pieces(&whole).iter().map(|piece| squeezed(piece)).collect();

@@ -1,11 +1,12 @@
-//! What a model extracted, into files.
+//! The plan that writes the memories of an extraction with a chat model.
 
 use std::collections::BTreeMap;
 
 use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
 use jiff::Timestamp;
 
-use super::{Extraction, Operation};
+use super::extraction::Extraction;
+use super::operations::Operation;
 use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
@@ -14,16 +15,16 @@ use crate::namespace::plan::{Content, Plan, PlanContext};
 /// The trailer that names the model and the version of the prompt.
 pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
 
-/// Carries out an extraction. Fails where a memory that it changes is gone by now: extracted anew, the conversation is
-/// read with what is there.
-pub fn carry_out(
+/// Plans the operations of an extraction. Fails if a memory to change no longer exists; the retry extracts the
+/// conversation again, with the memories that exist then.
+pub fn plan_extraction(
     context: &mut PlanContext<'_>,
     origin: Origin<'_>,
     extraction: &Extraction,
     now: Timestamp,
 ) -> Result<Plan> {
-    let drafts: Vec<Draft> = extraction.drafts().cloned().collect();
-    let paths = context.name(&drafts)?;
+    let drafts: Vec<Draft> = extraction.drafts().into_iter().cloned().collect();
+    let paths = context.assign_paths(&drafts)?;
     let mut files: BTreeMap<String, MemoryFile> = BTreeMap::new();
     for (path, draft) in paths.iter().zip(&drafts) {
         files.insert(path.clone(), origin.file_of(draft, &paths, now));
@@ -33,61 +34,80 @@ pub fn carry_out(
         match operation {
             Operation::New(_) => {}
             Operation::Rewrite { path, draft } => {
-                let known = standing(context, &files, path)?;
-                let fresh = origin.file_of(draft, &paths, now);
-                files.insert(path.clone(), rewrite(known, fresh));
+                let former = current_file(context, &files, path)?;
+                let new = origin.file_of(draft, &paths, now);
+                files.insert(path.clone(), rewrite(former, new));
                 rewritten += 1;
             }
             Operation::Expire { path, at } => {
-                let mut known = standing(context, &files, path)?;
-                known.front.expires_at = Some(*at);
-                known.front.updated_at = Some(now);
-                files.insert(path.clone(), known);
+                let mut file = current_file(context, &files, path)?;
+                file.front.expires_at = Some(*at);
+                file.front.updated_at = Some(now);
+                files.insert(path.clone(), file);
                 expired += 1;
             }
         }
     }
-    let subject = [(drafts.len(), "remember"), (rewritten, "rewrite"), (expired, "expire")];
-    let subject = subject.into_iter().filter(|(count, _)| *count > 0).map(|(count, verb)| format!("{verb} {count}"));
-    let mut subject = subject.collect::<Vec<_>>().join(", ");
+    let subject = subject(&[("remember", drafts.len()), ("rewrite", rewritten), ("expire", expired)]);
+    let mut reasons = Vec::with_capacity(extraction.dropped.len());
+    for reason in &extraction.dropped {
+        reasons.push(format!("Dropped: {reason}"));
+    }
+    let files = files.into_iter().map(|(path, file)| (path, Some(Content::Memory(Box::new(file))))).collect();
+    let trailers = vec![(EXTRACTOR_TRAILER.to_owned(), extraction.by.clone())];
+    Ok(Plan { subject, body: reasons.join("\n"), trailers, files })
+}
+
+/// Returns the subject of the commit: each verb with a count above zero.
+fn subject(counts: &[(&str, usize)]) -> String {
+    let mut parts = Vec::new();
+    for (verb, count) in counts {
+        if *count > 0 {
+            parts.push(format!("{verb} {count}"));
+        }
+    }
+    let mut subject = parts.join(", ");
     if let Some(first) = subject.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    let body = extraction.dropped.iter().map(|reason| format!("Dropped: {reason}")).collect::<Vec<_>>().join("\n");
-    let files = files.into_iter().map(|(path, file)| (path, Some(Content::Memory(Box::new(file))))).collect();
-    let trailers = vec![(EXTRACTOR_TRAILER.to_owned(), extraction.by.clone())];
-    Ok(Plan { subject, body, trailers, files })
+    subject
 }
 
-/// A memory as it stands, earlier operations counted.
-fn standing(context: &mut PlanContext<'_>, files: &BTreeMap<String, MemoryFile>, path: &str) -> Result<MemoryFile> {
-    match files.get(path) {
-        Some(file) => Ok(file.clone()),
-        None => context.memory(path)?.ok_or_else(|| Error::internal("a memory to change was removed meanwhile")),
+/// Returns the file of a memory to change, as earlier operations of the extraction left it.
+fn current_file(context: &mut PlanContext<'_>, files: &BTreeMap<String, MemoryFile>, path: &str) -> Result<MemoryFile> {
+    if let Some(file) = files.get(path) {
+        return Ok(file.clone());
     }
+    let Some(file) = context.memory(path)? else {
+        return Err(Error::internal("a memory to change was removed during the extraction"));
+    };
+    Ok(file)
 }
 
-/// A memory with a new text: what it says is the new one's, where it comes from is both's.
-fn rewrite(known: MemoryFile, fresh: MemoryFile) -> MemoryFile {
-    let MemoryFile { mut front, body } = fresh;
-    let known = known.front;
-    front.created_at = known.created_at.or(front.created_at);
-    front.tags.extend(known.tags);
+/// Returns a memory with a new text. Sources, tags and relations of both files are kept.
+fn rewrite(former: MemoryFile, new: MemoryFile) -> MemoryFile {
+    let MemoryFile { mut front, body } = new;
+    let former = former.front;
+    front.created_at = former.created_at.or(front.created_at);
+    front.tags.extend(former.tags);
     front.tags.sort();
     front.tags.dedup();
-    front.sources.splice(0..0, known.sources);
-    let links = known.relations.into_iter().filter(|old| !front.relations.iter().any(|new| new.path == old.path));
-    let links: Vec<_> = links.collect();
-    front.relations.extend(links);
-    // When it happened is known better from a text that says so than from when that was said.
-    if front.occurred_source != Some(OccurredSource::Extracted) && known.occurred_at.is_some() {
-        front.occurred_at = known.occurred_at;
-        front.occurred_precision = known.occurred_precision;
-        front.occurred_source = known.occurred_source;
+    front.sources.splice(0..0, former.sources);
+    let new_relations = front.relations.len();
+    for relation in former.relations {
+        if !front.relations[..new_relations].iter().any(|new| new.path == relation.path) {
+            front.relations.push(relation);
+        }
     }
-    front.speaker = front.speaker.or(known.speaker);
-    front.name = known.name;
-    front.description = known.description;
-    front.other = known.other;
+    // A time that a text states is more exact than the time of the message.
+    if front.occurred_source != Some(OccurredSource::Extracted) && former.occurred_at.is_some() {
+        front.occurred_at = former.occurred_at;
+        front.occurred_precision = former.occurred_precision;
+        front.occurred_source = former.occurred_source;
+    }
+    front.speaker = front.speaker.or(former.speaker);
+    front.name = former.name;
+    front.description = former.description;
+    front.other = former.other;
     MemoryFile { front, body }
 }

@@ -49,7 +49,7 @@ fn take_apart(import: &Import<'_>, aside: &Path) -> Result<Report> {
             return Err(refused("history: it does not continue the namespace's own history"));
         }
     } else {
-        lease.adopt(&history, head).map_err(|failure| match failure {
+        lease.import_history(&history, head).map_err(|failure| match failure {
             Error::Invalid { message, .. } => refused(&message),
             other => other,
         })?;

@@ -132,7 +132,7 @@ fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Result<Report
     };
     // What an import that was stopped left waiting is known already, but not yet in.
     let mut waiting = match &namespace {
-        Some(namespace) if !import.options.dry_run => import.service.queue.of_namespace(namespace.id),
+        Some(namespace) if !import.options.dry_run => import.service.queue.messages_of(namespace.id),
         _ => BTreeSet::new(),
     };
     for (done, archived) in (1..).zip(conversations) {

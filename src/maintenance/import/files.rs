@@ -18,11 +18,11 @@ const FILES_A_COMMIT: usize = 500;
 pub(super) fn folder(import: &Import<'_>) -> Result<Report> {
     let (mut files, mut wrong, mut other) = (Vec::new(), Vec::new(), 0);
     for path in list(import.from)? {
-        if !edited::is_ours(&path) {
+        if !edited::is_managed(&path) {
             other += 1;
             continue;
         }
-        match read(import.from, &path).and_then(|bytes| edited::read(&path, &bytes)) {
+        match read(import.from, &path).and_then(|bytes| edited::parse(&path, &bytes)) {
             Ok(content) => files.push((path, content)),
             Err(error) => wrong.push(format!("{path}: {error}")),
         }
@@ -71,7 +71,7 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Resul
         report.unchanged += some.len() as u64 - changed.get();
         import.tell("files", done, all);
     }
-    lease.tidy()?;
+    lease.consolidate_packs()?;
     Ok(report)
 }
 

@@ -52,7 +52,7 @@ pub(super) fn import(import: &Import<'_>) -> Result<Report> {
     for (path, file) in read {
         // As it would be read back from git.
         let rendered = file.render()?;
-        match edited::read(&path, rendered.as_bytes()) {
+        match edited::parse(&path, rendered.as_bytes()) {
             // Of one that stands there twice the last counts.
             Ok(content) => drop(contents.insert(path, content)),
             Err(reason) => wrong.push(format!("{path}: {reason}")),

@@ -41,7 +41,7 @@ fn folder(import: &Import<'_>, place: impl Fn(&str) -> String) -> Result<Report>
         let target = place(&path);
         let read = files::read(import.from, &path).and_then(|bytes| note(&path, &bytes));
         let rendered = read.and_then(|file| file.render().map_err(|error| error.to_string()));
-        match rendered.and_then(|text| edited::read(&target, text.as_bytes())) {
+        match rendered.and_then(|text| edited::parse(&target, text.as_bytes())) {
             Ok(content) => contents.push((target, content)),
             Err(error) => wrong.push(format!("{path}: {error}")),
         }

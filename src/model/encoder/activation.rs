@@ -1,12 +1,13 @@
-//! GELU, x Φ(x) with the normal distribution's Φ (Hendrycks and Gimpel, 2016), several numbers at a time.
+//! The activation GELU, x Φ(x) with the normal distribution's Φ (Hendrycks and Gimpel, 2016), for several numbers at
+//! once.
 //!
-//! Φ needs erf, which is a call for each number in the library's own operation and a fifth of a text's whole time. Here
-//! it is a polynomial with an exponential (Abramowitz and Stegun, 7.1.26; error below 1.5e-7), written so that the
-//! compiler makes vector instructions of it.
+//! Φ needs erf. The library's operation calls a function per number, which takes a fifth of the time of a text. Here
+//! erf is a polynomial with an exponential (Abramowitz and Stegun, 7.1.26; error below 1.5e-7), written so that the
+//! compiler emits vector instructions.
 
 use pulp::Arch;
 
-/// Turns each number x into x Φ(x), with the widest instructions that the processor has.
+/// Replaces each number x by x Φ(x), with the widest vector instructions of the processor.
 pub(super) fn gelu(values: &mut [f32]) {
     Arch::new().dispatch(|| values.iter_mut().for_each(|value| *value = gelu_of(*value)));
 }
@@ -23,12 +24,12 @@ fn erf(x: f32) -> f32 {
     (1.0 - polynomial * exp_of_negative(-x * x)).copysign(x)
 }
 
-/// e^x for x at most zero, to seven digits: 2 to the whole part of x log₂ e, from the bits of a float, times a
-/// polynomial of the rest.
+/// Returns e^x for x at most zero, to seven digits: 2 to the power of the whole part of x log₂ e, built from the bits
+/// of a float, times a polynomial of the rest.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
     let scaled = (x * std::f32::consts::LOG2_E).max(-126.0);
-    // Truncation is towards zero: the rest lies between -1 and 0.
+    // The conversion truncates towards zero, so the rest is between -1 and 0.
     let whole = scaled as i32;
     let rest = (scaled - whole as f32) * std::f32::consts::LN_2;
     let series = 1.0
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_the_definition_says() {
+    fn it_agrees_with_the_definition() {
         // Φ by its integral, in small steps.
         let phi = |x: f64| {
             let steps = 20_000;

@@ -1,56 +1,56 @@
-//! A layer's multiplications: rows times weights, plus the bias, through GELU where one follows.
+//! A linear layer: rows times weights, plus the bias, optionally followed by GELU.
 //!
-//! What comes after the product is done in one pass over it. For a few rows the product is made the other way round,
-//! weights times rows: the library's kernel works on many rows of its left side at a time and would idle on the rest.
+//! Bias and GELU are applied in one pass over the product. With few rows the product is computed in the opposite order,
+//! weights times rows: the library's kernel processes many rows of its left side at a time and would be partly idle.
 
 use candle_core::{CpuStorage, CustomOp2, Error, InplaceOp2, Layout, Result, Shape, Tensor};
 
 use super::activation::gelu;
 
-/// With fewer rows than this the product is made the other way round.
+/// With fewer rows than this, the product is computed as weights times rows.
 const ROWS_MIN: usize = 64;
 
-/// Weights and bias.
+/// A linear layer.
 pub(super) struct Linear {
-    /// outputs × inputs
+    /// Shape: outputs × inputs.
     weight: Tensor,
     bias: Tensor,
 }
 
 impl Linear {
-    /// From weights of outputs × inputs.
+    /// Returns a layer with weights of the shape outputs × inputs.
     pub(super) fn new(weight: &Tensor, bias: Tensor) -> Result<Self> {
         Ok(Self { weight: weight.contiguous()?, bias })
     }
 
-    /// rows × inputs to rows × outputs.
+    /// Maps rows × inputs to rows × outputs.
     pub(super) fn of(&self, rows: &Tensor) -> Result<Tensor> {
-        self.finished(rows, &Finish { gelu: false })
+        self.apply(rows, &BiasOperation { gelu: false })
     }
 
-    /// The same, and GELU of it.
+    /// As [`Self::of`], followed by GELU.
     pub(super) fn gelu_of(&self, rows: &Tensor) -> Result<Tensor> {
-        self.finished(rows, &Finish { gelu: true })
+        self.apply(rows, &BiasOperation { gelu: true })
     }
 
-    fn finished(&self, rows: &Tensor, finish: &Finish) -> Result<Tensor> {
+    fn apply(&self, rows: &Tensor, operation: &BiasOperation) -> Result<Tensor> {
         if rows.dim(0)? < ROWS_MIN {
-            return self.weight.matmul(&rows.t()?)?.apply_op2_no_bwd(&self.bias, finish);
+            return self.weight.matmul(&rows.t()?)?.apply_op2_no_bwd(&self.bias, operation);
         }
         let product = rows.matmul(&self.weight.t()?)?;
-        product.inplace_op2(&self.bias, finish)?;
+        product.inplace_op2(&self.bias, operation)?;
         Ok(product)
     }
 }
 
-/// What is done with a product. In place it is of rows × outputs; as an operation of its own it is of outputs × rows and
-/// is turned.
-struct Finish {
+/// Adds the bias to a product and optionally applies GELU. In place, the product has the shape rows × outputs.
+/// Otherwise it has the shape outputs × rows and is transposed.
+struct BiasOperation {
     gelu: bool,
 }
 
-impl Finish {
-    fn row(&self, row: &mut [f32], bias: &[f32]) {
+impl BiasOperation {
+    fn apply_to_row(&self, row: &mut [f32], bias: &[f32]) {
         row.iter_mut().zip(bias).for_each(|(value, bias)| *value += bias);
         if self.gelu {
             gelu(row);
@@ -58,7 +58,7 @@ impl Finish {
     }
 }
 
-impl InplaceOp2 for Finish {
+impl InplaceOp2 for BiasOperation {
     fn name(&self) -> &'static str {
         "bias"
     }
@@ -72,15 +72,17 @@ impl InplaceOp2 for Finish {
     ) -> Result<()> {
         let bias = values(bias, bias_layout)?;
         let (start, end) = offsets(layout)?;
-        let CpuStorage::F32(product) = product else { return Err(not_single()) };
-        product[start..end].chunks_exact_mut(bias.len()).for_each(|row| self.row(row, bias));
+        let CpuStorage::F32(product) = product else { return Err(not_single_precision()) };
+        for row in product[start..end].chunks_exact_mut(bias.len()) {
+            self.apply_to_row(row, bias);
+        }
         Ok(())
     }
 }
 
-impl CustomOp2 for Finish {
+impl CustomOp2 for BiasOperation {
     fn name(&self) -> &'static str {
-        "turn and bias"
+        "transpose and bias"
     }
 
     fn cpu_fwd(
@@ -92,28 +94,33 @@ impl CustomOp2 for Finish {
     ) -> Result<(CpuStorage, Shape)> {
         let (product, bias) = (values(product, layout)?, values(bias, bias_layout)?);
         let (outputs, rows) = layout.shape().dims2()?;
-        let mut turned = vec![0.0; outputs * rows];
+        let mut transposed = vec![0.0; outputs * rows];
         for (output, column) in product.chunks_exact(rows).enumerate() {
             for (row, value) in column.iter().enumerate() {
-                turned[row * outputs + output] = *value;
+                transposed[row * outputs + output] = *value;
             }
         }
-        turned.chunks_exact_mut(outputs).for_each(|row| self.row(row, bias));
-        Ok((CpuStorage::F32(turned), Shape::from((rows, outputs))))
+        for row in transposed.chunks_exact_mut(outputs) {
+            self.apply_to_row(row, bias);
+        }
+        Ok((CpuStorage::F32(transposed), Shape::from((rows, outputs))))
     }
 }
 
 fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let (start, end) = offsets(layout)?;
-    let CpuStorage::F32(values) = storage else { return Err(not_single()) };
+    let CpuStorage::F32(values) = storage else { return Err(not_single_precision()) };
     Ok(&values[start..end])
 }
 
 fn offsets(layout: &Layout) -> Result<(usize, usize)> {
-    layout.contiguous_offsets().ok_or_else(|| Error::Msg("rows must be contiguous".into()))
+    match layout.contiguous_offsets() {
+        Some(offsets) => Ok(offsets),
+        None => Err(Error::Msg("rows must be contiguous".into())),
+    }
 }
 
-fn not_single() -> Error {
+fn not_single_precision() -> Error {
     Error::Msg("rows must be of single precision".into())
 }
 
@@ -131,10 +138,10 @@ mod tests {
         let few = many.narrow(0, 3, 5).expect("rows");
         for (whole, part) in [(linear.of(&many), linear.of(&few)), (linear.gelu_of(&many), linear.gelu_of(&few))] {
             let whole = whole.expect("a product").narrow(0, 3, 5).expect("rows");
-            let apart = (whole - part.expect("a product")).expect("a difference").abs().expect("sizes");
-            let most =
-                apart.to_dtype(DType::F32).and_then(|apart| apart.max_all()?.to_scalar::<f32>()).expect("a number");
-            assert!(most < 1e-5, "{most}");
+            let difference = (whole - part.expect("a product")).expect("a difference").abs().expect("sizes");
+            let difference = difference.to_dtype(DType::F32).expect("single precision");
+            let largest = difference.max_all().expect("a tensor").to_scalar::<f32>().expect("a number");
+            assert!(largest < 1e-5, "{largest}");
         }
     }
 }

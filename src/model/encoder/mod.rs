@@ -1,9 +1,9 @@
-//! A BERT-family encoder from a folder, run in process.
+//! A BERT-family encoder from a folder, run in the server process.
 //!
-//! The folder is what such models are published as: `config.json`, `tokenizer.json`, `model.safetensors`, and, where
-//! there are any, `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which say how the vectors of
-//! tokens become one. [`settings`] reads them, [`network`] is the arithmetic, [`linear`] and [`activation`] what of it
-//! needs care to be fast.
+//! The folder has the usual files of a published model: `config.json`, `tokenizer.json`, `model.safetensors`, and
+//! optionally `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which define how the vectors of
+//! tokens are pooled. [`settings`] reads these files and [`network`] computes the vectors. [`linear`] and
+//! [`activation`] are its parts that are optimised.
 
 mod activation;
 mod linear;
@@ -18,42 +18,46 @@ use rayon::prelude::*;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use self::network::Network;
-use self::settings::Settings;
-use super::{Deadline, Embedder, ModelError, normalise};
+use self::settings::{EncoderSettings, refused};
+use super::deadline::Deadline;
+use super::embedder::Embedder;
+use super::embedding::normalise;
+use super::error::ModelError;
 
-/// Tokens that go through the network together: enough to keep the multiplications busy, few enough for the cache.
-const TOKENS_AT_ONCE: usize = 512;
-/// Bytes of a text that are looked at.
+/// Maximum number of tokens in a batch: enough to use the multiplications well, few enough for the processor's cache.
+const BATCH_TOKENS_MAX: usize = 512;
+/// Maximum length of a text in bytes. The rest of a longer text is ignored.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// What the identity of every local model begins with.
+/// Prefix of the identity of every local model.
 const IDENTITY: &str = "local:";
 
-/// An encoder, loaded.
+/// A loaded encoder.
 pub struct LocalEncoder {
     identity: String,
     tokenizer: Tokenizer,
     network: Network,
-    settings: Settings,
+    settings: EncoderSettings,
 }
 
 impl LocalEncoder {
-    /// Loads the model in a folder. Says which file is missing or of a kind that is not known.
+    /// Loads the model in a folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Unknown`] with the path of the file that is missing or not supported.
     pub fn load(folder: &Path) -> Result<Self, ModelError> {
-        let unknown = |file: &str, error: &dyn std::fmt::Display| {
-            ModelError::Unknown(format!("{}: {error}", folder.join(file).display()))
-        };
-        let settings = Settings::read(folder)?;
-        let mut tokenizer =
-            Tokenizer::from_file(folder.join("tokenizer.json")).map_err(|error| unknown("tokenizer.json", &error))?;
+        let settings = EncoderSettings::read(folder)?;
+        let tokenizer_path = folder.join("tokenizer.json");
+        let mut tokenizer = Tokenizer::from_file(&tokenizer_path).map_err(|error| refused(&tokenizer_path, error))?;
         tokenizer.with_padding(None);
         let truncation = TruncationParams { max_length: settings.tokens_max, ..TruncationParams::default() };
-        tokenizer.with_truncation(Some(truncation)).map_err(|error| unknown("tokenizer.json", &error))?;
-        let weights = "model.safetensors";
-        let bytes = std::fs::read(folder.join(weights)).map_err(|error| unknown(weights, &error))?;
+        tokenizer.with_truncation(Some(truncation)).map_err(|error| refused(&tokenizer_path, error))?;
+        let weights_path = folder.join("model.safetensors");
+        let bytes = std::fs::read(&weights_path).map_err(|error| refused(&weights_path, error))?;
         let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu);
-        let tensors = tensors.map_err(|error| unknown(weights, &error))?;
-        let network = Network::new(&settings, &tensors).map_err(|error| unknown(weights, &error))?;
-        // Other weights or another way to pool are another model, whatever the folder is called.
+        let tensors = tensors.map_err(|error| refused(&weights_path, error))?;
+        let network = Network::new(&settings, &tensors).map_err(|error| refused(&weights_path, error))?;
+        // The hash makes other weights or another pooling another model, whatever the folder is called.
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(&bytes);
         hash.update(settings.text().as_bytes());
@@ -63,15 +67,31 @@ impl LocalEncoder {
         Ok(Self { identity, tokenizer, network, settings })
     }
 
-    /// Whether an identity is a local model's.
+    /// Returns whether an identity is that of a local model.
     pub fn is_identity(identity: &str) -> bool {
         identity.starts_with(IDENTITY)
     }
 
     fn tokens(&self, text: &str) -> Result<Vec<u32>, ModelError> {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-        let encoding = self.tokenizer.encode_fast(text, true);
-        Ok(encoding.map_err(|error| ModelError::Unusable(error.to_string()))?.get_ids().to_vec())
+        match self.tokenizer.encode_fast(text, true) {
+            Ok(encoding) => Ok(encoding.get_ids().to_vec()),
+            Err(error) => Err(ModelError::Unusable(error.to_string())),
+        }
+    }
+
+    /// Embeds the texts of one batch.
+    fn embed_batch(
+        &self,
+        batch: &[usize],
+        tokens: &[Vec<u32>],
+        deadline: Deadline,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        if deadline.left().is_zero() {
+            return Err(ModelError::unavailable("the deadline has passed"));
+        }
+        let texts: Vec<&[u32]> = batch.iter().map(|position| tokens[*position].as_slice()).collect();
+        self.network.vectors(&texts).map_err(|error| ModelError::Unusable(error.to_string()))
     }
 }
 
@@ -85,38 +105,41 @@ impl Embedder for LocalEncoder {
     }
 
     fn embed(&self, texts: &[&str], deadline: Deadline) -> Result<Vec<Vec<f32>>, ModelError> {
-        let tokens = texts.iter().map(|text| self.tokens(text)).collect::<Result<Vec<_>, _>>()?;
-        // Texts of one length lie together: they go through attention as one.
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_by_key(|place| tokens[*place].len());
-        let mut batches: Vec<Vec<usize>> = Vec::new();
-        let mut held = 0;
-        for place in order {
-            let length = tokens[place].len();
-            match batches.last_mut() {
-                Some(batch) if held + length <= TOKENS_AT_ONCE => batch.push(place),
-                _ => {
-                    batches.push(vec![place]);
-                    held = 0;
-                }
-            }
-            held += length;
+        let mut tokens = Vec::with_capacity(texts.len());
+        for text in texts {
+            tokens.push(self.tokens(text)?);
         }
-        let made = batches.par_iter().map(|batch| {
-            if deadline.left().is_zero() {
-                return Err(ModelError::unavailable("no time is left"));
-            }
-            let tokens: Vec<&[u32]> = batch.iter().map(|place| tokens[*place].as_slice()).collect();
-            self.network.vectors(&tokens).map_err(|error| ModelError::Unusable(error.to_string()))
-        });
-        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let batches = batches_of(&tokens);
+        let embedded = batches.par_iter().map(|batch| self.embed_batch(batch, &tokens, deadline));
+        let embedded = embedded.collect::<Result<Vec<_>, _>>()?;
         let mut vectors = vec![Vec::new(); texts.len()];
-        for (place, mut vector) in batches.into_iter().flatten().zip(made.into_iter().flatten()) {
+        for (position, mut vector) in batches.into_iter().flatten().zip(embedded.into_iter().flatten()) {
             if !normalise(&mut vector) {
                 return Err(ModelError::Unusable("a vector with a number that is not finite".into()));
             }
-            vectors[place] = vector;
+            vectors[position] = vector;
         }
         Ok(vectors)
     }
+}
+
+/// Returns the positions of the texts in batches. Texts of one length are adjacent, so that attention processes them
+/// together.
+fn batches_of(tokens: &[Vec<u32>]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..tokens.len()).collect();
+    order.sort_by_key(|position| tokens[*position].len());
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut batch_tokens = 0;
+    for position in order {
+        let length = tokens[position].len();
+        match batches.last_mut() {
+            Some(batch) if batch_tokens + length <= BATCH_TOKENS_MAX => batch.push(position),
+            _ => {
+                batches.push(vec![position]);
+                batch_tokens = 0;
+            }
+        }
+        batch_tokens += length;
+    }
+    batches
 }

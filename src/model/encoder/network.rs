@@ -1,7 +1,7 @@
 //! The forward pass of a BERT-family encoder (Devlin et al., 2019).
 //!
-//! Texts are not padded: the tokens of all of them are the rows of one matrix wherever a row is worked on by itself, and
-//! only attention, which looks at a text's own tokens, takes texts of one length at a time.
+//! Texts are not padded. The tokens of all texts are the rows of one matrix in every operation on single rows. Only
+//! attention, which relates the tokens of one text, processes texts of one length at a time.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use candle_core::{DType, Device, Error, Result, Tensor};
 use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use super::linear::Linear;
-use super::settings::{Activation, Pooling, Settings};
+use super::settings::{Activation, EncoderSettings, Pooling};
 
-/// The weights, single precision.
+/// The network with its weights in single precision.
 pub(super) struct Network {
     words: Tensor,
     positions: Tensor,
     kind: Tensor,
-    norm: Norm,
+    norm: LayerNorm,
     layers: Vec<Layer>,
     heads: usize,
     activation: Activation,
@@ -25,80 +25,99 @@ pub(super) struct Network {
 }
 
 struct Layer {
-    /// Query, key and value side by side, so that they are one multiplication.
+    /// Query, key and value in one matrix, so that one multiplication computes them.
     attention: Linear,
     attended: Linear,
-    attended_norm: Norm,
+    attended_norm: LayerNorm,
     widened: Linear,
     narrowed: Linear,
-    norm: Norm,
+    norm: LayerNorm,
 }
 
-struct Norm {
+struct LayerNorm {
     weight: Tensor,
     bias: Tensor,
     epsilon: f32,
 }
 
-/// The weights of a file by name.
+/// The tensors of a weights file by name.
 struct Weights<'a> {
     tensors: &'a HashMap<String, Tensor>,
-    /// What stands before every name: nothing, or the family's.
+    /// Prefix of every name: empty, or the name of the model family.
     prefix: String,
 }
 
 impl Weights<'_> {
     fn get(&self, name: &str) -> Result<Tensor> {
         let name = format!("{}{name}", self.prefix);
-        let found = self.tensors.get(&name).ok_or_else(|| Error::Msg(format!("there is no tensor {name}")))?;
-        found.to_dtype(DType::F32)
+        match self.tensors.get(&name) {
+            Some(tensor) => tensor.to_dtype(DType::F32),
+            None => Err(Error::Msg(format!("tensor {name} is missing"))),
+        }
     }
 
+    /// Returns the linear layers of these names as one layer.
     fn linear(&self, names: &[String]) -> Result<Linear> {
-        let part = |end: &str| names.iter().map(|name| self.get(&format!("{name}.{end}"))).collect::<Result<Vec<_>>>();
-        Linear::new(&Tensor::cat(&part("weight")?, 0)?, Tensor::cat(&part("bias")?, 0)?)
+        let mut weights = Vec::with_capacity(names.len());
+        let mut biases = Vec::with_capacity(names.len());
+        for name in names {
+            weights.push(self.get(&format!("{name}.weight"))?);
+            biases.push(self.get(&format!("{name}.bias"))?);
+        }
+        Linear::new(&Tensor::cat(&weights, 0)?, Tensor::cat(&biases, 0)?)
     }
 
-    fn norm(&self, name: &str, epsilon: f64) -> Result<Norm> {
-        // Old files call them gamma and beta.
-        let either =
-            |new: &str, old: &str| self.get(&format!("{name}.{new}")).or_else(|_| self.get(&format!("{name}.{old}")));
-        Ok(Norm { weight: either("weight", "gamma")?, bias: either("bias", "beta")?, epsilon: epsilon as f32 })
+    fn norm(&self, name: &str, epsilon: f64) -> Result<LayerNorm> {
+        // Old files use the names gamma and beta.
+        let weight = self.get_either(&format!("{name}.weight"), &format!("{name}.gamma"))?;
+        let bias = self.get_either(&format!("{name}.bias"), &format!("{name}.beta"))?;
+        Ok(LayerNorm { weight, bias, epsilon: epsilon as f32 })
+    }
+
+    fn get_either(&self, name: &str, old_name: &str) -> Result<Tensor> {
+        match self.get(name) {
+            Ok(tensor) => Ok(tensor),
+            Err(_) => self.get(old_name),
+        }
+    }
+
+    fn layer(&self, number: usize, epsilon: f64) -> Result<Layer> {
+        let prefix = format!("encoder.layer.{number}");
+        let attention = ["query", "key", "value"].map(|name| format!("{prefix}.attention.self.{name}"));
+        Ok(Layer {
+            attention: self.linear(&attention)?,
+            attended: self.linear(&[format!("{prefix}.attention.output.dense")])?,
+            attended_norm: self.norm(&format!("{prefix}.attention.output.LayerNorm"), epsilon)?,
+            widened: self.linear(&[format!("{prefix}.intermediate.dense")])?,
+            narrowed: self.linear(&[format!("{prefix}.output.dense")])?,
+            norm: self.norm(&format!("{prefix}.output.LayerNorm"), epsilon)?,
+        })
     }
 }
 
-impl Norm {
+impl LayerNorm {
     fn of(&self, rows: &Tensor) -> Result<Tensor> {
         layer_norm(rows, &self.weight, &self.bias, self.epsilon)
     }
 }
 
 impl Network {
-    pub(super) fn new(settings: &Settings, tensors: &HashMap<String, Tensor>) -> Result<Self> {
+    pub(super) fn new(settings: &EncoderSettings, tensors: &HashMap<String, Tensor>) -> Result<Self> {
         let words = "embeddings.word_embeddings.weight";
-        let prefix = tensors.keys().find_map(|name| name.strip_suffix(words)).unwrap_or_default().to_owned();
+        let prefix = tensors.keys().find_map(|name| name.strip_suffix(words)).unwrap_or("").to_owned();
         let weights = Weights { tensors, prefix };
         let epsilon = settings.norm_epsilon;
-        let layer = |number: usize| {
-            let at = |name: &str| format!("encoder.layer.{number}.{name}");
-            let one = |name: &str| weights.linear(&[at(name)]);
-            let attention = ["query", "key", "value"].map(|name| at(&format!("attention.self.{name}")));
-            Ok(Layer {
-                attention: weights.linear(&attention)?,
-                attended: one("attention.output.dense")?,
-                attended_norm: weights.norm(&at("attention.output.LayerNorm"), epsilon)?,
-                widened: one("intermediate.dense")?,
-                narrowed: one("output.dense")?,
-                norm: weights.norm(&at("output.LayerNorm"), epsilon)?,
-            })
-        };
+        let mut layers = Vec::new();
+        for number in 0..settings.layers {
+            layers.push(weights.layer(number, epsilon)?);
+        }
         let network = Self {
             words: weights.get(words)?,
             positions: weights.get("embeddings.position_embeddings.weight")?,
-            // Every token is of the first of the two texts that a pair would have.
+            // A pair of texts has two token types; the tokens of a single text have the first one.
             kind: weights.get("embeddings.token_type_embeddings.weight")?.get(0)?,
             norm: weights.norm("embeddings.LayerNorm", epsilon)?,
-            layers: (0..settings.layers).map(layer).collect::<Result<_>>()?,
+            layers,
             heads: settings.heads,
             activation: settings.activation,
             first_position: settings.first_position,
@@ -108,20 +127,27 @@ impl Network {
         Ok(network)
     }
 
-    /// Whether the tensors fit together: a text goes through.
-    fn check(&self, settings: &Settings) -> Result<()> {
-        let made = self.vectors(&[&[0, 0, 0]])?;
-        match made.first().map(Vec::len) {
-            Some(found) if found == settings.hidden_size => Ok(()),
-            found => Err(Error::Msg(format!("a vector of {found:?} dimensions, not {}", settings.hidden_size))),
+    /// Embeds a text to check that the tensors fit together.
+    fn check(&self, settings: &EncoderSettings) -> Result<()> {
+        let vectors = self.vectors(&[&[0, 0, 0]])?;
+        match vectors.first() {
+            Some(vector) if vector.len() == settings.hidden_size => Ok(()),
+            Some(vector) => {
+                let message = format!("a vector has {} dimensions, expected {}", vector.len(), settings.hidden_size);
+                Err(Error::Msg(message))
+            }
+            None => Err(Error::Msg("the network returned no vector".into())),
         }
     }
 
-    /// The vector of each text, given as tokens; those of one length stand together.
+    /// Returns the vector of each text, which is given as tokens. Texts of one length must be adjacent.
     pub(super) fn vectors(&self, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
-        let tokens: Vec<u32> = texts.iter().flat_map(|text| text.iter().copied()).collect();
+        let tokens: Vec<u32> = texts.concat();
         let first = self.first_position as u32;
-        let positions: Vec<u32> = texts.iter().flat_map(|text| first..first + text.len() as u32).collect();
+        let mut positions: Vec<u32> = Vec::with_capacity(tokens.len());
+        for text in texts {
+            positions.extend(first..first + text.len() as u32);
+        }
         let count = tokens.len();
         let words = self.words.index_select(&Tensor::from_vec(tokens, count, &Device::Cpu)?, 0)?;
         let positions = self.positions.index_select(&Tensor::from_vec(positions, count, &Device::Cpu)?, 0)?;
@@ -139,23 +165,20 @@ impl Network {
         self.pool(&rows, texts)
     }
 
-    /// Attention of each text's tokens to each other.
+    /// Applies attention among the tokens of each text.
     fn attend(&self, rows: &Tensor, texts: &[&[u32]]) -> Result<Tensor> {
         let hidden = rows.dim(1)? / 3;
         let size = hidden / self.heads;
         let scale = 1.0 / (size as f64).sqrt();
-        let (mut at, mut parts) = (0, Vec::new());
-        for alike in texts.chunk_by(|a, b| a.len() == b.len()) {
-            let (count, length) = (alike.len(), alike[0].len());
-            let part = rows.narrow(0, at, count * length)?;
-            at += count * length;
-            // texts × heads, tokens, size
-            let split = |number: usize| {
-                let part = part.narrow(1, number * hidden, hidden)?;
-                let part = part.reshape((count, length, self.heads, size))?.transpose(1, 2)?;
-                part.contiguous()?.reshape((count * self.heads, length, size))
-            };
-            let (query, key, value) = ((split(0)? * scale)?, split(1)?, split(2)?);
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for group in texts.chunk_by(|a, b| a.len() == b.len()) {
+            let (count, length) = (group.len(), group[0].len());
+            let part = rows.narrow(0, start, count * length)?;
+            start += count * length;
+            let query = (self.heads_of(&part.narrow(1, 0, hidden)?, count, length)? * scale)?;
+            let key = self.heads_of(&part.narrow(1, hidden, hidden)?, count, length)?;
+            let value = self.heads_of(&part.narrow(1, 2 * hidden, hidden)?, count, length)?;
             let weights = softmax_last_dim(&query.matmul(&key.t()?)?)?;
             let mixed = weights.matmul(&value)?.reshape((count, self.heads, length, size))?;
             parts.push(mixed.transpose(1, 2)?.reshape((count * length, hidden))?);
@@ -163,16 +186,24 @@ impl Network {
         if parts.len() == 1 { Ok(parts.remove(0)) } else { Tensor::cat(&parts, 0) }
     }
 
+    /// Reshapes the rows of `count` texts of one length to the shape texts × heads, tokens, size of a head.
+    fn heads_of(&self, rows: &Tensor, count: usize, length: usize) -> Result<Tensor> {
+        let size = rows.dim(1)? / self.heads;
+        let split = rows.reshape((count, length, self.heads, size))?.transpose(1, 2)?;
+        split.contiguous()?.reshape((count * self.heads, length, size))
+    }
+
+    /// Pools the rows of each text to one vector.
     fn pool(&self, rows: &Tensor, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>> {
-        let mut at = 0;
+        let mut start = 0;
         let mut vectors = Vec::with_capacity(texts.len());
         for text in texts {
-            let own = rows.narrow(0, at, text.len())?;
-            at += text.len();
+            let text_rows = rows.narrow(0, start, text.len())?;
+            start += text.len();
             let vector = match self.pooling {
-                Pooling::First => own.get(0)?,
-                Pooling::Mean => own.mean(0)?,
-                Pooling::Max => own.max(0)?,
+                Pooling::First => text_rows.get(0)?,
+                Pooling::Mean => text_rows.mean(0)?,
+                Pooling::Max => text_rows.max(0)?,
             };
             vectors.push(vector.to_vec1::<f32>()?);
         }

@@ -1,47 +1,55 @@
-//! What a model's files say about it.
+//! The settings of an encoder, read from the files of its folder.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::model::{DIMENSIONS, ModelError};
+use crate::model::embedding::DIMENSIONS;
+use crate::model::error::ModelError;
 
-/// Where a model that says nothing of it cuts a text, in tokens.
+/// Maximum number of tokens of a text, if the model defines none.
 const TOKENS_MAX_DEFAULT: usize = 512;
 
-/// Everything about a model but its weights.
+/// The main file of a model.
+const CONFIG: &str = "config.json";
+/// The file that lists the modules of a model.
+const MODULES: &str = "modules.json";
+/// Minimum number of tokens of a text: start, one token, end.
+const TOKENS_MIN: usize = 3;
+
+/// The settings of an encoder.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct EncoderSettings {
     pub(super) layers: usize,
     pub(super) heads: usize,
     pub(super) hidden_size: usize,
     pub(super) norm_epsilon: f64,
     pub(super) activation: Activation,
-    /// The position of the first token.
+    /// Position of the first token.
     pub(super) first_position: usize,
-    /// A text is cut after so many tokens.
+    /// Maximum number of tokens of a text; the rest is cut off.
     pub(super) tokens_max: usize,
     pub(super) pooling: Pooling,
 }
 
-/// How the tokens' vectors become one.
+/// How the vectors of the tokens are pooled to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// The first token's.
+    /// The vector of the first token.
     First,
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// The greatest value in each dimension.
+    /// The maximum of each dimension.
     Max,
 }
 
-/// The function between the two halves of a layer's second part.
+/// The activation function in the feed-forward part of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activation {
     /// x Φ(x).
     Gelu,
-    /// The same, by its approximation with tanh.
+    /// GELU approximated with tanh.
     GeluTanh,
     /// max(x, 0).
     Relu,
@@ -53,9 +61,9 @@ struct ConfigFile {
     num_hidden_layers: usize,
     num_attention_heads: usize,
     hidden_size: usize,
-    #[serde(default = "usual_epsilon")]
+    #[serde(default = "default_epsilon")]
     layer_norm_eps: f64,
-    #[serde(default = "usual_activation")]
+    #[serde(default = "default_activation")]
     hidden_act: String,
     #[serde(default)]
     max_position_embeddings: Option<usize>,
@@ -65,16 +73,16 @@ struct ConfigFile {
     position_embedding_type: Option<String>,
 }
 
-fn usual_epsilon() -> f64 {
+fn default_epsilon() -> f64 {
     1e-12
 }
 
-fn usual_activation() -> String {
+fn default_activation() -> String {
     "gelu".into()
 }
 
 #[derive(Deserialize)]
-struct Module {
+struct ModelModule {
     path: String,
     #[serde(rename = "type")]
     kind: String,
@@ -96,44 +104,36 @@ struct LengthFile {
     max_seq_length: Option<usize>,
 }
 
-impl Settings {
+impl EncoderSettings {
+    /// Reads the settings of the model in a folder.
     pub(super) fn read(folder: &Path) -> Result<Self, ModelError> {
-        let refused =
-            |file: &str, what: String| ModelError::Unknown(format!("{}: {what}", folder.join(file).display()));
-        let config: ConfigFile = read(folder, "config.json")?.ok_or_else(|| {
-            refused("config.json", "there is no such file: model.local names a model's folder".into())
-        })?;
-        let robust = match config.model_type.as_str() {
-            "bert" => false,
-            "roberta" | "xlm-roberta" | "camembert" => true,
-            other => {
-                let known = "bert, roberta, xlm-roberta, camembert";
-                return Err(refused("config.json", format!("model_type {other:?} is none of {known}")));
-            }
+        let path = folder.join(CONFIG);
+        let Some(config) = read::<ConfigFile>(folder, CONFIG)? else {
+            return Err(refused(&path, "no such file: model.local must be the folder of a model"));
         };
-        if config.position_embedding_type.as_deref().is_some_and(|kind| kind != "absolute") {
-            return Err(refused("config.json", "position_embedding_type must be absolute".into()));
+        let first_position = first_position(&config, &path)?;
+        if let Some(kind) = &config.position_embedding_type
+            && kind != "absolute"
+        {
+            return Err(refused(&path, "position_embedding_type must be absolute"));
         }
-        let activation = match config.hidden_act.as_str() {
-            "gelu" => Activation::Gelu,
-            "gelu_new" | "gelu_pytorch_tanh" => Activation::GeluTanh,
-            "relu" => Activation::Relu,
-            other => return Err(refused("config.json", format!("hidden_act {other:?} is not known"))),
-        };
+        let activation = activation(&config, &path)?;
         let (heads, hidden_size) = (config.num_attention_heads, config.hidden_size);
         if heads == 0 || hidden_size == 0 || !hidden_size.is_multiple_of(heads) {
-            return Err(refused("config.json", "hidden_size must be a multiple of num_attention_heads".into()));
+            return Err(refused(&path, "hidden_size must be a multiple of num_attention_heads"));
         }
         if hidden_size > DIMENSIONS {
-            return Err(refused("config.json", format!("hidden_size {hidden_size} is above {DIMENSIONS}")));
+            return Err(refused(&path, format!("hidden_size {hidden_size} is above {DIMENSIONS}")));
         }
-        // These count positions from the one after the padding's.
-        let first_position = if robust { config.pad_token_id.unwrap_or(1) + 1 } else { 0 };
         let positions = config.max_position_embeddings.unwrap_or(TOKENS_MAX_DEFAULT).saturating_sub(first_position);
-        let length: Option<LengthFile> = read(folder, "sentence_bert_config.json")?;
-        let tokens_max = length.and_then(|file| file.max_seq_length).unwrap_or(positions).min(positions);
-        if tokens_max < 3 {
-            return Err(refused("config.json", "there is room for fewer than three tokens".into()));
+        let mut tokens_max = positions;
+        if let Some(file) = read::<LengthFile>(folder, "sentence_bert_config.json")?
+            && let Some(length) = file.max_seq_length
+        {
+            tokens_max = positions.min(length);
+        }
+        if tokens_max < TOKENS_MIN {
+            return Err(refused(&path, format!("a text must have room for {TOKENS_MIN} tokens, not {tokens_max}")));
         }
         Ok(Self {
             layers: config.num_hidden_layers,
@@ -147,25 +147,49 @@ impl Settings {
         })
     }
 
-    /// A text that changes with whatever changes the vectors.
+    /// Returns a text that differs whenever the settings change the vectors.
     pub(super) fn text(&self) -> String {
-        format!("{self:?}")
+        // The identity of a model includes a hash of this text, so its form must not change.
+        format!("{self:?}").replacen("EncoderSettings", "Settings", 1)
     }
 }
 
-/// The pooling that the files ask for; the mean where they are silent.
+/// Returns the position of the first token. The RoBERTa family counts positions from the one after the padding's.
+fn first_position(config: &ConfigFile, path: &Path) -> Result<usize, ModelError> {
+    match config.model_type.as_str() {
+        "bert" => Ok(0),
+        "roberta" | "xlm-roberta" | "camembert" => Ok(config.pad_token_id.unwrap_or(1) + 1),
+        other => {
+            let known = "bert, roberta, xlm-roberta, camembert";
+            Err(refused(path, format!("model_type {other:?} is not supported: expected one of {known}")))
+        }
+    }
+}
+
+fn activation(config: &ConfigFile, path: &Path) -> Result<Activation, ModelError> {
+    match config.hidden_act.as_str() {
+        "gelu" => Ok(Activation::Gelu),
+        "gelu_new" | "gelu_pytorch_tanh" => Ok(Activation::GeluTanh),
+        "relu" => Ok(Activation::Relu),
+        other => {
+            let known = "gelu, gelu_new, gelu_pytorch_tanh, relu";
+            Err(refused(path, format!("hidden_act {other:?} is not supported: expected one of {known}")))
+        }
+    }
+}
+
+/// Returns the pooling that the files define; the mean if they define none.
 fn pooling(folder: &Path) -> Result<Pooling, ModelError> {
-    let modules: Vec<Module> = read(folder, "modules.json")?.unwrap_or_default();
+    let modules: Vec<ModelModule> = read(folder, MODULES)?.unwrap_or_default();
     let mut file = "1_Pooling/config.json".to_owned();
     for module in &modules {
-        match module.kind.rsplit('.').next().unwrap_or_default() {
-            // Every vector is brought to unit length, whether the files ask for it or not.
-            "Transformer" | "Normalize" => {}
-            "Pooling" => file = format!("{}/config.json", module.path),
+        match module.kind.rsplit('.').next() {
+            // Every vector is scaled to unit length, with or without a module that does so.
+            Some("Transformer" | "Normalize") => {}
+            Some("Pooling") => file = format!("{}/config.json", module.path),
             other => {
-                let what =
-                    format!("{}: a module of type {other:?} is not known", folder.join("modules.json").display());
-                return Err(ModelError::Unknown(what));
+                let kind = other.unwrap_or("");
+                return Err(refused(&folder.join(MODULES), format!("a module of type {kind:?} is not supported")));
             }
         }
     }
@@ -174,20 +198,25 @@ fn pooling(folder: &Path) -> Result<Pooling, ModelError> {
         (true, false, false) => Ok(Pooling::First),
         (false, true, false) => Ok(Pooling::Mean),
         (false, false, true) => Ok(Pooling::Max),
-        _ => {
-            let what = "exactly one of cls, mean and max pooling is taken";
-            Err(ModelError::Unknown(format!("{}: {what}", folder.join(file).display())))
-        }
+        _ => Err(refused(&folder.join(file), "exactly one of cls, mean and max pooling is required")),
     }
 }
 
-/// A JSON file of the folder; none where there is no such file.
+/// Reads a JSON file of the folder; `None` if it does not exist.
 fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>, ModelError> {
     let path = folder.join(name);
-    let refused = |error: &dyn std::fmt::Display| ModelError::Unknown(format!("{}: {error}", path.display()));
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refused(&error)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(refused(&error)),
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refused(&path, error)),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(refused(&path, error)),
     }
+}
+
+/// Returns the error for a file that is missing or not supported.
+pub(super) fn refused(path: &Path, problem: impl std::fmt::Display) -> ModelError {
+    ModelError::Unknown(format!("{}: {problem}", path.display()))
 }

@@ -1,9 +1,9 @@
-//! `POST /chat/completions`, for answers that are JSON of a given schema.
+//! `POST /chat/completions`, for replies that are JSON of a given schema.
 //!
-//! A server is asked with `response_format: json_schema` first. One that refuses with 400 or 422 is asked with
-//! `json_object`, then with nothing; one whose refusal names `temperature` or `max_completion_tokens` is asked without
-//! the one, or with the other; and what it took is remembered. Whatever comes back is searched for its JSON: some
-//! models think aloud, fence it, or put prose around it. An answer that was cut off says so.
+//! The first request has `response_format: json_schema`. If the server refuses it with 400 or 422, the next one has
+//! `json_object`, then no `response_format`. If the refusal names `temperature` or `max_completion_tokens`, the next
+//! request omits the former or uses the latter. The options that succeeded are remembered. The JSON is searched in the
+//! reply, because some models think aloud, fence the JSON, or put prose around it.
 
 use std::sync::Arc;
 
@@ -11,37 +11,45 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Endpoint;
-use crate::model::{Deadline, ModelError};
+use super::endpoint::Endpoint;
+use crate::model::deadline::Deadline;
+use crate::model::error::ModelError;
 use crate::outgoing::CallError;
+
+/// Characters of a model's refusal that an error repeats.
+const REFUSAL_CHARS_MAX: usize = 200;
 
 /// A chat model behind an endpoint.
 pub struct Chat {
     endpoint: Arc<Endpoint>,
     model: String,
-    /// How the server wants to be asked, as far as is known.
-    manner: Mutex<Manner>,
+    /// The options that the server is known to accept.
+    options: Mutex<RequestOptions>,
 }
 
-/// How a server is asked.
+/// The options of a request that differ between servers.
 #[derive(Clone, Copy)]
-struct Manner {
-    format: Format,
+struct RequestOptions {
+    format: ResponseFormat,
+    /// Whether to send `temperature`.
     temperature: bool,
-    /// Whether the limit of an answer is called `max_completion_tokens`, as newer models have it, not `max_tokens`.
+    /// Whether to send the limit of the reply as `max_completion_tokens`, as newer models require, or as `max_tokens`.
     completion_tokens: bool,
 }
 
-/// Ways of asking for JSON, the strictest first.
+/// How a request asks for JSON, the strictest form first.
 #[derive(Clone, Copy)]
-enum Format {
+enum ResponseFormat {
+    /// `json_schema`.
     Schema,
+    /// `json_object`.
     Object,
+    /// No `response_format`.
     Plain,
 }
 
-impl Manner {
-    /// What to try after a refusal; none when there is nothing left.
+impl RequestOptions {
+    /// Returns the options to try after a refusal, or `None` if all were tried.
     fn after(self, refusal: &str) -> Option<Self> {
         if !self.completion_tokens && refusal.contains("max_completion_tokens") {
             return Some(Self { completion_tokens: true, ..self });
@@ -50,57 +58,57 @@ impl Manner {
             return Some(Self { temperature: false, ..self });
         }
         match self.format {
-            Format::Schema => Some(Self { format: Format::Object, ..self }),
-            Format::Object => Some(Self { format: Format::Plain, ..self }),
-            Format::Plain => None,
+            ResponseFormat::Schema => Some(Self { format: ResponseFormat::Object, ..self }),
+            ResponseFormat::Object => Some(Self { format: ResponseFormat::Plain, ..self }),
+            ResponseFormat::Plain => None,
         }
     }
 }
 
-/// One side's words.
+/// A message of a conversation with a chat model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
     /// `system`, `user` or `assistant`.
     pub role: &'static str,
-    /// What is said.
+    /// Text of the message.
     pub content: String,
 }
 
-/// What is asked.
+/// A request to a chat model.
 pub struct ChatRequest<'a> {
     /// The conversation so far.
     pub turns: &'a [ChatMessage],
-    /// A name for the schema.
+    /// Name of the schema.
     pub name: &'a str,
-    /// What the answer must look like.
+    /// JSON schema of the reply.
     pub schema: &'a Value,
-    /// Tokens that the answer may have.
+    /// Maximum number of tokens of the reply.
     pub tokens_max: u32,
 }
 
-/// What a model said.
+/// A reply of a chat model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatReply {
-    /// Its words.
+    /// Text of the reply.
     pub text: String,
-    /// Whether it was stopped before its end.
+    /// Whether the reply was cut off at the limit of tokens.
     pub cut: bool,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    choices: Vec<Choice>,
+struct ChatCompletion {
+    choices: Vec<CompletionChoice>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    message: Message,
+struct CompletionChoice {
+    message: CompletionMessage,
     #[serde(default)]
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct CompletionMessage {
     #[serde(default)]
     content: Option<String>,
     #[serde(default)]
@@ -108,83 +116,91 @@ struct Message {
 }
 
 impl Chat {
-    /// A model by its name at an endpoint.
+    /// Returns a client of the model of this name at an endpoint.
     pub fn new(endpoint: Arc<Endpoint>, model: &str) -> Self {
-        let manner = Manner { format: Format::Schema, temperature: true, completion_tokens: false };
-        Self { endpoint, model: model.to_owned(), manner: Mutex::new(manner) }
+        let options = RequestOptions { format: ResponseFormat::Schema, temperature: true, completion_tokens: false };
+        Self { endpoint, model: model.to_owned(), options: Mutex::new(options) }
     }
 
-    /// The model's name.
+    /// Returns the name of the model.
     pub fn name(&self) -> &str {
         &self.model
     }
 
-    /// What stands for it in the records.
+    /// Returns the identity of the model in the records.
     pub fn identity(&self) -> String {
         format!("chat:{}#{}", self.endpoint.url(), self.model)
     }
 
-    /// Where it is.
+    /// Returns the endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Asks, and returns what was said.
-    pub fn ask(&self, question: &ChatRequest<'_>, deadline: Deadline) -> Result<ChatReply, ModelError> {
-        let mut manner = *self.manner.lock();
-        let mut refused = None;
+    /// Sends a request and returns the reply.
+    pub fn ask(&self, request: &ChatRequest<'_>, deadline: Deadline) -> Result<ChatReply, ModelError> {
+        let mut options = *self.options.lock();
+        let mut first_refusal = None;
         loop {
-            match self.endpoint.ask("/chat/completions", &self.body(question, manner), deadline) {
-                Ok(answer) => {
-                    // Only now: what was refused may have been something else.
-                    *self.manner.lock() = manner;
-                    return read(&answer);
+            match self.endpoint.ask("/chat/completions", &self.body(request, options), deadline) {
+                Ok(response) => {
+                    // Stored only on success: the server may have refused for another reason.
+                    *self.options.lock() = options;
+                    return read_reply(&response);
                 }
-                Err(CallError::Refused { status: 400 | 422, told }) => {
-                    let next = manner.after(&told);
-                    // The first refusal is the one that tells what is wrong, should all be refused.
-                    let first = refused.get_or_insert(told);
-                    manner = next.ok_or_else(|| ModelError::Refused(first.clone()))?;
+                Err(CallError::Refused { status: 400 | 422, message }) => {
+                    let next = options.after(&message);
+                    // If all options are refused, the first refusal describes the actual problem.
+                    let first_refusal = first_refusal.get_or_insert(message);
+                    match next {
+                        Some(next) => options = next,
+                        None => return Err(ModelError::Refused(first_refusal.clone())),
+                    }
                 }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn body(&self, question: &ChatRequest<'_>, manner: Manner) -> Value {
-        let turn = |turn: &ChatMessage| json!({"role": turn.role, "content": turn.content});
-        let turns: Vec<Value> = question.turns.iter().map(turn).collect();
-        let mut body = json!({"model": self.model, "messages": turns});
-        let limit = if manner.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
-        body[limit] = json!(question.tokens_max);
-        if manner.temperature {
+    fn body(&self, request: &ChatRequest<'_>, options: RequestOptions) -> Value {
+        let mut messages = Vec::with_capacity(request.turns.len());
+        for turn in request.turns {
+            messages.push(json!({"role": turn.role, "content": turn.content}));
+        }
+        let mut body = json!({"model": self.model, "messages": messages});
+        let limit = if options.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body[limit] = json!(request.tokens_max);
+        if options.temperature {
             body["temperature"] = json!(0);
         }
-        match manner.format {
-            Format::Schema => {
-                let schema = json!({"name": question.name, "strict": true, "schema": question.schema});
+        match options.format {
+            ResponseFormat::Schema => {
+                let schema = json!({"name": request.name, "strict": true, "schema": request.schema});
                 body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
             }
-            Format::Object => body["response_format"] = json!({"type": "json_object"}),
-            Format::Plain => {}
+            ResponseFormat::Object => body["response_format"] = json!({"type": "json_object"}),
+            ResponseFormat::Plain => {}
         }
         body
     }
 }
 
-fn read(answer: &Value) -> Result<ChatReply, ModelError> {
-    let answer = Answer::deserialize(answer).map_err(|error| ModelError::Unusable(error.to_string()))?;
-    let choice = answer.choices.into_iter().next();
-    let choice = choice.ok_or_else(|| ModelError::Unusable("it said nothing at all".into()))?;
-    if let Some(refusal) = choice.message.refusal.filter(|refusal| !refusal.is_empty()) {
-        let refusal: String = refusal.chars().take(200).collect();
-        return Err(ModelError::Unusable(format!("it would not: {refusal:?}")));
+fn read_reply(response: &Value) -> Result<ChatReply, ModelError> {
+    let completion = ChatCompletion::deserialize(response).map_err(|error| ModelError::Unusable(error.to_string()))?;
+    let Some(choice) = completion.choices.into_iter().next() else {
+        return Err(ModelError::Unusable("the response has no choices".into()));
+    };
+    if let Some(refusal) = choice.message.refusal
+        && !refusal.is_empty()
+    {
+        let refusal: String = refusal.chars().take(REFUSAL_CHARS_MAX).collect();
+        return Err(ModelError::Unusable(format!("the model refused to reply: {refusal:?}")));
     }
     let cut = choice.finish_reason.as_deref() == Some("length");
     Ok(ChatReply { text: choice.message.content.unwrap_or_default(), cut })
 }
 
-/// The JSON object in what a model said that has a field of this name: the last whole one.
+/// Returns the last complete JSON object in a reply that has a field of this name.
 pub fn object_with(text: &str, field: &str) -> Option<Value> {
     let mut found = None;
     let mut at = 0;
@@ -204,7 +220,8 @@ pub fn object_with(text: &str, field: &str) -> Option<Value> {
     found
 }
 
-/// The whole elements of an array by its field's name in JSON that was cut off; nothing where it does not get that far.
+/// Returns the complete elements of an array in JSON that was cut off. The array is the value of the field of this
+/// name. No elements if the JSON ends before the array.
 pub fn elements_of_cut(text: &str, field: &str) -> Vec<Value> {
     let Some(at) = text.find(&format!("\"{field}\"")) else { return Vec::new() };
     let Some(open) = text[at..].find('[') else { return Vec::new() };
@@ -229,7 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn json_is_found_in_whatever_is_around_it() {
+    fn json_is_found_in_any_surrounding_text() {
         for text in [
             r#"{"answer": 1}"#,
             "Sure! Here it is:\n```json\n{\"answer\": 1}\n```\nAnything else?",
@@ -243,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_of_a_cut_array_is_kept() {
+    fn complete_elements_of_a_cut_array_are_kept() {
         let cut = r#"{"operations": [{"op": "new"}, {"op": "expire", "x": [1, 2]}, {"op": "re"#;
         assert_eq!(elements_of_cut(cut, "operations"), [json!({"op": "new"}), json!({"op": "expire", "x": [1, 2]})]);
         assert!(elements_of_cut(r#"{"operations"#, "operations").is_empty());
@@ -251,11 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_words_or_with_a_refusal_is_told() {
-        assert!(read(&json!({"choices": []})).is_err());
-        assert!(read(&json!({"choices": [{"message": {"refusal": "I will not"}}]})).is_err());
+    fn a_response_without_choices_or_with_a_refusal_is_an_error() {
+        assert!(read_reply(&json!({"choices": []})).is_err());
+        assert!(read_reply(&json!({"choices": [{"message": {"refusal": "I will not"}}]})).is_err());
         let cut = json!({"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]});
-        assert_eq!(read(&cut), Ok(ChatReply { text: "{".into(), cut: true }));
+        assert_eq!(read_reply(&cut), Ok(ChatReply { text: "{".into(), cut: true }));
     }
 
     proptest! {

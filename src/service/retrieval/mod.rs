@@ -109,7 +109,7 @@ impl Service {
     pub fn retrieve(&self, account: &str, namespace: &str, request: &Retrieve) -> Result<Retrieved> {
         let found = self.find(account, namespace, request)?;
         if request.query.is_some() {
-            self.metrics.retrieved(found.vector, found.lexical, found.graph);
+            self.metrics.record_retrieval(found.vector, found.lexical, found.graph);
         }
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
         Ok(Retrieved {
@@ -194,7 +194,7 @@ impl Service {
     /// A query's vector by a model; none when the model is gone, or gives none in time: then the other arms answer alone.
     fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
         let vectors = self.models.of(model)?;
-        let made = vectors.of_query(text, self.models.query_patience());
+        let made = vectors.of_query(text, self.models.query_deadline());
         made.inspect_err(|error| tracing::warn!(failure = error.kind(), "a query is answered without its vector")).ok()
     }
 

@@ -1,53 +1,55 @@
-//! Leaving an endpoint alone that fails again and again.
+//! A circuit breaker: disables an endpoint for a while after repeated failures.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Failures in a row after which it is left alone.
+/// Consecutive failures after which the breaker opens.
 const FAILURES_MAX: u32 = 5;
-/// For how long at first; it doubles with every probe that fails.
+/// First pause of an open breaker; it doubles with every probe that fails.
 const PAUSE: Duration = Duration::from_millis(500);
-/// For how long at most.
+/// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 
-/// A circuit breaker. Closed, it lets every call through. After [`FAILURES_MAX`] failures in a row it opens: calls fail
-/// at once, but for one probe when the pause is over, which closes it or opens it for twice as long.
+/// A circuit breaker. Closed, it admits every call. After [`FAILURES_MAX`] consecutive failures it opens: calls fail
+/// immediately, except for one probe after the pause. A probe that succeeds closes the breaker; one that fails doubles
+/// the pause.
 #[derive(Default)]
-pub(super) struct Breaker {
-    state: Mutex<State>,
+pub(super) struct CircuitBreaker {
+    state: Mutex<BreakerState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BreakerState {
+    /// Consecutive failures.
     failures: u32,
-    /// While open: when the next probe may go out.
+    /// Time of the next probe; `None` while closed.
     probe_at: Option<Instant>,
     pause: Duration,
 }
 
-impl Breaker {
-    /// Whether a call may go out now.
+impl CircuitBreaker {
+    /// Returns whether a call may be made now.
     pub(super) fn admits(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         match state.probe_at {
             None => true,
             Some(at) if at > now => false,
             Some(_) => {
-                // The next one waits for what this probe brings, or for its own turn should that never end.
+                // The next probe waits for the result of this one, at most for another pause.
                 state.probe_at = Some(now + state.pause);
                 true
             }
         }
     }
 
-    /// A call was answered, be it with a refusal.
-    pub(super) fn worked(&self) {
-        *self.state.lock() = State::default();
+    /// Records a response, which may be a refusal.
+    pub(super) fn record_success(&self) {
+        *self.state.lock() = BreakerState::default();
     }
 
-    /// A call was not answered. True when that opened it.
-    pub(super) fn failed(&self, now: Instant) -> bool {
+    /// Records a call without a response. Returns true if the breaker opened.
+    pub(super) fn record_failure(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.failures += 1;
         if state.failures < FAILURES_MAX {
@@ -65,23 +67,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_opens_after_failures_in_a_row_and_closes_with_a_probe_that_works() {
-        let breaker = Breaker::default();
+    fn it_opens_after_consecutive_failures_and_closes_after_a_successful_probe() {
+        let breaker = CircuitBreaker::default();
         let start = Instant::now();
         for _ in 1..FAILURES_MAX {
-            assert!(!breaker.failed(start));
+            assert!(!breaker.record_failure(start));
         }
         assert!(breaker.admits(start));
-        assert!(breaker.failed(start));
+        assert!(breaker.record_failure(start));
         let moment = Duration::from_millis(1);
         let later = start + PAUSE;
         assert!(!breaker.admits(later - moment));
         assert!(breaker.admits(later), "one probe");
-        assert!(!breaker.admits(later), "and no other beside it");
-        assert!(!breaker.failed(later));
+        assert!(!breaker.admits(later), "only one");
+        assert!(!breaker.record_failure(later));
         assert!(!breaker.admits(later + PAUSE * 2 - moment), "the pause has doubled");
         assert!(breaker.admits(later + PAUSE * 2));
-        breaker.worked();
+        breaker.record_success();
         assert!(breaker.admits(later) && breaker.admits(later));
     }
 }

@@ -1,13 +1,14 @@
-//! A socket that gives up a client which does not take its answer, or sends nothing for too long.
+//! A socket with the time limits that hyper does not have.
 //!
-//! Three deadlines that hyper does not have. A write that waits must get at least [`TAKEN_BYTES_MIN`], or everything that
-//! is ready to be sent, to the client within the write timeout. A connection that waits for a request may be silent for
-//! [`IDLE_TIMEOUT_MIN`]: after its first request hyper starts the timer of its limit for heads only with the next bytes.
-//! At its end a connection is not closed while the client still sends: a socket that is closed with unread bytes resets the
-//! connection, and the client may lose the refusal that it was sent.
+//! 1. A write that waits must deliver at least [`TAKEN_BYTES_MIN`] to the client within the write timeout, or all bytes
+//!    that are ready.
+//! 2. A connection that waits for a request may be silent for at most [`IDLE_TIMEOUT_MIN`] or the longer setting. hyper
+//!    limits the time of a request head, but after the first request it starts that timer only with the next bytes.
+//! 3. At its end a connection stays open while the client still sends. Closing a socket with unread bytes resets the
+//!    connection, and the client may lose the refusal that was sent to it.
 //!
-//! The kernel takes answers off our hands as far as its send buffer goes, and then nothing waits here: listeners keep that
-//! buffer small ([`super::bind`]).
+//! A write does not wait until the kernel's send buffer is full. Listeners therefore keep that buffer small
+//! ([`super::listen`]).
 
 use std::io;
 use std::pin::Pin;
@@ -20,40 +21,39 @@ use tokio::time::{Instant, Sleep};
 
 use crate::config::ServerSettings;
 
-/// A client that takes less than this within the write timeout is given up: 64 KiB.
+/// A client that takes less than this within the write timeout is disconnected: 64 KiB.
 const TAKEN_BYTES_MIN: usize = 64 << 10;
-/// A connection may wait for its next request, or for more of one, as long as this, or as long as a setting allows where
-/// that is more.
+/// Time that a connection may wait for more bytes of a request. A longer header or body timeout extends it.
 const IDLE_TIMEOUT_MIN: Duration = Duration::from_secs(120);
-/// Settings that allow more are cut to this, a day, which can be added to any time.
+/// Upper bound of the idle timeout: a day, which can be added to any time.
 const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
-/// What a client still sends at the end of a connection is discarded up to this: 64 MiB.
+/// Bytes that are discarded at the end of a connection, at most: 64 MiB.
 const DISCARDED_BYTES_MAX: usize = 64 << 20;
-/// And for no longer than this.
+/// Time for which bytes are discarded, at most.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
-/// A client that has sent nothing for this long at the end of a connection sends nothing more.
+/// The client is considered finished once it has sent nothing for this long.
 const QUIET_TIMEOUT: Duration = Duration::from_secs(2);
-/// A connection that ends this long after the last write was idle: its client is not in the middle of a request.
+/// A connection that wrote nothing for this long was idle: its client is not in the middle of a request.
 const RECENT: Duration = Duration::from_secs(1);
 
-/// A stream with the deadlines that a client must keep.
-pub(super) struct Stalled {
+/// A TCP stream that disconnects slow and silent clients.
+pub(super) struct TimedStream {
     stream: TcpStream,
     write_timeout: Duration,
     idle_timeout: Duration,
-    /// Runs while a write waits.
-    write: Option<SlowWrite>,
-    /// Since when a read waits.
-    waiting: Option<Instant>,
-    /// Ends at or before the idle timeout of a read that waits. It is set again when it has ended, not by every read.
-    idle: Pin<Box<Sleep>>,
-    /// When something was written last.
-    written: Instant,
-    /// The end of the connection.
-    end: End,
+    /// The write that waits.
+    slow_write: Option<SlowWrite>,
+    /// When the read that waits began to wait.
+    waiting_since: Option<Instant>,
+    /// Ends at or before the idle timeout of the read that waits. Set again only after it has ended, not by every read.
+    idle_timer: Pin<Box<Sleep>>,
+    /// The time of the last write.
+    last_write: Instant,
+    /// How far the shutdown of the connection has got.
+    shutdown: Shutdown,
 }
 
-/// A client that did not take a write at once.
+/// A write that the client did not take at once.
 struct SlowWrite {
     deadline: Pin<Box<Sleep>>,
     /// Bytes taken since the deadline was set.
@@ -66,17 +66,17 @@ impl SlowWrite {
     }
 }
 
-/// How far the end of a connection has got.
-enum End {
-    /// It has not begun.
+/// The shutdown of a connection.
+enum Shutdown {
+    /// Not begun.
     Open,
-    /// Our side is closed; what the client sends is discarded.
-    Discarding { quiet: Pin<Box<Sleep>>, until: Instant, discarded: usize },
+    /// The sending half is closed; bytes from the client are discarded.
+    Discarding { quiet_timer: Pin<Box<Sleep>>, until: Instant, discarded: usize },
     /// The socket may be closed.
-    Over,
+    Finished,
 }
 
-impl Stalled {
+impl TimedStream {
     pub(super) fn new(stream: TcpStream, settings: &ServerSettings) -> Self {
         let longest = settings.header_timeout.max(settings.body_timeout);
         let idle_timeout = longest.clamp(IDLE_TIMEOUT_MIN, IDLE_TIMEOUT_MAX);
@@ -84,72 +84,73 @@ impl Stalled {
             stream,
             write_timeout: settings.write_timeout,
             idle_timeout,
-            write: None,
-            waiting: None,
-            idle: Box::pin(tokio::time::sleep(idle_timeout)),
-            written: Instant::now(),
-            end: End::Open,
+            slow_write: None,
+            waiting_since: None,
+            idle_timer: Box::pin(tokio::time::sleep(idle_timeout)),
+            last_write: Instant::now(),
+            shutdown: Shutdown::Open,
         }
     }
 
+    /// Counts a finished write, or fails once a waiting write exceeds its time limit.
     fn watch_write(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(outcome) = &written {
-            self.written = Instant::now();
-            if let (Ok(taken), Some(slow)) = (outcome, &mut self.write) {
+            self.last_write = Instant::now();
+            if let (Ok(taken), Some(slow)) = (outcome, &mut self.slow_write) {
                 slow.taken += taken;
                 if slow.taken >= TAKEN_BYTES_MIN {
-                    self.write = None;
+                    self.slow_write = None;
                 }
             }
             return written;
         }
         let timeout = self.write_timeout;
-        let slow = self.write.get_or_insert_with(|| SlowWrite::new(timeout));
+        let slow = self.slow_write.get_or_insert_with(|| SlowWrite::new(timeout));
         ready!(slow.deadline.as_mut().poll(context));
-        // What the kernel still holds is dropped as well, and the client sees a reset rather than a short answer.
+        // Drops the bytes in the kernel's buffer as well: the client sees a reset instead of a short answer.
         let _ = self.stream.set_zero_linger();
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not take its answer")))
     }
 
-    /// Reads and discards what the client still sends, within bounds.
+    /// Reads and discards the bytes that the client still sends, within the limits.
     fn poll_discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let End::Discarding { quiet, until, discarded } = &mut self.end else { return Poll::Ready(()) };
+        let Shutdown::Discarding { quiet_timer, until, discarded } = &mut self.shutdown else { return Poll::Ready(()) };
         let mut space = [0; 16 << 10];
         loop {
             let mut buffer = ReadBuf::new(&mut space);
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => *discarded += buffer.filled().len(),
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return quiet.as_mut().poll(context),
+                Poll::Pending => return quiet_timer.as_mut().poll(context),
             }
             let now = Instant::now();
             if *discarded > DISCARDED_BYTES_MAX || now >= *until {
                 return Poll::Ready(());
             }
-            quiet.as_mut().reset((now + QUIET_TIMEOUT).min(*until));
+            quiet_timer.as_mut().reset((now + QUIET_TIMEOUT).min(*until));
         }
     }
 }
 
-impl AsyncRead for Stalled {
+impl AsyncRead for TimedStream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if let Poll::Ready(outcome) = Pin::new(&mut this.stream).poll_read(context, buffer) {
-            this.waiting = None;
+            this.waiting_since = None;
             return Poll::Ready(outcome);
         }
-        let deadline = *this.waiting.get_or_insert_with(Instant::now) + this.idle_timeout;
+        let deadline = *this.waiting_since.get_or_insert_with(Instant::now) + this.idle_timeout;
         loop {
-            ready!(this.idle.as_mut().poll(context));
+            ready!(this.idle_timer.as_mut().poll(context));
             if Instant::now() >= deadline {
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client sends nothing")));
             }
-            this.idle.as_mut().reset(deadline);
+            this.idle_timer.as_mut().reset(deadline);
         }
     }
 }
 
-impl AsyncWrite for Stalled {
+impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch_write(context, written)
@@ -169,23 +170,23 @@ impl AsyncWrite for Stalled {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // hyper flushes when nothing is left of what was ready: no write waits any more.
-        self.write = None;
+        // hyper flushes after all ready bytes are written: no write waits now.
+        self.slow_write = None;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if matches!(self.end, End::Open) {
+        if matches!(self.shutdown, Shutdown::Open) {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
             let now = Instant::now();
-            self.end = End::Over;
-            if now.duration_since(self.written) < RECENT {
-                let quiet = Box::pin(tokio::time::sleep(QUIET_TIMEOUT));
-                self.end = End::Discarding { quiet, until: now + DISCARD_TIMEOUT, discarded: 0 };
+            self.shutdown = Shutdown::Finished;
+            if now.duration_since(self.last_write) < RECENT {
+                let quiet_timer = Box::pin(tokio::time::sleep(QUIET_TIMEOUT));
+                self.shutdown = Shutdown::Discarding { quiet_timer, until: now + DISCARD_TIMEOUT, discarded: 0 };
             }
         }
         ready!(self.poll_discard(context));
-        self.end = End::Over;
+        self.shutdown = Shutdown::Finished;
         Poll::Ready(Ok(()))
     }
 }

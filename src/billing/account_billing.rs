@@ -1,0 +1,206 @@
+//! [`Billing`]: plans, limits and meters of all accounts.
+//!
+//! Further methods are in [`wallet`](super::wallet), [`notifications`](super::notifications), `prices.rs` (the change
+//! of prices at a start) and `sandbox_payment.rs`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use cuebase_storage::Store;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::dodo::Dodo;
+use super::meter::Meter;
+use super::meters::Meters;
+use super::month::seconds_until_next_month;
+use super::permit::Permit;
+use super::plans::{Plan, UNLIMITED};
+use super::provider::Provider;
+use super::sandbox::{Sandbox, sandbox_secret};
+use crate::config::{BillingSettings, Config, PaymentSettings, ProviderChoice};
+use crate::error::{Error, Result};
+use crate::webhook::WebhookSecret;
+
+/// Metering, plans and wallets of all accounts.
+pub struct Billing {
+    pub(super) store: Arc<Store>,
+    pub(super) settings: BillingSettings,
+    /// Price of one unit by meter, in paise; 0 while payments are off.
+    pub(super) charged: BTreeMap<String, u64>,
+    pub(super) meters: Meters,
+    pub(super) provider: Option<Box<dyn Provider>>,
+    sandbox: Option<Sandbox>,
+    /// Secret that notifications are signed with; `None` while payments are off and no secret is configured.
+    pub(super) webhook: Option<WebhookSecret>,
+    /// Held around every read and change of a wallet; never over a call to the provider.
+    pub(super) wallets: Mutex<()>,
+    /// Accounts whose transactions are being mirrored to the provider's ledger.
+    pub(super) mirroring: Mutex<HashSet<String>>,
+}
+
+/// The source of the prices of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriceSource {
+    /// The settings: a server starts.
+    Configured,
+    /// The records of the last server: a command works on the directory of a stopped one.
+    Recorded,
+}
+
+impl Billing {
+    /// Opens billing with the configured provider.
+    pub fn open(config: &Config, store: &Arc<Store>, prices: PriceSource) -> anyhow::Result<Self> {
+        let settings = &config.payments;
+        let mut sandbox = None;
+        let mut provider: Option<Box<dyn Provider>> = None;
+        match settings.provider {
+            ProviderChoice::Off => {}
+            ProviderChoice::Dodo => provider = Some(Box::new(Dodo::new(settings, &config.billing.currency)?)),
+            ProviderChoice::Sandbox => {
+                let opened = Sandbox::new(settings, store);
+                provider = Some(Box::new(opened.clone()));
+                sandbox = Some(opened);
+            }
+        }
+        let mut charged = config.billing.rates.clone();
+        if settings.provider == ProviderChoice::Off {
+            for rate in charged.values_mut() {
+                *rate = 0;
+            }
+        }
+        let mut billing = Self {
+            store: Arc::clone(store),
+            settings: config.billing.clone(),
+            charged,
+            webhook: webhook_secret(settings, store)?,
+            meters: Meters::new(Arc::clone(store))?,
+            provider,
+            sandbox,
+            wallets: Mutex::new(()),
+            mirroring: Mutex::new(HashSet::new()),
+        };
+        match prices {
+            PriceSource::Configured => billing.adopt_prices(&settings.provider)?,
+            PriceSource::Recorded => billing.use_recorded_prices()?,
+        }
+        Ok(billing)
+    }
+
+    /// Returns whether a payment provider is configured. Without one nothing is charged.
+    pub fn is_live(&self) -> bool {
+        self.provider.is_some()
+    }
+
+    /// Returns the sandbox if it is the provider.
+    pub fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
+    }
+
+    /// Reserves one unit of a meter. `memories` returns the account's number of memories, and is called only if the
+    /// plan limits it.
+    ///
+    /// The unit counts when the permit is charged, and does not count if the permit is dropped.
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan leaves no room for it.
+    pub fn reserve(&self, account: &str, meter: Meter, memories: impl FnOnce() -> Result<u64>) -> Result<Permit<'_>> {
+        self.reserve_units(account, meter, 1, memories)
+    }
+
+    /// Reserves units of a meter, all of them or none; otherwise as [`Self::reserve`].
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan does not leave room for all of them.
+    pub fn reserve_units(
+        &self,
+        account: &str,
+        meter: Meter,
+        units: u64,
+        memories: impl FnOnce() -> Result<u64>,
+    ) -> Result<Permit<'_>> {
+        let limits = self.plan(account)?.limits;
+        if meter == Meter::Writes && limits.memories < UNLIMITED && memories()? >= limits.memories {
+            return Err(quota_exceeded("memories", limits.memories));
+        }
+        self.reserve_within(account, meter, units, limits.of(meter))
+    }
+
+    /// Reserves room for an uploaded file. The record of the permit's charge belongs in the batch of the file's own
+    /// record.
+    ///
+    /// # Errors
+    ///
+    /// `quota_exceeded` when the plan's limit of stored bytes leaves no room for it.
+    pub fn reserve_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
+        let limit = self.plan(account)?.limits.media_bytes;
+        self.reserve_within(account, Meter::MediaBytes, bytes, limit)
+    }
+
+    fn reserve_within(&self, account: &str, meter: Meter, units: u64, limit: u64) -> Result<Permit<'_>> {
+        match self.meters.reserve(account, meter, units, limit)? {
+            Some(permit) => Ok(permit),
+            None => Err(quota_exceeded(meter.name(), limit)),
+        }
+    }
+
+    /// Returns a permit that releases the room of files. The record of its charge belongs in the batch that removes the
+    /// records of the files.
+    pub fn release_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
+        self.meters.release_media(account, bytes)
+    }
+
+    /// Writes the counts that are in memory only, without a sync. To be called before the last sync of a shutdown, by a
+    /// thread that holds no charge. While the service runs, a thread of the meters writes them.
+    pub fn flush_meters(&self) -> Result<()> {
+        self.meters.flush()
+    }
+
+    /// Refuses a write if `billing.enforce_balance` is set and the wallet of the `payg` account is empty.
+    ///
+    /// # Errors
+    ///
+    /// `payment_required`.
+    pub fn require_balance(&self, account: &str) -> Result<()> {
+        if self.settings.enforce_balance && self.plan(account)?.priced && self.balance(account)? <= 0 {
+            let message = "the wallet is empty: recharge it with POST /v1/billing/recharge; reads remain available";
+            return Err(Error::PaymentRequired(message.into()));
+        }
+        Ok(())
+    }
+
+    /// Returns the plan in effect.
+    pub fn plan(&self, account: &str) -> Result<Plan> {
+        match self.store.wallet(account)? {
+            Some(wallet) => Ok(Plan::of(&self.settings, wallet.plan.as_deref())),
+            None => Ok(Plan::of(&self.settings, None)),
+        }
+    }
+
+    /// Returns the units used in the current month; for stored media, the bytes stored now.
+    pub fn used(&self, account: &str, meter: Meter) -> Result<u64> {
+        self.meters.used(account, meter)
+    }
+}
+
+/// Returns the secret that notifications are signed with. A provider without a configured secret is the sandbox, which
+/// has one in the store.
+fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<Option<WebhookSecret>> {
+    if !settings.webhook_secret.is_empty() {
+        return Ok(Some(WebhookSecret::parse(&settings.webhook_secret)?));
+    }
+    if settings.provider == ProviderChoice::Off {
+        return Ok(None);
+    }
+    Ok(Some(sandbox_secret(store)?))
+}
+
+fn quota_exceeded(limited: &str, limit: u64) -> Error {
+    Error::LimitReached {
+        code: "quota_exceeded",
+        message: format!("the plan's limit of {limit} {limited} is reached; a larger plan raises it"),
+        retry_after: seconds_until_next_month(Timestamp::now()),
+    }
+}

@@ -1,0 +1,76 @@
+//! The configuration file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use super::settings::{SETTINGS, nearest_key};
+use super::values::shortened;
+
+/// Reads the settings of a file into dotted keys.
+///
+/// # Errors
+///
+/// A key that is not a setting is refused, because it is most likely misspelt.
+pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let parsed: Result<toml::Table, toml::de::Error> = text.parse();
+    let table = match parsed {
+        Ok(table) => table,
+        // Display of the error takes several lines.
+        Err(error) => {
+            let begin = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(begin).filter(|byte| *byte == b'\n').count();
+            bail!("{} is not valid TOML: line {line}: {}", path.display(), error.message().replace('\n', " "));
+        }
+    };
+    let mut values = BTreeMap::new();
+    flatten("", &table, &mut values);
+    for key in values.keys() {
+        if !is_setting(key) {
+            let advice = match nearest_key(key) {
+                Some(similar) => format!("; did you mean {similar:?}?"),
+                None => ";".to_owned(),
+            };
+            let key = shortened(key);
+            bail!("{}: unknown setting {key}{advice} `cuebase config` lists all settings", path.display());
+        }
+    }
+    Ok(values)
+}
+
+/// Adds the values of a table under dotted keys.
+fn flatten(prefix: &str, table: &toml::Table, values: &mut BTreeMap<String, String>) {
+    for (name, value) in table {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            // Other sources write a setting that is a table on one line: a=1,b=2.
+            toml::Value::Table(inner) if is_setting(&key) => {
+                let pairs: Vec<String> =
+                    inner.iter().map(|(name, value)| format!("{name}={}", text_of(value))).collect();
+                values.insert(key, pairs.join(","));
+            }
+            toml::Value::Table(inner) => flatten(&key, inner, values),
+            toml::Value::Array(items) => {
+                let texts: Vec<String> = items.iter().map(text_of).collect();
+                values.insert(key, texts.join(","));
+            }
+            other => {
+                values.insert(key, text_of(other));
+            }
+        }
+    }
+}
+
+fn is_setting(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.key == key)
+}
+
+/// Returns the text of a value, without quotation marks if it is a string.
+fn text_of(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

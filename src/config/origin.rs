@@ -1,0 +1,27 @@
+//! The source of a setting's value, shown by `cuebase config` and in errors.
+
+use std::path::PathBuf;
+
+/// The source of a setting's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The built-in default.
+    Default,
+    /// The configuration file at this path.
+    File(PathBuf),
+    /// The environment variable of this name.
+    Environment(String),
+    /// An option of the command line.
+    CommandLine,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The commands on a data directory.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::maintenance::export::Format;
+use crate::maintenance::import;
+use crate::service::accounts::NewKey;
+
+/// A command on a data directory. Its JSON is the format of the socket.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Creates a key.
+    CreateKey {
+        /// The account id.
+        account: String,
+        /// Its environment and namespace.
+        key: NewKey,
+    },
+    /// Lists an account's keys.
+    ListKeys {
+        /// The account id.
+        account: String,
+    },
+    /// Revokes a key.
+    RevokeKey {
+        /// The account id.
+        account: String,
+        /// The key id.
+        id: String,
+    },
+    /// Creates a dashboard session.
+    Token {
+        /// The account id.
+        account: String,
+    },
+    /// Creates a link that signs in to the dashboard.
+    Link {
+        /// The account id.
+        account: String,
+    },
+    /// Returns the address of the running server's API, and a session for it.
+    Connect {
+        /// The account id.
+        account: String,
+    },
+    /// Creates a namespace.
+    CreateNamespace {
+        /// The account id.
+        account: String,
+        /// The name of the namespace.
+        name: String,
+    },
+    /// Lists an account's namespaces.
+    ListNamespaces {
+        /// The account id.
+        account: String,
+    },
+    /// Deletes a namespace permanently.
+    DeleteNamespace {
+        /// The account id.
+        account: String,
+        /// The name of the namespace.
+        name: String,
+    },
+    /// Lists the writes that failed permanently.
+    ListDeadLetters,
+    /// Returns a dead letter to the queue.
+    RetryDeadLetter {
+        /// The queue message id.
+        id: String,
+    },
+    /// Returns all selected dead letters to the queue.
+    RetryDeadLetters {
+        /// Selects one account; none selects all.
+        account: Option<String>,
+        /// Selects namespaces of this name; none selects all.
+        namespace: Option<String>,
+    },
+    /// Deletes a dead letter.
+    DropDeadLetter {
+        /// The queue message id.
+        id: String,
+    },
+    /// Returns the number of model calls, and the namespaces with memories to embed.
+    Models,
+    /// Backs up the data directory.
+    Backup {
+        /// The folder of backups, as an absolute path.
+        folder: PathBuf,
+        /// Number of backups to keep in the folder; none keeps all.
+        keep: Option<usize>,
+    },
+    /// Checks the data directory.
+    Doctor {
+        /// Whether to rebuild damaged data that can be derived from intact data.
+        repair: bool,
+    },
+    /// Writes a namespace to a file or folder.
+    Export {
+        /// The account id.
+        account: String,
+        /// The name of the namespace.
+        namespace: String,
+        /// The output format.
+        format: Format,
+        /// The target, as an absolute path.
+        to: PathBuf,
+    },
+    /// Imports a file or folder into a namespace, which is created if it does not exist.
+    Import {
+        /// The account id.
+        account: String,
+        /// The name of the namespace.
+        namespace: String,
+        /// The source, as an absolute path.
+        from: PathBuf,
+        /// The options of the import.
+        #[serde(default)]
+        options: import::Options,
+    },
+    /// Extracts memories again from the stored conversations of a namespace.
+    Reextract {
+        /// The account id.
+        account: String,
+        /// The name of the namespace.
+        namespace: String,
+        /// Selects the conversations of one session; none selects all.
+        session: Option<String>,
+    },
+    /// Lists the accounts.
+    ListAccounts,
+    /// Suspends an account, or ends its suspension.
+    SuspendAccount {
+        /// The account id.
+        account: String,
+        /// Whether the account's requests are refused from now on.
+        suspended: bool,
+    },
+}

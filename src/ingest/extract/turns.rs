@@ -1,0 +1,214 @@
+//! Turns of a conversation: when each was said, which question it answers, and the drafts of its statements.
+
+use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::cues::{self, QUESTION_BYTES_MAX};
+use super::drafts::Drafts;
+use super::statements::{self, Statement};
+use super::{entities, tiers};
+use crate::dates::statement as dates;
+use crate::dates::statement::DateMention;
+use crate::memory::conversation::{Conversation, Message, Moment};
+use crate::memory::draft::Draft;
+use crate::text::filler::is_filler;
+use crate::text::questions::only_asks;
+use crate::text::steps::{Interrupted, Steps};
+use crate::text::words::{flat, words};
+
+/// A question and its answer become one memory up to this many words.
+const ANSWER_WORDS_MAX: usize = 80;
+/// An answer of at most this many words quotes its question even if the question's turn is a separate memory. "Rome."
+/// alone has no meaning.
+const SHORT_ANSWER_WORDS_MAX: usize = 8;
+/// Words of a statement in its file's name.
+const NAME_WORDS: usize = 6;
+/// Words of at most this many bytes are not used in a file's name.
+const SHORT_WORD_BYTES: usize = 2;
+/// Steps of a draft, whatever its length.
+const STEPS_PER_DRAFT: usize = 64;
+/// How often a statement is read in addition to functions that count their own steps: for dates, names and its file's
+/// name.
+const DRAFT_PASSES: usize = 8;
+/// How often a statement with resolved dates is read: to write and compare it, and for the memory's body.
+const ANNOTATED_PASSES: usize = 6;
+
+/// When a message was said.
+#[derive(Clone, Copy)]
+pub(super) struct SaidAt {
+    pub(super) moment: Moment,
+    /// How the moment is known.
+    pub(super) source: OccurredSource,
+    /// The calendar day, for relative dates.
+    pub(super) day: Date,
+}
+
+impl SaidAt {
+    /// Returns the message's own time, else that of the conversation, else that of its acceptance.
+    pub(super) fn of(message: &Message, conversation: &Conversation, accepted_at: Timestamp, zone: &TimeZone) -> Self {
+        let (moment, source) = match (message.occurred_at, conversation.occurred_at) {
+            (Some(moment), _) => (moment, OccurredSource::Said),
+            (None, Some(moment)) => (moment, OccurredSource::User),
+            (None, None) => {
+                (Moment { at: accepted_at, precision: OccurredPrecision::Instant }, OccurredSource::Written)
+            }
+        };
+        // A calendar date is stored as noon UTC. Another zone would shift its day.
+        let day = match moment.precision {
+            OccurredPrecision::Day => moment.at.to_zoned(TimeZone::UTC).date(),
+            OccurredPrecision::Instant => moment.at.to_zoned(zone.clone()).date(),
+        };
+        Self { moment, source, day }
+    }
+}
+
+/// The last question of a message.
+pub(super) struct Question {
+    pub(super) asker: String,
+    pub(super) text: String,
+    /// The index of the message.
+    pub(super) message: usize,
+    /// The day on which it was asked.
+    pub(super) day: Date,
+}
+
+/// The statements of one message, with their context.
+pub(super) struct Turn {
+    /// The index of the message.
+    pub(super) message: usize,
+    pub(super) speaker: String,
+    pub(super) said: SaidAt,
+    /// The last question of the previous turn, if somebody else asked it.
+    pub(super) question: Option<Question>,
+    /// The previous turn, if it only asked that question. It becomes no memory of its own.
+    pub(super) quoted: Option<Box<Turn>>,
+    pub(super) statements: Vec<String>,
+}
+
+impl Turn {
+    /// Whether the turn is one statement that only asks.
+    pub(super) fn only_asks(&self, steps: &Steps<'_>) -> Result<bool, Interrupted> {
+        match self.statements.as_slice() {
+            [statement] => only_asks(statement, steps),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether this turn answers the previous one, and both are short enough for one memory.
+    pub(super) fn answers(&self, asking: &Turn) -> bool {
+        let Some(first) = self.statements.first() else { return false };
+        if self.speaker == asking.speaker {
+            return false;
+        }
+        let mut words = first.split_whitespace().count();
+        for question in &asking.statements {
+            words += question.split_whitespace().count();
+        }
+        words <= ANSWER_WORDS_MAX
+    }
+
+    /// Adds a draft of each statement.
+    pub(super) fn add_drafts(self, drafts: &mut Drafts, steps: &Steps<'_>) -> Result<(), Interrupted> {
+        let mut quoted = self.quoted.as_deref();
+        for statement in &self.statements {
+            let mut draft = self.draft_of(statement, steps)?;
+            if let Some(asking) = quoted.take() {
+                for question in &asking.statements {
+                    quote(&mut draft, &asking.speaker, question, asking.said.day, steps)?;
+                }
+                draft.messages.insert(0, asking.message);
+            } else if let Some(question) = self.question_of_short_answer() {
+                quote(&mut draft, &question.asker, &question.text, question.day, steps)?;
+                draft.messages.insert(0, question.message);
+            }
+            drafts.add(draft);
+        }
+        Ok(())
+    }
+
+    /// Returns the question that this turn answers, if the turn is too short to be understood without it.
+    fn question_of_short_answer(&self) -> Option<&Question> {
+        if self.quoted.is_some() {
+            return None;
+        }
+        let question = self.question.as_ref()?;
+        let [answer] = self.statements.as_slice() else { return None };
+        if words(answer) > SHORT_ANSWER_WORDS_MAX || question.text.len() > QUESTION_BYTES_MAX {
+            return None;
+        }
+        Some(question)
+    }
+
+    /// Returns a draft of a statement, without links.
+    fn draft_of(&self, text: &str, steps: &Steps<'_>) -> Result<Draft, Interrupted> {
+        steps.take(STEPS_PER_DRAFT + self.speaker.len() + DRAFT_PASSES * text.len())?;
+        let found = dates::find(text, self.said.day);
+        let annotated = dates::annotate(text, &found);
+        steps.take(ANNOTATED_PASSES * annotated.len())?;
+        let plain = Statement::read(text, steps)?;
+        let entities = entities::find(&plain, &self.speaker);
+        // The sentences are searched again only if dates were annotated.
+        let shown = if annotated == text { plain } else { Statement::read(&annotated, steps)? };
+        let (occurred, occurred_source) = self.occurred(&found);
+        let question = self.question.as_ref().map(|question| question.text.as_str());
+        Ok(Draft {
+            tier: tiers::sort(text, !found.is_empty(), steps)?,
+            topic: self.speaker.clone(),
+            speaker: self.speaker.clone(),
+            body: statements::body(&self.speaker, &shown),
+            name: name(text),
+            cues: cues::write(&self.speaker, &shown, question, steps)?,
+            entities,
+            occurred,
+            occurred_source,
+            messages: vec![self.message],
+            links: Vec::new(),
+            relations: Vec::new(),
+            inferred_tags: Vec::new(),
+            confidence: None,
+            expires_at: None,
+        })
+    }
+
+    /// Returns when a statement with these dates happened, and how that is known: on the first exact day that it names,
+    /// else when it was said.
+    fn occurred(&self, found: &[DateMention]) -> (Moment, OccurredSource) {
+        let Some(date) = found.iter().find_map(DateMention::exact_day) else {
+            return (self.said.moment, self.said.source);
+        };
+        let at = noon(date).unwrap_or(self.said.moment.at);
+        (Moment { at, precision: OccurredPrecision::Day }, OccurredSource::Extracted)
+    }
+}
+
+/// Adds the question that a draft answers: to its body, and as a cue.
+fn quote(draft: &mut Draft, asker: &str, question: &str, day: Date, steps: &Steps<'_>) -> Result<(), Interrupted> {
+    steps.take(DRAFT_PASSES * question.len())?;
+    let question = dates::annotate(question, &dates::find(question, day));
+    let quoted = format!("{asker}: {}", flat(&question));
+    draft.body.push_str(&format!("\n> {quoted}\n"));
+    draft.cues.push(quoted);
+    Ok(())
+}
+
+fn noon(date: Date) -> Option<Timestamp> {
+    let zoned = date.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
+}
+
+/// Returns a name for the file of a statement, from its first distinctive words.
+fn name(statement: &str) -> String {
+    let folded = cuebase_retrieval::fold(statement);
+    let mut words = Vec::with_capacity(NAME_WORDS);
+    for word in folded.split(|c: char| !c.is_ascii_alphanumeric()) {
+        if word.len() > SHORT_WORD_BYTES && !is_filler(word) {
+            words.push(word);
+            if words.len() == NAME_WORDS {
+                break;
+            }
+        }
+    }
+    words.join("-")
+}

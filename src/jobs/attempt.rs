@@ -1,0 +1,84 @@
+//! One attempt to ingest a write: what all kinds of work share.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use cuebase_storage::records::QueueEntry;
+use jiff::Timestamp;
+
+use super::outage;
+use crate::error::{Error, Result};
+use crate::ingest::extract;
+use crate::ingest::model_extract::{Extraction, ModelExtractor, SimilarMemory};
+use crate::memory::conversation::Conversation;
+use crate::memory::draft::Draft;
+use crate::model::hosted::Chat;
+use crate::namespace::open::Namespace;
+use crate::service::Service;
+use crate::text::steps::Steps;
+
+/// One attempt to ingest a queued write.
+pub(super) struct Attempt<'a> {
+    pub(super) service: &'a Service,
+    pub(super) namespace: &'a Namespace,
+    pub(super) entry: &'a QueueEntry,
+    /// The time of ingestion, to the millisecond.
+    pub(super) now: Timestamp,
+    /// The attempt fails if nothing is committed by then.
+    pub(super) deadline: Instant,
+}
+
+impl Attempt<'_> {
+    /// Extracts memories with the built-in extractor.
+    pub(super) fn extract(&self, conversation: &Conversation, accepted_at: Timestamp) -> Result<Vec<Draft>> {
+        let stopping: &dyn Fn() -> bool = &|| self.service.queue.is_stopping();
+        Ok(extract::extract(conversation, accepted_at, &Steps::until(self.deadline).or_when(stopping))?)
+    }
+
+    /// Extracts memories with a chat model. `find_similar` returns the memories that the model sees next to a text.
+    pub(super) fn extract_with_model(
+        &self,
+        chat: &Chat,
+        conversation: &Conversation,
+        accepted_at: Timestamp,
+        find_similar: &dyn Fn(&str) -> Vec<SimilarMemory>,
+    ) -> Result<Extraction> {
+        let extractor = ModelExtractor {
+            chat,
+            conversation,
+            accepted_at,
+            vocabulary: &self.namespace.vocabulary(),
+            find_similar,
+            call_time: self.service.models.chat_time(),
+            deadline: self.deadline,
+            is_stopping: &|| self.service.queue.is_stopping(),
+            model_answered: Cell::new(false),
+        };
+        let extraction = extractor.extract();
+        outage::end_if_answered(self.service, extractor.model_answered.get(), &extraction);
+        Ok(extraction?)
+    }
+
+    /// Embeds the texts that the write needs, before it takes the writer lock.
+    pub(super) fn embed(&self, texts: &[String]) {
+        let deadline = self.service.models.write_deadline().at_most(self.deadline);
+        self.namespace.prepare(texts, deadline);
+    }
+
+    /// Fails after the deadline. Must be called before anything is committed.
+    pub(super) fn check_deadline(&self) -> Result<()> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        Err(Error::internal("the write exceeded its time limit (ingestion.timeout_ms)"))
+    }
+}
+
+/// Returns the cues of drafts, in order.
+pub(super) fn cue_texts<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Vec<String> {
+    let mut texts = Vec::new();
+    for draft in drafts {
+        texts.extend_from_slice(&draft.cues);
+    }
+    texts
+}

@@ -1,0 +1,132 @@
+//! Limits on concurrent work, so that no account takes all of it.
+//!
+//! A request takes a slot ([`super::slots`]), or is refused with `503` if none is free for its account. Then it waits
+//! until few enough requests of its account run. It keeps the slot while it waits and runs.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::slots::{HeldSlots, SlotPool};
+use crate::api::routes::ResponseSize;
+use crate::api::{Reply, error};
+use crate::service::Service;
+
+/// Concurrent git requests.
+const TRANSFERS_MAX: usize = 32;
+/// Files that are sent at once.
+const FILES_MAX: usize = 64;
+/// Concurrent requests to the MCP endpoint.
+const TOOL_CALLS_MAX: usize = 64;
+/// Requests of one account to the MCP endpoint that run at once.
+const TOOL_CALLS_PER_ACCOUNT: usize = 16;
+/// Concurrent requests without a credential.
+const OPEN_REQUESTS_MAX: usize = 1024;
+/// Requests without a credential that run at once on one route.
+const OPEN_REQUESTS_PER_ROUTE: usize = 16;
+/// Requests of one account that run at once on the blocking pool. The others wait, so that they do not occupy the
+/// threads that other accounts need.
+const REQUESTS_PER_ACCOUNT: usize = 32;
+/// Retrievals of one account that run at once, per retrieval thread. It keeps all threads busy, and another account's
+/// retrieval still gets a thread soon.
+const RETRIEVALS_PER_THREAD: usize = 4;
+/// Large answers of one account that are made at once.
+const LARGE_ANSWERS_PER_ACCOUNT: usize = 2;
+
+/// The slots of every kind of work.
+pub(super) struct Admission {
+    retrievals: Arc<SlotPool>,
+    requests: Arc<SlotPool>,
+    /// The subset of `requests` with large answers.
+    large_requests: Arc<SlotPool>,
+    /// Requests without a credential, by route instead of account.
+    open_requests: Arc<SlotPool>,
+    /// Git requests. They are separate from `requests`, since a clone takes as long as its client.
+    transfers: Arc<SlotPool>,
+    /// Requests to the MCP endpoint, in addition to the requests that their tools make.
+    tool_calls: Arc<SlotPool>,
+    /// Files that are being sent.
+    files: Arc<SlotPool>,
+}
+
+/// The slots of a request that runs. Dropping it admits the next one.
+pub(super) struct RunPermit {
+    _slot: HeldSlots,
+    _request_slot: Option<HeldSlots>,
+    _running: OwnedSemaphorePermit,
+}
+
+impl Admission {
+    /// Makes the pools as configured.
+    pub(super) fn new(service: &Service) -> Self {
+        let requests = service.config.server.requests;
+        let retrievals = service.config.retrieval_concurrency;
+        // A retrieval that waits for the vector of a hosted model occupies no retrieval thread.
+        let running_retrievals = match service.models.are_remote() {
+            true => retrievals,
+            false => service.searchers.current_num_threads() * RETRIEVALS_PER_THREAD,
+        };
+        Self {
+            retrievals: SlotPool::new(retrievals, (retrievals / 2).max(2), running_retrievals),
+            requests: SlotPool::new(requests, (requests / 4).max(1), REQUESTS_PER_ACCOUNT),
+            large_requests: SlotPool::new(usize::MAX, 0, LARGE_ANSWERS_PER_ACCOUNT),
+            open_requests: SlotPool::new(OPEN_REQUESTS_MAX, OPEN_REQUESTS_MAX / 16, OPEN_REQUESTS_PER_ROUTE),
+            transfers: SlotPool::new(TRANSFERS_MAX, TRANSFERS_MAX / 2, TRANSFERS_MAX),
+            tool_calls: SlotPool::new(TOOL_CALLS_MAX, TOOL_CALLS_MAX / 4, TOOL_CALLS_PER_ACCOUNT),
+            files: SlotPool::new(FILES_MAX, FILES_MAX / 2, FILES_MAX),
+        }
+    }
+
+    /// Admits a retrieval. Only a few retrievals of an account with large answers run at once.
+    pub(super) async fn retrieval(&self, account: &str, size: ResponseSize) -> Result<RunPermit, Reply> {
+        let permits = match size {
+            ResponseSize::Small => 1,
+            ResponseSize::Large => self.retrievals.running_max().div_ceil(LARGE_ANSWERS_PER_ACCOUNT),
+        };
+        admit(&self.retrievals, account, permits).await
+    }
+
+    /// Admits a request of an account.
+    pub(super) async fn request(&self, account: &str) -> Result<RunPermit, Reply> {
+        admit(&self.requests, account, 1).await
+    }
+
+    /// Admits a request of an account with a large answer.
+    pub(super) async fn large_request(&self, account: &str) -> Result<RunPermit, Reply> {
+        let slot = take(&self.requests, account)?;
+        let permit = admit(&self.large_requests, account, 1).await?;
+        Ok(RunPermit { _request_slot: Some(slot), ..permit })
+    }
+
+    /// Admits a request without a credential.
+    pub(super) async fn open_request(&self, path: &str) -> Result<RunPermit, Reply> {
+        admit(&self.open_requests, path, 1).await
+    }
+
+    /// Admits a request to the MCP endpoint.
+    pub(super) async fn tool_call(&self, account: &str) -> Result<RunPermit, Reply> {
+        admit(&self.tool_calls, account, 1).await
+    }
+
+    /// Admits a git request. It does not wait.
+    pub(super) fn transfer(&self, account: &str) -> Result<HeldSlots, Reply> {
+        take(&self.transfers, account)
+    }
+
+    /// Admits the sending of a file. It does not wait.
+    pub(super) fn file(&self, account: &str) -> Result<HeldSlots, Reply> {
+        take(&self.files, account)
+    }
+}
+
+fn take(pool: &Arc<SlotPool>, account: &str) -> Result<HeldSlots, Reply> {
+    pool.take(account, 1).ok_or_else(error::unavailable)
+}
+
+/// Takes a slot, then waits for `permits` of those that limit the running requests of the account.
+async fn admit(pool: &Arc<SlotPool>, account: &str, permits: usize) -> Result<RunPermit, Reply> {
+    let slot = take(pool, account)?;
+    let permits = u32::try_from(permits).unwrap_or(1);
+    let running = slot.running().acquire_many_owned(permits).await.map_err(|_| error::unavailable())?;
+    Ok(RunPermit { _slot: slot, _request_slot: None, _running: running })
+}

@@ -1,0 +1,208 @@
+//! Memory for replies: taken before a reply is made, held until it is written.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hyper::Response;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use parking_lot::Mutex;
+
+use super::body::MemoryBudget;
+use super::response_body::{FILE_BYTES, ResponseBody, SMALL_BYTES};
+use super::slots::HeldSlots;
+use crate::api::error;
+use crate::api::routes::ResponseSize;
+use crate::api::{Reply, ReplyBody};
+
+/// Memory for a large answer whose size is unknown: 1 MiB, or a 64th of the budget if that is less.
+const UNKNOWN_BYTES: usize = 1 << 20;
+
+/// A reply, and the slots that it holds until it is written.
+pub(super) struct HeldReply {
+    reply: Reply,
+    /// Its memory of the budget, if it is large.
+    memory: Option<HeldSlots>,
+    /// Its slot among the files that are sent, if it is one.
+    file: Option<HeldSlots>,
+}
+
+impl From<Reply> for HeldReply {
+    fn from(reply: Reply) -> Self {
+        Self { reply, memory: None, file: None }
+    }
+}
+
+impl HeldReply {
+    /// A file, with its memory and its slot among the files that are sent.
+    pub(super) fn file(reply: Reply, memory: HeldSlots, slot: HeldSlots) -> Self {
+        Self { reply, memory: Some(memory), file: Some(slot) }
+    }
+
+    /// Makes the response that hyper sends.
+    pub(super) fn respond(self) -> Response<ResponseBody> {
+        let Reply { status, headers, body } = self.reply;
+        let body = match body {
+            ReplyBody::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
+            ReplyBody::File(file) => ResponseBody::file(file, (self.memory, self.file)),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+/// Makes the response of a small reply, which holds no memory.
+pub(super) fn small_response(reply: Reply) -> Response<ResponseBody> {
+    HeldReply::from(reply).respond()
+}
+
+/// Takes memory for replies.
+pub(super) struct ReplyMemory {
+    budget: MemoryBudget,
+    estimates: SizeEstimates,
+}
+
+impl ReplyMemory {
+    /// Takes memory from `budget`, which request bodies use as well.
+    pub(super) fn new(budget: MemoryBudget) -> Self {
+        Self { budget, estimates: SizeEstimates::new() }
+    }
+
+    /// Takes memory before an answer is made: as much as recent answers of the route took, or a little if the size of a
+    /// large answer is unknown.
+    pub(super) fn reserve(&self, path: &str, sender: &str, size: ResponseSize) -> Result<Option<HeldSlots>, Reply> {
+        let estimate = self.estimates.of(path, sender).min(self.budget.bytes() / 2);
+        let bytes = match size {
+            ResponseSize::Small => estimate,
+            ResponseSize::Large => estimate.max(UNKNOWN_BYTES.min(self.budget.bytes() / 64)),
+        };
+        if bytes == 0 {
+            return Ok(None);
+        }
+        self.take(sender, bytes).map(Some)
+    }
+
+    /// Changes the reserved memory to the size of the answer, which is held until the answer is written.
+    pub(super) fn hold(
+        &self,
+        path: &str,
+        sender: &str,
+        reply: Reply,
+        bytes: usize,
+        reserved: Option<HeldSlots>,
+    ) -> Result<HeldReply, Reply> {
+        self.estimates.record(path, sender, bytes);
+        if bytes <= SMALL_BYTES {
+            return Ok(reply.into());
+        }
+        let memory = match reserved {
+            Some(mut memory) => {
+                if !memory.resize(MemoryBudget::units_of(bytes)) {
+                    return Err(error::unavailable());
+                }
+                memory
+            }
+            None => self.take(sender, bytes)?,
+        };
+        Ok(HeldReply { reply, memory: Some(memory), file: None })
+    }
+
+    /// Takes the memory for sending a file.
+    pub(super) fn for_file(&self, account: &str) -> Result<HeldSlots, Reply> {
+        self.take(account, FILE_BYTES)
+    }
+
+    /// Takes the memory for an answer of `bytes` bytes; none for a small one.
+    pub(super) fn for_answer(&self, account: &str, bytes: usize) -> Result<Option<HeldSlots>, Reply> {
+        if bytes <= SMALL_BYTES {
+            return Ok(None);
+        }
+        self.take(account, bytes).map(Some)
+    }
+
+    /// Takes the memory for a reply of a route that is not in the route table.
+    pub(super) fn hold_unlisted(&self, account: &str, reply: Reply) -> Result<HeldReply, Reply> {
+        let bytes = match &reply.body {
+            ReplyBody::Bytes(bytes) => bytes.len(),
+            ReplyBody::File(_) => 0,
+        };
+        let memory = self.for_answer(account, bytes)?;
+        Ok(HeldReply { reply, memory, file: None })
+    }
+
+    fn take(&self, sender: &str, bytes: usize) -> Result<HeldSlots, Reply> {
+        self.budget.take(sender, bytes).ok_or_else(error::unavailable)
+    }
+}
+
+/// Sizes of the latest large answers by route and account. Memory for the next one is taken before it is made.
+struct SizeEstimates {
+    hasher: RandomState,
+    sizes: Mutex<HashMap<u64, usize>>,
+}
+
+/// Smaller answers are not recorded: 1 MiB.
+const RECORDED_BYTES_MIN: usize = 1 << 20;
+/// Recorded sizes, at most.
+const RECORDED_MAX: usize = 4096;
+/// Memory for making an answer as a multiple of its size: its parts, and the growing text.
+const MAKING_FACTOR: usize = 3;
+
+impl SizeEstimates {
+    fn new() -> Self {
+        Self { hasher: RandomState::new(), sizes: Mutex::default() }
+    }
+
+    /// Returns the bytes to take before the next answer of a route to an account is made; 0 if its answers were small.
+    fn of(&self, route: &str, account: &str) -> usize {
+        let sizes = self.sizes.lock();
+        if sizes.is_empty() {
+            return 0;
+        }
+        let size = sizes.get(&self.hasher.hash_one((route, account))).copied();
+        size.unwrap_or(0).saturating_mul(MAKING_FACTOR)
+    }
+
+    /// Records the size of an answer. A smaller answer halves the recorded size, so that one large answer does not
+    /// count forever.
+    fn record(&self, route: &str, account: &str, bytes: usize) {
+        let mut sizes = self.sizes.lock();
+        if bytes < RECORDED_BYTES_MIN && sizes.is_empty() {
+            return;
+        }
+        let key = self.hasher.hash_one((route, account));
+        let former = sizes.get(&key).copied().unwrap_or(0);
+        let size = bytes.max(former / 2);
+        if size < RECORDED_BYTES_MIN {
+            sizes.remove(&key);
+            return;
+        }
+        if sizes.len() >= RECORDED_MAX && former == 0 {
+            sizes.clear();
+        }
+        sizes.insert(key, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_follows_the_largest_answer_and_falls_again() {
+        let estimates = SizeEstimates::new();
+        assert_eq!(estimates.of("/v1/tree", "a"), 0);
+        estimates.record("/v1/tree", "a", 40 << 20);
+        assert_eq!(estimates.of("/v1/tree", "a"), (40 << 20) * MAKING_FACTOR);
+        assert_eq!(estimates.of("/v1/tree", "b"), 0);
+        for _ in 0..8 {
+            estimates.record("/v1/tree", "a", 100);
+        }
+        assert_eq!(estimates.of("/v1/tree", "a"), 0);
+        assert!(estimates.sizes.lock().is_empty());
+    }
+}
