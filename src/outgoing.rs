@@ -5,6 +5,8 @@
 //! that asks for a wait of more than two seconds is not waited for here: the error carries the wait, and the caller
 //! schedules the retry.
 
+#![expect(clippy::disallowed_types, reason = "this file hides reqwest")]
+
 use std::io::Read;
 use std::time::{Duration, Instant};
 

@@ -7,6 +7,8 @@
 //! several Chinese characters also yields each character as a word, because the split depends on the neighbouring
 //! words.
 
+#![expect(clippy::disallowed_types, reason = "this file hides tantivy")]
+
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

@@ -1,5 +1,7 @@
 //! `cuebase health`: is the service there? For containers, which have nothing else to ask with.
 
+#![expect(clippy::disallowed_types, reason = "is a client of the own API")]
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 

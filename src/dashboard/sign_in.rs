@@ -3,6 +3,8 @@
 //! The page sends the person to the issuer and brings back a code; it is exchanged here, so that the page speaks to
 //! nobody but its own server. Where to is read from the issuer's discovery document (OpenID Connect Discovery 1.0).
 
+#![expect(clippy::disallowed_types, reason = "exchanges a sign-in code with an issuer")]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 

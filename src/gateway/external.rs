@@ -4,6 +4,8 @@
 //! unknown key, which happens after a rotation. If a fetch fails, the known keys stay valid. A token with a known key
 //! never waits for a fetch, so an issuer that hangs, or tokens with invented keys, do not delay other callers.
 
+#![expect(clippy::disallowed_types, reason = "fetches the keys of an issuer")]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

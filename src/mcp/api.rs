@@ -1,5 +1,7 @@
 //! How a tool sends a request to the API.
 
+#![expect(clippy::disallowed_types, reason = "is a client of the own API")]
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;

@@ -9,6 +9,8 @@
 //! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. Start reading at
 //! [`Server::run`].
 
+#![expect(clippy::disallowed_types, reason = "this folder serves HTTP connections")]
+
 mod activity;
 mod admission;
 mod body;

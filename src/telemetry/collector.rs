@@ -1,6 +1,8 @@
 //! Export of spans to a collector: OTLP over HTTP as JSON, which every collector accepts in addition to the binary form
 //! (<https://opentelemetry.io/docs/specs/otlp/>; ids in hex, 64-bit numbers as text).
 
+#![expect(clippy::disallowed_types, reason = "sends traces to a collector")]
+
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -205,10 +205,10 @@ fn schema_name(schema: &Value) -> Option<&str> {
 
 /// Returns the schema of the first media type of a body or response.
 fn content_schema(node: &Value) -> &Value {
-    if let Some(media_types) = node["content"].as_object() {
-        for media_type in media_types.values() {
-            return &media_type["schema"];
-        }
+    if let Some(media_types) = node["content"].as_object()
+        && let Some(media_type) = media_types.values().next()
+    {
+        return &media_type["schema"];
     }
     &Value::Null
 }

@@ -19,6 +19,8 @@
 //! in that order, so that after a loss of power the branch is either the old head or the new one, with all of its
 //! objects.
 
+#![expect(clippy::disallowed_types, reason = "this folder hides gix")]
+
 mod branch;
 mod bundle;
 mod changes;

@@ -1,6 +1,8 @@
 //! The RocksDB database behind the key-value interface: opening, batches, scans, syncs, and reopening after a refused
 //! write.
 
+#![expect(clippy::disallowed_types, reason = "this file hides RocksDB")]
+
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
