@@ -11,6 +11,7 @@
 //! account's key, or none if the route requires none. Three more rows are connections that reach no route. The
 //! well-behaved client requests its identity, retrieves, reads a memory and writes one, in turns.
 
+#![allow(clippy::disallowed_types, reason = "benches are HTTP clients")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 #[allow(dead_code, reason = "other benches use more of it")]

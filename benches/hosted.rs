@@ -5,6 +5,7 @@
 //! on the same machine. The same texts are also sent to the provider directly. No question is repeated, so none is
 //! cached.
 
+#![allow(clippy::disallowed_types, reason = "benches are HTTP clients")]
 #![allow(missing_docs, reason = "a bench is documented by its output")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 

@@ -10,6 +10,7 @@
 //!
 //! Absolute times depend on the machine. Quote the ratio to the floor of the same run.
 
+#![allow(clippy::disallowed_types, reason = "benches are HTTP clients")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod corpus;

@@ -10,6 +10,7 @@
 //! the two builds have different index formats, each rebuilds the index in every round: give each a folder of its own
 //! then.
 
+#![allow(clippy::disallowed_types, reason = "benches are HTTP clients")]
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 #[allow(dead_code, reason = "the namespace is already filled")]

@@ -1,4 +1,4 @@
-//! What the service answers when it cannot do what was asked, in its own words; `api::error` maps it to HTTP.
+//! The errors of the service, independent of HTTP. `api::error` maps them to status codes.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,43 +12,43 @@ use crate::text::steps::Interrupted;
 /// The result of a call to the service.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The caller's input breaks a rule; `code` is the specification's.
+    /// The input of the caller is not valid.
     #[error("{message}")]
     Invalid {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
-        /// What was wrong, where, and what to do.
+        /// What is wrong, where, and what to do.
         message: String,
     },
-    /// The caller may not do this.
+    /// The caller has no permission.
     #[error("{message}")]
     Forbidden {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
-        /// Why.
+        /// The missing permission.
         message: String,
     },
-    /// There is no such thing.
+    /// The named object does not exist.
     #[error("{message}")]
     NotFound {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
-        /// What was looked for.
+        /// The missing object.
         message: String,
     },
-    /// The input is larger than is taken.
+    /// The input exceeds a size limit.
     #[error("{message}")]
     TooLarge {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
         /// The size and the limit.
         message: String,
     },
-    /// The caller proved nothing.
+    /// The request has no valid signature.
     #[error("the signature is missing or wrong")]
     Unauthenticated,
     /// The wallet is empty.
@@ -57,77 +57,78 @@ pub enum Error {
     /// A limit of the account is reached.
     #[error("{message}")]
     LimitReached {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
-        /// Which limit.
+        /// The limit.
         message: String,
-        /// Seconds until it makes sense to try again.
+        /// Seconds until a retry can succeed.
         retry_after: u64,
     },
-    /// Something that is needed is not there just now, or not switched on.
+    /// A part that the call needs is unavailable or disabled.
     #[error("{message}")]
     Unavailable {
-        /// The specification's error code.
+        /// Code of the error table.
         code: &'static str,
-        /// What.
+        /// The part.
         message: String,
     },
-    /// The model does not answer, or its endpoint refuses the configuration: nothing is wrong with what was asked.
+    /// The model does not respond, or its endpoint rejects the configuration. The input of the caller is not the cause.
     #[error("{message}")]
     ModelOutage {
-        /// What happened; it may repeat what the endpoint said.
+        /// The failure. May quote the endpoint's response.
         message: String,
-        /// The HTTP status; none where no answer came.
+        /// HTTP status; `None` without a response.
         status: Option<u16>,
-        /// How long the endpoint asked to be left alone.
+        /// Delay that the endpoint requested.
         retry_after: Option<Duration>,
     },
-    /// The disk takes no writes, or gives back no reads, or no file can be opened; the log has the details.
-    #[error("{}: {reason}", says(*.trouble))]
+    /// The operating system refuses to write, to read or to open a file.
+    #[error("{}: {reason}", disk_message(*.trouble))]
     Disk {
-        /// What the system refuses.
+        /// The refused operation.
         trouble: DiskTrouble,
-        /// For the log.
+        /// Details for the log.
         reason: String,
     },
-    /// A namespace's repository does not hold what was recorded of it: it can only come from a backup.
+    /// The repository of a namespace does not contain the recorded head. Only a backup can restore it.
     #[error("the namespace is damaged: {0}")]
     DamagedNamespace(String),
-    /// The records are not what was written: they can only come from a backup.
+    /// The records differ from what was written. Only a backup can restore them.
     #[error("{0}")]
     Damaged(String),
-    /// Our fault; the log has the details.
+    /// A fault of the server. The details are for the log.
     #[error("{0}")]
     Internal(String),
 }
 
 impl Error {
-    /// Bad input.
+    /// Returns an error for input that is not valid.
     pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid { code, message: message.into() }
     }
 
-    /// Not allowed.
+    /// Returns an error for a caller without permission.
     pub fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
         Self::Forbidden { code, message: message.into() }
     }
 
-    /// Not there.
+    /// Returns an error for an object that does not exist.
     pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
         Self::NotFound { code, message: message.into() }
     }
 
-    /// The namespace was deleted after the caller looked it up.
+    /// Returns an error for a namespace that was deleted after the caller looked it up.
     pub fn namespace_deleted() -> Self {
-        Self::not_found("namespace_not_found", "the namespace was deleted meanwhile")
+        Self::not_found("namespace_not_found", "the namespace was deleted in the meantime")
     }
 
-    /// Whether it has to do with room, leave or descriptors, which somebody will see to, and not with what was asked for.
-    pub fn passes(&self) -> bool {
+    /// Returns whether the cause is disk space, permissions or file descriptors. An operator can remove such a cause,
+    /// so the same call can succeed later.
+    pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Disk { trouble, .. } if *trouble != DiskTrouble::Failing)
     }
 
-    /// A short word for the kind of failure that holds nothing of what a client sent; for the log.
+    /// Returns a short name of the error for the log, without any text of the client.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { code, .. }
@@ -139,14 +140,14 @@ impl Error {
             Self::ModelOutage { .. } => "model_unavailable",
             Self::Unauthenticated => "unauthenticated",
             Self::PaymentRequired(_) => "payment_required",
-            Self::Disk { trouble, .. } => says(*trouble),
+            Self::Disk { trouble, .. } => disk_message(*trouble),
             Self::DamagedNamespace(_) => "namespace_damaged",
             Self::Damaged(_) => "records_damaged",
             Self::Internal(_) => "internal",
         }
     }
 
-    /// An error of the system: the disk's or the number of open files, else internal.
+    /// Returns a disk error if the operating system refuses the disk or more open files, otherwise an internal error.
     fn system(error: &std::io::Error, reason: impl Display) -> Self {
         match DiskTrouble::from_io_error(error) {
             Some(trouble) => Self::Disk { trouble, reason: reason.to_string() },
@@ -154,7 +155,7 @@ impl Error {
         }
     }
 
-    /// For `map_err` on what should not fail.
+    /// Returns an internal error, for `map_err` on calls that should not fail.
     pub fn internal(error: impl Display) -> Self {
         Self::Internal(error.to_string())
     }
@@ -200,7 +201,7 @@ impl From<cuebase_storage::Error> for Error {
         match (&error, error.disk_trouble()) {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
             (cuebase_storage::Error::NamespaceGone(_), _) => Self::namespace_deleted(),
-            // The reason quotes what breaks the rule, and an internal failure is logged.
+            // The reason may quote the client's input, which must not be in the log.
             (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),
             (_, Some(trouble)) => Self::Disk { trouble, reason: error.to_string() },
             (_, None) => Self::internal(error),
@@ -223,12 +224,12 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// What is the matter with the disk, for the caller.
-pub fn says(trouble: DiskTrouble) -> &'static str {
+/// Returns the message of a disk error for the caller.
+pub fn disk_message(trouble: DiskTrouble) -> &'static str {
     match trouble {
         DiskTrouble::Full => "the disk is full",
         DiskTrouble::ReadOnly => "the disk is read-only",
         DiskTrouble::TooManyOpenFiles => "too many files are open",
-        DiskTrouble::Failing => "the disk fails",
+        DiskTrouble::Failing => "the disk reports errors",
     }
 }

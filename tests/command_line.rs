@@ -70,10 +70,10 @@ fn health_reports_by_its_exit_status() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
     let address = server.url.trim_start_matches("http://").to_owned();
-    assert!(stdout(&data, &["health", "--listen", &address]).contains("answers"));
+    assert!(stdout(&data, &["health", "--listen", &address]).contains("responds"));
     server.kill();
     let gone = run(&data, &["health", "--listen", &address]);
-    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("does not answer"));
+    assert!(!gone.status.success() && String::from_utf8_lossy(&gone.stderr).contains("does not respond"));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn completions_and_manual_pages_name_every_command() {
     let manual = folder.path().join("man1");
     stdout(&data, &["man", manual.to_str().expect("a path")]);
     let page = std::fs::read_to_string(manual.join("cuebase-keys-create.1")).expect("a page");
-    assert!(page.contains("Make a key"), "{page}");
+    assert!(page.contains("Create an API key"), "{page}");
     assert!(!data.exists(), "neither creates a data directory");
 }
 

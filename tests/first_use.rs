@@ -76,7 +76,7 @@ fn a_command_without_a_data_directory_names_the_path() {
         let error = expect_error(&format!("{arguments:?}"), &cuebase_in(&real, arguments).output().expect("runs"));
         let missing = real.join("cuebase-data");
         assert!(
-            error.starts_with(&format!("cuebase: there is no data directory at {}", missing.display())),
+            error.starts_with(&format!("cuebase: no data directory at {}", missing.display())),
             "{arguments:?}: {error}"
         );
         assert!(error.contains("--data") && error.contains("CUEBASE_DATA"), "{arguments:?}: {error}");

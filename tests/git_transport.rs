@@ -372,7 +372,7 @@ fn force_pushes_branches_and_deletions_are_refused() {
     assert!(error.contains("rebase"), "{error}");
     git_output(&late, &["reset", "-q", "--hard", "HEAD~1"]);
     for wrong in [&["push", "origin", "HEAD:other"][..], &["push", "origin", "HEAD:refs/tags/v1"]] {
-        assert!(git_error(&late, wrong).contains("main alone"));
+        assert!(git_error(&late, wrong).contains("only the branch main"));
     }
     let error = git_error(&late, &["push", "origin", ":main"]);
     assert!(error.contains("never lost"), "{error}");

@@ -77,7 +77,7 @@ fn chatgpt_conversations_are_imported_once_and_continued() {
     };
     write(&mapping, "two");
     let output = import_three_times(&server, &data, &archive);
-    assert!(output.contains("chatgpt: 1 conversations, 2 messages, 1 left alone"), "{output}");
+    assert!(output.contains("chatgpt: 1 conversations, 2 messages, 1 skipped"), "{output}");
     let hit = server.retrieve("brought", "q=who+keeps+bees&limit=1").hits()[0].clone();
     assert!(hit["content"].as_str().expect("text").contains("three hives"), "{hit}");
     assert!(hit["occurred_at"].as_str().expect("a time").starts_with("2024-05-06"), "{hit}");
@@ -125,7 +125,7 @@ fn mem0_memories_are_imported_as_files() {
     let mut facts = vec![fact(1, "Ida keeps bees"), fact(2, "Ida sails on Sundays"), fact(3, " ")];
     save(&file, &json!({"results": facts}).to_string());
     let output = import_three_times(&server, &data, &file);
-    assert!(output.contains("mem0: 2 files, 1 left alone"), "{output}");
+    assert!(output.contains("mem0: 2 files, 1 skipped"), "{output}");
     let hits = server.retrieve("brought", "q=what+does+Ida+do+on+Sundays&tags=hobbies").hits();
     assert!(hits[0]["path"].as_str().expect("a path").starts_with("facts/ida/2026-02/mem0-"), "{hits:?}");
     // A memory that has changed in the export is rewritten. Its former text stays in the history.
@@ -158,7 +158,7 @@ fn letta_memory_and_plain_notes_are_imported() {
     );
     save(&agent.join("notes.txt"), "left alone");
     let output = import_three_times(&server, &data, &agent);
-    assert!(output.contains("letta: 3 files, 1 left alone"), "{output}");
+    assert!(output.contains("letta: 3 files, 1 skipped"), "{output}");
     assert_eq!(server.get("/v1/memories/facts/system/human.md?namespace=brought").status, 200);
     assert!(server.retrieve("brought", "q=whom+does+the+agent+help").contents()[0].contains("beekeeper"));
     let skills = server.get("/v1/skills?namespace=brought&q=calm+the+bees").body;

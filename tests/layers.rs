@@ -228,7 +228,8 @@ fn expand(tree: &str, prefix: &[String], found: &mut Vec<Vec<String>>) {
         let name = tree.split(" as ").next().unwrap_or_default();
         for part in name.split("::") {
             let part = part.trim();
-            if !part.is_empty() && part != "*" && !(part == "self" && !path.is_empty()) {
+            let names_the_module = part == "self" && !path.is_empty();
+            if !part.is_empty() && part != "*" && !names_the_module {
                 path.push(part.to_owned());
             }
         }

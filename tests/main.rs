@@ -4,6 +4,7 @@
 //! All tests are one binary, so that the dependencies are linked once. There is one module per subject.
 
 #![allow(missing_docs, reason = "tests are read by their names")]
+#![allow(clippy::disallowed_types, reason = "tests are HTTP clients")]
 
 /// Starts and stops servers, sends requests, and imitates disks and providers.
 mod support;

@@ -174,7 +174,10 @@ fn a_lost_index_is_rebuilt_from_stored_vectors() {
 fn the_models_command_shows_the_usage_of_a_hosted_model() {
     let hosted = server_with_herons();
     let printed = models_command(&hosted.data, &hosted.provider.embedding_settings());
-    assert!(printed.contains("hosted:") && printed.contains("answered") && printed.contains("tokens in"), "{printed}");
+    assert!(
+        printed.contains("hosted:") && printed.contains("succeeded") && printed.contains("prompt tokens"),
+        "{printed}"
+    );
 }
 
 /// Checks ingestion, queries and answers with a provider that has a quirk.

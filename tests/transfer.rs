@@ -148,7 +148,7 @@ fn memories_are_exported_as_markdown_and_imported_once() {
     std::fs::write(out.join("README.md"), "not a memory").expect("writes");
     std::os::unix::fs::symlink("/etc/passwd", out.join("facts/link.md")).expect("links");
     let report = stdout(&data, &["import", text(&out), "--namespace", "copy"]);
-    assert!(report.contains("1 left alone"), "{report}");
+    assert!(report.contains("1 skipped"), "{report}");
     assert_eq!(server.get("/v1/vocab?namespace=copy&word=GH").body["found"], true);
     let hits = server.retrieve("copy", "q=when+is+compost+turned").contents();
     assert!(hits[0].contains("March"), "{hits:?}");

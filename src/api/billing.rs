@@ -24,7 +24,7 @@ struct SubscriptionBody {
 /// `GET /v1/usage`. Counts cover all namespaces of the account, so a key of one namespace is refused.
 pub fn usage(request: &AuthenticatedRequest) -> Result<Reply> {
     check_account_wide(request)?;
-    let memories = request.service.memories(request.account())?;
+    let memories = request.service.memory_count(request.account())?;
     Reply::ok(&request.service.billing.usage(request.account(), memories)?)
 }
 

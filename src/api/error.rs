@@ -8,7 +8,7 @@ use hyper::header::RETRY_AFTER;
 use serde_json::{Value, json};
 
 use super::reply::Reply;
-use crate::error::{Error, says};
+use crate::error::{Error, disk_message};
 use crate::gateway::Refusal;
 
 /// Seconds after which a client may retry when the disk refused an operation. It seldom recovers sooner.
@@ -45,7 +45,7 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
     };
     let message = match error {
         Error::Internal(_) | Error::Damaged(_) => "internal server error; it is safe to try again".to_owned(),
-        Error::Disk { trouble, .. } => format!("{}; it is safe to try again", says(*trouble)),
+        Error::Disk { trouble, .. } => format!("{}; it is safe to try again", disk_message(*trouble)),
         Error::DamagedNamespace(_) => {
             "the namespace is damaged: its operator can restore it from a backup (`cuebase doctor` gives the details)"
                 .to_owned()

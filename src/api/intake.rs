@@ -15,7 +15,7 @@ pub fn remember(request: &AuthenticatedRequest) -> Result<Reply> {
     let conversation = conversation(&body)?;
     let service = &request.service;
     let namespace = service.namespaces.existing(request.account(), &name)?;
-    let id = service.with_default_again(&namespace, |namespace| {
+    let id = service.write_recreating_default(&namespace, |namespace| {
         let queued = serde_json::to_value(&conversation).map_err(Error::internal)?;
         service.accept(namespace, QueuedWork::Conversation { request: queued }, Some(&request.body), &[])
     })?;

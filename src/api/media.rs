@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::gateway::Refusal;
 use crate::memory::request::invalid_body;
 use crate::memory::time::format_ms;
-use crate::service::media::LIFETIME_SECONDS;
+use crate::service::media::URL_LIFETIME_SECONDS;
 
 /// Most characters of a file's name, and of its media type.
 const NAME_CHARS_MAX: usize = 255;
@@ -72,7 +72,7 @@ pub fn address(request: &AuthenticatedRequest) -> Result<Reply> {
     request.read_namespace()?;
     let record = request.service.media_record(request.account(), request.parameter(0))?;
     request.readable_namespace(Some(&record.namespace))?;
-    let expires = Timestamp::now().as_second() + LIFETIME_SECONDS;
+    let expires = Timestamp::now().as_second() + URL_LIFETIME_SECONDS;
     let signature = request.service.media.sign(record.id, expires);
     let base = match &request.service.config.server.public_url {
         Some(url) => url.clone(),

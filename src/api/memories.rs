@@ -13,7 +13,7 @@ use crate::ingest::direct::DirectWrite;
 use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
 use crate::memory::tags;
 use crate::namespace::names::check_name;
-use crate::service::memories::View;
+use crate::service::memories::MemoryReadOptions;
 
 /// Longest content, in bytes.
 const CONTENT_BYTES_MAX: usize = 1 << 20;
@@ -36,12 +36,12 @@ pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
         Some((path, heading)) => (path, Some(heading)),
         None => (request.parameter(0), None),
     };
-    let view = View {
+    let options = MemoryReadOptions {
         section: heading.or(request.query.get("section")),
         revision: request.query.get("revision"),
         full: request.query.get("detail") == Some("full"),
     };
-    Reply::ok(&request.service.memory(request.account(), &namespace, &memory_path(path)?, &view)?)
+    Reply::ok(&request.service.memory(request.account(), &namespace, &memory_path(path)?, &options)?)
 }
 
 /// `POST /v1/memories/{path}`.
@@ -56,8 +56,8 @@ pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
     let write = direct_write(memory_path(request.parameter(0))?, &body)?;
     let namespace = request.writable_namespace(name)?;
     let service = &request.service;
-    let written = service.with_default_again(&namespace, |namespace| service.write_memory(namespace, &write))?;
-    let status = if written.new { StatusCode::CREATED } else { StatusCode::OK };
+    let written = service.write_recreating_default(&namespace, |namespace| service.write_memory(namespace, &write))?;
+    let status = if written.is_new { StatusCode::CREATED } else { StatusCode::OK };
     let path = write.path.as_str();
     Reply::json(status, &json!({"path": path, "namespace": namespace.name, "commit": written.commit}))
 }

@@ -13,7 +13,7 @@ use crate::gateway::Principal;
 use crate::memory::tags;
 use crate::memory::time::{self, TimeInput};
 use crate::namespace::names::DEFAULT;
-use crate::service::retrieval::Retrieve;
+use crate::service::retrieval::RetrievalRequest;
 
 /// Names of the query parameters.
 pub const PARAMETERS: &[&str] = &[
@@ -51,7 +51,7 @@ pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> St
 }
 
 /// Checks the query string.
-pub fn request(query: &QueryString) -> Result<Retrieve> {
+pub fn request(query: &QueryString) -> Result<RetrievalRequest> {
     let zone = query.zone()?;
     let filter = filter(query, &zone)?;
     let text = search_text(query);
@@ -59,7 +59,7 @@ pub fn request(query: &QueryString) -> Result<Retrieve> {
         let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
         return Err(Error::invalid("missing_query", message));
     }
-    Ok(Retrieve {
+    Ok(RetrievalRequest {
         query: text,
         filter,
         min_score: min_score(query.get("min_score"))?,

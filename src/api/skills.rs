@@ -18,7 +18,7 @@ use crate::memory::file_names::slug;
 use crate::memory::request::{entries, invalid_body, occurred, text};
 use crate::memory::skill::SkillDraft;
 use crate::memory::tags;
-use crate::service::retrieval::Retrieve;
+use crate::service::retrieval::RetrievalRequest;
 use crate::service::skills::SkillLocation;
 
 /// Most skills of one request.
@@ -155,7 +155,8 @@ pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
         ..Filter::default()
     };
     let query = search_text(&request.query);
-    let search = Retrieve { query, filter, limit: request.query.page_limit(PAGE)?, ..Retrieve::default() };
+    let search =
+        RetrievalRequest { query, filter, limit: request.query.page_limit(PAGE)?, ..RetrievalRequest::default() };
     let skills = request.service.skills(request.account(), &namespace, &search)?;
     Reply::ok(&json!({"namespace": namespace, "skills": skills, "millis": milliseconds_since(start)}))
 }

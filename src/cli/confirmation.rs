@@ -1,4 +1,4 @@
-//! Asking before something is deleted for good.
+//! The confirmation before a namespace is deleted.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -7,33 +7,33 @@ use anyhow::{bail, ensure};
 use crate::config::Config;
 use crate::control::{self, Command};
 
-/// Asks on the terminal whether a namespace is to be deleted.
+/// Asks on the terminal for the name of the namespace to delete.
 ///
 /// # Errors
 ///
-/// When the answer is not the namespace's name, and when there is no terminal to ask on.
+/// When the answer is not the name of the namespace, or when standard input is not a terminal.
 pub(super) fn confirm_deletion(config: &Config, account: &str, name: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
         bail!(
             "deleting the namespace {name:?} needs a confirmation, and standard input is not a terminal\n\
-             hint: add --yes to delete it with everything in it"
+             hint: add --yes to delete the namespace with all its memories"
         );
     }
     let listed = control::run(config, Command::ListNamespaces { account: account.to_owned() }, &|_| {})?;
     let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == name);
-    // One that is not there is refused by the deletion itself.
+    // The deletion reports a namespace that does not exist.
     let Some(entry) = entry else { return Ok(()) };
     let memories = entry["memories"].as_u64().unwrap_or_default();
     let question = format!(
-        "Delete the namespace {name:?} of the account {account:?} with its {memories} memories and their history, for \
-         good?\nType its name to confirm: "
+        "Delete the namespace {name:?} of the account {account:?} with its {memories} memories and their \
+         history permanently?\nType the name of the namespace to confirm: "
     );
     let confirmed = ask(&question, name, &mut io::stdin().lock(), &mut io::stderr())?;
     ensure!(confirmed, "the answer is not {name:?}: nothing was deleted");
     Ok(())
 }
 
-/// Writes a question and returns whether the answer is the expected one.
+/// Writes a question, reads one line, and returns whether it is the expected answer.
 fn ask(question: &str, expected: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
     output.write_all(question.as_bytes())?;
     output.flush()?;

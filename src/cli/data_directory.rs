@@ -1,7 +1,7 @@
 //! The check of the data directory before a command works on it.
 //!
-//! A command in a wrong folder must not create a data directory there: the keys that it prints would open nothing. Only
-//! `serve`, `demo` and `restore` create one without being asked.
+//! A command in a wrong folder must not create a data directory there: the keys that it prints would be useless. Only
+//! `serve`, `demo` and `restore` create a data directory without `--init`.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -12,33 +12,33 @@ use anyhow::bail;
 use crate::config::{Config, Origin};
 use crate::file_errors::explained;
 
-/// Files that show that a directory is a data directory: of the engine, and of the lock taken before the engine opens.
+/// Files that identify a data directory: one of RocksDB, and the lock file created before RocksDB opens.
 const MARKS: [&str; 2] = ["records/CURRENT", "records/PROCESS"];
-/// A folder that file systems put at their root; a directory that holds nothing else counts as empty.
+/// A folder that file systems create at their root; a directory that holds nothing else counts as empty.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// What a command needs of the data directory.
+/// What a command requires of the data directory.
 #[derive(Clone, Copy)]
 pub(super) enum DataUse {
-    /// Nothing, or the command creates the directory itself.
+    /// No check: the command uses no data directory or creates it itself.
     Unchecked,
     /// The directory must exist.
     Existing,
-    /// The directory must exist, or the option asks to create it.
+    /// The directory must exist, unless `--init` is given.
     ExistingOr(Init),
 }
 
-/// The option of commands for which creating a data directory makes sense.
+/// The `--init` option of commands that can create a data directory.
 #[derive(Clone, Copy, clap::Args)]
 pub(super) struct Init {
-    /// Create the data directory where there is none
+    /// Create the data directory if it does not exist
     #[arg(long)]
     init: bool,
 }
 
 /// What is at the path of the data directory.
 #[derive(Clone, Copy)]
-enum Found {
+enum PathContent {
     DataDirectory,
     Nothing,
     EmptyDirectory,
@@ -46,29 +46,29 @@ enum Found {
     File,
 }
 
-/// Refuses to go on where the data directory is missing, or where the path holds something else.
+/// Checks that the data directory exists, or that the command may create it at this path.
 ///
 /// # Errors
 ///
-/// The path that was looked at, and how to name another one.
+/// When the directory is missing or is not a data directory. The error names the path, its origin and a remedy.
 pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
     if matches!(data_use, DataUse::Unchecked) {
         return Ok(());
     }
     let data = std::path::absolute(&config.data)?;
-    let found = inspect(&data).map_err(explained("read the data directory", &data))?;
+    let content = inspect(&data).map_err(explained("read the data directory", &data))?;
     let creates = matches!(data_use, DataUse::ExistingOr(Init { init: true }));
     let shown = data.display();
-    let problem = match found {
-        Found::DataDirectory => return Ok(()),
-        Found::Nothing | Found::EmptyDirectory if creates => return Ok(()),
-        Found::Nothing => format!("there is no data directory at {shown}"),
-        Found::EmptyDirectory => format!("there is no data directory at {shown}: the folder is empty"),
-        Found::OtherDirectory => format!("{shown} is not a Cuebase data directory: it holds no {}", MARKS[0]),
-        Found::File => format!("{shown} is not a Cuebase data directory: it is a file"),
+    let problem = match content {
+        PathContent::DataDirectory => return Ok(()),
+        PathContent::Nothing | PathContent::EmptyDirectory if creates => return Ok(()),
+        PathContent::Nothing => format!("no data directory at {shown}"),
+        PathContent::EmptyDirectory => format!("no data directory at {shown}: the folder is empty"),
+        PathContent::OtherDirectory => format!("{shown} is not a Cuebase data directory: it holds no {}", MARKS[0]),
+        PathContent::File => format!("{shown} is not a Cuebase data directory: it is a file"),
     };
-    let remedy = match (found, data_use) {
-        (Found::OtherDirectory | Found::File, _) => "; a new one needs an empty or missing folder",
+    let remedy = match (content, data_use) {
+        (PathContent::OtherDirectory | PathContent::File, _) => "; a new one needs an empty or missing folder",
         (_, DataUse::ExistingOr(_)) => ", or add --init to create one there",
         (_, _) => "; `cuebase serve` creates one",
     };
@@ -76,40 +76,41 @@ pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
         Some(Origin::Default) | None => "the default path".to_owned(),
         Some(origin) => format!("from {origin}"),
     };
-    bail!("{problem} ({origin})\nhint: name another one with --data DIR or CUEBASE_DATA{remedy}")
+    bail!("{problem} ({origin})\nhint: set another path with --data DIR or CUEBASE_DATA{remedy}")
 }
 
-/// Returns whether there is a data directory.
+/// Returns whether the data directory exists.
 ///
 /// # Errors
 ///
-/// When the system does not allow to look.
+/// When the path cannot be read.
 pub(super) fn exists(config: &Config) -> anyhow::Result<bool> {
-    let found = inspect(&config.data).map_err(explained("read the data directory", &config.data))?;
-    Ok(matches!(found, Found::DataDirectory))
+    let content = inspect(&config.data).map_err(explained("read the data directory", &config.data))?;
+    Ok(matches!(content, PathContent::DataDirectory))
 }
 
-fn inspect(data: &Path) -> io::Result<Found> {
+/// Determines what is at the path of a data directory.
+fn inspect(data: &Path) -> io::Result<PathContent> {
     for mark in MARKS {
-        if is_there(&data.join(mark))? {
-            return Ok(Found::DataDirectory);
+        if path_exists(&data.join(mark))? {
+            return Ok(PathContent::DataDirectory);
         }
     }
-    if !is_there(data)? {
-        return Ok(Found::Nothing);
+    if !path_exists(data)? {
+        return Ok(PathContent::Nothing);
     }
     if !fs::metadata(data)?.is_dir() {
-        return Ok(Found::File);
+        return Ok(PathContent::File);
     }
     for entry in fs::read_dir(data)? {
         if entry?.file_name() != LOST_AND_FOUND {
-            return Ok(Found::OtherDirectory);
+            return Ok(PathContent::OtherDirectory);
         }
     }
-    Ok(Found::EmptyDirectory)
+    Ok(PathContent::EmptyDirectory)
 }
 
-fn is_there(path: &Path) -> io::Result<bool> {
+fn path_exists(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),

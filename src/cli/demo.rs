@@ -1,4 +1,4 @@
-//! `cuebase demo`: the main job in one command, over HTTP's own code paths.
+//! `cuebase demo`: ingests a sample conversation, answers questions about it, and keeps serving.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::control;
 use crate::memory::request::conversation;
 use crate::server::Server;
 use crate::service::Service;
-use crate::service::retrieval::{Retrieve, Retrieved};
+use crate::service::retrieval::{RetrievalRequest, RetrievalResponse};
 
-/// Two friends over three months; written for this demo.
+/// Conversations of two friends over three months, written for this demo.
 const SAMPLE: &str = include_str!("demo_conversation.json");
-/// What the demo asks.
+/// Questions that the demo asks.
 const QUESTIONS: [&str; 4] = [
     "When did Priya break her wrist?",
     "What is Jonas allergic to?",
@@ -29,24 +29,24 @@ const QUESTIONS: [&str; 4] = [
 ];
 const NAMESPACE: &str = "demo";
 const HITS_SHOWN: usize = 3;
-/// The sample takes milliseconds; this is for a machine in trouble.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CONTENT_CHARS_SHOWN: usize = 150;
+/// Longest wait for the ingestion of the sample, which usually takes milliseconds.
+const INGESTION_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Runs the demo on a fresh data directory and, unless `once`, keeps serving.
 pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
-    // Its own directory, so that it is always a fresh start; one that was named is taken as it is.
-    let named = config.is_chosen("data");
-    if !named {
+    // Without --data, each demo starts with an empty directory.
+    let is_temporary = !config.is_chosen("data");
+    if is_temporary {
         config.data = std::env::temp_dir().join(format!("cuebase-demo-{}", std::process::id()));
     }
-    // Whoever tries the demo may well have something else on the usual port.
+    // The default port may be in use by another program.
     if !config.is_chosen("listen") && TcpListener::bind(&config.listen).is_err() {
         config.listen = "127.0.0.1:0".into();
     }
     let data = config.data.clone();
     let result = run(config, once);
-    if !named {
-        // Only what this run made itself.
+    if is_temporary {
         let _ = std::fs::remove_dir_all(&data);
     }
     result
@@ -61,29 +61,38 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
         let address = server.address()?;
         let key = first_key(&service, "demo")?;
         let shown = Arc::clone(&service);
-        let answers = tokio::task::spawn_blocking(move || show(&shown));
-        let mut outcome = Ok(());
+        let questions = tokio::task::spawn_blocking(move || ingest_and_ask(&shown));
+        let mut result = Ok(());
         let stop = async {
-            outcome = answers.await.map_err(anyhow::Error::from).and_then(|answered| answered);
-            if outcome.is_ok() && !once {
-                println!("\nServing until Ctrl-C.\n");
-                if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
-                    println!("  dashboard  {link}");
-                }
-                println!("  key        {key}\n");
-                let question = "q=what+pets+does+Jonas+have";
-                let target = format!("http://{address}/v1/retrieve?namespace={NAMESPACE}&{question}");
-                println!("  curl -H 'authorization: Bearer {key}' '{target}'\n");
-                println!("listening on http://{address}");
+            result = match questions.await {
+                Ok(result) => result,
+                Err(error) => Err(error.into()),
+            };
+            if result.is_ok() && !once {
+                print_addresses(&service, &address.to_string(), &key);
                 interrupted().await;
             }
         };
         server.run(stop).await?;
-        outcome.context("the demo did not get its answers")
+        result.context("the demo failed")
     })
 }
 
-fn show(service: &Service) -> anyhow::Result<()> {
+/// Prints how to reach the server of the demo.
+fn print_addresses(service: &Service, address: &str, key: &str) {
+    println!("\nServing until Ctrl-C.\n");
+    if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+        println!("  dashboard  {link}");
+    }
+    println!("  key        {key}\n");
+    let question = "q=what+pets+does+Jonas+have";
+    let target = format!("http://{address}/v1/retrieve?namespace={NAMESPACE}&{question}");
+    println!("  curl -H 'authorization: Bearer {key}' '{target}'\n");
+    println!("listening on http://{address}");
+}
+
+/// Ingests the sample and prints the hits of each question.
+fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
     service.ensure_account(DEFAULT_ACCOUNT)?;
     let (namespace, _) = service.namespaces.create(DEFAULT_ACCOUNT, NAMESPACE)?;
     let sessions: Vec<Value> = serde_json::from_str(SAMPLE).context("the sample conversation")?;
@@ -94,17 +103,23 @@ fn show(service: &Service) -> anyhow::Result<()> {
         service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()), &[])?;
     }
     while service.queue.levels().waiting > 0 {
-        ensure!(began.elapsed() < PATIENCE, "the sample conversation was not ingested within {PATIENCE:?}");
+        ensure!(
+            began.elapsed() < INGESTION_TIME_MAX,
+            "the sample conversation was not ingested within {INGESTION_TIME_MAX:?}"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
-    let messages: usize = sessions.iter().map(|s| s["messages"].as_array().map_or(0, Vec::len)).sum();
+    let mut messages = 0;
+    for session in &sessions {
+        messages += session["messages"].as_array().context("the sample conversation")?.len();
+    }
     println!("Remembered {messages} messages of {} conversations in {:.0?}.", sessions.len(), began.elapsed());
     for question in QUESTIONS {
-        let request = Retrieve {
+        let request = RetrievalRequest {
             query: Some(question.into()),
             limit: HITS_SHOWN,
             zone: Some(TimeZone::UTC),
-            ..Retrieve::default()
+            ..RetrievalRequest::default()
         };
         let answer = service.retrieve(DEFAULT_ACCOUNT, NAMESPACE, &request)?;
         println!("\n{question}");
@@ -113,15 +128,18 @@ fn show(service: &Service) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_hits(answer: &Retrieved) {
+fn print_hits(answer: &RetrievalResponse) {
     for hit in &answer.hits {
         let hit = serde_json::to_value(hit).unwrap_or_default();
-        let matched: Vec<&str> = hit["matched"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut arms = Vec::new();
+        for arm in hit["matched"].as_array().into_iter().flatten() {
+            arms.push(arm.as_str().unwrap_or_default());
+        }
         let content = hit["content"].as_str().unwrap_or_default();
-        let text = content.trim_start_matches(['#', ' ']).split_whitespace().collect::<Vec<_>>().join(" ");
-        let text: String = text.chars().take(150).collect();
+        let words: Vec<&str> = content.trim_start_matches(['#', ' ']).split_whitespace().collect();
+        let text: String = words.join(" ").chars().take(CONTENT_CHARS_SHOWN).collect();
         let score = hit["score"].as_f64().unwrap_or_default();
-        println!("  {score:.2}  {:<17} {text}", matched.join("+"));
+        println!("  {score:.2}  {:<17} {text}", arms.join("+"));
         println!("        {}", hit["path"].as_str().unwrap_or_default());
     }
 }

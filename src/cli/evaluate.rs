@@ -1,4 +1,4 @@
-//! `cuebase eval`: retrieval quality on a file, in process.
+//! `cuebase eval`: measures retrieval quality on a file, in this process.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,21 +12,21 @@ use crate::eval::{locomo, measure};
 use crate::file_errors::explained;
 use crate::model::configured::embedder;
 
-/// Sessions in the small namespaces that the features file holds beside the whole conversations.
+/// Numbers of sessions in the small namespaces that the features file holds in addition to the whole conversations.
 const WINDOWS: [usize; 2] = [1, 4];
 
 /// Options of `cuebase eval`.
 #[derive(clap::Args)]
-pub(super) struct Options {
-    /// Conversations in the LoCoMo format
+pub(super) struct EvaluateOptions {
+    /// File with conversations in the LoCoMo format
     file: PathBuf,
-    /// Also write every candidate's features, for fitting the calibration
+    /// File for the features of every candidate, from which the calibration is fitted
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
 }
 
-/// Measures and prints the figures.
-pub(super) fn evaluate(options: &Options, config: &Config) -> anyhow::Result<()> {
+/// Measures retrieval quality and prints the figures.
+pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Result<()> {
     let samples = locomo::read(&options.file)?;
     let embedder = embedder(&config.model.embedding)?;
     let embedder = embedder.as_ref();
@@ -46,25 +46,27 @@ pub(super) fn evaluate(options: &Options, config: &Config) -> anyhow::Result<()>
         let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-{}", std::process::id(), progress.position()));
         let out = features.as_mut().map(|file| file as &mut dyn Write);
         let measured = measure::measure(sample, &folder, embedder, &mut figures, out);
-        // Only what this run made itself.
         let _ = std::fs::remove_dir_all(&folder);
         measured.with_context(|| format!("conversation {}", sample.id))?;
         progress.inc(1);
     }
     progress.finish_and_clear();
-    if let Some(out) = &mut features {
-        // Small namespaces too, so that the fit does not learn the size of large ones. Not part of the report.
-        let mut apart = figures.continued();
-        for (number, window) in
-            samples.iter().flat_map(|sample| WINDOWS.map(|w| sample.windows(w))).flatten().enumerate()
-        {
+    if let Some(mut file) = features {
+        // Small namespaces are added, so that the fit does not depend on the size of large ones. They are not part of
+        // the report.
+        let mut unreported = figures.continued();
+        let mut windows = Vec::new();
+        for sample in &samples {
+            for sessions in WINDOWS {
+                windows.extend(sample.windows(sessions));
+            }
+        }
+        for (number, window) in windows.iter().enumerate() {
             let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-w{number}", std::process::id()));
-            let measured = measure::measure(&window, &folder, embedder, &mut apart, Some(out));
+            let measured = measure::measure(window, &folder, embedder, &mut unreported, Some(&mut file));
             let _ = std::fs::remove_dir_all(&folder);
             measured.with_context(|| format!("a part of conversation {}", window.id))?;
         }
-    }
-    if let Some(mut file) = features {
         file.flush()?;
     }
     let mut out = std::io::stdout().lock();

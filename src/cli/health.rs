@@ -1,4 +1,4 @@
-//! `cuebase health`: is the service there? For containers, which have nothing else to ask with.
+//! `cuebase health`: checks whether the server responds. Container images without a shell use it as health check.
 
 #![expect(clippy::disallowed_types, reason = "is a client of the own API")]
 
@@ -9,21 +9,21 @@ use anyhow::{Context, ensure};
 
 use crate::config::Config;
 
-/// Whoever does not answer within this is not well.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Longest wait for the response.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Asks `GET /health` where the service listens, and fails where it does not answer.
+/// Sends `GET /health` to the listen address. Fails without a response or with a status other than success.
 pub(super) fn health(config: &Config) -> anyhow::Result<()> {
-    let url = format!("http://{}/health", asked(&config.listen));
-    let client = reqwest::blocking::Client::builder().no_proxy().timeout(PATIENCE).build()?;
-    let answer = client.get(&url).send().with_context(|| format!("{url} does not answer"))?;
-    ensure!(answer.status().is_success(), "{url} answers {}", answer.status());
-    println!("{url} answers");
+    let url = format!("http://{}/health", reachable_address(&config.listen));
+    let client = reqwest::blocking::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
+    let response = client.get(&url).send().with_context(|| format!("{url} does not respond"))?;
+    ensure!(response.status().is_success(), "{url} responds with {}", response.status());
+    println!("{url} responds");
     Ok(())
 }
 
-/// Where to ask a service that listens at an address: one that listens everywhere is here as well.
-fn asked(listen: &str) -> String {
+/// Returns an address that reaches a server with this listen address: loopback if it listens on all addresses.
+fn reachable_address(listen: &str) -> String {
     let Ok(mut address) = listen.parse::<SocketAddr>() else { return listen.to_owned() };
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_that_listens_everywhere_is_asked_here() {
+    fn a_server_on_all_addresses_is_reached_by_loopback() {
         let pairs = [
             ("0.0.0.0:80", "127.0.0.1:80"),
             ("[::]:80", "[::1]:80"),
@@ -47,7 +47,7 @@ mod tests {
             ("localhost:80", "localhost:80"),
         ];
         for (listen, expected) in pairs {
-            assert_eq!(asked(listen), expected);
+            assert_eq!(reachable_address(listen), expected);
         }
     }
 }

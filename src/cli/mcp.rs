@@ -1,4 +1,6 @@
-//! `cuebase mcp`: the tools on standard input and output, where an agent's host expects them.
+//! `cuebase mcp`: serves the MCP tools on standard input and output.
+//!
+//! The tools call a remote server, the server that runs on the data directory, or a server inside this process.
 
 use std::sync::Arc;
 
@@ -6,7 +8,6 @@ use anyhow::Context;
 use clap::Args;
 use jiff::Timestamp;
 use rmcp::ServiceExt;
-use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::data_directory::{DataUse, Init};
@@ -19,26 +20,27 @@ use crate::mcp::api::RemoteApi;
 use crate::server::Server;
 use crate::service::Service;
 
+/// Options of `cuebase mcp`.
 #[derive(Args)]
-pub(super) struct Options {
-    /// A server, such as http://127.0.0.1:8080; without it the data directory is used
+pub(super) struct McpOptions {
+    /// Server URL, for example http://127.0.0.1:8080 [default: use the data directory]
     #[arg(long, env = "CUEBASE_URL", value_name = "URL", requires = "key")]
     url: Option<String>,
-    /// An API key for that server
+    /// API key for that server
     #[arg(long, env = "CUEBASE_KEY", value_name = "KEY", hide_env_values = true)]
     key: Option<String>,
-    /// The namespace that is meant where a call names none
+    /// Namespace of tool calls that name none
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Whose memories, with a data directory
+    /// Account ID, used with a data directory
     #[arg(long, value_name = "ID", default_value = DEFAULT_ACCOUNT)]
     account: String,
     #[command(flatten)]
     init: Init,
 }
 
-impl Options {
-    /// A client of a server needs no data directory.
+impl McpOptions {
+    /// Returns what the command requires of the data directory: nothing if `--url` is given.
     pub(super) fn data_use(&self) -> DataUse {
         match self.url {
             Some(_) => DataUse::Unchecked,
@@ -48,32 +50,31 @@ impl Options {
 }
 
 /// Serves the tools until standard input ends.
-pub(super) fn mcp(config: Config, options: Options) -> anyhow::Result<()> {
-    let Options { url, key, namespace, account, .. } = options;
+pub(super) fn mcp(config: Config, options: McpOptions) -> anyhow::Result<()> {
+    let McpOptions { url, key, namespace, account, .. } = options;
     if let Some(url) = url {
         let key = Zeroizing::new(key.unwrap_or_default());
-        return client_runtime()?.block_on(speak(RemoteApi::new(&url, move || Ok(key.to_string()))?, namespace));
+        let remote = RemoteApi::new(&url, move || Ok(key.to_string()))?;
+        return client_runtime()?.block_on(serve_tools(remote, namespace));
     }
     check_account(&account)?;
-    let ask = Command::Connect { account: account.clone() };
-    if let Some(found) = control::ask_running(&config, &ask)? {
-        let url = found["url"].as_str().context("the running server names no address")?.to_owned();
-        let session = move || {
-            let found =
-                control::ask_running(&config, &ask)?.context("the server on this data directory has stopped")?;
-            token(&found)
-        };
-        return client_runtime()?.block_on(speak(RemoteApi::new(&url, session)?, namespace));
+    let connect = Command::Connect { account: account.clone() };
+    if let Some(connection) = control::ask_running(&config, &connect)? {
+        let url = connection["url"].as_str().context("the running server returned no address")?.to_owned();
+        let remote = RemoteApi::new(&url, move || new_session(&config, &connect))?;
+        return client_runtime()?.block_on(serve_tools(remote, namespace));
     }
-    alone(config, account, namespace)
+    serve_in_process(config, account, namespace)
 }
 
-fn token(found: &Value) -> anyhow::Result<String> {
-    Ok(found["token"].as_str().context("the running server gave no session")?.to_owned())
+/// Gets a session from the server that runs on the data directory.
+fn new_session(config: &Config, connect: &Command) -> anyhow::Result<String> {
+    let connection = control::ask_running(config, connect)?.context("the server on this data directory has stopped")?;
+    Ok(connection["token"].as_str().context("the running server returned no session")?.to_owned())
 }
 
-/// No server runs on the data directory: this process is one as long as the agent listens.
-fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyhow::Result<()> {
+/// Runs a server in this process until standard input ends, since no other server runs on the data directory.
+fn serve_in_process(mut config: Config, account: String, namespace: Option<String>) -> anyhow::Result<()> {
     config.listen = "127.0.0.1:0".into();
     (config.dashboard_listen, config.pets_listen, config.metrics_listen) = (None, None, None);
     let plan = fit_into_memory(&mut config)?;
@@ -85,19 +86,22 @@ fn alone(mut config: Config, account: String, namespace: Option<String>) -> anyh
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;
         let url = format!("http://{}", server.address()?);
-        let minting = Arc::clone(&service);
-        let remote = RemoteApi::new(&url, move || Ok(minting.issuer.mint(&account, Timestamp::now())?))?;
-        let mut outcome = Ok(());
-        server.run(async { outcome = speak(remote, namespace).await }).await?;
-        outcome
+        let session_service = Arc::clone(&service);
+        let remote = RemoteApi::new(&url, move || Ok(session_service.issuer.mint(&account, Timestamp::now())?))?;
+        let mut result = Ok(());
+        server.run(async { result = serve_tools(remote, namespace).await }).await?;
+        result
     });
     runtime.shutdown_background();
     served
 }
 
-async fn speak(remote: RemoteApi, namespace: Option<String>) -> anyhow::Result<()> {
+async fn serve_tools(remote: RemoteApi, namespace: Option<String>) -> anyhow::Result<()> {
     let tools = Tools::new(Arc::new(remote), namespace);
-    let running = tools.serve(rmcp::transport::stdio()).await.context("nobody speaks MCP on standard input")?;
+    let running = tools
+        .serve(rmcp::transport::stdio())
+        .await
+        .context("the client on standard input did not start an MCP session")?;
     running.waiting().await?;
     Ok(())
 }

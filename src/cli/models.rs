@@ -1,4 +1,4 @@
-//! `cuebase models`: what is configured, and how fast it is from here.
+//! `cuebase models`: lists the configured models and measures their latency from this machine.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use crate::model::hosted::chat::{ChatMessage, ChatRequest};
 use crate::model::vectors::BATCH_TEXTS;
 use crate::model::{Deadline, Embedder};
 
-/// A model is given so long for each of the measurements.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// A text is embedded by itself so often; the middle time is told.
+/// Longest wait for one measurement.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Number of single texts that are embedded; the median time is printed.
 const REPEATS: usize = 15;
-/// What a usual cue looks like.
+/// Subjects of the embedded texts, which resemble usual cues.
 const SUBJECTS: [&str; 8] = [
     "the kitten from the shelter",
     "a marathon in the rain",
@@ -29,91 +29,116 @@ const SUBJECTS: [&str; 8] = [
     "the concert by the river",
 ];
 
-/// Lists the models and times each. Fails when one does not answer.
+/// Lists the models and measures each. Fails if a model does not respond.
 pub(super) fn models(config: &Config) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let embedder = embedder(&config.model.embedding)?;
-    writeln!(out, "embedding  {}, {} dimensions", embedder.identity(), embedder.filled_dimensions())?;
-    let embedding = time_embedding(embedder.as_ref());
-    match &embedding {
-        Ok((one, many)) => {
-            let rate = BATCH_TEXTS as f64 / many.as_secs_f64();
-            writeln!(out, "           one text {one:.2?}; {BATCH_TEXTS} texts {many:.2?}, {rate:.0} a second")?;
-        }
-        Err(error) => writeln!(out, "           {error:#}")?,
-    }
-    let mut answered = embedding.is_ok();
-    match chat(&config.model)? {
-        None => writeln!(out, "chat       none: memories are extracted, and answers quoted, without a model")?,
-        Some(chat) => {
-            writeln!(out, "chat       {}", chat.identity())?;
-            let schema = json!({
-                "type": "object",
-                "properties": {"answer": {"type": "string"}},
-                "required": ["answer"],
-                "additionalProperties": false,
-            });
-            let content = "Answer with a JSON object whose field \"answer\" is the word \"ready\".".to_owned();
-            let turns = [ChatMessage { role: "user", content }];
-            let question = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 };
-            let began = Instant::now();
-            match chat.ask(&question, Deadline::urgent(PATIENCE)) {
-                Ok(said) => writeln!(out, "           {:.2?} for {:?}", began.elapsed(), said.text)?,
-                Err(error) => {
-                    answered = false;
-                    writeln!(out, "           {error}")?;
-                }
-            }
-        }
-    }
+    let embedder_responds = print_embedder(&mut out, config)?;
+    let chat_responds = print_chat_model(&mut out, config)?;
     if data_directory::exists(config)? {
-        tell(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
+        print_usage(&mut out, &control::run(config, Command::Models, &|_| {})?)?;
     }
-    anyhow::ensure!(answered, "a model does not answer");
+    anyhow::ensure!(embedder_responds && chat_responds, "a model does not respond");
     Ok(())
 }
 
-/// The middle time of a text by itself, and the time of a batch.
-fn time_embedding(embedder: &dyn Embedder) -> anyhow::Result<(Duration, Duration)> {
-    let texts: Vec<String> = (0..BATCH_TEXTS)
-        .map(|number| {
-            let (subject, other) = (SUBJECTS[number % 8], SUBJECTS[number / 8 % 8]);
-            format!("Ann told us on day {number} about {subject}, and Bo remembered {other} at once.")
-        })
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let timed = |texts: &[&str]| -> anyhow::Result<Duration> {
-        let began = Instant::now();
-        embedder.embed(texts, Deadline::urgent(PATIENCE))?;
-        Ok(began.elapsed())
-    };
-    // The first call pays for connections and caches.
-    timed(&texts[..1])?;
-    let mut alone = (0..REPEATS).map(|number| timed(&texts[number..=number])).collect::<anyhow::Result<Vec<_>>>()?;
-    alone.sort_unstable();
-    Ok((alone[REPEATS / 2], timed(&texts)?))
+/// Prints the embedding model and its latency. Returns whether it responds.
+fn print_embedder(out: &mut impl Write, config: &Config) -> anyhow::Result<bool> {
+    let embedder = embedder(&config.model.embedding)?;
+    writeln!(out, "embedding  {}, {} dimensions", embedder.identity(), embedder.filled_dimensions())?;
+    match time_embedding(embedder.as_ref()) {
+        Ok(times) => {
+            let EmbeddingTimes { one, batch } = times;
+            let rate = BATCH_TEXTS as f64 / batch.as_secs_f64();
+            writeln!(out, "           one text {one:.2?}; {BATCH_TEXTS} texts {batch:.2?}, {rate:.0} per second")?;
+            Ok(true)
+        }
+        Err(error) => {
+            writeln!(out, "           {error:#}")?;
+            Ok(false)
+        }
+    }
 }
 
-/// What the data directory knows: how much models were called, and what is still to be embedded.
-fn tell(out: &mut impl Write, known: &Value) -> std::io::Result<()> {
-    for (name, value) in known["calls"].as_object().into_iter().flatten() {
-        let number = |field: &str| value[field].as_u64().unwrap_or_default();
+/// Prints the chat model, if one is configured, and the time of a short answer. Returns false if it does not respond.
+fn print_chat_model(out: &mut impl Write, config: &Config) -> anyhow::Result<bool> {
+    let Some(chat) = chat(&config.model)? else {
+        writeln!(out, "chat       none: extraction is built in, and answers are quotes")?;
+        return Ok(true);
+    };
+    writeln!(out, "chat       {}", chat.identity())?;
+    let schema = json!({
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": ["answer"],
+        "additionalProperties": false,
+    });
+    let content = "Answer with a JSON object whose field \"answer\" is the word \"ready\".".to_owned();
+    let turns = [ChatMessage { role: "user", content }];
+    let question = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: 100 };
+    let began = Instant::now();
+    match chat.ask(&question, Deadline::urgent(TIMEOUT)) {
+        Ok(answer) => {
+            writeln!(out, "           {:.2?} for {:?}", began.elapsed(), answer.text)?;
+            Ok(true)
+        }
+        Err(error) => {
+            writeln!(out, "           {error}")?;
+            Ok(false)
+        }
+    }
+}
+
+/// Measured times of an embedding model.
+struct EmbeddingTimes {
+    /// Median time of a single text.
+    one: Duration,
+    /// Time of a batch of [`BATCH_TEXTS`] texts.
+    batch: Duration,
+}
+
+fn time_embedding(embedder: &dyn Embedder) -> anyhow::Result<EmbeddingTimes> {
+    let mut texts = Vec::new();
+    for number in 0..BATCH_TEXTS {
+        let (subject, other) = (SUBJECTS[number % 8], SUBJECTS[number / 8 % 8]);
+        texts.push(format!("Ann talked on day {number} about {subject}, and Bo remembered {other} at once."));
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    // The first call also opens connections and fills caches.
+    time_call(embedder, &texts[..1])?;
+    let mut single = Vec::new();
+    for number in 0..REPEATS {
+        single.push(time_call(embedder, &texts[number..=number])?);
+    }
+    single.sort_unstable();
+    Ok(EmbeddingTimes { one: single[REPEATS / 2], batch: time_call(embedder, &texts)? })
+}
+
+fn time_call(embedder: &dyn Embedder, texts: &[&str]) -> anyhow::Result<Duration> {
+    let began = Instant::now();
+    embedder.embed(texts, Deadline::urgent(TIMEOUT))?;
+    Ok(began.elapsed())
+}
+
+/// Prints the recorded calls of each model, and the namespaces that wait for embeddings.
+fn print_usage(out: &mut impl Write, usage: &Value) -> std::io::Result<()> {
+    for (name, record) in usage["calls"].as_object().into_iter().flatten() {
         writeln!(
             out,
-            "called     {name}: {} answered, {} failed, {} tokens in, {} out",
-            number("calls"),
-            number("failures"),
-            number("prompt_tokens"),
-            number("completion_tokens")
+            "called     {name}: {} succeeded, {} failed, {} prompt tokens, {} completion tokens",
+            record["calls"].as_u64().unwrap_or(0),
+            record["failures"].as_u64().unwrap_or(0),
+            record["prompt_tokens"].as_u64().unwrap_or(0),
+            record["completion_tokens"].as_u64().unwrap_or(0)
         )?;
     }
-    for entry in known["backlog"].as_array().into_iter().flatten() {
+    for entry in usage["backlog"].as_array().into_iter().flatten() {
         let progress = match (entry["done"].as_u64(), entry["all"].as_u64()) {
             (Some(done), Some(all)) => format!("{done} of {all} memories embedded"),
-            _ => "waits to be embedded".to_owned(),
+            _ => "waiting to be embedded".to_owned(),
         };
-        let (account, namespace) = (entry["account"].as_str(), entry["namespace"].as_str());
-        writeln!(out, "behind     {}/{}: {progress}", account.unwrap_or_default(), namespace.unwrap_or_default())?;
+        let account = entry["account"].as_str().unwrap_or_default();
+        let namespace = entry["namespace"].as_str().unwrap_or_default();
+        writeln!(out, "behind     {account}/{namespace}: {progress}")?;
     }
     Ok(())
 }

@@ -1,21 +1,25 @@
-//! A bar on the terminal for what takes long; nothing where there is no terminal.
+//! The progress bar of long commands. Without a terminal, nothing is shown.
 
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::de::DeserializeOwned;
 
+use crate::config::Config;
+use crate::control::{self, Command};
 use crate::maintenance::Progress;
 
-/// Shows how far a task is, until it is dropped.
+/// A progress bar on the terminal, removed on drop.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar that is not seen before there is something to show.
+    /// Creates a bar, which appears with the first progress.
     pub(super) fn new() -> anyhow::Result<Self> {
         let bar = ProgressBar::new(0);
         bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {elapsed}")?);
         Ok(Self(bar))
     }
 
-    /// Moves on.
+    /// Shows the current progress.
     pub(super) fn show(&self, progress: Progress) {
         self.0.set_length(progress.all.max(progress.done));
         self.0.set_position(progress.done);
@@ -27,4 +31,17 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
+}
+
+/// Runs a command with a progress bar and decodes its result.
+///
+/// # Errors
+///
+/// When the command fails, or when the result does not have the expected form because the running server has another
+/// version.
+pub(super) fn run_with_bar<T: DeserializeOwned>(config: &Config, command: Command) -> anyhow::Result<T> {
+    let bar = Bar::new()?;
+    let result = control::run(config, command, &|progress| bar.show(progress))?;
+    drop(bar);
+    serde_json::from_value(result).context("cannot read the result: the running server has another version")
 }

@@ -1,4 +1,6 @@
-//! `cuebase serve`: the story of a start and a stop.
+//! `cuebase serve`: starts the server, prints its addresses, and stops it on a signal.
+//!
+//! The other commands that run a server, `demo` and `mcp`, use the functions of this file.
 
 use std::sync::Arc;
 
@@ -20,76 +22,85 @@ pub(super) fn serve(mut config: Config) -> anyhow::Result<()> {
     let served = runtime.block_on(async {
         let server = Server::bind(Arc::clone(&service)).await?;
         control::listen(Arc::clone(&service), server.gateway())?;
-        let address = server.address()?;
-        if service.accounts()?.is_empty() {
-            let key = first_key(&service, "first key")?;
-            // In a container it listens everywhere, and is reached by another name.
-            let url = service.config.server.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-            println!("Cuebase is new here.\n");
-            println!("  address    {url}");
-            println!("  data       {}", service.config.data.display());
-            println!("  key        {key}");
-            println!("             (account-wide, shown this once; `cuebase keys create` makes another)");
-            if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
-                println!("  dashboard  {link}");
-                println!("             (signs in once, within an hour; `cuebase token --link` makes another)");
-            }
-            println!();
-            println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
-        }
-        if let Some(url) = service.dashboard.url() {
-            println!("dashboard on {url} (`cuebase token --link` signs in)");
-        }
-        if let Some(address) = server.pets_address() {
-            println!("animals API on http://{address}");
-        }
-        if let Some(address) = server.metrics_address() {
-            println!("metrics on http://{address}/metrics");
-        }
-        println!("listening on http://{address}");
+        print_addresses(&service, &server)?;
         server.run(interrupted()).await
     });
-    // Whatever still runs was given its time.
+    // `Server::run` has already waited for running requests.
     runtime.shutdown_background();
     served
 }
 
-/// An account-wide key of the default account.
-pub(super) fn first_key(service: &Service, name: &str) -> anyhow::Result<String> {
-    let wanted = NewKey { name: name.to_owned(), env: Environment::Live, namespace: None };
-    Ok(service.create_key(DEFAULT_ACCOUNT, wanted)?.1)
+/// Prints the addresses of the server and, if the data directory has no accounts yet, a first key.
+fn print_addresses(service: &Service, server: &Server) -> anyhow::Result<()> {
+    let address = server.address()?;
+    if service.accounts()?.is_empty() {
+        let key = first_key(service, "first key")?;
+        // The listen address of a container is not the address that clients use.
+        let url = match &service.config.server.public_url {
+            Some(url) => url.clone(),
+            None => format!("http://{address}"),
+        };
+        println!("First start with this data directory.\n");
+        println!("  address    {url}");
+        println!("  data       {}", service.config.data.display());
+        println!("  key        {key}");
+        println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
+        if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+            println!("  dashboard  {link}");
+            println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
+        }
+        println!();
+        println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
+    }
+    if let Some(url) = service.dashboard.url() {
+        println!("dashboard on {url} (`cuebase token --link` signs in)");
+    }
+    if let Some(address) = server.pets_address() {
+        println!("animals API on http://{address}");
+    }
+    if let Some(address) = server.metrics_address() {
+        println!("metrics on http://{address}/metrics");
+    }
+    println!("listening on http://{address}");
+    Ok(())
 }
 
-/// Lowers the settings to what the memory of this process allows, and makes the pools of threads fit.
+/// Creates a key for the whole default account.
+pub(super) fn first_key(service: &Service, name: &str) -> anyhow::Result<String> {
+    let key = NewKey { name: name.to_owned(), env: Environment::Live, namespace: None };
+    Ok(service.create_key(DEFAULT_ACCOUNT, key)?.1)
+}
+
+/// Lowers the settings to the memory limit of this process, and sizes the thread pools for it.
 ///
 /// # Errors
 ///
-/// One sentence, when there is too little memory to serve.
+/// When there is too little memory to serve.
 pub(super) fn fit_into_memory(config: &mut Config) -> anyhow::Result<MemoryPlan> {
     let plan = MemoryPlan::current(config.server.body_memory_mib)?;
     if plan.body_memory_mib < config.server.body_memory_mib {
         tracing::warn!(
             configured = config.server.body_memory_mib,
             used = plan.body_memory_mib,
-            "a memory limit of the system leaves less for bodies than server.body_memory_mib says"
+            "server.body_memory_mib is lowered because of the memory limit of the system"
         );
         config.server.body_memory_mib = plan.body_memory_mib;
     }
     if std::thread::available_parallelism().is_ok_and(|processors| plan.worker_threads < processors.get()) {
-        // The pool that indexing shares. Where there is one already, in a process of tests, it stays.
+        // The pool that indexing uses. It fails if a pool exists already, in a process of tests, which is then kept.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(plan.worker_threads).build_global();
     }
     Ok(plan)
 }
 
-/// The runtime of a server.
+/// Creates the runtime of a server.
 pub(super) fn runtime(plan: &MemoryPlan) -> anyhow::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(plan.worker_threads.max(1)).max_blocking_threads(plan.blocking_threads.max(1));
     Ok(builder.enable_all().build()?)
 }
 
-/// The runtime of a command that only speaks to a server.
+/// Creates the runtime of a command that is only a client of a server.
 pub(super) fn client_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
 }

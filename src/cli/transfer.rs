@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
-use super::Account;
+use super::account::AccountOption;
 use super::data_directory::Init;
-use super::progress::Bar;
+use super::progress::run_with_bar;
 use crate::config::Config;
-use crate::control::{self, Command};
+use crate::control::Command;
 use crate::maintenance::export::{self, Format};
 use crate::maintenance::import::{self, format::Format as ImportFormat};
 use crate::maintenance::reextract;
@@ -18,14 +16,14 @@ use crate::namespace::names::DEFAULT;
 #[derive(clap::Args)]
 pub(super) struct ExportOptions {
     #[command(flatten)]
-    account: Account,
-    /// Which namespace
+    account: AccountOption,
+    /// Namespace name
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     namespace: String,
-    /// bundle, markdown or jsonl [default: what the name of the output says]
-    #[arg(long, value_parser = format)]
+    /// bundle, markdown or jsonl [default: from the name of the output]
+    #[arg(long, value_parser = parse_export_format)]
     format: Option<Format>,
-    /// The file or folder to write, which must not be there yet [default: NAMESPACE.bundle, or what the format asks for]
+    /// File or folder to create; must not exist [default: the namespace name, with the ending of the format]
     #[arg(value_name = "OUTPUT")]
     output: Option<PathBuf>,
 }
@@ -34,19 +32,19 @@ pub(super) struct ExportOptions {
 #[derive(clap::Args)]
 pub(super) struct ImportOptions {
     #[command(flatten)]
-    account: Account,
+    account: AccountOption,
     #[command(flatten)]
     pub(super) init: Init,
-    /// Which namespace; it is made where it is not there
+    /// Namespace name; created if it does not exist
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     namespace: String,
-    /// bundle, markdown, notes, jsonl, chatgpt, claude, mem0 or letta [default: what the content says]
-    #[arg(long, value_parser = import_format)]
+    /// bundle, markdown, notes, jsonl, chatgpt, claude, mem0 or letta [default: from the content]
+    #[arg(long, value_parser = parse_import_format)]
     format: Option<ImportFormat>,
-    /// Read all of it and say what would be done, but do nothing
+    /// Report what would be imported, without importing it
     #[arg(long)]
     dry_run: bool,
-    /// Take in also messages that were imported before
+    /// Also import messages that were imported before
     #[arg(long)]
     again: bool,
     /// Files and folders to import
@@ -58,24 +56,27 @@ pub(super) struct ImportOptions {
 #[derive(clap::Args)]
 pub(super) struct ReextractOptions {
     #[command(flatten)]
-    account: Account,
-    /// Which namespace
+    account: AccountOption,
+    /// Namespace name
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     namespace: String,
-    /// Only the conversations of this session
+    /// Session ID [default: the conversations of all sessions]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
 
-fn import_format(name: &str) -> Result<ImportFormat, String> {
-    let mut formats = ImportFormat::ALL.into_iter();
-    formats.find(|(_, other)| *other == name).map(|(format, _)| format).ok_or_else(|| {
-        let names: Vec<&str> = ImportFormat::ALL.iter().map(|(_, name)| *name).collect();
-        format!("must be one of {}", names.join(", "))
-    })
+fn parse_import_format(name: &str) -> Result<ImportFormat, String> {
+    let mut names = Vec::new();
+    for format in ImportFormat::ALL {
+        if format.name() == name {
+            return Ok(format);
+        }
+        names.push(format.name());
+    }
+    Err(format!("must be one of {}", names.join(", ")))
 }
 
-fn format(name: &str) -> Result<Format, String> {
+fn parse_export_format(name: &str) -> Result<Format, String> {
     match name {
         "bundle" => Ok(Format::Bundle),
         "markdown" => Ok(Format::Markdown),
@@ -84,7 +85,8 @@ fn format(name: &str) -> Result<Format, String> {
     }
 }
 
-fn told_by_name(output: &Path) -> Format {
+/// Returns the export format that the name of the output implies.
+fn format_of_name(output: &Path) -> Format {
     match output.extension().and_then(|extension| extension.to_str()) {
         Some("bundle") => Format::Bundle,
         Some("jsonl" | "ndjson") => Format::Jsonl,
@@ -92,25 +94,24 @@ fn told_by_name(output: &Path) -> Format {
     }
 }
 
-/// Writes a namespace and prints where.
+/// Exports a namespace and prints the path of the output.
 pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<()> {
     let ExportOptions { account, namespace, format, output } = options;
-    let format = format.unwrap_or_else(|| output.as_deref().map_or(Format::Bundle, told_by_name));
-    let output = output.unwrap_or_else(|| {
-        PathBuf::from(match format {
-            Format::Bundle => format!("{namespace}.bundle"),
-            Format::Markdown => namespace.clone(),
-            Format::Jsonl => format!("{namespace}.jsonl"),
-        })
-    });
-    // The server may have been started elsewhere.
-    let to = std::path::absolute(output)?;
-    let answer = {
-        let bar = Bar::new()?;
-        let command = Command::Export { account: account.account, namespace, format, to };
-        control::run(config, command, &|progress| bar.show(progress))?
+    let format = match (format, &output) {
+        (Some(format), _) => format,
+        (None, Some(output)) => format_of_name(output),
+        (None, None) => Format::Bundle,
     };
-    let report: export::Report = serde_json::from_value(answer).context("the running server is of another version")?;
+    let output = match (output, format) {
+        (Some(output), _) => output,
+        (None, Format::Bundle) => PathBuf::from(format!("{namespace}.bundle")),
+        (None, Format::Markdown) => PathBuf::from(&namespace),
+        (None, Format::Jsonl) => PathBuf::from(format!("{namespace}.jsonl")),
+    };
+    // A running server may have another working directory.
+    let to = std::path::absolute(output)?;
+    let report: export::ExportReport =
+        run_with_bar(config, Command::Export { account: account.account, namespace, format, to })?;
     println!("{}", report.to.display());
     let what = match format {
         Format::Bundle => "objects",
@@ -124,48 +125,38 @@ pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<
     Ok(())
 }
 
-/// Imports files one after the other and prints what came of each.
+/// Imports files one after the other and prints the result of each.
 pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<()> {
     let ImportOptions { account, namespace, format, dry_run, again, files, .. } = options;
     for file in files {
         let from = std::path::absolute(&file)?;
-        let answer = {
-            let bar = Bar::new()?;
-            let options = import::Options { format, dry_run, again };
-            let (account, namespace) = (account.account.clone(), namespace.clone());
-            let command = Command::Import { account, namespace, from, options };
-            control::run(config, command, &|progress| bar.show(progress))?
-        };
-        let report: import::Report =
-            serde_json::from_value(answer).context("the running server is of another version")?;
-        println!("{}: {}", file.display(), told(&report));
+        let options = import::Options { format, dry_run, again };
+        let (account, namespace) = (account.account.clone(), namespace.clone());
+        let report: import::ImportReport = run_with_bar(config, Command::Import { account, namespace, from, options })?;
+        println!("{}: {}", file.display(), summary(&report));
     }
     Ok(())
 }
 
-/// Extracts memories again and prints from how many conversations.
+/// Extracts memories again and prints the number of conversations.
 pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::Result<()> {
     let ReextractOptions { account, namespace, session } = options;
-    let answer = {
-        let bar = Bar::new()?;
-        let command = Command::Reextract { account: account.account, namespace, session };
-        control::run(config, command, &|progress| bar.show(progress))?
-    };
-    let report: reextract::Report =
-        serde_json::from_value(answer).context("the running server is of another version")?;
+    let report: reextract::ReextractReport =
+        run_with_bar(config, Command::Reextract { account: account.account, namespace, session })?;
     println!("{} conversations extracted again", report.conversations);
     if report.failed > 0 {
         anyhow::bail!(
-            "{} conversations failed and keep their former memories: `cuebase dead-letters list` shows why",
+            "{} conversations failed and keep their old memories; `cuebase dead-letters list` shows the reasons",
             report.failed
         );
     }
     Ok(())
 }
 
-/// What came of an import, in one line.
-fn told(report: &import::Report) -> String {
-    let import::Report { format, tried, conversations, messages, known, files, unchanged, other, histories } = report;
+/// Describes the result of an import in one line.
+fn summary(report: &import::ImportReport) -> String {
+    let import::ImportReport { format, tried, conversations, messages, known, files, unchanged, other, histories } =
+        report;
     let counts = [
         (*conversations, "conversations"),
         (*messages, "messages"),
@@ -173,11 +164,15 @@ fn told(report: &import::Report) -> String {
         (*histories, "histories"),
         (*known, "messages imported before"),
         (*unchanged, "files unchanged"),
-        (*other, "left alone"),
+        (*other, "skipped"),
     ];
-    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let counts: Vec<String> = counts.collect();
-    let counts = if counts.is_empty() { "nothing new".to_owned() } else { counts.join(", ") };
-    let tried = if *tried { " would be imported: nothing was changed" } else { "" };
-    format!("{format}: {counts}{tried}")
+    let mut parts = Vec::new();
+    for (count, what) in counts {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    let parts = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(", ") };
+    let dry_run = if *tried { " would be imported: nothing was changed" } else { "" };
+    format!("{format}: {parts}{dry_run}")
 }

@@ -12,6 +12,7 @@ use crate::api::{keys, namespaces, queue};
 use crate::error::{Error, Result};
 use crate::gateway::Gateway;
 use crate::jobs::Workers;
+use crate::maintenance::doctor::Mode;
 use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
 use crate::namespace::names::{DEFAULT, check_name};
 use crate::service::Service;
@@ -71,7 +72,10 @@ impl CommandRunner<'_> {
             }
             Command::Models => self.list_models(),
             Command::Backup { folder, keep } => Ok(json!(backup::backup(service, &folder, keep, self.report)?)),
-            Command::Doctor { repair } => Ok(json!(doctor::examine(service, repair, self.report)?)),
+            Command::Doctor { repair } => {
+                let mode = if repair { Mode::Repair } else { Mode::Examine };
+                Ok(json!(doctor::examine(service, mode, self.report)?))
+            }
             Command::Export { account, namespace, format, to } => {
                 check_account(&account)?;
                 Ok(json!(export::export(service, (&account, &namespace), format, &to, self.report)?))

@@ -1,4 +1,4 @@
-//! One-time codes: each signs in once, within an hour.
+//! One-time codes for sign-in links. Each code is valid once, within an hour.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,47 +7,54 @@ use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
 
-/// A code is good for so long.
+/// Time for which a code is valid.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// 192 random bits cannot be guessed.
 const CODE_BYTES: usize = 24;
-/// Codes that wait to be used; beyond it the oldest are forgotten.
-const OPEN_MAX: usize = 1000;
+/// Most unused codes; beyond it the oldest are removed.
+const UNUSED_MAX: usize = 1000;
 
-/// Codes that wait to be used, each under its SHA-256: a lookup tells nothing by its time.
+/// The unused codes, by their SHA-256. The time of a lookup therefore reveals nothing about a code.
 #[derive(Default)]
 pub struct Links {
-    open: Mutex<HashMap<[u8; 32], (String, Instant)>>,
+    unused: Mutex<HashMap<[u8; 32], Issued>>,
+}
+
+/// An unused code.
+struct Issued {
+    account: String,
+    at: Instant,
 }
 
 impl Links {
-    /// A code that signs in as an account; none where the system has no random bytes.
+    /// Creates a code that signs in as an account. Returns `None` if the system provides no random bytes.
     pub fn issue(&self, account: &str) -> Option<String> {
         let mut bytes = [0; CODE_BYTES];
         aws_lc_rs::rand::fill(&mut bytes).ok()?;
         let code = BASE64URL_NOPAD.encode(&bytes);
-        let mut open = self.open.lock();
-        open.retain(|_, (_, at)| at.elapsed() < LIFETIME);
-        if open.len() >= OPEN_MAX
-            && let Some(oldest) = open.iter().min_by_key(|(_, (_, at))| *at).map(|(name, _)| *name)
-        {
-            open.remove(&oldest);
+        let mut unused = self.unused.lock();
+        unused.retain(|_, issued| issued.at.elapsed() < LIFETIME);
+        if unused.len() >= UNUSED_MAX {
+            let oldest = unused.iter().min_by_key(|(_, issued)| issued.at).map(|(hash, _)| *hash);
+            if let Some(oldest) = oldest {
+                unused.remove(&oldest);
+            }
         }
-        open.insert(name(&code), (account.to_owned(), Instant::now()));
+        unused.insert(hash(&code), Issued { account: account.to_owned(), at: Instant::now() });
         Some(code)
     }
 
-    /// The account of a code, which is then used up; nothing for one that is unknown, used or too old.
+    /// Uses a code and returns its account. Returns `None` if the code is unknown, used or expired.
     pub fn redeem(&self, code: &str) -> Option<String> {
-        let (account, at) = self.open.lock().remove(&name(code))?;
-        (at.elapsed() < LIFETIME).then_some(account)
+        let issued = self.unused.lock().remove(&hash(code))?;
+        if issued.at.elapsed() < LIFETIME { Some(issued.account) } else { None }
     }
 }
 
-fn name(code: &str) -> [u8; 32] {
-    let mut name = [0; 32];
-    name.copy_from_slice(digest(&SHA256, code.as_bytes()).as_ref());
-    name
+fn hash(code: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, code.as_bytes()).as_ref());
+    hash
 }
 
 #[cfg(test)]
@@ -65,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn codes_do_not_pile_up() {
+    fn the_number_of_unused_codes_is_limited() {
         let links = Links::default();
         let first = links.issue("a").expect("random bytes");
-        for _ in 0..OPEN_MAX {
+        for _ in 0..UNUSED_MAX {
             links.issue("b").expect("random bytes");
         }
-        assert_eq!(links.open.lock().len(), OPEN_MAX);
+        assert_eq!(links.unused.lock().len(), UNUSED_MAX);
         assert_eq!(links.redeem(&first), None);
     }
 }

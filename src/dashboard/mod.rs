@@ -1,8 +1,8 @@
-//! The dashboard: a page inside the binary that is a client of the public API and nothing more.
+//! The dashboard: a web page inside the binary that uses only the public API.
 //!
-//! [`pages`] is what is served, kept in `page/` as it was written; [`links`] are the one-time codes by which a person
-//! signs in at the local issuer, [`sign_in`] is the way through another issuer; [`markdown`] shows memories without
-//! trusting what stands in them. The listener is `server::dashboard`.
+//! [`pages`] holds the files of the page, which are in `page/`. [`links`] holds the one-time codes for signing in with the
+//! local issuer, and [`sign_in`] signs in with an external issuer. [`markdown`] renders untrusted memories. The listener
+//! is in `server::dashboard`.
 
 pub mod links;
 pub mod markdown;
@@ -15,39 +15,42 @@ use self::links::Links;
 use self::sign_in::ExternalSignIn;
 use crate::config::Config;
 
-/// What the dashboard knows beside the API.
+/// The state of the dashboard outside of the API.
 pub struct Dashboard {
-    /// Ways in that were handed out.
+    /// Unused sign-in links.
     pub links: Links,
-    /// The way in through another issuer, where one is configured.
+    /// Sign-in with an external issuer, if one is configured.
     pub external: Option<ExternalSignIn>,
     public_url: Option<String>,
     address: OnceLock<String>,
 }
 
 impl Dashboard {
-    /// As configured.
+    /// Creates the dashboard from the settings.
     pub fn new(config: &Config) -> anyhow::Result<Self> {
-        let external = config.identity.clone().map(ExternalSignIn::new).transpose()?;
+        let external = match &config.identity {
+            Some(settings) => Some(ExternalSignIn::new(settings.clone())?),
+            None => None,
+        };
         let public_url = config.dashboard_public_url.clone();
         Ok(Self { links: Links::default(), external, public_url, address: OnceLock::new() })
     }
 
-    /// Tells where the listener is.
+    /// Sets the address of the listener.
     pub fn listens_at(&self, address: String) {
-        // There is one listener; a second call would name the same.
+        // There is one listener, so a second call would set the same address.
         let _ = self.address.set(address);
     }
 
-    /// Where people reach it; none while it is not served.
+    /// Returns the URL of the dashboard; `None` while it is not served.
     pub fn url(&self) -> Option<&str> {
         let address = self.address.get()?;
         Some(self.public_url.as_deref().unwrap_or(address))
     }
 
-    /// A link that signs in as an account, once; none while the dashboard is not served.
+    /// Creates a link that signs in as an account, once. Returns `None` while the dashboard is not served.
     pub fn link(&self, account: &str) -> Option<String> {
-        // After the number sign it is in no log and no referrer.
+        // The part after the number sign is never sent to a server, so the code is in no log and no referrer.
         Some(format!("{}/#code={}", self.url()?, self.links.issue(account)?))
     }
 }

@@ -1,4 +1,4 @@
-//! What the dashboard's page is made of, as it was written: nothing is built, nothing comes from another host.
+//! The files of the dashboard's page. They are served as written, without a build step, and load nothing from another host.
 
 use std::sync::OnceLock;
 
@@ -7,17 +7,17 @@ use data_encoding::HEXLOWER;
 
 /// A file of the page.
 pub struct Page {
-    /// Its path.
+    /// Path in the URL.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type.
     pub media_type: &'static str,
-    /// Its bytes.
+    /// Content.
     pub body: &'static [u8],
     tag: OnceLock<String>,
 }
 
 impl Page {
-    /// What changes when the file does, for `etag`.
+    /// Returns the value of the `etag` header, a hash of the content.
     pub fn tag(&self) -> &str {
         self.tag.get_or_init(|| format!("\"{}\"", HEXLOWER.encode(&digest(&SHA256, self.body).as_ref()[..12])))
     }
@@ -30,7 +30,7 @@ const PICTURE: &str = "image/svg+xml";
 
 macro_rules! pages {
     ($($path:literal $file:literal $kind:ident),* $(,)?) => {
-        /// Every file there is.
+        /// All files of the page.
         pub static PAGES: [Page; 19] = [$(Page {
             path: $path,
             media_type: $kind,
@@ -62,7 +62,7 @@ pages! {
     "/views/billing.js" "views/billing.js" SCRIPT,
 }
 
-/// The file at a path.
+/// Returns the file at a path.
 pub fn find(path: &str) -> Option<&'static Page> {
     PAGES.iter().find(|page| page.path == path)
 }

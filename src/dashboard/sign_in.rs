@@ -1,7 +1,8 @@
-//! Signing in through another issuer: the authorization-code flow with PKCE (RFC 7636).
+//! Sign-in with an external issuer: the authorization-code flow with PKCE (RFC 7636).
 //!
-//! The page sends the person to the issuer and brings back a code; it is exchanged here, so that the page speaks to
-//! nobody but its own server. Where to is read from the issuer's discovery document (OpenID Connect Discovery 1.0).
+//! The page sends the user to the issuer and gets an authorization code back. The server exchanges the code, so that the
+//! page makes requests to its own server only. The endpoints come from the issuer's discovery document (OpenID Connect
+//! Discovery 1.0).
 
 #![expect(clippy::disallowed_types, reason = "exchanges a sign-in code with an issuer")]
 
@@ -15,19 +16,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::IdentitySettings;
 
-/// The issuer has so long to answer.
+/// Longest wait for a response of the issuer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Questions to the issuer at a time; each holds a thread, and nobody has signed in yet.
-const WAITING_MAX: usize = 16;
-/// Answers longer than this are not read.
-const ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// Concurrent requests to the issuer. Each holds a thread on behalf of a user who is not signed in yet.
+const REQUESTS_MAX: usize = 16;
+/// Bytes that are read of a response.
+const RESPONSE_BYTES_MAX: u64 = 1 << 20;
 
-/// An issuer that people can be sent to.
+/// The client of an external issuer.
 pub struct ExternalSignIn {
     settings: IdentitySettings,
     client: reqwest::blocking::Client,
-    found: Mutex<Option<Endpoints>>,
-    waiting: AtomicUsize,
+    /// Cached from the discovery document.
+    endpoints: Mutex<Option<Endpoints>>,
+    /// Number of requests in flight.
+    requests: AtomicUsize,
 }
 
 #[derive(Clone, Deserialize)]
@@ -36,7 +39,7 @@ struct Endpoints {
     token_endpoint: String,
 }
 
-/// What a page needs to send somebody to the issuer.
+/// What the page needs to send a user to the issuer.
 #[derive(Debug, Serialize)]
 pub struct Invitation {
     issuer: String,
@@ -45,14 +48,14 @@ pub struct Invitation {
     scope: &'static str,
 }
 
-/// What the issuer gave, and what proves that it was asked from here.
+/// The authorization code of the issuer, and the proof that this page requested it.
 #[derive(Deserialize)]
 pub struct Returned {
     /// The authorization code.
     pub authorization_code: String,
-    /// Whose SHA-256 was sent with the person.
+    /// The PKCE verifier, whose SHA-256 was sent with the authorization request.
     pub code_verifier: String,
-    /// Where the person was sent back to.
+    /// The URL to which the issuer redirected the user.
     pub redirect_uri: String,
 }
 
@@ -62,15 +65,15 @@ struct Tokens {
 }
 
 impl ExternalSignIn {
-    /// An issuer as configured; nothing is asked yet. Its audience is the id of the client, as it is for ID tokens.
+    /// Creates the client without a request. The audience is the client id, as in ID tokens.
     pub fn new(settings: IdentitySettings) -> anyhow::Result<Self> {
         let client = reqwest::blocking::Client::builder().timeout(TIMEOUT);
         let client = client.redirect(reqwest::redirect::Policy::limited(3)).build();
-        let client = client.context("the HTTP client for identity.issuer cannot be made")?;
-        Ok(Self { settings, client, found: Mutex::default(), waiting: AtomicUsize::new(0) })
+        let client = client.context("cannot create the HTTP client for identity.issuer")?;
+        Ok(Self { settings, client, endpoints: Mutex::default(), requests: AtomicUsize::new(0) })
     }
 
-    /// Where to send somebody.
+    /// Returns what the page needs to send a user to the issuer.
     pub fn invitation(&self) -> anyhow::Result<Invitation> {
         Ok(Invitation {
             issuer: self.settings.issuer.clone(),
@@ -80,7 +83,7 @@ impl ExternalSignIn {
         })
     }
 
-    /// Exchanges what somebody came back with for an ID token.
+    /// Exchanges an authorization code for an ID token.
     pub fn exchange(&self, returned: &Returned) -> anyhow::Result<String> {
         let body: String = form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "authorization_code")
@@ -91,37 +94,40 @@ impl ExternalSignIn {
             .finish();
         let request = self.client.post(self.endpoints()?.token_endpoint);
         let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
-        let tokens: Tokens = self.ask(request)?;
+        let tokens: Tokens = self.send(request)?;
         Ok(tokens.id_token)
     }
 
-    /// Asked for once; an issuer that did not answer is asked again.
+    /// Returns the endpoints. They are requested until the issuer has responded once, and then cached.
     fn endpoints(&self) -> anyhow::Result<Endpoints> {
-        if let Some(found) = self.found.lock().clone() {
-            return Ok(found);
+        if let Some(endpoints) = self.endpoints.lock().clone() {
+            return Ok(endpoints);
         }
         let address = format!("{}/.well-known/openid-configuration", self.settings.issuer.trim_end_matches('/'));
-        let found: Endpoints = self.ask(self.client.get(&address)).with_context(|| format!("asking {address}"))?;
-        for endpoint in [&found.authorization_endpoint, &found.token_endpoint] {
-            let web = endpoint.starts_with("https://") || endpoint.starts_with("http://");
-            ensure!(web, "{address} names {endpoint:?}, which is no address on the web");
+        let endpoints: Endpoints =
+            self.send(self.client.get(&address)).with_context(|| format!("cannot get {address}"))?;
+        for endpoint in [&endpoints.authorization_endpoint, &endpoints.token_endpoint] {
+            let is_http = endpoint.starts_with("https://") || endpoint.starts_with("http://");
+            ensure!(is_http, "{address} has the invalid endpoint {endpoint:?}: expected an http or https URL");
         }
-        *self.found.lock() = Some(found.clone());
-        Ok(found)
+        *self.endpoints.lock() = Some(endpoints.clone());
+        Ok(endpoints)
     }
 
-    fn ask<T: serde::de::DeserializeOwned>(&self, request: reqwest::blocking::RequestBuilder) -> anyhow::Result<T> {
-        let free = self.waiting.fetch_add(1, Ordering::SeqCst) < WAITING_MAX;
-        let answer = if free { read(request) } else { Err(anyhow::anyhow!("too many wait for it already")) };
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        answer
+    /// Sends a request, unless too many are in flight.
+    fn send<T: serde::de::DeserializeOwned>(&self, request: reqwest::blocking::RequestBuilder) -> anyhow::Result<T> {
+        let is_free = self.requests.fetch_add(1, Ordering::SeqCst) < REQUESTS_MAX;
+        let result =
+            if is_free { send_and_read(request) } else { Err(anyhow::anyhow!("too many sign-ins are in progress")) };
+        self.requests.fetch_sub(1, Ordering::SeqCst);
+        result
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(request: reqwest::blocking::RequestBuilder) -> anyhow::Result<T> {
+fn send_and_read<T: serde::de::DeserializeOwned>(request: reqwest::blocking::RequestBuilder) -> anyhow::Result<T> {
     use std::io::Read;
     let response = request.send()?.error_for_status()?;
     let mut text = String::new();
-    response.take(ANSWER_BYTES_MAX).read_to_string(&mut text)?;
-    serde_json::from_str(&text).context("the answer is not what was expected")
+    response.take(RESPONSE_BYTES_MAX).read_to_string(&mut text)?;
+    serde_json::from_str(&text).context("the response does not have the expected form")
 }

@@ -24,7 +24,7 @@ use crate::metrics::IngestionOutcome;
 use crate::namespace::key::NamespaceKey;
 use crate::queue::dispatch::Assignment;
 use crate::service::Service;
-use crate::service::retrieval::Retrieve;
+use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;
 
 /// A write that was not ingested within this running time becomes a dead letter: 4 days.
@@ -132,7 +132,7 @@ fn fail(
     now: Timestamp,
     error: &Error,
 ) -> IngestionOutcome {
-    if error.passes() || matches!(error, Error::DamagedNamespace(_)) {
+    if error.is_temporary() || matches!(error, Error::DamagedNamespace(_)) {
         // The message is not the cause, so it waits without a limit.
         tracing::error!(message = %entry.id, failure = error.code(), "ingestion waits for the disk");
         service.queue.retry(assignment, DISK_BACKOFF);
@@ -252,7 +252,7 @@ impl Attempt<'_> {
     fn find_similar(&self, text: &str) -> Vec<SimilarMemory> {
         let entry = self.entry;
         let query = text.chars().take(SIMILAR_QUERY_CHARS_MAX).collect();
-        let request = Retrieve { query: Some(query), limit: SIMILAR_MAX, ..Retrieve::default() };
+        let request = RetrievalRequest { query: Some(query), limit: SIMILAR_MAX, ..RetrievalRequest::default() };
         let findings = match self.service.find(&entry.account, &entry.namespace, &request) {
             Ok(findings) => findings,
             Err(error) => {

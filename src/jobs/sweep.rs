@@ -44,7 +44,7 @@ pub(super) fn record(service: &Service) {
     if let Err(error) = service.models.note_calls() {
         tracing::error!(%error, "the number of model calls could not be recorded");
     }
-    if let Err(error) = service.note_running() {
+    if let Err(error) = service.write_running_time() {
         tracing::error!(%error, "the running time could not be recorded");
     }
 }

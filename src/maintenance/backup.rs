@@ -1,15 +1,15 @@
-//! A consistent copy of everything, taken while the service works.
+//! Backups: consistent copies of all data, taken while the service runs.
 //!
 //! ```text
-//! DIR/2026-05-04T090000.123Z/   one backup: a data directory without what is derived
+//! DIR/2026-05-04T090000.123Z/   one backup: a data directory without derived data
 //!   records/  repositories/  media/
 //!   manifest.json               written last
 //! ```
 //!
-//! The records are copied first, as they are at one moment, then each repository while nobody writes to it. So a
-//! repository may be ahead of the records, never behind: its further commits name the queue messages that they are of,
-//! as after a crash. What has not changed since the newest backup is linked to it, so that every backup is whole and
-//! costs what is new.
+//! The records are copied first, as of one moment. Then each repository is copied while nobody writes to it. A copied
+//! repository can therefore be ahead of the records but never behind, exactly as after a crash: its newer commits name
+//! their queue messages. Files that did not change since the newest backup are hard links to it, so that every backup
+//! is complete and takes only the space of what is new.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,143 +21,188 @@ use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Progress;
-use super::manifest::{self, Entry, FORMAT, MANIFEST, Manifest};
+use super::manifest::{self, FORMAT, FileEntry, MANIFEST, Manifest};
 use super::private_files::{create, create_folder};
+use super::progress::Progress;
 use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::namespace::damage::LAST_BACKUP;
 use crate::service::Service;
 
-/// Before the name of a backup that is being made.
+/// Prefix of the folder name of an unfinished backup.
 const UNFINISHED: &str = ".unfinished-";
+/// Files between two reports of progress.
+const PROGRESS_INTERVAL: u64 = 64;
 
-/// What a backup came to.
+/// The result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Its folder.
+pub struct BackupReport {
+    /// Path of the backup.
     pub backup: PathBuf,
-    /// Files in it.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Size of all files, in bytes.
     pub bytes: u64,
-    /// Bytes that had to be written; the rest is shared with the backup before.
+    /// Bytes that were written; the rest is shared with the previous backup.
     pub written: u64,
 }
 
-/// Makes a backup in a folder of backups. Of the ones in it the newest `keep` stay.
-pub fn backup(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> Result<Report> {
-    make(service, folder, keep, tell).map_err(|error| Error::internal(format!("{error:#}")))
+/// Creates a backup in a folder of backups. If `keep` is given, only the newest `keep` backups remain in the folder.
+pub fn backup(
+    service: &Service,
+    folder: &Path,
+    keep: Option<usize>,
+    on_progress: &dyn Fn(Progress),
+) -> Result<BackupReport> {
+    match create_backup(service, folder, keep, on_progress) {
+        Ok(report) => Ok(report),
+        Err(error) => Err(Error::internal(format!("{error:#}"))),
+    }
 }
 
-fn make(service: &Service, folder: &Path, keep: Option<usize>, tell: &dyn Fn(Progress)) -> anyhow::Result<Report> {
+fn create_backup(
+    service: &Service,
+    folder: &Path,
+    keep: Option<usize>,
+    on_progress: &dyn Fn(Progress),
+) -> anyhow::Result<BackupReport> {
     let data = &service.config.data;
     create_folder(folder)?;
-    let real_data = data.canonicalize().map_err(explained("read", data))?;
-    let inside = folder.canonicalize().map_err(explained("read", folder))?.starts_with(real_data);
-    ensure!(
-        !inside,
-        "{} is inside the data directory: a backup belongs elsewhere, best on another disk",
-        folder.display()
-    );
+    ensure_outside(folder, data)?;
     ensure!(keep != Some(0), "at least one backup must be kept");
-    // One backup at a time, and no namespace that disappears meanwhile.
+    // One backup at a time, and no namespace is deleted meanwhile.
     let _held = service.namespaces.forbid_deletions();
     remove_unfinished(folder)?;
-    let before = manifest::newest(folder)?;
+    let previous = manifest::newest(folder)?;
 
     let now = Timestamp::now();
     let name = now.strftime("%Y-%m-%dT%H%M%S%.3fZ").to_string();
     let unfinished = folder.join(format!("{UNFINISHED}{name}"));
     create_folder(&unfinished)?;
-    let mut copying = Copying { target: unfinished.clone(), before, files: BTreeMap::new(), written: 0, tell };
-
-    let checkpoint = data.join("trash").join(format!("checkpoint-{name}"));
-    create_folder(&data.join("trash"))?;
-    let copied = service.store.checkpoint(&checkpoint).map_err(anyhow::Error::from);
-    let copied = copied.and_then(|()| copying.folder(&checkpoint, "records", Kind::Compared));
-    // The checkpoint is links only; what could not be removed is at the next start.
-    let _ = fs::remove_dir_all(&checkpoint);
-    copied?;
-
+    let mut copy = BackupCopy { target: unfinished.clone(), previous, files: BTreeMap::new(), written: 0, on_progress };
+    copy.records(service, &name)?;
     for account in service.accounts()? {
         for namespace in service.store.namespaces(&account.account, None, usize::MAX)? {
-            copying.repository(service, &namespace)?;
+            copy.repository(service, &namespace)?;
         }
     }
-    copying.folder(&data.join("media"), "media", Kind::Immutable)?;
+    copy.folder(&data.join("media"), "media", Comparison::ByName)?;
 
-    let Copying { files, written, .. } = copying;
-    let made = Manifest { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), made_at: now.to_string(), files };
-    let mut file = create(&unfinished.join(MANIFEST))?;
-    serde_json::to_writer(&mut file, &made)?;
-    file.flush()?;
-    // Everything that was written, and that it is there: one call for the whole file system.
-    nix::unistd::syncfs(&file).context("cannot make the backup durable")?;
+    let BackupCopy { files, written, .. } = copy;
+    let manifest =
+        Manifest { format: FORMAT, version: env!("CARGO_PKG_VERSION").into(), made_at: now.to_string(), files };
     let finished = folder.join(&name);
-    fs::rename(&unfinished, &finished).with_context(|| format!("cannot name the backup {}", finished.display()))?;
+    publish(&manifest, &unfinished, &finished)?;
     File::open(folder)?.sync_all()?;
-    note(data, &finished)?;
+    record_last_backup(data, &finished)?;
     if let Some(keep) = keep {
-        let all = manifest::all(folder)?;
-        for old in &all[..all.len().saturating_sub(keep)] {
-            fs::remove_dir_all(old).map_err(explained("remove", old))?;
-        }
+        remove_oldest(folder, keep)?;
     }
-    Ok(Report { backup: finished, files: made.files.len() as u64, bytes: made.bytes(), written })
+    Ok(BackupReport { backup: finished, files: manifest.files.len() as u64, bytes: manifest.bytes(), written })
 }
 
-/// How a file is told to be the one that the backup before has.
+/// Refuses a folder of backups inside the data directory.
+fn ensure_outside(folder: &Path, data: &Path) -> anyhow::Result<()> {
+    let real_data = data.canonicalize().map_err(explained("read", data))?;
+    let real_folder = folder.canonicalize().map_err(explained("read", folder))?;
+    ensure!(
+        !real_folder.starts_with(real_data),
+        "{} is inside the data directory: use a folder outside of it, preferably on another disk",
+        folder.display()
+    );
+    Ok(())
+}
+
+/// Writes the manifest, syncs the backup and gives it its final name.
+fn publish(manifest: &Manifest, unfinished: &Path, finished: &Path) -> anyhow::Result<()> {
+    let mut file = create(&unfinished.join(MANIFEST))?;
+    serde_json::to_writer(&mut file, manifest)?;
+    file.flush()?;
+    // One call for the whole file system syncs all files and their directory entries.
+    nix::unistd::syncfs(&file).context("cannot make the backup durable")?;
+    fs::rename(unfinished, finished).with_context(|| format!("cannot name the backup {}", finished.display()))
+}
+
+/// Removes all backups of a folder but the newest `keep`.
+fn remove_oldest(folder: &Path, keep: usize) -> anyhow::Result<()> {
+    let backups = manifest::all(folder)?;
+    for old in &backups[..backups.len().saturating_sub(keep)] {
+        fs::remove_dir_all(old).map_err(explained("remove", old))?;
+    }
+    Ok(())
+}
+
+/// How a file is compared with the file of the same name in the previous backup.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// By its name and size: what has that name never changes.
-    Immutable,
-    /// By its content.
-    Compared,
+enum Comparison {
+    /// By name and size: files of these folders never change after they got their names.
+    ByName,
+    /// By content.
+    ByContent,
 }
 
-struct Copying<'a> {
+/// A backup that is being written.
+struct BackupCopy<'a> {
     target: PathBuf,
-    before: Option<(PathBuf, Manifest)>,
-    files: BTreeMap<String, Entry>,
+    /// Folder and manifest of the previous backup.
+    previous: Option<(PathBuf, Manifest)>,
+    files: BTreeMap<String, FileEntry>,
+    /// Bytes that were written rather than linked.
     written: u64,
-    tell: &'a dyn Fn(Progress),
+    on_progress: &'a dyn Fn(Progress),
 }
 
-impl Copying<'_> {
-    /// Copies a repository: its objects while it is written to, then what came meanwhile and its branches while it is
-    /// not.
+impl BackupCopy<'_> {
+    /// Copies the records by way of a checkpoint in the trash folder.
+    fn records(&mut self, service: &Service, name: &str) -> anyhow::Result<()> {
+        let trash = service.config.data.join("trash");
+        create_folder(&trash)?;
+        let checkpoint = trash.join(format!("checkpoint-{name}"));
+        let copied = match service.store.checkpoint(&checkpoint) {
+            Ok(()) => self.folder(&checkpoint, "records", Comparison::ByContent),
+            Err(error) => Err(error.into()),
+        };
+        // The checkpoint consists of hard links. If it cannot be removed now, the next start removes it.
+        let _ = fs::remove_dir_all(&checkpoint);
+        copied
+    }
+
+    /// Copies a repository: most objects while it may be written to, then newer objects and its branches while writes
+    /// are held back.
     fn repository(&mut self, service: &Service, record: &NamespaceRecord) -> anyhow::Result<()> {
         let from = service.namespaces.repository_path(record);
         if !from.join("HEAD").exists() {
-            // A namespace that nothing was ever written to.
+            // Nothing was ever written to this namespace.
             return Ok(());
         }
         let data = &service.config.data;
-        let below = from.strip_prefix(data)?.to_string_lossy().into_owned();
-        let objects = format!("{below}/objects");
-        self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
-        service.namespaces.with_writes_paused(record, || {
-            self.folder(&from.join("objects"), &objects, Kind::Immutable)?;
-            for entry in fs::read_dir(&from)?.flatten() {
-                let part = entry.file_name().to_string_lossy().into_owned();
-                // A commit under way leaves a note of its own, which means nothing in a copy.
-                if part == "objects" || part.starts_with("cuebase-") {
-                    continue;
-                }
-                let name = format!("{below}/{part}");
-                if entry.file_type()?.is_dir() {
-                    self.folder(&entry.path(), &name, Kind::Compared)?;
-                } else {
-                    self.file(&entry.path(), &name, Kind::Compared)?;
-                }
-            }
-            self.drop_missing(data, &objects)
-        })
+        let name = from.strip_prefix(data)?.to_string_lossy().into_owned();
+        self.folder(&from.join("objects"), &format!("{name}/objects"), Comparison::ByName)?;
+        service.namespaces.with_writes_paused(record, || self.quiet_repository(data, &from, &name))
     }
 
-    /// Copies what a folder holds, but for files that are being written and what is copied already.
-    fn folder(&mut self, from: &Path, name: &str, kind: Kind) -> anyhow::Result<()> {
+    /// Copies the rest of a repository that nobody writes to.
+    fn quiet_repository(&mut self, data: &Path, from: &Path, name: &str) -> anyhow::Result<()> {
+        let objects = format!("{name}/objects");
+        self.folder(&from.join("objects"), &objects, Comparison::ByName)?;
+        for entry in fs::read_dir(from)?.flatten() {
+            let part = entry.file_name().to_string_lossy().into_owned();
+            // Files named cuebase-… belong to running commits; they have no use in a copy.
+            if part == "objects" || part.starts_with("cuebase-") {
+                continue;
+            }
+            let name = format!("{name}/{part}");
+            if entry.file_type()?.is_dir() {
+                self.folder(&entry.path(), &name, Comparison::ByContent)?;
+            } else {
+                self.file(&entry.path(), &name, Comparison::ByContent)?;
+            }
+        }
+        self.drop_missing(data, &objects)
+    }
+
+    /// Copies the contents of a folder, without unfinished files and files that are copied already.
+    fn folder(&mut self, from: &Path, name: &str, comparison: Comparison) -> anyhow::Result<()> {
         create_folder(&self.target.join(name))?;
         let entries = match fs::read_dir(from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -166,53 +211,40 @@ impl Copying<'_> {
         for entry in entries {
             let entry = entry?;
             let part = entry.file_name().to_string_lossy().into_owned();
-            let unfinished = part.starts_with("tmp_") || part.ends_with(".lock") || part.ends_with(".new");
-            // Nothing of ours is a symbolic link; whatever one points at is not ours.
-            if unfinished
-                || matches!(part.as_str(), "LOCK" | "BOOT" | "PROCESS")
-                || part.starts_with("LOG")
-                || entry.file_type()?.is_symlink()
-            {
+            // Cuebase creates no symbolic links.
+            if is_left_out(&part) || entry.file_type()?.is_symlink() {
                 continue;
             }
             let name = format!("{name}/{part}");
             if entry.file_type()?.is_dir() {
-                self.folder(&entry.path(), &name, kind)?;
+                self.folder(&entry.path(), &name, comparison)?;
             } else if !self.files.contains_key(&name) {
-                self.file(&entry.path(), &name, kind)?;
+                self.file(&entry.path(), &name, comparison)?;
             }
         }
         Ok(())
     }
 
-    /// Copies or links one file; one that has gone meanwhile is left out.
-    fn file(&mut self, from: &Path, name: &str, kind: Kind) -> anyhow::Result<()> {
-        let target = self.target.join(name);
-        let former = self
-            .before
-            .as_ref()
-            .and_then(|(folder, manifest)| manifest.files.get(name).map(|entry| (folder.join(name), entry.clone())));
-        if let Some((linked, entry)) = former {
+    /// Links or copies one file. A file that was removed meanwhile is left out.
+    fn file(&mut self, from: &Path, name: &str, comparison: Comparison) -> anyhow::Result<()> {
+        if self.previous_has(name) {
             let metadata = match fs::metadata(from) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 metadata => metadata?,
             };
-            let same = metadata.len() == entry.bytes
-                && (kind == Kind::Immutable || manifest::copy(from, io::sink())? == entry);
-            // A file system without links has it copied.
-            if same
-                && fs::metadata(&linked).is_ok_and(|found| found.len() == entry.bytes)
-                && fs::hard_link(&linked, &target).is_ok()
-            {
-                self.note(name, entry);
+            if self.link(from, name, metadata.len(), comparison)? {
                 return Ok(());
             }
         }
-        let copied = create(&target).and_then(|file| manifest::copy(from, file));
+        let target = self.target.join(name);
+        let copied = match create(&target) {
+            Ok(file) => manifest::copy(from, file),
+            Err(error) => Err(error),
+        };
         match copied {
             Ok(entry) => {
                 self.written += entry.bytes;
-                self.note(name, entry);
+                self.add(name, entry);
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(fs::remove_file(&target)?),
@@ -220,22 +252,60 @@ impl Copying<'_> {
         }
     }
 
-    fn note(&mut self, name: &str, entry: Entry) {
-        self.files.insert(name.to_owned(), entry);
-        let done = self.files.len() as u64;
-        let all = self.before.as_ref().map_or(0, |(_, manifest)| manifest.files.len() as u64);
-        if done.is_multiple_of(64) {
-            (self.tell)(Progress::new("files copied", done, all.max(done)));
+    fn previous_has(&self, name: &str) -> bool {
+        match &self.previous {
+            Some((_, manifest)) => manifest.files.contains_key(name),
+            None => false,
         }
     }
 
-    /// Takes out what was copied first and is no longer there: packs that were joined meanwhile.
+    /// Links a file to the previous backup if that has the same file. Returns whether it was linked.
+    fn link(&mut self, from: &Path, name: &str, bytes: u64, comparison: Comparison) -> io::Result<bool> {
+        let Some((folder, previous)) = &self.previous else { return Ok(false) };
+        let Some(entry) = previous.files.get(name) else { return Ok(false) };
+        if bytes != entry.bytes {
+            return Ok(false);
+        }
+        if comparison == Comparison::ByContent && manifest::copy(from, io::sink())? != *entry {
+            return Ok(false);
+        }
+        let former = folder.join(name);
+        let has_former = fs::metadata(&former).is_ok_and(|metadata| metadata.len() == entry.bytes);
+        // On a file system without hard links, the file is copied.
+        if !has_former || fs::hard_link(&former, self.target.join(name)).is_err() {
+            return Ok(false);
+        }
+        let entry = entry.clone();
+        self.add(name, entry);
+        Ok(true)
+    }
+
+    /// Adds a file to the manifest.
+    fn add(&mut self, name: &str, entry: FileEntry) {
+        self.files.insert(name.to_owned(), entry);
+        let done = self.files.len() as u64;
+        if done.is_multiple_of(PROGRESS_INTERVAL) {
+            let expected = match &self.previous {
+                Some((_, manifest)) => manifest.files.len() as u64,
+                None => 0,
+            };
+            (self.on_progress)(Progress::new("files copied", done, expected.max(done)));
+        }
+    }
+
+    /// Removes copied files of a folder that no longer exist, such as packs that were joined meanwhile.
     fn drop_missing(&mut self, data: &Path, below: &str) -> anyhow::Result<()> {
         let prefix = format!("{below}/");
-        let gone =
-            self.files.range(prefix.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&prefix));
-        let gone: Vec<String> = gone.filter(|name| !data.join(name).exists()).cloned().collect();
-        for name in gone {
+        let mut missing = Vec::new();
+        for name in self.files.range(prefix.clone()..).map(|(name, _)| name) {
+            if !name.starts_with(&prefix) {
+                break;
+            }
+            if !data.join(name).exists() {
+                missing.push(name.clone());
+            }
+        }
+        for name in missing {
             fs::remove_file(self.target.join(&name))?;
             self.files.remove(&name);
         }
@@ -243,7 +313,13 @@ impl Copying<'_> {
     }
 }
 
-/// Removes what an interrupted backup left.
+/// Returns whether a file or folder has no place in a backup: unfinished files, lock files and logs of RocksDB.
+fn is_left_out(name: &str) -> bool {
+    let is_unfinished = name.starts_with("tmp_") || name.ends_with(".lock") || name.ends_with(".new");
+    is_unfinished || matches!(name, "LOCK" | "BOOT" | "PROCESS") || name.starts_with("LOG")
+}
+
+/// Removes what interrupted backups left.
 fn remove_unfinished(folder: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).map_err(explained("read", folder))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -253,8 +329,8 @@ fn remove_unfinished(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Notes where the newest backup is, for the day on which it is needed.
-fn note(data: &Path, backup: &Path) -> anyhow::Result<()> {
+/// Records the path of the newest backup in the data directory. Errors about damaged data name it.
+fn record_last_backup(data: &Path, backup: &Path) -> anyhow::Result<()> {
     let temporary = data.join(format!("{LAST_BACKUP}.new"));
     fs::write(&temporary, format!("{}\n", backup.display())).map_err(explained("write", &temporary))?;
     Ok(fs::rename(&temporary, data.join(LAST_BACKUP))?)

@@ -1,9 +1,13 @@
-//! Is everything sound, and does it agree? What is derived can be made anew.
+//! The doctor: checks that all data is intact and consistent, and repairs derived data.
 //!
-//! The records are read from end to end, kept conversations are decoded; of each namespace every object that its head
-//! reaches is compared with its name, the recorded head is looked for in the history, and the index is compared with git
-//! file by file; media are compared with the checksums that they were uploaded with. Beside a running service nothing is
-//! held up: each comparison is with the commit that the index stands for.
+//! - Records are read from end to end, and kept conversations are decoded.
+//! - In each namespace, every object that the head reaches is compared with its name, the recorded head is searched in
+//!   the history, and the index is compared with git, file by file.
+//! - Media are compared with the checksums of their upload.
+//!
+//! A running service is not held up: each index is compared with the commit that it was built from.
+
+use std::path::Path;
 
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, Repository};
@@ -11,36 +15,47 @@ use cuebase_storage::records::NamespaceRecord;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
-use super::Progress;
+use super::progress::Progress;
 use crate::error::Result;
+use crate::namespace::damage::restore_advice;
 use crate::namespace::key::NamespaceKey;
 use crate::service::Service;
 
-/// What is told of one namespace's differences at most.
+/// Most differences that a finding lists.
 const DIFFERENCES_MAX: usize = 5;
 
-/// How something is.
+/// What to do with damaged derived data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Report it.
+    Examine,
+    /// Repair it.
+    Repair,
+}
+
+/// The health of one part of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// As it should be.
+    /// Intact and consistent.
     Sound,
-    /// Was not, and is now.
-    Mended,
-    /// Derived, and not as it should be: `--repair` makes it anew.
+    /// Was damaged and has been repaired.
+    #[serde(rename = "mended")]
+    Repaired,
+    /// Derived data that is damaged: `--repair` rebuilds it.
     Repairable,
-    /// Lost or damaged, and nowhere else to be had than in a backup.
+    /// Lost or damaged, and only to be restored from a backup.
     Damaged,
 }
 
-/// What was found of one thing.
+/// The result for one part of the data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The part that was examined.
     pub subject: String,
-    /// How it is.
+    /// Its health.
     pub health: Health,
-    /// In words.
+    /// Description of what was found.
     pub says: String,
 }
 
@@ -50,35 +65,40 @@ impl Finding {
     }
 }
 
-/// Looks at everything, and mends what is derived when asked to.
-pub fn examine(service: &Service, repair: bool, tell: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
-    // In this order: records that the second one sets aside are counted by the third.
-    let mut findings = vec![records(service), sources(service)?, queue(service)?];
+/// Examines all data and, in repair mode, repairs derived data.
+pub fn examine(service: &Service, mode: Mode, on_progress: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
+    // The order matters: the third counts records that the second sets aside.
+    let mut findings = vec![examine_records(service), examine_sources(service)?, examine_queue(service)?];
     let mut namespaces = Vec::new();
     for account in service.accounts()? {
         namespaces.extend(service.store.namespaces(&account.account, None, usize::MAX)?);
     }
     let all = namespaces.len() as u64;
     for (done, record) in (0..).zip(&namespaces) {
-        let subject = format!("namespace {}/{}", record.account, record.name);
-        tell(Progress::new(subject.clone(), done, all));
-        let finding = namespace(service, record, repair, &|objects| {
-            tell(Progress::new(format!("{subject}, {objects} objects"), done, all));
+        let subject = subject_of(record);
+        on_progress(Progress::new(subject.clone(), done, all));
+        let finding = examine_namespace(service, record, mode, &|objects| {
+            on_progress(Progress::new(format!("{subject}, {objects} objects"), done, all));
         });
-        findings.push(finding.unwrap_or_else(|error| Finding::new(subject, Health::Damaged, error.to_string())));
+        match finding {
+            Ok(finding) => findings.push(finding),
+            Err(error) => findings.push(Finding::new(subject, Health::Damaged, error.to_string())),
+        }
     }
-    findings.push(media(service, &namespaces, tell)?);
+    findings.push(examine_media(service, &namespaces, on_progress)?);
     Ok(findings)
 }
 
-fn records(service: &Service) -> Finding {
-    let (records, wrong) = service.store.check();
-    let health = if wrong.is_empty() { Health::Sound } else { Health::Damaged };
-    let says = if wrong.is_empty() { format!("{records} read") } else { wrong.join("; ") };
-    Finding::new("records", health, says)
+fn examine_records(service: &Service) -> Finding {
+    let (records, problems) = service.store.check();
+    if problems.is_empty() {
+        Finding::new("records", Health::Sound, format!("{records} read"))
+    } else {
+        Finding::new("records", Health::Damaged, problems.join("; "))
+    }
 }
 
-fn sources(service: &Service) -> Result<Finding> {
+fn examine_sources(service: &Service) -> Result<Finding> {
     let check = match service.store.check_sources() {
         Ok(check) => check,
         Err(error @ (StorageError::DamagedRecords(_) | StorageError::Corrupt { .. })) => {
@@ -94,7 +114,7 @@ fn sources(service: &Service) -> Result<Finding> {
     Ok(Finding::new("sources", Health::Damaged, says))
 }
 
-fn queue(service: &Service) -> Result<Finding> {
+fn examine_queue(service: &Service) -> Result<Finding> {
     let (mut waiting, mut retried) = (0u64, 0u64);
     service.store.for_each_queue_entry(|entry| {
         waiting += 1;
@@ -102,9 +122,9 @@ fn queue(service: &Service) -> Result<Finding> {
     })?;
     let dead = service.store.dead_letter_count()?;
     let unreadable = service.store.unreadable()?.len();
-    let mut says = format!("{waiting} writes wait, {dead} dead letters");
+    let mut says = format!("{waiting} writes waiting, {dead} dead letters");
     if retried > 0 {
-        says.push_str(&format!(", {retried} of those that wait failed before"));
+        says.push_str(&format!(", {retried} of the waiting writes failed before"));
     }
     if unreadable > 0 {
         says.push_str(&format!(", {unreadable} records cannot be decoded (`cuebase dead-letters list` shows them)"));
@@ -113,65 +133,80 @@ fn queue(service: &Service) -> Result<Finding> {
     Ok(Finding::new("queue", Health::Sound, says))
 }
 
-fn namespace(service: &Service, record: &NamespaceRecord, repair: bool, seen: &dyn Fn(u64)) -> Result<Finding> {
-    let subject = format!("namespace {}/{}", record.account, record.name);
-    let damaged = |says: String| Ok(Finding::new(subject.clone(), Health::Damaged, says));
-    let mended = repair && mend_repository(service, record)?;
-    // Opening it brings index and vocabulary to git's head, or rebuilds them.
+fn subject_of(record: &NamespaceRecord) -> String {
+    format!("namespace {}/{}", record.account, record.name)
+}
+
+fn damaged_namespace(record: &NamespaceRecord, says: String) -> Finding {
+    Finding::new(subject_of(record), Health::Damaged, says)
+}
+
+fn examine_namespace(
+    service: &Service,
+    record: &NamespaceRecord,
+    mode: Mode,
+    on_objects: &dyn Fn(u64),
+) -> Result<Finding> {
+    let is_repaired = mode == Mode::Repair && repair_repository(service, record)?;
+    // Opening a namespace syncs its index and vocabulary with git, or rebuilds them.
     let lease = match service.namespaces.lease_key(&NamespaceKey::of(record)) {
         Ok(lease) => lease,
-        Err(error) => return damaged(format!("cannot be opened: {error}")),
+        Err(error) => return Ok(damaged_namespace(record, format!("cannot be opened: {error}"))),
     };
-    // Not the record as it was listed: writes go on.
-    let record = service.namespaces.existing(&record.account, &record.name)?;
+    // Writes continue, so the listed record may be outdated.
+    let record = &service.namespaces.existing(&record.account, &record.name)?;
     let head = lease.repository().head()?;
-    let recorded = record.head.as_deref().map(str::parse::<CommitId>).transpose()?;
+    let recorded = recorded_head(record)?;
     let Some(head) = head else {
         return match recorded {
-            None => Ok(Finding::new(subject, Health::Sound, "empty")),
-            Some(recorded) => damaged(format!("its repository is empty, {recorded} was recorded")),
+            None => Ok(Finding::new(subject_of(record), Health::Sound, "empty")),
+            Some(recorded) => {
+                Ok(damaged_namespace(record, format!("the repository is empty, but the recorded head is {recorded}")))
+            }
         };
     };
-    let inspected = lease.repository().inspect(head, seen)?;
-    if !inspected.problems.is_empty() {
-        return damaged(inspected.problems.join("; "));
+    let inspection = lease.repository().inspect(head, on_objects)?;
+    if !inspection.problems.is_empty() {
+        return Ok(damaged_namespace(record, inspection.problems.join("; ")));
     }
     if let Some(recorded) = recorded
         && !lease.repository().is_ancestor(recorded, head)?
     {
-        return damaged(format!("the recorded head {recorded} is not in the history of {head}"));
+        let says = format!("the recorded head {recorded} is not in the history of {head}");
+        return Ok(damaged_namespace(record, says));
     }
-    let sound = |health| {
-        let says = format!(
-            "{} memories, {} commits, {} objects",
-            lease.snapshot().memory_count(),
-            inspected.commits,
-            inspected.objects
-        );
-        Finding::new(subject.clone(), health, says)
-    };
+    let mut health = if is_repaired { Health::Repaired } else { Health::Sound };
     let differences = lease.compare_index()?;
-    if differences.is_empty() {
-        return Ok(sound(if mended { Health::Mended } else { Health::Sound }));
+    if !differences.is_empty() {
+        if mode == Mode::Examine {
+            let says = format!("the index differs from git: {}", list(&differences));
+            return Ok(Finding::new(subject_of(record), Health::Repairable, says));
+        }
+        lease.rebuild_index()?;
+        let differences = lease.compare_index()?;
+        if !differences.is_empty() {
+            let says = format!("the index was rebuilt and still differs from git: {}", list(&differences));
+            return Ok(damaged_namespace(record, says));
+        }
+        health = Health::Repaired;
     }
-    if !repair {
-        return Ok(Finding::new(
-            subject,
-            Health::Repairable,
-            format!("its index differs from git: {}", told(&differences)),
-        ));
-    }
-    lease.rebuild_index()?;
-    let differences = lease.compare_index()?;
-    if differences.is_empty() {
-        return Ok(sound(Health::Mended));
-    }
-    damaged(format!("its index was made anew and still differs from git: {}", told(&differences)))
+    let memories = lease.snapshot().memory_count();
+    let says = format!("{memories} memories, {} commits, {} objects", inspection.commits, inspection.objects);
+    Ok(Finding::new(subject_of(record), health, says))
 }
 
-/// Makes a namespace's branch again where it is gone and the recorded commit is whole. True where that was done.
-fn mend_repository(service: &Service, record: &NamespaceRecord) -> Result<bool> {
-    let Some(recorded) = record.head.as_deref().map(str::parse::<CommitId>).transpose()? else { return Ok(false) };
+/// Returns the recorded head of a namespace; `None` before the first commit.
+fn recorded_head(record: &NamespaceRecord) -> Result<Option<CommitId>> {
+    match &record.head {
+        Some(head) => Ok(Some(head.parse::<CommitId>()?)),
+        None => Ok(None),
+    }
+}
+
+/// Rebuilds damaged pack indexes, and restores a missing branch if the recorded commit is complete. Returns whether
+/// anything was repaired.
+fn repair_repository(service: &Service, record: &NamespaceRecord) -> Result<bool> {
+    let Some(recorded) = recorded_head(record)? else { return Ok(false) };
     let Some(repository) = Repository::open_existing(&service.namespaces.repository_path(record))? else {
         return Ok(false);
     };
@@ -179,43 +214,52 @@ fn mend_repository(service: &Service, record: &NamespaceRecord) -> Result<bool> 
     Ok(repository.restore_branch(recorded)? || indexes > 0)
 }
 
-fn told(differences: &[String]) -> String {
-    let mut told = differences[..differences.len().min(DIFFERENCES_MAX)].join(", ");
-    if differences.len() > DIFFERENCES_MAX {
-        told.push_str(&format!(" and {} more", differences.len() - DIFFERENCES_MAX));
+/// Lists the first differences.
+fn list(differences: &[String]) -> String {
+    let shown = differences.len().min(DIFFERENCES_MAX);
+    let mut text = differences[..shown].join(", ");
+    if differences.len() > shown {
+        text.push_str(&format!(" and {} more", differences.len() - shown));
     }
-    told
+    text
 }
 
-fn media(service: &Service, namespaces: &[NamespaceRecord], tell: &dyn Fn(Progress)) -> Result<Finding> {
-    let (mut files, mut wrong) = (0u64, Vec::new());
+fn examine_media(service: &Service, namespaces: &[NamespaceRecord], on_progress: &dyn Fn(Progress)) -> Result<Finding> {
+    let mut files = 0u64;
+    let mut problems = Vec::new();
     for record in namespaces {
-        for known in service.store.media_of_namespace(record.id)? {
-            let id = known.id;
+        for media in service.store.media_of_namespace(record.id)? {
+            let id = media.id;
             files += 1;
-            tell(Progress::new("media", files, 0));
+            on_progress(Progress::new("media", files, 0));
             match std::fs::read(service.media.path(record.id, id)) {
                 Ok(bytes) => {
                     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &bytes);
-                    if HEXLOWER.encode(digest.as_ref()) != known.sha256 {
-                        wrong.push(format!("{id} is not what was uploaded"));
+                    if HEXLOWER.encode(digest.as_ref()) != media.sha256 {
+                        problems.push(format!("{id} differs from the uploaded file"));
                     }
                 }
-                Err(error) => wrong.push(format!("{id}: {error}")),
+                Err(error) => problems.push(format!("{id}: {error}")),
             }
         }
     }
-    if wrong.is_empty() {
+    if problems.is_empty() {
         return Ok(Finding::new("media", Health::Sound, format!("{files} files")));
     }
-    Ok(Finding::new("media", Health::Damaged, told(&wrong)))
+    Ok(Finding::new("media", Health::Damaged, list(&problems)))
 }
 
-/// What to do about what was found; none where all is sound.
-pub fn advice(service_data: &std::path::Path, findings: &[Finding]) -> Option<String> {
-    let any = |health| findings.iter().any(|finding| finding.health == health);
-    if any(Health::Damaged) {
-        return Some(crate::namespace::damage::restore_advice(service_data));
+/// Returns what to do about the findings; `None` if everything is sound.
+pub fn advice(data: &Path, findings: &[Finding]) -> Option<String> {
+    if has_health(findings, Health::Damaged) {
+        return Some(restore_advice(data));
     }
-    any(Health::Repairable).then(|| "`cuebase doctor --repair` makes anew what is derived".to_owned())
+    if has_health(findings, Health::Repairable) {
+        return Some("`cuebase doctor --repair` rebuilds the damaged derived data".to_owned());
+    }
+    None
+}
+
+fn has_health(findings: &[Finding], health: Health) -> bool {
+    findings.iter().any(|finding| finding.health == health)
 }

@@ -1,5 +1,6 @@
-//! A namespace in files that other programs read: its whole history as a git bundle, its memories as markdown, its
-//! conversations as JSON Lines.
+//! Export of a namespace to files that other programs read.
+//!
+//! The formats are its history as a git bundle, its memories as markdown, and its conversations as JSON Lines.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File};
@@ -12,131 +13,163 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Progress;
 use super::private_files::{create, create_folder};
+use super::progress::Progress;
 use crate::error::{Error, Result};
 use crate::file_errors::explained;
 use crate::service::Service;
 use crate::service::sources::KeptSource;
 
 /// Conversations read at a time.
-const CONVERSATIONS_AT_ONCE: usize = 200;
+const CONVERSATIONS_PER_READ: usize = 200;
 
-/// What a namespace is written as.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// A git bundle: every commit, in one file that `git clone` takes.
+    /// A git bundle: all commits in one file that `git clone` reads.
     Bundle,
-    /// A folder of markdown: every file as it is now.
+    /// A folder of markdown: the current version of every file.
     Markdown,
-    /// JSON Lines: a conversation a line, as `POST /v1/memories` takes it; of kept ones also `id` and `accepted_at`.
+    /// JSON Lines: one conversation per line, a body of `POST /v1/memories`. Kept conversations also have `id` and
+    /// `accepted_at`.
     Jsonl,
 }
 
-/// What was written.
+/// The result of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Where.
+pub struct ExportReport {
+    /// Path of the file or folder.
     pub to: PathBuf,
-    /// How many files, commits' objects or conversations.
+    /// Number of files, git objects or conversations.
     pub items: u64,
 }
 
-/// Writes a namespace to a file or folder that does not exist yet.
+/// Exports a namespace to a file or folder that does not exist yet.
 pub fn export(
     service: &Service,
     (account, name): (&str, &str),
     format: Format,
     to: &Path,
-    tell: &dyn Fn(Progress),
-) -> Result<Report> {
+    on_progress: &dyn Fn(Progress),
+) -> Result<ExportReport> {
     service.namespaces.existing(account, name)?;
-    let wrong = |error: anyhow::Error| Error::invalid("invalid_export", format!("{error:#}"));
-    ensure_new(to).map_err(wrong)?;
-    let items = match format {
-        Format::Bundle => bundle(service, account, name, to, tell),
-        Format::Markdown => markdown(service, account, name, to, tell),
-        Format::Jsonl => conversations(service, account, name, to, tell),
-    };
-    Ok(Report { to: to.to_path_buf(), items: items.map_err(wrong)? })
+    let export = Export { service, account, name, to, on_progress };
+    match export.write(format) {
+        Ok(items) => Ok(ExportReport { to: to.to_path_buf(), items }),
+        Err(error) => Err(Error::invalid("invalid_export", format!("{error:#}"))),
+    }
 }
 
+/// One export: of which namespace, to which path.
+struct Export<'a> {
+    service: &'a Service,
+    account: &'a str,
+    name: &'a str,
+    to: &'a Path,
+    on_progress: &'a dyn Fn(Progress),
+}
+
+impl Export<'_> {
+    /// Writes the files and returns the number of items.
+    fn write(&self, format: Format) -> anyhow::Result<u64> {
+        ensure_new(self.to)?;
+        match format {
+            Format::Bundle => self.bundle(),
+            Format::Markdown => self.markdown(),
+            Format::Jsonl => self.conversations(),
+        }
+    }
+
+    fn bundle(&self) -> anyhow::Result<u64> {
+        let lease = self.service.namespaces.lease(self.account, self.name)?;
+        let head = lease.repository().head()?.context("the namespace is empty: it has no history to write")?;
+        let file = create(self.to).map_err(explained("write", self.to))?;
+        let mut objects = 0;
+        lease.repository().write_bundle(head, BufWriter::new(&file), |done, all| {
+            objects = all;
+            (self.on_progress)(Progress::new("objects", done, all));
+        })?;
+        file.sync_all()?;
+        Ok(objects)
+    }
+
+    fn markdown(&self) -> anyhow::Result<u64> {
+        let lease = self.service.namespaces.lease(self.account, self.name)?;
+        create_folder(self.to)?;
+        let Some(head) = lease.repository().head()? else { return Ok(0) };
+        let files = lease.repository().changes(None, head)?;
+        let all = files.len() as u64;
+        for (done, file) in (1..).zip(files) {
+            let Some(content) = file.content else { continue };
+            if !is_inside(&file.path) {
+                continue;
+            }
+            let target = self.to.join(&file.path);
+            create_folder(target.parent().unwrap_or(self.to))?;
+            let mut written = create(&target).map_err(explained("write", &target))?;
+            written.write_all(&content).map_err(explained("write", &target))?;
+            (self.on_progress)(Progress::new("files", done, all));
+        }
+        Ok(all)
+    }
+
+    /// Writes the ingested conversations, oldest first. A managed conversation is written once, with its current
+    /// messages. Its sources are left out; they have its id as their session.
+    fn conversations(&self) -> anyhow::Result<u64> {
+        let service = self.service;
+        let namespace = service.namespaces.existing(self.account, self.name)?;
+        let mut managed = managed_conversations(service, &namespace)?;
+        let mut managed_ids = HashSet::new();
+        for record in &managed {
+            managed_ids.insert(record.id.to_string());
+        }
+        let file = create(self.to).map_err(explained("write", self.to))?;
+        let mut lines = Lines { out: BufWriter::new(&file), written: 0, on_progress: self.on_progress };
+        let mut after = None;
+        while let Some(entry) = service.store.next_source(namespace.id, after)? {
+            after = Some(entry.id);
+            while let Some(record) = managed.front()
+                && record.id < entry.id
+            {
+                lines.write_managed(service, record)?;
+                managed.pop_front();
+            }
+            let source = KeptSource::of(&entry)?;
+            let is_managed = match &source.conversation.session_id {
+                Some(session) => managed_ids.contains(session),
+                None => false,
+            };
+            if !is_managed {
+                let mut line = source.body();
+                line.insert("id".into(), json!(source.id.to_string()));
+                lines.write(&line)?;
+            }
+        }
+        for record in &managed {
+            lines.write_managed(service, record)?;
+        }
+        let Lines { mut out, written, .. } = lines;
+        out.flush()?;
+        drop(out);
+        file.sync_all()?;
+        Ok(written)
+    }
+}
+
+/// Refuses a path that exists, unless it is an empty folder.
 fn ensure_new(to: &Path) -> anyhow::Result<()> {
-    let empty = fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
-    ensure!(!to.exists() || empty, "{} is there already: nothing is written over", to.display());
+    let is_empty = fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
+    ensure!(!to.exists() || is_empty, "{} exists already: nothing is written over", to.display());
     Ok(())
 }
 
-fn bundle(service: &Service, account: &str, name: &str, to: &Path, tell: &dyn Fn(Progress)) -> anyhow::Result<u64> {
-    let lease = service.namespaces.lease(account, name)?;
-    let head = lease.repository().head()?.context("the namespace is empty: there is no history to write")?;
-    let file = create(to).map_err(explained("write", to))?;
-    let mut objects = 0;
-    lease.repository().write_bundle(head, BufWriter::new(&file), |done, all| {
-        objects = all;
-        tell(Progress::new("objects", done, all));
-    })?;
-    file.sync_all()?;
-    Ok(objects)
+/// Returns whether a path of a repository stays inside the export's folder. Pushed paths are not trusted.
+fn is_inside(path: &str) -> bool {
+    path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'))
 }
 
-fn markdown(service: &Service, account: &str, name: &str, to: &Path, tell: &dyn Fn(Progress)) -> anyhow::Result<u64> {
-    let lease = service.namespaces.lease(account, name)?;
-    create_folder(to)?;
-    let Some(head) = lease.repository().head()? else { return Ok(0) };
-    let files = lease.repository().changes(None, head)?;
-    let all = files.len() as u64;
-    for (done, file) in (1..).zip(files) {
-        // Whatever was pushed, nothing is written elsewhere.
-        let inside = file.path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'));
-        let Some(content) = file.content.filter(|_| inside) else { continue };
-        let target = to.join(&file.path);
-        create_folder(target.parent().unwrap_or(to))?;
-        create(&target).and_then(|mut written| written.write_all(&content)).map_err(explained("write", &target))?;
-        tell(Progress::new("files", done, all));
-    }
-    Ok(all)
-}
-
-/// Writes the conversations that were ingested, oldest first. Managed ones are written as they stand, each in the place of
-/// its sources: what was appended to them was ingested under their id as the session.
-fn conversations(
-    service: &Service,
-    account: &str,
-    name: &str,
-    to: &Path,
-    tell: &dyn Fn(Progress),
-) -> anyhow::Result<u64> {
-    let namespace = service.namespaces.existing(account, name)?;
-    let mut managed = managed_conversations(service, &namespace)?;
-    let managed_ids: HashSet<String> = managed.iter().map(|record| record.id.to_string()).collect();
-    let file = create(to).map_err(explained("write", to))?;
-    let mut lines = Lines { out: BufWriter::new(&file), written: 0, tell };
-    let mut after = None;
-    while let Some(entry) = service.store.next_source(namespace.id, after)? {
-        after = Some(entry.id);
-        while managed.front().is_some_and(|record| record.id < entry.id) {
-            lines.write_managed(service, managed.pop_front())?;
-        }
-        let source = KeptSource::of(&entry)?;
-        if source.conversation.session_id.as_ref().is_none_or(|session| !managed_ids.contains(session)) {
-            let mut line = source.body();
-            line.insert("id".into(), json!(source.id.to_string()));
-            lines.write(&line)?;
-        }
-    }
-    while !managed.is_empty() {
-        lines.write_managed(service, managed.pop_front())?;
-    }
-    let Lines { mut out, written, .. } = lines;
-    out.flush()?;
-    drop(out);
-    file.sync_all()?;
-    Ok(written)
-}
-
-/// A namespace's managed conversations, the oldest first.
+/// Returns the managed conversations of a namespace, oldest first.
 fn managed_conversations(
     service: &Service,
     namespace: &NamespaceRecord,
@@ -144,7 +177,7 @@ fn managed_conversations(
     let mut oldest_first = VecDeque::new();
     let mut before = None;
     loop {
-        let page = service.store.conversations(namespace, before, CONVERSATIONS_AT_ONCE)?;
+        let page = service.store.conversations(namespace, before, CONVERSATIONS_PER_READ)?;
         let Some(last) = page.last() else { return Ok(oldest_first) };
         before = Some(last.id);
         for record in page {
@@ -153,11 +186,11 @@ fn managed_conversations(
     }
 }
 
-/// A file of JSON Lines that is being written.
+/// A writer of JSON Lines.
 struct Lines<'a> {
     out: BufWriter<&'a File>,
     written: u64,
-    tell: &'a dyn Fn(Progress),
+    on_progress: &'a dyn Fn(Progress),
 }
 
 impl Lines<'_> {
@@ -165,15 +198,14 @@ impl Lines<'_> {
         serde_json::to_writer(&mut self.out, line)?;
         self.out.write_all(b"\n")?;
         self.written += 1;
-        (self.tell)(Progress::new("conversations", self.written, 0));
+        (self.on_progress)(Progress::new("conversations", self.written, 0));
         Ok(())
     }
 
-    /// Writes a managed conversation with the messages of its active branch; nothing where there are none.
-    fn write_managed(&mut self, service: &Service, record: Option<ConversationRecord>) -> anyhow::Result<()> {
-        let Some(record) = record else { return Ok(()) };
+    /// Writes a managed conversation with the messages of its active branch, if there are any.
+    fn write_managed(&mut self, service: &Service, record: &ConversationRecord) -> anyhow::Result<()> {
         let mut messages = Vec::new();
-        for message in service.branch_messages(&record, &record.branch)? {
+        for message in service.branch_messages(record, &record.branch)? {
             let mut body = message.body;
             if let Ok(at) = Timestamp::from_millisecond(message.created_at_ms) {
                 body.entry("occurred_at").or_insert_with(|| json!(at.to_string()));

@@ -1,4 +1,4 @@
-//! What a backup holds: every file with its size and SHA-256.
+//! The manifest of a backup: every file with its size and SHA-256.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::private_files::create;
 use crate::file_errors::explained;
 
-/// The name of the manifest in a backup's folder. It is written last: a folder without one is no backup.
+/// File name of the manifest in a backup's folder. It is written last: a folder without it is not a complete backup.
 pub const MANIFEST: &str = "manifest.json";
-/// The layout of backups that this version writes and reads.
+/// Version of the layout of backups that this build writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
-/// Read at a time.
+/// Bytes read at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// A backup's table of contents.
@@ -23,25 +23,25 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub struct Manifest {
     /// See [`FORMAT`].
     pub format: u32,
-    /// The version of Cuebase that made it.
+    /// Version of Cuebase that created the backup.
     pub version: String,
-    /// RFC 3339.
+    /// Time of the backup, RFC 3339.
     pub made_at: String,
-    /// By path below the backup's folder.
-    pub files: BTreeMap<String, Entry>,
+    /// Files by their paths relative to the backup's folder.
+    pub files: BTreeMap<String, FileEntry>,
 }
 
 /// A file of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Its length.
+pub struct FileEntry {
+    /// Length of the file.
     pub bytes: u64,
-    /// Of its content, in hex.
+    /// SHA-256 of the content, in hex.
     pub sha256: String,
 }
 
 impl Manifest {
-    /// The manifest of the backup in a folder; none where there is no whole backup.
+    /// Reads the manifest of the backup in a folder. Returns `None` if the folder is not a complete backup.
     pub fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(MANIFEST);
         let text = match std::fs::read(&path) {
@@ -49,22 +49,26 @@ impl Manifest {
             text => text.map_err(explained("read", &path))?,
         };
         let manifest: Self = serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
-        let found = manifest.format;
-        ensure!(found <= FORMAT, "{} has format {found}, this version reads up to {FORMAT}", path.display());
+        ensure!(
+            manifest.format <= FORMAT,
+            "{} has format {}, this version reads up to {FORMAT}",
+            path.display(),
+            manifest.format
+        );
         for name in manifest.files.keys() {
-            let plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-            ensure!(plain && !name.contains('\0'), "{} names a file outside the backup: {name:?}", path.display());
+            let is_inside = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            ensure!(is_inside && !name.contains('\0'), "{} names a file outside the backup: {name:?}", path.display());
         }
         Ok(Some(manifest))
     }
 
-    /// All bytes of all files.
+    /// Returns the size of all files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|entry| entry.bytes).sum()
     }
 }
 
-/// The newest whole backup in a folder of backups, or the folder itself where it is a backup.
+/// Returns the newest complete backup in a folder of backups, or the folder itself if it is a backup.
 pub fn newest(folder: &Path) -> anyhow::Result<Option<(PathBuf, Manifest)>> {
     if let Some(manifest) = Manifest::read(folder)? {
         return Ok(Some((folder.to_path_buf(), manifest)));
@@ -77,27 +81,32 @@ pub fn newest(folder: &Path) -> anyhow::Result<Option<(PathBuf, Manifest)>> {
     Ok(None)
 }
 
-/// The backups in a folder of backups, oldest first: their names are times.
+/// Returns the backups in a folder of backups, oldest first. Their names are times.
 pub fn all(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(explained("read", folder))?,
     };
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    found.retain(|path| path.join(MANIFEST).exists());
-    found.sort();
-    Ok(found)
+    let mut backups = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.join(MANIFEST).exists() {
+            backups.push(path);
+        }
+    }
+    backups.sort();
+    Ok(backups)
 }
 
-/// Passes a file's bytes on and returns what they are.
-pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<Entry> {
+/// Copies the bytes of a file to a writer and returns their length and SHA-256.
+pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<FileEntry> {
     let mut file = std::fs::File::open(from)?;
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     let (mut chunk, mut bytes) = (vec![0; CHUNK_BYTES], 0);
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(Entry { bytes, sha256: HEXLOWER.encode(context.finish().as_ref()) });
+            return Ok(FileEntry { bytes, sha256: HEXLOWER.encode(context.finish().as_ref()) });
         }
         context.update(&chunk[..read]);
         to.write_all(&chunk[..read])?;
@@ -105,12 +114,12 @@ pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<Entry> 
     }
 }
 
-/// Copies a file of a backup to its place and fails where it is not what the manifest says.
-pub fn copy_checked(from: &Path, to: &Path, expected: &Entry) -> anyhow::Result<()> {
+/// Copies a file of a backup. Fails if it differs from its entry in the manifest.
+pub fn copy_checked(from: &Path, to: &Path, expected: &FileEntry) -> anyhow::Result<()> {
     let target = create(to).map_err(explained("write", to))?;
-    let found = copy(from, &target).with_context(|| format!("cannot copy {}", from.display()))?;
-    if found != *expected {
-        bail!("{} is damaged: its checksum is not the one that the backup was made with", from.display());
+    let copied = copy(from, &target).with_context(|| format!("cannot copy {}", from.display()))?;
+    if copied != *expected {
+        bail!("{} is damaged: its size or SHA-256 differs from the backup's manifest", from.display());
     }
     Ok(())
 }

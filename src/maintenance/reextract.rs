@@ -1,6 +1,6 @@
-//! Extracting memories again from the kept conversations of a namespace, with the models that are configured now.
+//! Re-extraction: extracts memories again from the kept conversations of a namespace, with the current models.
 //!
-//! Each conversation is queued as a write of its own, oldest first; `ingest/reextract` does the work.
+//! Each conversation is queued as a separate write, oldest first. `jobs` and `ingest/reextract` process the writes.
 
 use std::collections::BTreeSet;
 
@@ -8,39 +8,40 @@ use cuebase_storage::records::NamespaceId;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{Progress, wait_until_ingested};
+use super::progress::Progress;
+use super::wait::wait_until_ingested;
 use crate::error::{Error, Result};
 use crate::service::Service;
 
 /// Sources read at a time.
-const SOURCES_AT_ONCE: usize = 200;
+const SOURCES_PER_READ: usize = 200;
 
-/// What a re-extraction came to.
+/// The result of a re-extraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Conversations from which memories were extracted again.
+pub struct ReextractReport {
+    /// Number of conversations from which memories were extracted again.
     pub conversations: u64,
-    /// Conversations of which the extraction failed for good: they are dead letters.
+    /// Number of conversations whose extraction failed permanently: they are dead letters.
     pub failed: u64,
 }
 
-/// Extracts again from every kept conversation of a namespace, or from those of one session.
+/// Extracts memories again from every kept conversation of a namespace, or from those of one session.
 pub fn reextract(
     service: &Service,
     (account, name): (&str, &str),
     session_id: Option<&str>,
-    tell: &dyn Fn(Progress),
-) -> Result<Report> {
+    on_progress: &dyn Fn(Progress),
+) -> Result<ReextractReport> {
     let Some(namespace) = service.store.namespace(account, name)? else {
-        return Err(Error::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
+        return Err(Error::not_found("namespace_not_found", format!("the namespace {name:?} does not exist")));
     };
     let mut queued = BTreeSet::new();
     for source in sources(service, namespace.id, session_id)? {
         queued.insert(service.accept_reextraction(&namespace, source)?);
-        tell(Progress::new("conversations queued", queued.len() as u64, 0));
+        on_progress(Progress::new("conversations queued", queued.len() as u64, 0));
     }
-    wait_until_ingested(service, namespace.id, queued.clone(), tell)?;
-    let mut report = Report::default();
+    wait_until_ingested(service, namespace.id, queued.clone(), on_progress)?;
+    let mut report = ReextractReport::default();
     for id in queued {
         match service.store.dead_letter(Some(account), id)? {
             Some(_) => report.failed += 1,
@@ -50,17 +51,17 @@ pub fn reextract(
     Ok(report)
 }
 
-/// The sources to extract from, oldest first: those that are kept now.
+/// Returns the ids of the currently kept sources, oldest first.
 fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<Ulid>> {
-    let mut found = Vec::new();
+    let mut ids = Vec::new();
     let mut after = None;
     loop {
-        let page = service.store.sources_after(namespace, after, SOURCES_AT_ONCE)?;
-        let Some(last) = page.last() else { return Ok(found) };
+        let page = service.store.sources_after(namespace, after, SOURCES_PER_READ)?;
+        let Some(last) = page.last() else { return Ok(ids) };
         after = Some(last.id);
         for record in page {
             if session_id.is_none() || session_id == record.session_id.as_deref() {
-                found.push(record.id);
+                ids.push(record.id);
             }
         }
     }

@@ -365,7 +365,7 @@ impl GitRequest {
         match self.service.push(namespace, update, push.pack) {
             Ok(Ok(())) => Ok(None),
             Ok(Err(refused)) => {
-                for line in &refused.words {
+                for line in &refused.details {
                     messages.push_str(line);
                     messages.push('\n');
                 }

@@ -73,7 +73,7 @@ impl Server {
             }
             None => None,
         };
-        service.listens_at(format!("http://{}", listener.local_addr()?));
+        service.set_address(format!("http://{}", listener.local_addr()?));
         let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
         let handler = Arc::new(RequestHandler::new(Arc::clone(&service), gateway)?);
         Ok(Self { listener, pets, sandbox, metrics, dashboard, handler, workers: Workers::start(&service)? })

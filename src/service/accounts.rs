@@ -9,38 +9,38 @@ use crate::accounts::credentials::{Environment, MintedKey};
 use crate::error::{Error, Result};
 use crate::namespace::names::check_name;
 
-/// Longest label of a key, in characters.
+/// Maximum length of a key's label, in characters.
 const KEY_NAME_CHARS_MAX: usize = 200;
 
-/// What is asked of a new key.
+/// The properties of a new API key.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct NewKey {
-    /// The label.
+    /// Label of the key.
     pub name: String,
     /// `live` or `test`.
     pub env: Environment,
-    /// The namespace that it is confined to.
+    /// The only namespace that the key can access; `None` for all.
     pub namespace: Option<String>,
 }
 
 impl Service {
-    /// Makes a key. The full key is in the answer and nowhere else.
-    pub fn create_key(&self, account: &str, wanted: NewKey) -> Result<(ApiKeyRecord, String)> {
+    /// Creates a key. Returns its record and the full key, which is not stored.
+    pub fn create_key(&self, account: &str, new_key: NewKey) -> Result<(ApiKeyRecord, String)> {
         check_account(account)?;
-        if let Some(namespace) = &wanted.namespace {
+        if let Some(namespace) = &new_key.namespace {
             check_name(namespace)?;
         }
-        if wanted.name.chars().count() > KEY_NAME_CHARS_MAX {
+        if new_key.name.chars().count() > KEY_NAME_CHARS_MAX {
             return Err(Error::invalid("invalid_body", format!("name is longer than {KEY_NAME_CHARS_MAX} characters")));
         }
         self.ensure_account(account)?;
-        let minted = MintedKey::new(wanted.env).map_err(Error::internal)?;
+        let minted = MintedKey::new(new_key.env).map_err(Error::internal)?;
         let record = ApiKeyRecord {
             id: minted.id,
             account: account.to_owned(),
-            env: wanted.env.name().to_owned(),
-            name: wanted.name,
-            namespace: wanted.namespace,
+            env: new_key.env.name().to_owned(),
+            name: new_key.name,
+            namespace: new_key.namespace,
             secret_sha256: minted.secret_sha256,
             created_at_ms: Timestamp::now().as_millisecond(),
             revoked: false,
@@ -49,22 +49,21 @@ impl Service {
         Ok((record, minted.full))
     }
 
-    /// An account's keys, oldest first.
+    /// Returns the keys of an account, oldest first.
     pub fn keys(&self, account: &str) -> Result<Vec<ApiKeyRecord>> {
         Ok(self.store.api_keys(account)?)
     }
 
-    /// Revokes a key for good.
+    /// Revokes a key permanently.
     pub fn revoke_key(&self, account: &str, id: &str) -> Result<()> {
-        let found = self.store.api_key(id)?.filter(|key| key.account == account);
-        let Some(mut key) = found else {
-            return Err(Error::not_found("not_found", "there is no key with that id"));
+        let Some(mut key) = self.store.api_key(id)?.filter(|key| key.account == account) else {
+            return Err(Error::not_found("not_found", "no key has that id"));
         };
         key.revoked = true;
         Ok(self.store.put_api_key(&key)?)
     }
 
-    /// Makes the account's record when it is first seen.
+    /// Returns the record of an account, and creates it if it is missing.
     pub fn ensure_account(&self, account: &str) -> Result<AccountRecord> {
         if let Some(record) = self.store.account(account)? {
             return Ok(record);
@@ -75,16 +74,16 @@ impl Service {
         Ok(record)
     }
 
-    /// Every account, by id.
+    /// Returns all accounts, by id.
     pub fn accounts(&self) -> Result<Vec<AccountRecord>> {
         Ok(self.store.accounts()?)
     }
 
-    /// Refuses, or accepts again, an account's credentials.
+    /// Suspends an account or ends its suspension. Credentials of a suspended account are rejected.
     pub fn suspend(&self, account: &str, suspended: bool) -> Result<AccountRecord> {
-        let found = self.store.account(account)?;
-        let mut record =
-            found.ok_or_else(|| Error::not_found("not_found", format!("there is no account {account:?}")))?;
+        let Some(mut record) = self.store.account(account)? else {
+            return Err(Error::not_found("not_found", format!("no account has the id {account:?}")));
+        };
         record.suspended = suspended;
         self.store.put_account(&record)?;
         Ok(record)

@@ -1,14 +1,12 @@
-//! Managed conversations: a tree of messages, its leaves named branches.
+//! Managed conversations: a tree of messages whose leaves are named branches.
 //!
-//! A message is never lost: rewinding moves a branch's head back and leaves what came after on a branch of its own;
-//! editing makes a branch that forks before the message. Editing in place is the one change to what was said.
+//! No message is ever lost. A rewind moves the head of a branch back and keeps the later messages on a branch of their
+//! own. An edit creates a branch that forks before the edited message. Only an edit in place changes a stored message.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use cuebase_storage::records::{BranchRecord, ConversationRecord, MessageRecord, NamespaceRecord, QueuedWork};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
@@ -17,32 +15,17 @@ use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::memory::conversation::Conversation;
 
-/// The first branch.
+/// Name of the first branch.
 const MAIN: &str = "main";
 
-/// A lock for each conversation that is being read and changed, so that a long one holds up no other.
-#[derive(Default)]
-pub(super) struct ConversationLocks {
-    held: Mutex<HashMap<Ulid, Arc<Mutex<()>>>>,
-}
-
-impl ConversationLocks {
-    /// The lock of a conversation. It is forgotten once nobody uses it.
-    fn of(&self, id: Ulid) -> Arc<Mutex<()>> {
-        let mut held = self.held.lock();
-        held.retain(|_, lock| Arc::strong_count(lock) > 1);
-        Arc::clone(held.entry(id).or_default())
-    }
-}
-
-/// A message as a client sent it, and as ingestion understands it.
+/// A message to be appended.
 pub struct NewMessage {
-    /// As it was sent.
+    /// The fields of the message, as the client sent them.
     pub body: Map<String, Value>,
 }
 
 impl Service {
-    /// Makes an empty conversation.
+    /// Creates an empty conversation.
     pub fn create_conversation(&self, namespace: &NamespaceRecord, title: String) -> Result<ConversationRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let main = BranchRecord { name: MAIN.into(), head: None, messages: 0, forked_from: None };
@@ -63,13 +46,17 @@ impl Service {
         Ok(record)
     }
 
-    /// A conversation of an account.
+    /// Returns a conversation of an account.
     pub fn conversation(&self, account: &str, id: &str) -> Result<ConversationRecord> {
-        let found = id.parse().ok().map(|id| self.store.conversation(account, id)).transpose()?.flatten();
-        found.ok_or_else(|| Error::not_found("not_found", "there is no conversation with that id"))
+        if let Ok(id) = id.parse()
+            && let Some(record) = self.store.conversation(account, id)?
+        {
+            return Ok(record);
+        }
+        Err(Error::not_found("not_found", "no conversation has that id"))
     }
 
-    /// A namespace's conversations, newest first.
+    /// Returns up to `limit` conversations of a namespace, newest first. `before` continues a listing.
     pub fn conversations(
         &self,
         account: &str,
@@ -81,22 +68,25 @@ impl Service {
         Ok(self.store.conversations(&namespace, before, limit)?)
     }
 
-    /// The messages of a branch, the first one first.
+    /// Returns the messages of a branch, the first message first.
     pub fn branch_messages(&self, record: &ConversationRecord, branch: &str) -> Result<Vec<MessageRecord>> {
-        let branch = find_branch(record, branch)?;
-        let mut messages: HashMap<Ulid, MessageRecord> =
-            self.store.messages(record.id)?.into_iter().map(|message| (message.id, message)).collect();
+        let mut next = find_branch(record, branch)?.head;
+        let mut messages = HashMap::new();
+        for message in self.store.messages(record.id)? {
+            messages.insert(message.id, message);
+        }
         let mut line = Vec::new();
-        let mut at = branch.head;
-        while let Some(message) = at.and_then(|id| messages.remove(&id)) {
-            at = message.parent;
+        while let Some(id) = next
+            && let Some(message) = messages.remove(&id)
+        {
+            next = message.parent;
             line.push(message);
         }
         line.reverse();
         Ok(line)
     }
 
-    /// Renames a conversation, or makes another branch the active one.
+    /// Changes the title or the active branch of a conversation.
     pub fn update_conversation(
         &self,
         account: &str,
@@ -104,7 +94,7 @@ impl Service {
         title: Option<String>,
         branch: Option<&str>,
     ) -> Result<ConversationRecord> {
-        self.change(account, id, |record| {
+        let (record, _) = self.change(account, id, |record| {
             if let Some(branch) = branch {
                 record.branch = find_branch(record, branch)?.name.clone();
             }
@@ -112,21 +102,22 @@ impl Service {
                 record.title = title;
             }
             Ok(Vec::new())
-        })
-        .map(|(record, _)| record)
+        })?;
+        Ok(record)
     }
 
-    /// Removes a conversation, and what was kept of its ingested messages; the memories made from it stay.
+    /// Deletes a conversation and the sources of its messages. The memories extracted from it stay.
     pub fn delete_conversation(&self, account: &str, id: &str) -> Result<()> {
         let record = self.conversation(account, id)?;
         let lock = self.conversations.of(record.id);
         let _held = lock.lock();
-        // First, so that a call that fails half way can be repeated. Messages are ingested under the id as the session.
+        // The sources are deleted first, so that a call that fails halfway can be repeated. Their session is the id of
+        // the conversation.
         self.delete_session_sources(record.namespace_id, &record.id.to_string(), record.id)?;
         Ok(self.store.delete_conversation(&record)?)
     }
 
-    /// Appends messages to a branch, and has them ingested as a write of their own, in one durable step.
+    /// Appends messages to a branch and queues them for ingestion as one write. Both are durable when this returns.
     pub fn append(
         &self,
         namespace: &NamespaceRecord,
@@ -137,7 +128,7 @@ impl Service {
     ) -> Result<Vec<MessageRecord>> {
         let request = serde_json::to_value(ingested).map_err(Error::internal)?;
         let work = QueuedWork::Conversation { request };
-        let permit = self.permit_write(&namespace.account, &work)?;
+        let permit = self.reserve_write(&namespace.account, &work)?;
         self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
         let added = {
@@ -145,12 +136,12 @@ impl Service {
             let _held = lock.lock();
             self.put_messages(namespace, id, branch, messages, work, permit)?
         };
-        // Without any lock: others must not wait for this one's sync.
+        // No lock is held here, so that other callers do not wait for the sync.
         self.store.sync_since(generation)?;
         Ok(added)
     }
 
-    /// Writes messages and what is to be ingested of them. Called with the conversation's lock held.
+    /// Writes messages and the queue entry for their ingestion. The caller holds the lock of the conversation.
     fn put_messages(
         &self,
         namespace: &NamespaceRecord,
@@ -164,7 +155,7 @@ impl Service {
         let name = branch.unwrap_or(&record.branch).to_owned();
         let now_ms = Timestamp::now().as_millisecond();
         let branch = find_branch_mut(&mut record, &name)?;
-        // Held through the write, so that the queue's order is the order of ids.
+        // Held through the write, so that the queue is in the order of ids.
         let mut ids = self.ids.hold();
         let mut added = Vec::with_capacity(messages.len());
         for message in messages {
@@ -180,7 +171,7 @@ impl Service {
             added.push(message);
         }
         record.updated_at_ms = now_ms;
-        let entry = self.entry(&mut ids, namespace, work);
+        let entry = self.new_entry(&mut ids, namespace, work);
         match permit {
             Some(mut permit) => {
                 let charge = permit.charge_guard();
@@ -194,28 +185,29 @@ impl Service {
         Ok(added)
     }
 
-    /// Ends the active branch at a message; what came after stays, on a branch of its own.
+    /// Ends the active branch at a message. Later messages stay, on a branch of their own.
     pub fn rewind(&self, account: &str, id: Ulid, to: &str) -> Result<ConversationRecord> {
-        self.change(account, id, |record| {
+        let (record, _) = self.change(account, id, |record| {
             let line = self.branch_messages(record, &record.branch)?;
-            let place = line.iter().position(|message| message.id.to_string() == to);
-            let place = place.ok_or_else(|| no_message("the active branch holds no message with that id"))?;
-            let left = free_branch(record, "rewound");
+            let Some(position) = line.iter().position(|message| message.id.to_string() == to) else {
+                return Err(no_message("the active branch has no message with that id"));
+            };
+            let head = Some(line[position].id);
+            let new_name = free_branch_name(record, "rewound");
             let name = record.branch.clone();
             let branch = find_branch_mut(record, &name)?;
             let former = branch.clone();
-            branch.head = Some(line[place].id);
-            branch.messages = place as u64 + 1;
-            if former.head != branch.head {
-                let fork = Some(line[place].id);
-                record.branches.push(BranchRecord { name: left, forked_from: fork, ..former });
+            branch.head = head;
+            branch.messages = position as u64 + 1;
+            if former.head != head {
+                record.branches.push(BranchRecord { name: new_name, forked_from: head, ..former });
             }
             Ok(Vec::new())
-        })
-        .map(|(record, _)| record)
+        })?;
+        Ok(record)
     }
 
-    /// Puts other content in place of a message's; every branch that leads through it sees it.
+    /// Replaces the content of a message, in every branch that contains the message.
     pub fn edit_in_place(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<MessageRecord> {
         let (_, mut changed) = self.change(account, id, |record| {
             let mut message = self.message_of(record, message)?;
@@ -226,7 +218,8 @@ impl Service {
         changed.pop().ok_or_else(|| Error::internal("an edit changed nothing"))
     }
 
-    /// Says a message otherwise: a new branch that forks before it, active from now on. Returns its name.
+    /// Edits a message on a new branch that forks before the message. The new branch becomes the active one and is
+    /// returned.
     pub fn edit_as_branch(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<BranchRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let (mut record, _) = self.change(account, id, |record| {
@@ -241,17 +234,17 @@ impl Service {
                 edited_at_ms: None,
             };
             let before = self.depth(record, old.parent)?;
-            let name = free_branch(record, "edit");
+            let name = free_branch_name(record, "edit");
             let branch =
                 BranchRecord { name: name.clone(), head: Some(new.id), messages: before + 1, forked_from: old.parent };
             record.branches.push(branch);
             record.branch = name;
             Ok(vec![new])
         })?;
-        record.branches.pop().ok_or_else(|| Error::internal("an edit made no branch"))
+        record.branches.pop().ok_or_else(|| Error::internal("an edit created no branch"))
     }
 
-    /// Changes a conversation's record and some of its messages, one change at a time.
+    /// Changes a conversation under its lock: `act` changes the record and returns the messages to be written.
     fn change(
         &self,
         account: &str,
@@ -273,17 +266,24 @@ impl Service {
         Ok(changed)
     }
 
+    /// Returns a message of a conversation.
     fn message_of(&self, record: &ConversationRecord, id: &str) -> Result<MessageRecord> {
-        let found = id.parse().ok().map(|id| self.store.message(record.id, id)).transpose()?.flatten();
-        found.ok_or_else(|| no_message("the conversation holds no message with that id"))
+        if let Ok(id) = id.parse()
+            && let Some(message) = self.store.message(record.id, id)?
+        {
+            return Ok(message);
+        }
+        Err(no_message("the conversation has no message with that id"))
     }
 
-    /// How many messages lead to one.
-    fn depth(&self, record: &ConversationRecord, mut at: Option<Ulid>) -> Result<u64> {
+    /// Returns the number of messages from the first one up to `last`.
+    fn depth(&self, record: &ConversationRecord, last: Option<Ulid>) -> Result<u64> {
         let mut depth = 0;
-        while let Some(id) = at {
+        let mut next = last;
+        while let Some(id) = next {
             depth += 1;
-            at = self.store.message(record.id, id)?.and_then(|message| message.parent);
+            let Some(message) = self.store.message(record.id, id)? else { break };
+            next = message.parent;
         }
         Ok(depth)
     }
@@ -294,23 +294,29 @@ fn no_message(text: &str) -> Error {
 }
 
 fn no_branch(name: &str) -> Error {
-    Error::not_found("not_found", format!("there is no branch {name:?}"))
+    Error::not_found("not_found", format!("the conversation has no branch {name:?}"))
 }
 
 fn find_branch<'a>(record: &'a ConversationRecord, name: &str) -> Result<&'a BranchRecord> {
-    record.branches.iter().find(|branch| branch.name == name).ok_or_else(|| no_branch(name))
+    match record.branches.iter().find(|branch| branch.name == name) {
+        Some(branch) => Ok(branch),
+        None => Err(no_branch(name)),
+    }
 }
 
 fn find_branch_mut<'a>(record: &'a mut ConversationRecord, name: &str) -> Result<&'a mut BranchRecord> {
-    record.branches.iter_mut().find(|branch| branch.name == name).ok_or_else(|| no_branch(name))
+    match record.branches.iter_mut().find(|branch| branch.name == name) {
+        Some(branch) => Ok(branch),
+        None => Err(no_branch(name)),
+    }
 }
 
-/// `stem-1`, or the next number that is free.
-fn free_branch(record: &ConversationRecord, stem: &str) -> String {
+/// Returns `stem-1`, or the same with the next number that no branch has.
+fn free_branch_name(record: &ConversationRecord, stem: &str) -> String {
     let mut number = 1;
     loop {
         let name = format!("{stem}-{number}");
-        if find_branch(record, &name).is_err() {
+        if record.branches.iter().all(|branch| branch.name != name) {
             return name;
         }
         number += 1;

@@ -1,4 +1,4 @@
-//! Writes that failed for good: looked at, tried again, forgotten.
+//! Dead letters: writes that failed permanently. They are listed, retried and dropped.
 
 use cuebase_storage::records::DeadLetter;
 use ulid::Ulid;
@@ -7,51 +7,50 @@ use super::Service;
 use crate::error::{Error, Result};
 
 impl Service {
-    /// An account's dead letters, oldest first, at most `limit` after a given one.
+    /// Returns up to `limit` dead letters of an account, oldest first. `after` continues a listing.
     pub fn dead_letters(&self, account: &str, after: Option<Ulid>, limit: usize) -> Result<Vec<DeadLetter>> {
         Ok(self.store.dead_letters(account, after, limit)?)
     }
 
-    /// Puts a dead letter back into the queue; of that account, or of any.
+    /// Puts a dead letter of an account, or of any account, back into the queue.
     pub fn retry_dead_letter(&self, account: Option<&str>, text: &str) -> Result<()> {
         let id = message_id(text)?;
         if account.is_none() && self.is_unreadable(id)? {
-            let message = format!(
-                "{text} cannot be decoded, so it cannot be tried again: `cuebase dead-letters drop` forgets it"
-            );
+            let message =
+                format!("{text} cannot be decoded, so it cannot be retried: `cuebase dead-letters drop` deletes it");
             return Err(Error::invalid("invalid_id", message));
         }
-        let letter = self.store.dead_letter(account, id)?.ok_or_else(|| no_letter(text))?;
-        let entry = self.store.revive(&letter.account, id, self.running_ms())?.ok_or_else(|| no_letter(text))?;
-        self.pending.add(&entry);
-        self.queue.add(&entry);
+        let Some(letter) = self.store.dead_letter(account, id)? else { return Err(no_letter(text)) };
+        let Some(entry) = self.store.revive(&letter.account, id, self.running_ms())? else {
+            return Err(no_letter(text));
+        };
+        self.add_to_queue(&entry);
         Ok(())
     }
 
-    /// Puts all dead letters back into the queue, the oldest of each account first; of one account and of namespaces of
-    /// one name where these are given. Returns how many. Letters of deleted namespaces stay where they are.
+    /// Puts all dead letters back into the queue, the oldest of each account first. `account` and `namespace` restrict
+    /// them to one account and to namespaces of one name. Returns how many. Letters of deleted namespaces stay.
     pub fn retry_dead_letters(&self, account: Option<&str>, namespace: Option<&str>) -> Result<usize> {
         let mut selected = Vec::new();
         self.store.for_each_dead_letter(|letter| {
-            let is_selected = account.is_none_or(|account| letter.account == account)
-                && namespace.is_none_or(|namespace| letter.namespace == namespace);
-            if is_selected {
+            let is_other_account = matches!(account, Some(account) if letter.account != account);
+            let is_other_namespace = matches!(namespace, Some(namespace) if letter.namespace != namespace);
+            if !is_other_account && !is_other_namespace {
                 selected.push((letter.account, letter.id));
             }
         })?;
         let mut retried = 0;
         for (account, id) in selected {
-            // None where somebody else retried or dropped it meanwhile.
+            // `None` if another call retried or dropped the letter in the meantime.
             if let Some(entry) = self.store.revive(&account, id, self.running_ms())? {
-                self.pending.add(&entry);
-                self.queue.add(&entry);
+                self.add_to_queue(&entry);
                 retried += 1;
             }
         }
         Ok(retried)
     }
 
-    /// Forgets a dead letter; of that account, or of any.
+    /// Deletes a dead letter of an account, or of any account.
     pub fn drop_dead_letter(&self, account: Option<&str>, text: &str) -> Result<()> {
         let id = message_id(text)?;
         let dropped = match self.store.dead_letter(account, id)? {
@@ -67,11 +66,11 @@ impl Service {
     }
 }
 
-/// A queue message id as it is written.
+/// Parses the id of a queued write.
 pub fn message_id(text: &str) -> Result<Ulid> {
     text.parse().map_err(|_| Error::invalid("invalid_id", format!("{text:?} is not a queue message id")))
 }
 
 fn no_letter(id: &str) -> Error {
-    Error::not_found("not_found", format!("there is no dead letter {id}"))
+    Error::not_found("not_found", format!("no dead letter has the id {id}"))
 }

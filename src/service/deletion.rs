@@ -1,7 +1,7 @@
-//! Deleting a namespace, and finishing deletions that something interrupted.
+//! Deletion of a namespace, and completion of interrupted deletions.
 //!
-//! The namespace is gone with one small batch ([`Namespaces::retire`](crate::namespace::registry::Namespaces)); what it leaves in
-//! the records and on disk is removed right after, or by a later sweep where the disk refuses.
+//! One small batch deletes the namespace ([`Namespaces::retire`](crate::namespace::registry::Namespaces)). Its records
+//! and files are removed directly after it. If the disk refuses, a later sweep removes them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,34 +12,45 @@ use super::Service;
 use crate::error::Result;
 
 impl Service {
-    /// Removes a namespace for good, with everything in it. False when there is none.
+    /// Deletes a namespace with everything in it. Returns false if it does not exist.
     pub fn delete_namespace(&self, account: &str, name: &str) -> Result<bool> {
         let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
         self.queue.remove_namespace(removal.id);
         self.pending.remove_namespace(removal.id);
         if let Err(error) = self.remove(&removal) {
-            tracing::warn!(account, namespace = name, %error, "the files of a deleted namespace are removed later");
+            tracing::warn!(
+                account,
+                namespace = name,
+                %error,
+                "cannot remove the files of a deleted namespace; the next sweep tries again"
+            );
         }
         Ok(true)
     }
 
-    /// Removes what is left of deleted namespaces. Where one cannot be removed it is tried again by the next sweep.
+    /// Removes the remaining records and files of deleted namespaces. The next sweep repeats removals that failed.
     pub fn finish_removals(&self) {
         let removals = match self.store.pending_removals() {
             Ok(removals) => removals,
             Err(error) => {
-                tracing::error!(%error, "the deletions that are not finished cannot be read");
+                tracing::error!(%error, "cannot read the unfinished deletions");
                 return;
             }
         };
         for removal in removals {
             if let Err(error) = self.remove(&removal) {
                 let RemovalRecord { account, name, .. } = removal;
-                tracing::warn!(account, namespace = name, %error, "a deletion could not be finished; it is tried again");
+                tracing::warn!(
+                    account,
+                    namespace = name,
+                    %error,
+                    "cannot finish the deletion of a namespace; the next sweep tries again"
+                );
             }
         }
     }
 
+    /// Removes the records and files of a deleted namespace.
     fn remove(&self, removal: &RemovalRecord) -> Result<()> {
         let mut media_bytes = 0;
         for record in self.store.media_of_namespace(removal.id)? {
@@ -55,11 +66,11 @@ impl Service {
         Ok(self.store.finish_removal(removal.id)?)
     }
 
-    /// Gives the folders of format 1 their names of today, after the records were brought to this format.
+    /// Renames the folders of format 1 to their current names. The records already have the current format.
     pub(super) fn rename_former_folders(&self) -> Result<()> {
-        self.namespaces.empty_trash().unwrap_or_else(|error| {
-            tracing::warn!(%error, "what a former process left could not be removed");
-        });
+        if let Err(error) = self.namespaces.empty_trash() {
+            tracing::warn!(%error, "cannot remove files that an earlier process left in the trash");
+        }
         if !self.store.has_format_1_directories()? {
             return Ok(());
         }

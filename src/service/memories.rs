@@ -1,5 +1,6 @@
-//! Memories by path: reading one, writing one, and looking at all of them as a tree, as topics, as a graph.
+//! Memories by path: reads and direct writes of one memory, and all memories as a tree, as topics, as a graph.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
 use cuebase_retrieval::Memory;
@@ -11,31 +12,32 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::Service;
-use super::retrieval::{HitView, histories, history_as_of};
+use super::retrieval::{HitView, histories, history_at};
 use crate::billing::meters::Meter;
 use crate::error::{Error, Result};
 use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
 use crate::namespace::key::NamespaceKey;
+use crate::namespace::registry::Lease;
 
-/// Which part and which state of a memory.
+/// The part, the revision and the details of a memory to be read.
 #[derive(Clone, Debug, Default)]
-pub struct View<'a> {
-    /// The name of a heading: its section alone.
+pub struct MemoryReadOptions<'a> {
+    /// Name of a heading: only its section is returned.
     pub section: Option<&'a str>,
-    /// A commit: the memory as it was.
+    /// Commit id: the memory is returned as of this commit.
     pub revision: Option<&'a str>,
-    /// Whether to add history, last diff, relations and cues.
+    /// Whether history, last diff, relations and cues are added.
     pub full: bool,
 }
 
-/// The outcome of a direct write.
+/// The result of a direct write.
 #[derive(Debug)]
-pub struct Written {
-    /// Whether there was nothing at the path before.
-    pub new: bool,
-    /// The commit.
+pub struct DirectWriteResult {
+    /// Whether the path had no memory before.
+    pub is_new: bool,
+    /// Id of the commit.
     pub commit: String,
 }
 
@@ -44,13 +46,13 @@ pub struct Written {
 pub struct TreeEntry {
     path: String,
     kind: &'static str,
-    /// Directories: how many are below.
+    /// Directories: number of memories below.
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<u64>,
     updated_at: Option<String>,
 }
 
-/// A directory right below a tier; memories right in the tier have an empty topic.
+/// A directory directly below a tier. Memories directly in the tier have an empty topic.
 #[derive(Debug, Serialize)]
 pub struct Topic {
     tier: String,
@@ -62,33 +64,33 @@ pub struct Topic {
 /// Memories and the relations between them.
 #[derive(Debug, Serialize)]
 pub struct GraphView {
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
+    nodes: Vec<GraphNode>,
+    edges: Vec<GraphEdge>,
 }
 
 #[derive(Debug, Serialize)]
-struct Node {
+struct GraphNode {
     path: String,
     title: String,
     tier: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Edge {
+struct GraphEdge {
     from: String,
     to: String,
     kind: String,
     snippet: String,
 }
 
-/// How many, and when the newest was written.
+/// The number of memories of a group, and the time of its last update.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct GroupSummary {
     memories: u64,
     updated: Option<i64>,
 }
 
-impl Tally {
+impl GroupSummary {
     fn add(&mut self, memory: &Memory) {
         self.memories += 1;
         self.updated = self.updated.max(memory.updated);
@@ -96,117 +98,119 @@ impl Tally {
 }
 
 impl Service {
-    /// One memory.
-    pub fn memory(&self, account: &str, namespace: &str, path: &MemoryPath, view: &View<'_>) -> Result<HitView> {
+    /// Returns the number of memories of an account, in all its namespaces.
+    pub fn memory_count(&self, account: &str) -> Result<u64> {
+        let records = self.store.namespaces(account, None, usize::MAX)?;
+        Ok(records.iter().map(|record| record.memories).sum())
+    }
+
+    /// Returns a memory.
+    pub fn memory(
+        &self,
+        account: &str,
+        namespace: &str,
+        path: &MemoryPath,
+        options: &MemoryReadOptions<'_>,
+    ) -> Result<HitView> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let missing = || Error::not_found("not_found", format!("there is no memory at {path}"));
-        let head = lease.snapshot().head().map(str::to_owned);
-        let at = match view.revision {
-            Some(revision) => Some(revision.parse::<CommitId>().map_err(|_| {
-                Error::not_found("not_found", format!("there is no revision {revision:?}: it is a whole commit id"))
-            })?),
-            None => head.as_deref().map(str::parse).transpose()?,
-        };
-        let read = |at| lease.read_git(|repository| Ok(repository.read(at, path.as_str())?));
-        let bytes = at.map(read).transpose()?.flatten().ok_or_else(missing)?;
+        let Some(commit) = commit_to_read(&lease, options.revision)? else { return Err(no_memory(path)) };
+        let bytes = lease.read_git(|repository| Ok(repository.read(commit, path.as_str())?))?;
+        let Some(bytes) = bytes else { return Err(no_memory(path)) };
         let file = MemoryFile::parse(&bytes).map_err(Error::internal)?;
         let mut memory = files::to_memory(path, file, &|_| None);
-        let mut sections: Vec<markdown::Section> = markdown::sections(&memory.content);
-        if let Some(name) = view.section {
+        let mut sections = markdown::sections(&memory.content);
+        if let Some(name) = options.section {
             sections.retain(|section| section.name == name);
-            let no_section = || Error::not_found("not_found", format!("{path} has no section {name:?}"));
-            let section = sections.first().ok_or_else(no_section)?;
+            let Some(section) = sections.first() else {
+                return Err(Error::not_found("not_found", format!("{path} has no section {name:?}")));
+            };
             memory.content = memory.content[section.range.clone()].to_owned();
             sections.truncate(1);
         }
         let names = sections.into_iter().map(|section| section.name).collect();
-        let commit = at.map(|at| at.to_string());
-        let history = match (view.full, view.revision) {
+        let history = match (options.full, options.revision) {
             (false, _) => None,
-            (true, Some(revision)) => Some(history_as_of(&lease, revision, path.as_str())?),
-            (true, None) => histories(&lease, commit.as_deref(), &[path.as_str()])?.pop(),
+            (true, Some(revision)) => Some(history_at(&lease, revision, path.as_str())?),
+            (true, None) => histories(&lease, Some(&commit.to_string()), &[path.as_str()])?.pop(),
         };
-        Ok(HitView::plain(&memory, 1.0, names, history))
+        Ok(HitView::of_memory(&memory, 1.0, names, history))
     }
 
-    /// Writes a memory: in git, and visible to the next read, when this returns.
-    pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Result<Written> {
+    /// Writes a memory. It is committed, and visible to the next read, when this returns.
+    pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Result<DirectWriteResult> {
         let account = &namespace.account;
         self.billing.require_balance(account)?;
         self.namespaces.require_undamaged(namespace)?;
-        let permit = self.billing.reserve(account, Meter::Writes, || self.memories(account))?;
+        let permit = self.billing.reserve(account, Meter::Writes, || self.memory_count(account))?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
-        // Milliseconds are what the API tells; the file says the same.
+        // The API returns milliseconds, and the file must have the same time.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Error::internal)?;
         let texts = write.cue_texts();
         lease.prepare(&texts, self.models.query_deadline());
-        // The plan may be drawn up again; the last time counts.
-        let known = std::cell::Cell::new(false);
+        // The plan may be made more than once; the last value counts.
+        let is_new = Cell::new(true);
         let commit = lease.write(Some(permit), now, |context| {
-            known.set(context.contains(write.path.as_str())?);
+            is_new.set(!context.contains(write.path.as_str())?);
             direct::write(context, write, now)
         })?;
-        let commit = commit.ok_or_else(|| Error::internal("a direct write made no commit"))?;
+        let Some(commit) = commit else { return Err(Error::internal("a direct write made no commit")) };
         if let Err(error) = lease.consolidate_packs() {
-            tracing::error!(%error, "joining packs failed; it is tried again with the next write");
+            tracing::error!(%error, "cannot join packs; the next write tries again");
         }
-        Ok(Written { new: !known.get(), commit: commit.to_string() })
+        Ok(DirectWriteResult { is_new: is_new.get(), commit: commit.to_string() })
     }
 
-    /// Accepts the wish to forget a memory.
+    /// Queues the removal of a memory.
     pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<Ulid> {
         let subjects = [FingerprintSubject::path(path.as_str())];
         self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
     }
 
-    /// What is right below a directory, by path; an empty name is the root.
+    /// Returns the entries of a directory, by path. An empty name is the root.
     pub fn tree(&self, account: &str, namespace: &str, folder: &str) -> Result<Vec<TreeEntry>> {
-        let mut folders: BTreeMap<String, Tally> = BTreeMap::new();
+        let mut folders: BTreeMap<String, GroupSummary> = BTreeMap::new();
         let mut entries = Vec::new();
         for memory in self.all_memories(account, namespace)? {
-            let below = match folder {
-                "" => Some(memory.path.as_str()),
-                folder => memory.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
-            };
-            let Some(below) = below else { continue };
+            let Some(below) = path_below(&memory.path, folder) else { continue };
             match below.split_once('/') {
                 Some((name, _)) => folders.entry(join(folder, name)).or_default().add(&memory),
                 None => entries.push(TreeEntry {
                     path: memory.path.clone(),
                     kind: "memory",
                     memories: None,
-                    updated_at: memory.updated.and_then(format_ms),
+                    updated_at: format_time(memory.updated),
                 }),
             }
         }
-        entries.extend(folders.into_iter().map(|(path, tally)| TreeEntry {
-            path,
-            kind: "directory",
-            memories: Some(tally.memories),
-            updated_at: tally.updated.and_then(format_ms),
-        }));
+        for (path, summary) in folders {
+            entries.push(TreeEntry {
+                path,
+                kind: "directory",
+                memories: Some(summary.memories),
+                updated_at: format_time(summary.updated),
+            });
+        }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
     }
 
-    /// Every topic, by tier and name.
+    /// Returns all topics, by tier and name.
     pub fn topics(&self, account: &str, namespace: &str) -> Result<Vec<Topic>> {
-        let mut topics: BTreeMap<(String, String), Tally> = BTreeMap::new();
+        let mut summaries: BTreeMap<(String, String), GroupSummary> = BTreeMap::new();
         for memory in self.all_memories(account, namespace)? {
-            let (tier, rest) = memory.path.split_once('/').unwrap_or_default();
-            let topic = rest.split_once('/').map_or("", |(topic, _)| topic);
-            topics.entry((tier.to_owned(), topic.to_owned())).or_default().add(&memory);
+            let (tier, topic) = tier_and_topic(&memory.path);
+            summaries.entry((tier.to_owned(), topic.to_owned())).or_default().add(&memory);
         }
-        let view = |((tier, topic), tally): ((String, String), Tally)| Topic {
-            tier,
-            topic,
-            memories: tally.memories,
-            updated_at: tally.updated.and_then(format_ms),
-        };
-        Ok(topics.into_iter().map(view).collect())
+        let mut topics = Vec::with_capacity(summaries.len());
+        for ((tier, topic), summary) in summaries {
+            let updated_at = format_time(summary.updated);
+            topics.push(Topic { tier, topic, memories: summary.memories, updated_at });
+        }
+        Ok(topics)
     }
 
-    /// The memories around one, or the namespace's first by path, with the relations between them.
+    /// Returns the memories near a given one, within a number of relations, or the namespace's first by path. The
+    /// relations between them are the edges.
     pub fn graph(
         &self,
         account: &str,
@@ -219,7 +223,7 @@ impl Service {
                 let lease = self.namespaces.lease(account, namespace)?;
                 let near = lease.read(|snapshot| snapshot.neighbourhood(path.as_str(), depth, limit))?;
                 if near.is_empty() {
-                    return Err(Error::not_found("not_found", format!("there is no memory at {path}")));
+                    return Err(no_memory(path));
                 }
                 near
             }
@@ -230,28 +234,80 @@ impl Service {
                 memories
             }
         };
-        let shown: HashSet<&str> = memories.iter().map(|memory| memory.path.as_str()).collect();
-        let edges = memories.iter().flat_map(|memory| {
-            let from = &memory.path;
-            let inside = memory.relations.iter().filter(|relation| shown.contains(relation.path.as_str()));
-            inside.map(move |relation| Edge {
-                from: from.clone(),
-                to: relation.path.clone(),
-                kind: relation.kind.clone(),
-                snippet: relation.snippet.clone(),
-            })
-        });
-        let node = |memory: &Memory| Node {
-            path: memory.path.clone(),
-            title: markdown::title(&memory.content),
-            tier: memory.path.split('/').next().unwrap_or_default().to_owned(),
-        };
-        Ok(GraphView { edges: edges.collect(), nodes: memories.iter().map(node).collect() })
+        Ok(GraphView::of(&memories))
     }
 
     fn all_memories(&self, account: &str, namespace: &str) -> Result<Vec<Memory>> {
         self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
+}
+
+impl GraphView {
+    /// Makes a graph of memories. Relations to other memories are left out.
+    fn of(memories: &[Memory]) -> Self {
+        let shown: HashSet<&str> = memories.iter().map(|memory| memory.path.as_str()).collect();
+        let mut nodes = Vec::with_capacity(memories.len());
+        let mut edges = Vec::new();
+        for memory in memories {
+            let (tier, _) = memory.path.split_once('/').unwrap_or((memory.path.as_str(), ""));
+            nodes.push(GraphNode {
+                path: memory.path.clone(),
+                title: markdown::title(&memory.content),
+                tier: tier.to_owned(),
+            });
+            for relation in &memory.relations {
+                if shown.contains(relation.path.as_str()) {
+                    edges.push(GraphEdge {
+                        from: memory.path.clone(),
+                        to: relation.path.clone(),
+                        kind: relation.kind.clone(),
+                        snippet: relation.snippet.clone(),
+                    });
+                }
+            }
+        }
+        Self { nodes, edges }
+    }
+}
+
+/// Returns the commit of a revision, or the head of the index. Returns `None` if there is neither.
+fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<CommitId>> {
+    if let Some(revision) = revision {
+        let Ok(commit) = revision.parse() else {
+            let message = format!("no revision has the id {revision:?}: a revision is a full commit id");
+            return Err(Error::not_found("not_found", message));
+        };
+        return Ok(Some(commit));
+    }
+    match lease.snapshot().head() {
+        Some(head) => Ok(Some(head.parse()?)),
+        None => Ok(None),
+    }
+}
+
+fn no_memory(path: &MemoryPath) -> Error {
+    Error::not_found("not_found", format!("no memory exists at {path}"))
+}
+
+/// Returns the part of a path below a folder, or `None` if the path is not in the folder.
+fn path_below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    if folder.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Returns the tier of a path, and the directory below the tier or an empty text.
+fn tier_and_topic(path: &str) -> (&str, &str) {
+    let Some((tier, rest)) = path.split_once('/') else { return ("", "") };
+    match rest.split_once('/') {
+        Some((topic, _)) => (tier, topic),
+        None => (tier, ""),
+    }
+}
+
+fn format_time(at_ms: Option<i64>) -> Option<String> {
+    format_ms(at_ms?)
 }
 
 fn join(folder: &str, name: &str) -> String {

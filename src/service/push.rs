@@ -1,14 +1,14 @@
-//! A push into a namespace: looked at apart from it, then taken in whole or refused whole.
+//! A push into a namespace. It is unpacked and checked in a scratch repository, then accepted or refused as a whole.
 
 use std::path::Path;
 
 use cuebase_storage::Error as StorageError;
-use cuebase_storage::git::{CommitId, IntakeLimits, Repository, check_pack};
+use cuebase_storage::git::{ChangedFile, CommitId, IntakeLimits, Repository, check_pack};
 use cuebase_storage::records::NamespaceRecord;
 use ulid::Ulid;
 
 use super::Service;
-use crate::billing::meters::Meter;
+use crate::billing::meters::{Meter, Permit};
 use crate::error::Result;
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
@@ -19,54 +19,57 @@ use crate::namespace::plan::Content;
 use crate::namespace::registry::Lease;
 use crate::namespace::sync::MESSAGE_TRAILER;
 
-/// Memories and terms that one push may change.
+/// Maximum number of memories and terms that a push may change.
 const FILES_MAX: usize = 10_000;
-/// So many problems are told of one push.
+/// Maximum number of problems in a refusal.
 const PROBLEMS_MAX: usize = 20;
 
-/// Why a push is not taken.
+/// The reason why a push is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushRefusal {
-    /// In one line, as git shows it behind the branch.
+    /// One line, which git shows next to the branch.
     pub reason: String,
-    /// What there is to say beside it, a line each.
-    pub words: Vec<String>,
+    /// Additional lines.
+    pub details: Vec<String>,
 }
 
 impl PushRefusal {
     fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), words: Vec::new() }
+        Self { reason: reason.into(), details: Vec::new() }
     }
 
-    /// By reason of several things that are wrong.
-    fn by_problems(problems: &[String]) -> Self {
-        let mut words: Vec<String> = problems.iter().take(PROBLEMS_MAX).cloned().collect();
+    /// Refuses a push for one or more problems, and lists up to [`PROBLEMS_MAX`] of them.
+    fn of_problems(problems: &[String]) -> Self {
+        let mut details: Vec<String> = problems.iter().take(PROBLEMS_MAX).cloned().collect();
         if problems.len() > PROBLEMS_MAX {
-            words.push(format!("and {} more", problems.len() - PROBLEMS_MAX));
+            details.push(format!("and {} more", problems.len() - PROBLEMS_MAX));
         }
         let reason = match problems {
-            [one] => one.clone(),
-            several => format!("{} files cannot be taken", several.len()),
+            [problem] => problem.clone(),
+            _ => format!("{} files are not valid", problems.len()),
         };
-        Self { reason: reason.replace('\n', " "), words }
+        Self { reason: reason.replace('\n', " "), details }
     }
 }
 
-/// What a push is made of, once it has been looked at.
-struct Checked {
+/// A push that passed all checks.
+struct CheckedPush {
+    /// Texts of the cues, to be embedded.
     texts: Vec<String>,
+    /// Number of written files.
     written: usize,
+    /// Number of new memories.
     added: u64,
 }
 
 impl Service {
-    /// Takes in what was pushed: in git, and visible to the next read, when this returns with nothing to object.
+    /// Accepts a push. If this returns no refusal, the push is committed and visible to the next read.
     pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Result<Result<(), PushRefusal>> {
         let account = &namespace.account;
         let Some(to) = update.to.filter(|_| update.reference == BRANCH) else {
             let reason = match update.to {
-                Some(_) => "a namespace has the branch main alone",
-                None => "nothing can be deleted here: a history is never lost",
+                Some(_) => "a namespace has only the branch main",
+                None => "a branch cannot be deleted: the history is never lost",
             };
             return Ok(Err(PushRefusal::new(reason)));
         };
@@ -74,112 +77,128 @@ impl Service {
         self.namespaces.require_undamaged(namespace)?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
         if lease.repository().head()? != update.from {
-            return Ok(Err(moved()));
+            return Ok(Err(branch_moved()));
         }
-        // Where nothing else is, on the same file system.
-        let aside = self.config.data.join("trash").join(Ulid::generate().to_string());
-        let taken = self.take_apart(&lease, account, update.from, to, pack, &aside);
-        // Not there where the pack was refused before it was unpacked.
-        if let Err(error) = std::fs::remove_dir_all(&aside)
+        // The trash is on the same file system as the repositories, and no other file is in the new folder.
+        let scratch = self.config.data.join("trash").join(Ulid::generate().to_string());
+        let accepted = self.accept_from_scratch(&lease, account, update.from, to, pack, &scratch);
+        // The folder does not exist if the pack was refused before it was unpacked.
+        if let Err(error) = std::fs::remove_dir_all(&scratch)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, folder = %aside.display(), "what a push left aside could not be removed");
+            tracing::warn!(%error, folder = %scratch.display(), "cannot remove the scratch folder of a push");
         }
-        taken
+        accepted
     }
 
-    fn take_apart(
+    /// Unpacks a push into a scratch folder, checks it there, and moves it into the namespace.
+    fn accept_from_scratch(
         &self,
         lease: &Lease,
         account: &str,
         from: Option<CommitId>,
         to: CommitId,
         mut pack: &[u8],
-        aside: &Path,
+        scratch: &Path,
     ) -> Result<Result<(), PushRefusal>> {
         if !pack.is_empty()
             && let Err(error) = check_pack(&mut &*pack, &IntakeLimits::PUSH)
         {
-            return blamed(error);
+            return refuse_unreadable(error);
         }
-        std::fs::create_dir_all(aside)?;
-        let apart = lease.repository().open_scratch(&aside.join("pushed.git"))?;
+        std::fs::create_dir_all(scratch)?;
+        let pushed = lease.repository().open_scratch(&scratch.join("pushed.git"))?;
         if !pack.is_empty()
-            && let Err(error) = apart.store_pack(&mut pack)
+            && let Err(error) = pushed.store_pack(&mut pack)
         {
-            return blamed(error);
+            return refuse_unreadable(error);
         }
-        let checked = match check(&apart, from, to) {
+        let checked = match check(&pushed, from, to) {
             Ok(Ok(checked)) => checked,
-            Ok(Err(refused)) => return Ok(Err(refused)),
-            Err(error) => return blamed(error),
+            Ok(Err(refusal)) => return Ok(Err(refusal)),
+            Err(error) => return refuse_unreadable(error),
         };
-        let known = || Ok(self.memories(account)? + checked.added.saturating_sub(1));
-        // A push that changes no memory counts nothing.
-        let permit = match checked.written {
-            0 => None,
-            written => Some(self.billing.reserve_units(account, Meter::Writes, written as u64, known)?),
-        };
+        let permit = self.reserve_push(account, &checked)?;
         lease.prepare(&checked.texts, self.models.write_deadline());
-        if !lease.accept_push(permit, &apart, from, to)? {
-            return Ok(Err(moved()));
+        if !lease.accept_push(permit, &pushed, from, to)? {
+            return Ok(Err(branch_moved()));
         }
         if let Err(error) = lease.consolidate_packs() {
-            tracing::error!(%error, "joining packs failed; it is tried again with the next write");
+            tracing::error!(%error, "cannot join packs; the next write tries again");
         }
         Ok(Ok(()))
     }
-}
 
-fn moved() -> PushRefusal {
-    PushRefusal::new("fetch first: the branch has moved on (git pull --rebase)")
-}
-
-/// What could not be read is what was pushed, unless the disk is at fault.
-fn blamed<T>(error: StorageError) -> Result<Result<T, PushRefusal>> {
-    match (error.disk_trouble(), &error) {
-        (Some(_), _) => Err(error.into()),
-        (None, StorageError::Invalid { .. }) => Ok(Err(PushRefusal::new(error.to_string().replace('\n', " ")))),
-        (None, _) => Ok(Err(PushRefusal::new(format!("what was sent cannot be read: {error}").replace('\n', " ")))),
+    /// Reserves a unit for each written file. Returns `None` for a push that writes none.
+    fn reserve_push(&self, account: &str, checked: &CheckedPush) -> Result<Option<Permit<'_>>> {
+        if checked.written == 0 {
+            return Ok(None);
+        }
+        let permit = self.billing.reserve_units(account, Meter::Writes, checked.written as u64, || {
+            Ok(self.memory_count(account)? + checked.added.saturating_sub(1))
+        })?;
+        Ok(Some(permit))
     }
 }
 
-/// Looks at everything that a push brings, before anything of it is believed.
+fn branch_moved() -> PushRefusal {
+    PushRefusal::new("fetch first: the branch has moved (git pull --rebase)")
+}
+
+/// Converts an error of reading a push. A disk error is an error of the server; any other error is a refusal.
+fn refuse_unreadable<T>(error: StorageError) -> Result<Result<T, PushRefusal>> {
+    if error.disk_trouble().is_some() {
+        return Err(error.into());
+    }
+    let reason = match error {
+        StorageError::Invalid { .. } => error.to_string(),
+        error => format!("the push cannot be read: {error}"),
+    };
+    Ok(Err(PushRefusal::new(reason.replace('\n', " "))))
+}
+
+/// Checks all objects of a push before the namespace uses any of them.
 fn check(
-    apart: &Repository,
+    pushed: &Repository,
     from: Option<CommitId>,
     to: CommitId,
-) -> Result<Result<Checked, PushRefusal>, StorageError> {
-    if apart.commits_among(&[to])?.is_empty() {
-        return Ok(Err(PushRefusal::new("no commit was sent under that id")));
+) -> Result<Result<CheckedPush, PushRefusal>, StorageError> {
+    if pushed.commits_among(&[to])?.is_empty() {
+        return Ok(Err(PushRefusal::new("the push has no commit with the id of the branch")));
     }
     if let Some(from) = from
-        && !apart.is_ancestor(from, to)?
+        && !pushed.is_ancestor(from, to)?
     {
         let reason =
-            "the branch's first parents must lead to what is here: rebase instead of merging, and do not force";
+            "the first parents of the branch must lead to the server's head: rebase instead of merging or forcing";
         return Ok(Err(PushRefusal::new(reason)));
     }
     let had: Vec<CommitId> = from.into_iter().collect();
-    let pushed = apart.missing(&[to], &had)?;
-    // Number, sizes and directories first: what a few kilobytes stand for may be any number of files.
-    pushed.check_limits(&IntakeLimits::PUSH)?;
-    let changes = apart.changed_files(from, to, &IntakeLimits::PUSH)?;
-    let mut problems = pushed.inspect()?;
-    for commit in pushed.commits_with_trailer(MESSAGE_TRAILER)? {
-        problems.push(format!("commit {commit}: its line {MESSAGE_TRAILER} is for the service alone"));
+    let objects = pushed.missing(&[to], &had)?;
+    // Number, sizes and directories are checked first: a few kilobytes can stand for any number of files.
+    objects.check_limits(&IntakeLimits::PUSH)?;
+    let mut changes = pushed.changed_files(from, to, &IntakeLimits::PUSH)?;
+    let mut problems = objects.inspect()?;
+    for commit in objects.commits_with_trailer(MESSAGE_TRAILER)? {
+        problems.push(format!("commit {commit}: only the server may write the trailer {MESSAGE_TRAILER}"));
     }
     if !problems.is_empty() {
-        return Ok(Err(PushRefusal::by_problems(&problems)));
+        return Ok(Err(PushRefusal::of_problems(&problems)));
     }
-    let changes: Vec<_> = changes.into_iter().filter(|change| edited::is_managed(&change.path)).collect();
+    changes.retain(|change| edited::is_managed(&change.path));
     if changes.len() > FILES_MAX {
-        let reason = format!("{} memories are changed, at most {FILES_MAX} are taken: push in parts", changes.len());
+        let reason = format!("{} memories are changed, the limit is {FILES_MAX}: push in parts", changes.len());
         return Ok(Err(PushRefusal::new(reason)));
     }
-    let reader = apart.file_reader()?;
-    let (mut texts, mut added, mut written) = (Vec::new(), 0, 0);
-    for change in &changes {
+    check_files(pushed, &changes)
+}
+
+/// Reads the changed memories and terms. Refuses a push with files that are too large or unreadable.
+fn check_files(pushed: &Repository, changes: &[ChangedFile]) -> Result<Result<CheckedPush, PushRefusal>, StorageError> {
+    let reader = pushed.file_reader()?;
+    let mut checked = CheckedPush { texts: Vec::new(), written: 0, added: 0 };
+    let mut problems = Vec::new();
+    for change in changes {
         let Some(bytes) = change.bytes else { continue };
         if bytes > edited::FILE_BYTES_MAX {
             let problem = format!("{}: has {bytes} bytes, more than {}", change.path, edited::FILE_BYTES_MAX);
@@ -187,18 +206,18 @@ fn check(
             continue;
         }
         let Some(content) = reader.content(change)? else { continue };
-        written += 1;
+        checked.written += 1;
         match edited::parse(&change.path, &content) {
             Ok(Content::Memory(file)) => {
-                texts.extend(files::cue_texts(&file.front, &file.body));
-                added += u64::from(change.is_new);
+                checked.texts.extend(files::cue_texts(&file.front, &file.body));
+                checked.added += u64::from(change.is_new);
             }
             Ok(Content::Term(_)) => {}
             Err(problem) => problems.push(format!("{}: {problem}", change.path)),
         }
     }
     if !problems.is_empty() {
-        return Ok(Err(PushRefusal::by_problems(&problems)));
+        return Ok(Err(PushRefusal::of_problems(&problems)));
     }
-    Ok(Ok(Checked { texts, written, added }))
+    Ok(Ok(checked))
 }

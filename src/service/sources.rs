@@ -1,8 +1,8 @@
-//! Conversations as they were accepted, kept after ingestion: listed, read, deleted.
+//! Sources: accepted conversations that are kept after ingestion. This file lists, reads and deletes them.
 //!
-//! A source is kept under the id of the write that carried it, by the batch that takes the write out of the queue
-//! (`cuebase_storage::records`). This file says which writes are kept and what a caller sees of a source;
-//! `maintenance/export.rs` writes sources out, `ingest/reextract` extracts memories from them again.
+//! The id of a source is the id of its write. The batch that removes the write from the queue stores the source
+//! (`cuebase_storage::records`). `maintenance/export.rs` exports sources, `ingest/reextract` extracts memories from
+//! them again.
 
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::MemoryFile;
@@ -17,41 +17,40 @@ use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
 use crate::namespace::key::NamespaceKey;
 
-/// Sources read at a time where those of one session are looked for.
+/// Sources read at a time in a search for those of one session.
 const PAGE: usize = 500;
-/// Memories of a source that are listed.
+/// Maximum number of memories listed for a source.
 const MEMORIES_MAX: usize = 200;
 
-/// Which sources a list shows.
+/// Selects the sources of a listing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SourceFilter<'a> {
-    /// Only those of a session.
+    /// Only sources of this session.
     pub session_id: Option<&'a str>,
-    /// Only those accepted before this one.
+    /// Only sources accepted before this one.
     pub before: Option<Ulid>,
 }
 
 /// A kept conversation.
 pub struct KeptSource {
-    /// The id of the write that carried it.
+    /// Id of its write.
     pub id: Ulid,
-    /// Milliseconds since the epoch.
+    /// Time of acceptance, milliseconds since the epoch.
     pub accepted_at_ms: i64,
-    /// As it was accepted.
+    /// The conversation as it was accepted.
     pub conversation: Conversation,
 }
 
 impl KeptSource {
-    /// From the entry that was queued.
+    /// Decodes the queue entry of a conversation.
     pub fn of(entry: &QueueEntry) -> Result<Self> {
-        let unreadable = || Error::internal("a kept conversation is not one that this version can read");
-        let QueuedWork::Conversation { request } = &entry.work else { return Err(unreadable()) };
-        // What the conversation holds must not stand in an error.
-        let conversation = Conversation::deserialize(request).map_err(|_| unreadable())?;
+        let QueuedWork::Conversation { request } = &entry.work else { return Err(unreadable_source()) };
+        // The decoder's message may quote the conversation, so it is not part of the error.
+        let Ok(conversation) = Conversation::deserialize(request) else { return Err(unreadable_source()) };
         Ok(Self { id: entry.id, accepted_at_ms: entry.accepted_at_ms, conversation })
     }
 
-    /// The fields that `POST /v1/memories` takes, and `accepted_at`.
+    /// Returns the fields that `POST /v1/memories` accepts, and `accepted_at`.
     pub fn body(&self) -> Map<String, Value> {
         let Conversation { messages, session_id, tags, occurred_at, timezone } = &self.conversation;
         let mut body = Map::new();
@@ -73,7 +72,7 @@ impl KeptSource {
     }
 }
 
-/// A message as `POST /v1/memories` takes it: its text parts are one text.
+/// Returns a message as `POST /v1/memories` accepts it. Its text parts are joined.
 fn message_body(message: &Message) -> Value {
     let Message { role, name, text, references, occurred_at } = message;
     let mut body = Map::new();
@@ -99,7 +98,7 @@ fn message_body(message: &Message) -> Value {
 }
 
 impl Service {
-    /// A namespace's sources, newest first, at most `limit`.
+    /// Returns up to `limit` sources of a namespace, newest first.
     pub fn sources(
         &self,
         account: &str,
@@ -128,13 +127,15 @@ impl Service {
         }
     }
 
-    /// A source of a namespace.
+    /// Returns a source of a namespace.
     pub fn source(&self, namespace: &NamespaceRecord, id: &str) -> Result<KeptSource> {
-        let entry = self.store.source(namespace.id, source_id(id)?)?.ok_or_else(no_source)?;
-        KeptSource::of(&entry)
+        match self.store.source(namespace.id, source_id(id)?)? {
+            Some(entry) => KeptSource::of(&entry),
+            None => Err(no_source()),
+        }
     }
 
-    /// The paths of the memories that were made from a source, as far as they are still there: 200 at most.
+    /// Returns the paths of the memories that were extracted from a source and still exist, up to 200.
     pub fn source_memories(&self, namespace: &NamespaceRecord, id: Ulid) -> Result<Vec<String>> {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
@@ -147,20 +148,21 @@ impl Service {
             if memories.len() == MEMORIES_MAX {
                 break;
             }
-            let bytes = lease.read_git(|repository| Ok(repository.read(head, &path)?))?;
-            let file = bytes.and_then(|bytes| MemoryFile::parse(&bytes).ok());
-            if file.is_some_and(|file| file.front.sources.iter().any(|source| source.write.as_ref() == Some(&write))) {
+            let Some(bytes) = lease.read_git(|repository| Ok(repository.read(head, &path)?))? else { continue };
+            let Ok(file) = MemoryFile::parse(&bytes) else { continue };
+            if file.front.sources.iter().any(|source| source.write.as_ref() == Some(&write)) {
                 memories.push(path);
             }
         }
         Ok(memories)
     }
 
-    /// Deletes a source, durably, and returns its id; the memories made from it stay.
+    /// Deletes a source and returns its id. The deletion is durable when this returns. The memories extracted from the
+    /// source stay.
     pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Result<Ulid> {
         let id = source_id(id)?;
         let generation = self.store.generation();
-        // Under the writer's lock: an ingestion that ends at this moment must not bring a part of it back.
+        // Under the writer's lock, so that an ingestion that ends at the same time does not store the source again.
         let deleted = self.namespaces.with_writes_paused(namespace, || self.store.delete_source(namespace.id, id))?;
         if !deleted {
             return Err(no_source());
@@ -189,12 +191,16 @@ impl Service {
     }
 }
 
+fn unreadable_source() -> Error {
+    Error::internal("this version cannot read a kept conversation")
+}
+
 fn source_id(text: &str) -> Result<Ulid> {
     text.parse().map_err(|_| no_source())
 }
 
 fn no_source() -> Error {
-    Error::not_found("not_found", "there is no kept conversation with that id: it is the id of an ingested write")
+    Error::not_found("not_found", "no kept conversation has that id: use the id of an ingested write")
 }
 
 #[cfg(test)]
@@ -203,7 +209,7 @@ mod tests {
     use crate::memory::request::conversation;
 
     #[test]
-    fn what_is_shown_of_a_source_reads_back_as_the_same_conversation() {
+    fn the_body_of_a_source_reads_back_as_the_same_conversation() {
         let body = json!({
             "messages": [
                 {"role": "user", "name": "Ann", "content": "The ferry leaves at nine", "occurred_at": "2026-03-10"},

@@ -1,4 +1,6 @@
-//! The state of the service that its metrics show.
+//! The state of the service: running time, waiting writes, and the values that the metrics show.
+
+use cuebase_storage::records::QueueEntry;
 
 use super::Service;
 use crate::error::{Error, Result};
@@ -8,6 +10,27 @@ impl Service {
     /// Returns the metrics in the text format that Prometheus reads (OpenMetrics 1.0).
     pub fn metrics_text(&self) -> Result<String> {
         self.metrics.text(&self.state()?).map_err(Error::internal)
+    }
+
+    /// Returns how long services have run on this data directory, in milliseconds.
+    pub fn running_ms(&self) -> u64 {
+        self.running.now_ms()
+    }
+
+    /// Writes the running time, so that the next process continues from it.
+    pub fn write_running_time(&self) -> Result<()> {
+        Ok(self.store.put_running_ms(self.running_ms())?)
+    }
+
+    /// Returns the queue entry that has waited longest.
+    pub fn oldest_queued(&self) -> Result<Option<QueueEntry>> {
+        let Some((namespace, id)) = self.queue.oldest() else { return Ok(None) };
+        Ok(self.store.queue_entry(namespace, id)?)
+    }
+
+    /// Returns how long an entry has waited, in milliseconds of running time.
+    pub fn waited_ms(&self, entry: &QueueEntry) -> u64 {
+        self.running_ms().saturating_sub(entry.accepted_running_ms)
     }
 
     fn state(&self) -> Result<ServiceState> {

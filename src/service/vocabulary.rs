@@ -1,4 +1,4 @@
-//! The vocabulary of a namespace, read.
+//! Reads of a namespace's vocabulary.
 
 use cuebase_retrieval::surface_key;
 use cuebase_storage::records::TermRecord;
@@ -8,18 +8,21 @@ use crate::error::Result;
 use crate::memory::terms::best_match;
 
 impl Service {
-    /// The terms of a namespace by their canonical form, those that contain `like` (case aside), at most `limit`.
+    /// Returns up to `limit` terms of a namespace by their canonical form. `like` selects the terms that contain it in
+    /// any case.
     pub fn terms(&self, account: &str, namespace: &str, like: Option<&str>, limit: usize) -> Result<Vec<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
-        let like = like.map(str::to_lowercase);
         let mut terms = self.store.terms(namespace.id)?;
-        terms.retain(|record| like.as_ref().is_none_or(|like| record.term.to_lowercase().contains(like)));
+        if let Some(like) = like {
+            let like = like.to_lowercase();
+            terms.retain(|record| record.term.to_lowercase().contains(&like));
+        }
         terms.sort_by(|a, b| (a.term.to_lowercase(), &a.path).cmp(&(b.term.to_lowercase(), &b.path)));
         terms.truncate(limit);
         Ok(terms)
     }
 
-    /// The term that a surface form stands for.
+    /// Returns the term of a surface form.
     pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Result<Option<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let candidates = self.store.terms_by_form(namespace.id, &surface_key(word))?;

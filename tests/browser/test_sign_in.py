@@ -118,7 +118,7 @@ def test_an_external_issuer_signs_users_in(service, issuer, visit):
 
 def test_an_unrequested_sign_in_response_is_refused(service, issuer, visit):
     page = visit(f"{service.dashboard}/?code=stolen&state=invented")
-    expect(page.get_by_role("alert")).to_contain_text("no sign-in of this tab")
+    expect(page.get_by_role("alert")).to_contain_text("not started in this tab")
 
 
 def test_a_token_for_another_sign_in_is_refused(service, issuer, visit):
@@ -133,4 +133,4 @@ def test_a_token_for_another_sign_in_is_refused(service, issuer, visit):
 def test_an_unreachable_issuer_is_reported(start, visit):
     service = start("serve", CUEBASE_IDENTITY_ISSUER="http://127.0.0.1:9", CUEBASE_IDENTITY_AUDIENCE=CLIENT)
     page = visit(service.dashboard)
-    expect(page.get_by_text("cannot be reached just now")).to_be_visible()
+    expect(page.get_by_text("cannot be reached right now")).to_be_visible()

@@ -114,7 +114,7 @@ def test_no_answer_is_not_an_error(service, tmp_path):
 def test_a_missing_memory_is_a_result_with_advice(service, tmp_path):
     async def use(client):
         text = await good(client, "memory_read", path="facts/no/such.md")
-        assert "there is no memory at facts/no/such.md" in text and "memory_recall and memory_topics" in text
+        assert "no memory exists at facts/no/such.md" in text and "memory_recall and memory_topics" in text
         text = await good(client, "memory_topics", path="facts/no")
         assert "memory_topics without a path" in text
 

@@ -1,10 +1,10 @@
-// The public API as its client sees it: a bearer session, JSON, and errors by their code.
+// A client of the public API: session as bearer token, JSON bodies, and errors with a code.
 
 const KEPT = "session";
 let token = sessionStorage.getItem(KEPT);
 let ended = () => {};
 
-/** An answer that is an error. */
+/** An error response. */
 export class Failure extends Error {
   constructor(status, code, message) {
     super(message);
@@ -13,7 +13,7 @@ export class Failure extends Error {
   }
 }
 
-/** What a session says about itself; none without one, or once it is over. */
+/** Returns the claims of the session; null without a session or after it has expired. */
 export function session() {
   if (!token) return null;
   try {
@@ -21,7 +21,7 @@ export function session() {
     const claims = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(part), (c) => c.charCodeAt(0))));
     if (claims.exp * 1000 > Date.now()) return claims;
   } catch {
-    // Not a token: the same as none.
+    // The text is not a token.
   }
   close();
   return null;
@@ -33,21 +33,21 @@ export function open(text) {
   sessionStorage.setItem(KEPT, text);
 }
 
-/** Forgets the session. */
+/** Removes the session. */
 export function close() {
   token = null;
   sessionStorage.removeItem(KEPT);
 }
 
-/** What to do when the server does not take the session any more. */
+/** Sets what to do when the server rejects the session. */
 export function onEnd(act) {
   ended = act;
 }
 
-/** A path with each of its parts encoded. */
+/** Encodes each part of a path. */
 export const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
 
-/** A text decoded; unchanged where a percent sign in it encodes nothing, since anybody may write such a link. */
+/** Decodes a text. Returns it unchanged if it is not encoded correctly, since links in memories are not trusted. */
 export function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -65,7 +65,7 @@ function address(path, query) {
   return text ? `${path}?${text}` : path;
 }
 
-/** One request; the body of the answer, or a Failure. */
+/** Sends a request. Returns the body of the response, or throws a Failure. */
 export async function call(method, path, { query, body } = {}) {
   const headers = {};
   if (token) headers.authorization = `Bearer ${token}`;
@@ -78,14 +78,14 @@ export async function call(method, path, { query, body } = {}) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  // The gateway says no more than this; anything else is about the request.
+  // Only a rejected credential has this status without an error code.
   if ((response.status === 401 || response.status === 403) && !answer.error) {
     close();
     ended();
     throw new Failure(response.status, "unauthorized", "This session is over. Sign in again.");
   }
   const error = typeof answer.error === "object" ? answer.error : { code: answer.error, message: answer.message };
-  throw new Failure(response.status, error.code ?? "unknown", error.message ?? `The server answered ${response.status}.`);
+  throw new Failure(response.status, error.code ?? "unknown", error.message ?? `The server responded with ${response.status}.`);
 }
 
 export const get = (path, query) => call("GET", path, { query });

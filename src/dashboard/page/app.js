@@ -1,4 +1,4 @@
-// The page's frame: who is signed in, where one is, and which view that is.
+// The frame of the page: the signed-in user, the navigation and the current view.
 
 import { h, s, fill } from "./dom.js";
 import { session, close, onEnd, get, decoded } from "./api.js";
@@ -7,12 +7,12 @@ import { arrive, show as showSignIn } from "./sign_in.js";
 const shell = document.getElementById("shell");
 const NAMESPACE = "namespace";
 let namespaces = [];
-/** What the service is configured to offer; `billing` only with a payment provider. */
+/** Optional features of the server; `billing` only with a payment provider. */
 let features = {};
-/** Counts the views shown, so that a late answer does not end up in another view. */
+/** Number of views shown so far, so that a late response does not appear in another view. */
 let turn = 0;
 
-// What is of the account, and what is of one namespace; each view is loaded when it is first wanted.
+// The views of the account, and those of a namespace (`OWN`). Each is loaded when it is first shown.
 const ACCOUNT = [
   ["overview", "Overview", "M3 13h8V3H3zm0 8h8v-6H3zm10 0h8V11h-8zm0-18v6h8V3z"],
   ["namespaces", "Namespaces", "M4 6h16v4H4zm0 8h16v4H4z"],
@@ -28,7 +28,7 @@ const OWN = [
   ["conversations", "Conversations", "M3 4h18v13H9l-4 4v-4H3zm4 4v2h10V8zm0 4v2h7v-2z"],
 ];
 
-/** The account's views; billing only where there is a payment provider. */
+/** The views of the account; billing only with a payment provider. */
 const accountViews = () => ACCOUNT.filter(([view]) => view !== "billing" || features.billing);
 
 function theme(next) {
@@ -40,7 +40,7 @@ function theme(next) {
   return value || "system";
 }
 
-/** Where the address points: a view, the namespace it is in, and the rest of the path. */
+/** Parses the address: a view, its namespace, and the rest of the path. */
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const parts = path.split("/").filter(Boolean).map((part) => decoded(part));
@@ -58,7 +58,7 @@ function place() {
 function current() {
   const kept = sessionStorage.getItem(NAMESPACE);
   if (namespaces.some(({ name }) => name === kept)) return kept;
-  // Where most is, is most likely what somebody came for.
+  // The largest namespace is the most likely choice.
   const fullest = namespaces.reduce((best, each) => (each.memories > (best?.memories ?? -1) ? each : best), null);
   return fullest?.name ?? "default";
 }
@@ -106,7 +106,7 @@ function leave() {
   begin();
 }
 
-/** Shows the view that the address names. */
+/** Shows the view of the current address. */
 async function show() {
   const who = session();
   if (!who) return showSignIn(shell, begin);
@@ -124,14 +124,14 @@ async function show() {
     fill(main, body);
   } catch (error) {
     if (mine !== turn || !session()) return;
-    fill(main, h("h1", { tabindex: "-1" }, "This could not be shown"), h("p", { class: "bad", role: "alert" }, error.message), h("button", { onclick: show }, "Try again"));
+    fill(main, h("h1", { tabindex: "-1" }, "Could not load this page"), h("p", { class: "bad", role: "alert" }, error.message), h("button", { onclick: show }, "Try again"));
   }
   main.removeAttribute("aria-busy");
   main.querySelector("h1")?.focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }
 
-/** Reads the namespaces and features again and shows the view. */
+/** Reloads the namespaces and features, and shows the view. */
 async function restart() {
   [namespaces, features] = await Promise.all([everyNamespace(), get("/features")]);
   await show();
@@ -147,14 +147,14 @@ async function everyNamespace() {
 }
 
 async function begin() {
-  let said;
+  let message;
   try {
     await arrive();
     if (session()) return await restart();
   } catch (error) {
-    said = error.message;
+    message = error.message;
   }
-  await showSignIn(shell, begin, said);
+  await showSignIn(shell, begin, message);
 }
 
 theme();

@@ -1,13 +1,13 @@
-// Elements without markup: what is shown as text is never read as HTML.
+// Creation of elements without markup: texts are never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An HTML element: attributes, listeners as `onclick`, classes as `class`; children are nodes, texts or lists. */
+/** Creates an HTML element: attributes, listeners such as `onclick`, and children, which are nodes, texts or lists. */
 export function h(name, attributes, ...children) {
   return build(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export function s(name, attributes, ...children) {
   return build(document.createElementNS(SVG, name), attributes, children);
 }
@@ -24,13 +24,13 @@ function build(element, attributes, children) {
   return element;
 }
 
-/** Puts children in place of those that an element has. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   return build(element, {}, children);
 }
 
-/** A message that comes and goes; a failure stays longer. */
+/** Shows a message for a short time; an error stays longer. */
 export function notice(text, bad = false) {
   const shown = h("div", { class: bad ? "notice bad" : "notice" }, text);
   document.getElementById("notices").append(shown);
@@ -41,23 +41,23 @@ const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
-/** A time as a person tells it, with the exact one beside it. */
+/** A relative time such as "2 hours ago", with the exact time as its title. */
 export function time(text) {
   if (!text) return h("span", { class: "dim" }, "—");
   const at = new Date(text);
   const seconds = (at - Date.now()) / 1000;
   const step = STEPS.find(([, length]) => Math.abs(seconds) >= length);
-  const said = step ? relative.format(Math.round(seconds / step[1]), step[0]) : "just now";
-  return h("time", { datetime: text, title: absolute.format(at) }, said);
+  const shown = step ? relative.format(Math.round(seconds / step[1]), step[0]) : "just now";
+  return h("time", { datetime: text, title: absolute.format(at) }, shown);
 }
 
 /** A day. */
 export const day = (text) => (text ? new Date(text).toLocaleDateString(undefined, { dateStyle: "medium", timeZone: "UTC" }) : "—");
 
-/** A number with its thousands told apart. */
+/** A number with separators between thousands. */
 export const number = (value) => Number(value).toLocaleString();
 
-/** Copies a text, by the browser's clipboard or, where there is none, by hand. */
+/** Copies a text with the clipboard API, or with a text area if the browser does not offer it. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,9 +1,9 @@
-// What several views are made of.
+// Parts that several views use.
 
 import { h, fill, notice, copy } from "./dom.js";
 import { post, encoded, decoded } from "./api.js";
 
-/** Where things are in the page's own address. */
+/** Addresses of the views. */
 export const to = {
   memories: (namespace, path = "") => `#/n/${namespace}/memories${path ? `/${encoded(path)}` : ""}`,
   memory: (namespace, path) => `#/n/${namespace}/memory/${encoded(path)}`,
@@ -11,14 +11,14 @@ export const to = {
   conversation: (namespace, id) => `#/n/${namespace}/conversations/${encodeURIComponent(id)}`,
 };
 
-/** A heading with what can be done beside it. */
+/** A heading with buttons next to it. */
 export const heading = (text, ...actions) =>
   h("header", { class: "heading" }, h("h1", { tabindex: "-1" }, text), h("div", { class: "row" }, actions));
 
 /** A box with a title. */
 export const card = (title, ...children) => h("section", { class: "card" }, title && h("h2", {}, title), children);
 
-/** What stands where there is nothing yet, and what to do about it. */
+/** The text of an empty list, and what to do about it. */
 export const empty = (text, ...more) => h("div", { class: "empty" }, h("p", {}, text), more);
 
 /** A table: names of columns, and rows of cells. */
@@ -45,13 +45,13 @@ export function field(label, input, hint) {
   return h("div", { class: "field" }, h("label", { for: id }, label), input, hint && h("small", { id: `${id}-hint` }, hint));
 }
 
-/** A list in a text field, comma-separated. */
+/** Splits a comma-separated list. */
 export const words = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
 
 /** Small labels. */
 export const chips = (values, kind = "") => h("span", { class: "chips" }, (values ?? []).map((value) => h("span", { class: `chip ${kind}` }, value)));
 
-/** A share of something as a bar; with `text` for those who do not see it. */
+/** A bar for a share from 0 to 1; `text` is for screen readers. */
 export const bar = (share, text) =>
   h(
     "span",
@@ -59,10 +59,10 @@ export const bar = (share, text) =>
     h("span", { style: { width: `${Math.max(0, Math.min(1, share)) * 100}%` } }),
   );
 
-/** A button that copies. */
+/** A button that copies a text. */
 export const copier = (text, label = "Copy") => h("button", { onclick: () => copy(text) }, label);
 
-/** Does something that may fail, and says so when it did; a button is out of use meanwhile. */
+/** Runs an action and shows its error, if it fails. The button is disabled meanwhile. */
 export async function attempt(act, button) {
   if (button) button.disabled = true;
   try {
@@ -75,7 +75,7 @@ export async function attempt(act, button) {
   }
 }
 
-/** A dialog; resolves to what `close` was given, or nothing when it was left. */
+/** Shows a dialog. Resolves to the argument of `close`, or to nothing if the dialog was cancelled. */
 export function dialog(title, body) {
   return new Promise((resolve) => {
     const before = document.activeElement;
@@ -97,7 +97,7 @@ export function dialog(title, body) {
   });
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before an action that cannot be undone. */
 export const confirmed = (title, text, action) =>
   dialog(title, (close) => [
     h("p", {}, text),
@@ -109,7 +109,7 @@ export const confirmed = (title, text, action) =>
     ),
   ]);
 
-/** Asks for values with a form; `act` gets the form's data and may fail, which is then said in the form. */
+/** Shows a form. Runs `act` when it is submitted, and shows its error in the form, if it fails. */
 export function ask(title, fieldsets, action, act) {
   return dialog(title, (close) => {
     const problem = h("p", { class: "bad", role: "alert" });
@@ -129,11 +129,11 @@ export function ask(title, fieldsets, action, act) {
   });
 }
 
-/** A text as markdown; links to other memories stay in the page. */
+/** Renders a markdown text. Links to other memories stay in the page. */
 export async function markdown(text, namespace, path) {
   const body = h("div", { class: "prose" });
   try {
-    // The server's renderer lets nothing through that could act.
+    // The server's renderer removes everything active.
     body.innerHTML = (await post("/markdown", { content: text })).html;
   } catch {
     fill(body, h("pre", {}, text));
@@ -153,7 +153,7 @@ export async function markdown(text, namespace, path) {
   return body;
 }
 
-/** A link's target in a memory as a path from the root. */
+/** Returns the target of a link in a memory as a path from the root. */
 function resolved(href, path) {
   const target = decoded(href.split("#")[0]);
   const rooted = /^\/?(facts|incidents|rules|skills)\//.test(target);

@@ -1,4 +1,4 @@
-// Ways in: a link with a one-time code, another issuer with PKCE, or a session pasted by hand.
+// Sign-in with a one-time code from a link, with an external issuer and PKCE, or with a pasted session.
 
 import { h, fill } from "./dom.js";
 import { call, open, close } from "./api.js";
@@ -8,12 +8,12 @@ const base64url = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 const here = () => location.origin + location.pathname;
 
-/** Takes up what the address brought: a code of ours, or what the issuer gave. True once somebody is signed in. */
+/** Signs in with the one-time code or the issuer's response in the address. Returns whether the user is signed in. */
 export async function arrive() {
   const own = /^#code=([\w-]+)$/.exec(location.hash);
   const returned = new URLSearchParams(location.search);
   if (!own && !returned.has("state")) return false;
-  // Not in the history, and not a second time.
+  // The code is removed from the address, so that it is not in the history and not used a second time.
   history.replaceState(null, "", here());
   if (own) {
     open((await call("POST", "/session", { body: { code: own[1] } })).token);
@@ -21,12 +21,12 @@ export async function arrive() {
   }
   const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
   sessionStorage.removeItem(PENDING);
-  if (!pending || pending.state !== returned.get("state")) throw new Error("This answer belongs to no sign-in of this tab. Begin again.");
-  if (!returned.get("code")) throw new Error(`The issuer refused: ${returned.get("error_description") ?? returned.get("error") ?? "no reason given"}`);
+  if (!pending || pending.state !== returned.get("state")) throw new Error("This sign-in was not started in this tab. Sign in again.");
+  if (!returned.get("code")) throw new Error(`The issuer rejected the sign-in: ${returned.get("error_description") ?? returned.get("error") ?? "no reason given"}`);
   const body = { authorization_code: returned.get("code"), code_verifier: pending.verifier, redirect_uri: here() };
   const { token } = await call("POST", "/session", { body });
   const claims = JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-  if (claims.nonce !== pending.nonce) throw new Error("The issuer's answer is not for this sign-in. Begin again.");
+  if (claims.nonce !== pending.nonce) throw new Error("The issuer's token is not for this sign-in. Sign in again.");
   open(token);
   return true;
 }
@@ -49,10 +49,10 @@ async function leave(external) {
   location.assign(external.authorization_endpoint + joint + query);
 }
 
-/** The page for whoever is not signed in. */
-export async function show(into, done, said) {
+/** Shows the sign-in page. */
+export async function show(into, done, message) {
   document.title = "Sign in · Cuebase";
-  const problem = h("p", { class: "bad", role: "alert" }, said ?? "");
+  const problem = h("p", { class: "bad", role: "alert" }, message ?? "");
   const field = h("input", { id: "proof", autocomplete: "off", spellcheck: "false", required: true });
   async function submit(event) {
     event.preventDefault();
@@ -76,7 +76,7 @@ export async function show(into, done, said) {
       { id: "main", class: "gate", tabindex: "-1" },
       h("img", { src: "icon.svg", alt: "", width: "56", height: "56" }),
       h("h1", {}, "Cuebase"),
-      h("p", {}, "On the machine where it runs, this prints a link that signs you in:"),
+      h("p", {}, "To print a link that signs you in, run this on the server's machine:"),
       h("pre", { tabindex: "0" }, "cuebase token --link"),
       other,
       h(
@@ -91,9 +91,9 @@ export async function show(into, done, said) {
   field.focus();
   try {
     const { external } = await call("GET", "/session");
-    if (external?.unreachable) fill(other, h("p", { class: "dim" }, "Another issuer is configured, and cannot be reached just now."));
+    if (external?.unreachable) fill(other, h("p", { class: "dim" }, "The configured external issuer cannot be reached right now."));
     else if (external) fill(other, h("button", { class: "main", onclick: () => leave(external) }, `Sign in with ${new URL(external.issuer).host}`));
   } catch {
-    // The link works without.
+    // Signing in with a link works without an external issuer.
   }
 }

@@ -1,8 +1,8 @@
-//! What ChatGPT and Claude hand out when somebody asks for their own data.
+//! Readers of the data exports of ChatGPT and Claude.
 //!
-//! Both are an array of conversations in `conversations.json`. ChatGPT keeps every branch of a conversation, as nodes with
-//! parents; what counts is the way from the node that was last looked at back to the root. Claude's is a plain list.
-//! What people and the assistant said in words is taken; instructions, tools, pictures and thoughts are not.
+//! Both exports are an array of conversations in `conversations.json`. ChatGPT keeps every branch of a conversation as
+//! nodes with parents; the branch that was viewed last is imported. Claude's messages are a plain list. Texts of users
+//! and the assistant are imported; instructions, tools, pictures and reasoning are not.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::conversations::Archived;
+use super::conversations::{ArchiveContent, Archived};
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
-/// Steps from one node to its parent before they must go round in a circle.
+/// Most messages of one branch. More steps from a node to its parents mean that the nodes form a cycle.
 const STEPS_MAX: usize = 100_000;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct ChatgptMessage {
     create_time: Option<f64>,
     #[serde(default)]
     content: Value,
-    /// `all` for what is said to people; else the name of a tool.
+    /// `all` for messages to the user; otherwise the name of a tool.
     #[serde(default)]
     recipient: Option<String>,
 }
@@ -55,69 +55,87 @@ struct Author {
     role: String,
 }
 
-/// Reads ChatGPT's.
-pub(super) fn chatgpt(bytes: &[u8]) -> Result<(Vec<Archived>, u64), String> {
+/// Reads a file of ChatGPT's export.
+pub(super) fn read_chatgpt(bytes: &[u8]) -> Result<ArchiveContent, String> {
     let conversations: Vec<ChatgptConversation> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let (mut read, mut empty) = (Vec::new(), 0);
-    for (number, conversation) in conversations.into_iter().enumerate() {
-        let id = conversation.conversation_id.clone().or(conversation.id.clone());
-        let id = id.ok_or_else(|| format!("conversation {number} has no id"))?;
+    let mut content = ArchiveContent::default();
+    for (number, conversation) in conversations.iter().enumerate() {
+        let Some(id) = conversation.conversation_id.as_ref().or(conversation.id.as_ref()) else {
+            return Err(format!("conversation {number} has no id"));
+        };
         let mut messages = Vec::new();
-        for name in conversation.way(number)? {
-            let Some(message) = conversation.mapping.get(&name).and_then(|node| node.message.as_ref()) else {
-                continue;
-            };
-            let role = match message.author.role.as_str() {
-                "user" => Role::User,
-                "assistant" if message.recipient.as_deref().is_none_or(|to| to == "all") => Role::Assistant,
-                _ => continue,
-            };
-            let at = message.create_time.and_then(|at| Timestamp::from_millisecond((at * 1000.0) as i64).ok());
-            messages.extend(said(role, chatgpt_text(&message.content), at));
+        for name in conversation.branch(number)? {
+            if let Some(node) = conversation.mapping.get(&name)
+                && let Some(message) = &node.message
+            {
+                messages.extend(chatgpt_message(message));
+            }
         }
-        take(&mut read, &mut empty, "chatgpt", &id, messages);
+        add(&mut content, format!("chatgpt:{id}"), messages);
     }
-    Ok((read, empty))
+    Ok(content)
+}
+
+/// Converts a message of a user or of the assistant to the user.
+fn chatgpt_message(message: &ChatgptMessage) -> Option<Message> {
+    let to_user = matches!(message.recipient.as_deref(), None | Some("all"));
+    let role = match message.author.role.as_str() {
+        "user" => Role::User,
+        "assistant" if to_user => Role::Assistant,
+        _ => return None,
+    };
+    let at = match message.create_time {
+        Some(seconds) => Timestamp::from_millisecond((seconds * 1000.0) as i64).ok(),
+        None => None,
+    };
+    text_message(role, chatgpt_text(&message.content), at)
 }
 
 impl ChatgptConversation {
-    /// The nodes from the root to the one that was last looked at.
-    fn way(&self, number: usize) -> Result<Vec<String>, String> {
-        let mut way = Vec::new();
-        let mut next = self.current_node.clone().or_else(|| self.deepest());
+    /// Returns the names of the nodes from the root to the node that was viewed last.
+    fn branch(&self, number: usize) -> Result<Vec<String>, String> {
+        let mut names = Vec::new();
+        let mut next = self.current_node.clone().or_else(|| self.newest_leaf());
         while let Some(name) = next {
-            if way.len() == STEPS_MAX {
-                return Err(format!("conversation {number}: its messages go round in a circle"));
+            if names.len() == STEPS_MAX {
+                return Err(format!("conversation {number}: its messages form a cycle"));
             }
-            next = self.mapping.get(&name).and_then(|node| node.parent.clone());
-            way.push(name);
+            next = match self.mapping.get(&name) {
+                Some(node) => node.parent.clone(),
+                None => None,
+            };
+            names.push(name);
         }
-        way.reverse();
-        Ok(way)
+        names.reverse();
+        Ok(names)
     }
 
-    /// Where nobody says what was looked at last: from the root to the newest child each time.
-    fn deepest(&self) -> Option<String> {
+    /// Returns the leaf that is reached from the root by the newest child of each node.
+    fn newest_leaf(&self) -> Option<String> {
         let roots = self.mapping.iter().filter(|(_, node)| node.parent.is_none()).map(|(name, _)| name);
-        let mut at = roots.min()?.clone();
+        let mut leaf = roots.min()?;
         for _ in 0..STEPS_MAX {
-            match self.mapping.get(&at).and_then(|node| node.children.last()) {
-                Some(child) => at.clone_from(child),
-                None => break,
-            }
+            let Some(node) = self.mapping.get(leaf) else { break };
+            let Some(child) = node.children.last() else { break };
+            leaf = child;
         }
-        Some(at)
+        Some(leaf.clone())
     }
 }
 
-/// The words of a message: the texts among its parts.
+/// Returns the texts among the parts of a message.
 fn chatgpt_text(content: &Value) -> String {
     let kind = content.get("content_type").and_then(Value::as_str).unwrap_or_default();
     if !matches!(kind, "text" | "multimodal_text") {
         return String::new();
     }
-    let parts = content.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n\n")
+    let mut texts = Vec::new();
+    for part in content.get("parts").and_then(Value::as_array).into_iter().flatten() {
+        if let Value::String(text) = part {
+            texts.push(text.as_str());
+        }
+    }
+    texts.join("\n\n")
 }
 
 #[derive(Deserialize)]
@@ -138,33 +156,39 @@ struct ClaudeMessage {
     created_at: Option<Timestamp>,
 }
 
-/// Reads Claude's.
-pub(super) fn claude(bytes: &[u8]) -> Result<(Vec<Archived>, u64), String> {
+/// Reads a file of Claude's export.
+pub(super) fn read_claude(bytes: &[u8]) -> Result<ArchiveContent, String> {
     let conversations: Vec<ClaudeConversation> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let (mut read, mut empty) = (Vec::new(), 0);
+    let mut content = ArchiveContent::default();
     for conversation in conversations {
-        let messages = conversation.chat_messages.iter().filter_map(|message| {
+        let mut messages = Vec::new();
+        for message in &conversation.chat_messages {
             let role = match message.sender.as_str() {
                 "human" => Role::User,
                 "assistant" => Role::Assistant,
-                _ => return None,
+                _ => continue,
             };
-            said(role, claude_text(message), message.created_at)
-        });
-        take(&mut read, &mut empty, "claude", &conversation.uuid, messages.collect());
+            messages.extend(text_message(role, claude_text(message), message.created_at));
+        }
+        add(&mut content, format!("claude:{}", conversation.uuid), messages);
     }
-    Ok((read, empty))
+    Ok(content)
 }
 
-/// The texts among a message's parts; older archives have one text alone.
+/// Returns the texts among the parts of a message. Older archives have a single text instead of parts.
 fn claude_text(message: &ClaudeMessage) -> String {
-    let texts = message.content.iter().filter(|part| part.get("type").and_then(Value::as_str) == Some("text"));
-    let texts: Vec<&str> = texts.filter_map(|part| part.get("text")?.as_str()).collect();
+    let mut texts = Vec::new();
+    for part in &message.content {
+        if let (Some("text"), Some(Value::String(text))) = (part.get("type").and_then(Value::as_str), part.get("text"))
+        {
+            texts.push(text.as_str());
+        }
+    }
     if texts.is_empty() { message.text.clone() } else { texts.join("\n\n") }
 }
 
-/// A message, where it says anything.
-fn said(role: Role, text: String, at: Option<Timestamp>) -> Option<Message> {
+/// Creates a message, unless the text is blank.
+fn text_message(role: Role, text: String, at: Option<Timestamp>) -> Option<Message> {
     if text.trim().is_empty() {
         return None;
     }
@@ -172,16 +196,16 @@ fn said(role: Role, text: String, at: Option<Timestamp>) -> Option<Message> {
     Some(Message { role, name: None, text, references: Vec::new(), occurred_at })
 }
 
-fn take(read: &mut Vec<Archived>, empty: &mut u64, service: &str, id: &str, messages: Vec<Message>) {
+/// Adds a conversation, or counts it as empty.
+fn add(content: &mut ArchiveContent, id: String, messages: Vec<Message>) {
     if messages.is_empty() {
-        *empty += 1;
+        content.empty += 1;
         return;
     }
-    let id = format!("{service}:{id}");
     let occurred_at = messages.iter().find_map(|message| message.occurred_at);
     let conversation =
         Conversation { messages, session_id: Some(id.clone()), tags: Vec::new(), occurred_at, timezone: None };
-    read.push(Archived { id, conversation, exported: None });
+    content.conversations.push(Archived { id, conversation, exported: None });
 }
 
 #[cfg(test)]
@@ -194,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn of_chatgpts_branches_the_one_last_looked_at_is_taken() {
+    fn the_last_viewed_branch_of_chatgpt_is_imported() {
         let node = |parent: Value, children: Value, role: &str, parts: Value| {
             let content = json!({"content_type": "text", "parts": parts});
             json!({"parent": parent, "children": children, "message": {
@@ -212,32 +236,32 @@ mod tests {
             {"id": "c2", "mapping": mapping},
             {"id": "c3", "mapping": {}},
         ]);
-        let (read, empty) = chatgpt(archive.to_string().as_bytes()).expect("read");
-        assert_eq!(texts(&read[0]), [("User", "I keep bees"), ("Assistant", "How many hives?")]);
-        assert_eq!(texts(&read[1]), [("User", "I keep wasps")]);
-        assert_eq!((read[0].id.as_str(), empty), ("chatgpt:c1", 1));
-        let at = read[0].conversation.messages[0].occurred_at.expect("a time").at;
+        let ArchiveContent { conversations, empty } = read_chatgpt(archive.to_string().as_bytes()).expect("read");
+        assert_eq!(texts(&conversations[0]), [("User", "I keep bees"), ("Assistant", "How many hives?")]);
+        assert_eq!(texts(&conversations[1]), [("User", "I keep wasps")]);
+        assert_eq!((conversations[0].id.as_str(), empty), ("chatgpt:c1", 1));
+        let at = conversations[0].conversation.messages[0].occurred_at.expect("a time").at;
         assert_eq!(at.as_millisecond(), 1_700_000_000_500);
     }
 
     #[test]
-    fn a_circle_is_refused() {
+    fn a_cycle_is_refused() {
         let archive = json!([{"id": "c", "current_node": "a",
             "mapping": {"a": {"parent": "b"}, "b": {"parent": "a"}}}]);
-        assert!(chatgpt(archive.to_string().as_bytes()).is_err());
+        assert!(read_chatgpt(archive.to_string().as_bytes()).is_err());
     }
 
     #[test]
-    fn of_claudes_messages_the_words_are_taken() {
+    fn the_texts_of_claude_are_imported() {
         let archive = json!([{"uuid": "u", "name": "Bees", "chat_messages": [
             {"sender": "human", "text": "old form", "created_at": "2026-02-14T10:04:22.000Z"},
             {"sender": "assistant", "text": "", "content": [
                 {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
             {"sender": "human", "text": " "},
         ]}, {"uuid": "v", "chat_messages": []}]);
-        let (read, empty) = claude(archive.to_string().as_bytes()).expect("read");
-        assert_eq!(texts(&read[0]), [("User", "old form"), ("Assistant", "one\n\ntwo")]);
+        let ArchiveContent { conversations, empty } = read_claude(archive.to_string().as_bytes()).expect("read");
+        assert_eq!(texts(&conversations[0]), [("User", "old form"), ("Assistant", "one\n\ntwo")]);
         assert_eq!(empty, 1);
-        assert!(claude(b"[{}]").is_err());
+        assert!(read_claude(b"[{}]").is_err());
     }
 }

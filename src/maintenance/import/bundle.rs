@@ -1,58 +1,66 @@
-//! A whole history, taken over as it is.
+//! Import of a whole history from a git bundle.
 
 use std::fs;
 use std::path::Path;
 
-use cuebase_storage::git::{IntakeLimits, Repository};
+use cuebase_storage::git::{CommitId, IntakeLimits, Repository};
 use ulid::Ulid;
 
-use super::{Import, Report};
+use super::context::{Import, ImportReport};
 use crate::error::{Error, Result};
 use crate::namespace::key::NamespaceKey;
 
-pub(super) fn import(import: &Import<'_>) -> Result<Report> {
-    // Taken apart where nothing else is, on the same file system, and looked at before anything of it is believed.
-    let aside = import.service.config.data.join("trash").join(Ulid::generate().to_string());
-    let adopted = take_apart(import, &aside);
-    let _ = fs::remove_dir_all(&aside);
-    adopted
+pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
+    // The bundle is unpacked into a scratch repository on the same file system, and checked there.
+    let scratch = import.service.config.data.join("trash").join(Ulid::generate().to_string());
+    let report = import_through(import, &scratch);
+    let _ = fs::remove_dir_all(&scratch);
+    report
 }
 
-fn take_apart(import: &Import<'_>, aside: &Path) -> Result<Report> {
-    // What cannot be read is what is to be imported, unless the disk is at fault.
-    let told = |error: cuebase_storage::Error| match error.disk_trouble() {
-        Some(_) => error.into(),
-        None => import.wrong(&error.to_string()),
+fn import_through(import: &Import<'_>, scratch: &Path) -> Result<ImportReport> {
+    fs::create_dir_all(scratch)?;
+    let history = Repository::open_or_create(&scratch.join("history.git"))?;
+    import.progress("objects read", 0, 0);
+    let head = match unbundle(&history, import.from) {
+        Ok(head) => head,
+        // The disk is at fault, not the bundle.
+        Err(error) if error.disk_trouble().is_some() => return Err(error.into()),
+        Err(error) => return Err(import.invalid(&error.to_string())),
     };
-    fs::create_dir_all(aside)?;
-    let history = Repository::open_or_create(&aside.join("history.git"))?;
-    import.tell("objects read", 0, 0);
-    let head = history.unbundle(import.from).map_err(told)?;
-    let objects = history.missing(&[head], &[]).map_err(told)?;
-    objects.check_limits(&IntakeLimits::IMPORT).map_err(told)?;
-    drop(objects);
-    history.changed_files(None, head, &IntakeLimits::IMPORT).map_err(told)?;
-    let inspected = history.inspect(head, |objects| import.tell("objects checked", objects, 0))?;
-    import.problems(&inspected.problems)?;
-    if import.options.dry_run && import.known()?.is_none() {
-        return Ok(Report { histories: 1, ..Report::default() });
+    let inspection = history.inspect(head, |objects| import.progress("objects checked", objects, 0))?;
+    import.ensure_no_problems(&inspection.problems)?;
+    if import.options.dry_run && import.existing_namespace()?.is_none() {
+        return Ok(ImportReport { histories: 1, ..ImportReport::default() });
     }
-    let namespace = import.namespace()?;
+    let namespace = import.create_namespace()?;
     let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
     let before = lease.repository().head()?;
-    let refused =
-        |reason: &str| import.wrong(&format!("{reason}: import it into an empty namespace, or its files as a folder"));
     if import.options.dry_run {
         if let Some(before) = before
             && !history.is_ancestor(before, head)?
         {
-            return Err(refused("history: it does not continue the namespace's own history"));
+            return Err(refusal(import, "history: it does not continue the namespace's own history"));
         }
     } else {
-        lease.import_history(&history, head).map_err(|failure| match failure {
-            Error::Invalid { message, .. } => refused(&message),
-            other => other,
-        })?;
+        match lease.import_history(&history, head) {
+            Ok(()) => {}
+            Err(Error::Invalid { message, .. }) => return Err(refusal(import, &message)),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(Report { histories: u64::from(before != Some(head)), ..Report::default() })
+    Ok(ImportReport { histories: u64::from(before != Some(head)), ..ImportReport::default() })
+}
+
+/// Unpacks a bundle and checks that its objects and files are within the limits of an import.
+fn unbundle(history: &Repository, from: &Path) -> cuebase_storage::Result<CommitId> {
+    let head = history.unbundle(from)?;
+    history.missing(&[head], &[])?.check_limits(&IntakeLimits::IMPORT)?;
+    history.changed_files(None, head, &IntakeLimits::IMPORT)?;
+    Ok(head)
+}
+
+/// Creates the error for a history that the namespace cannot continue with.
+fn refusal(import: &Import<'_>, reason: &str) -> Error {
+    import.invalid(&format!("{reason}: import it into an empty namespace, or its files as a folder"))
 }

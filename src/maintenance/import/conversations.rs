@@ -1,9 +1,9 @@
-//! Conversations: handed to the queue as if they had been posted, each message of them once.
+//! Import of conversations: queues their messages as if they had been posted, each message once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
@@ -11,62 +11,74 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use ulid::Ulid;
 
-use super::{Import, Report, format};
+use super::context::{Import, ImportReport};
+use super::format;
 use crate::error::{Error, Result};
-use crate::maintenance::wait_until_ingested;
+use crate::maintenance::wait::wait_until_ingested;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::request::conversation;
 use crate::memory::time;
 use crate::secrets::fingerprint;
 
-/// A long conversation is handed over in parts of so many messages.
-const PART_MESSAGES: usize = 200;
-/// Or of so many bytes of text, where that is fewer messages.
-const PART_BYTES: usize = 1 << 20;
+/// Most messages of one queued write; a longer conversation is queued in parts.
+const PART_MESSAGES_MAX: usize = 200;
+/// Most bytes of text of one queued write.
+const PART_BYTES_MAX: usize = 1 << 20;
 
-/// What an imported message is known by later.
+/// The hash by which an imported message is recognized at the next import.
 type Mark = [u8; 32];
 
-/// A conversation from elsewhere.
+/// A message with its mark.
+type MarkedMessage = (Message, Mark);
+
+/// A conversation from an archive or export.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Archived {
-    /// By what it is known where it comes from.
+    /// Id of the conversation in its source.
     pub(super) id: String,
     pub(super) conversation: Conversation,
-    /// What a Cuebase noted of it, where that exported it.
+    /// What `cuebase export` added to a kept conversation.
     pub(super) exported: Option<Exported>,
 }
 
-/// What an export tells of a kept conversation.
+/// What `cuebase export` adds to a kept conversation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exported {
-    /// The id of the write that carried it.
+    /// Id of the write that contained the conversation.
     write: Ulid,
-    /// When that was accepted.
+    /// Time at which the write was accepted.
     accepted_at: Timestamp,
 }
 
-/// What an archive's file holds, and how many of its conversations hold nothing to remember.
-pub(super) type Read = fn(&[u8]) -> Result<(Vec<Archived>, u64), String>;
+/// The conversations of an archive's file.
+#[derive(Debug, Default)]
+pub(super) struct ArchiveContent {
+    pub(super) conversations: Vec<Archived>,
+    /// Number of conversations without anything to remember.
+    pub(super) empty: u64,
+}
 
-/// Conversations as the API takes them, one a line.
-pub(super) fn jsonl(import: &Import<'_>) -> Result<Report> {
-    let (mut read, mut wrong) = (Vec::new(), Vec::new());
+/// Reads a file of an archive.
+pub(super) type ReadArchive = fn(&[u8]) -> Result<ArchiveContent, String>;
+
+/// Imports a file with one body of `POST /v1/memories` per line.
+pub(super) fn import_jsonl(import: &Import<'_>) -> Result<ImportReport> {
+    let (mut conversations, mut problems) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(BufReader::new(fs::File::open(import.from)?).lines()) {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
         match read_line(&line) {
-            Ok(archived) => read.push(archived),
-            Err(error) => wrong.push(format!("line {number}: {error}")),
+            Ok(archived) => conversations.push(archived),
+            Err(error) => problems.push(format!("line {number}: {error}")),
         }
     }
-    import.problems(&wrong)?;
-    hand_over(import, read)
+    import.ensure_no_problems(&problems)?;
+    queue_conversations(import, conversations)
 }
 
-/// One conversation of a file of JSON Lines.
+/// Reads one line of a file of JSON Lines.
 fn read_line(line: &str) -> Result<Archived, String> {
     let body: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let conversation = conversation(&body).map_err(|error| error.to_string())?;
@@ -74,7 +86,7 @@ fn read_line(line: &str) -> Result<Archived, String> {
     let id = match &exported {
         Some(exported) => exported.write.to_string(),
         None => {
-            // It has no other name than what it says.
+            // The line has no id, so its content identifies it.
             let whole = serde_json::to_vec(&conversation).map_err(|error| error.to_string())?;
             data_encoding::HEXLOWER.encode(&fingerprint(&[&whole]))
         }
@@ -82,7 +94,7 @@ fn read_line(line: &str) -> Result<Archived, String> {
     Ok(Archived { id, conversation, exported })
 }
 
-/// What `cuebase export` adds to a kept conversation. A line with an `id` of another kind is anybody's.
+/// Reads what `cuebase export` adds to a kept conversation. An `id` that is not a ULID is not from an export.
 fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
     let Some(accepted_at) = body.get("accepted_at") else { return Ok(None) };
     let Some(id) = body.get("id").and_then(Value::as_str) else { return Ok(None) };
@@ -93,118 +105,147 @@ fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
     }
 }
 
-/// An archive of conversations: one file, or the files of a folder that it was unpacked into.
-pub(super) fn archive(import: &Import<'_>, read: Read) -> Result<Report> {
+/// Imports an archive of conversations: one file, or an unpacked folder.
+pub(super) fn import_archive(import: &Import<'_>, read: ReadArchive) -> Result<ImportReport> {
     let files = if import.from.is_dir() {
-        format::archive_files(import.from).map_err(|reason| import.wrong(&reason))?
+        format::archive_files(import.from).map_err(|reason| import.invalid(&reason))?
     } else {
         vec![import.from.to_path_buf()]
     };
     if files.is_empty() {
-        return Err(import.wrong("there is no conversations.json in it"));
+        return Err(import.invalid("the folder has no conversations.json"));
     }
-    let (mut found, mut wrong, mut other) = (Vec::new(), Vec::new(), 0);
+    let (mut conversations, mut problems, mut other) = (Vec::new(), Vec::new(), 0);
     for file in files {
         match read(&fs::read(&file)?) {
-            Ok((conversations, empty)) => {
-                found.extend(conversations);
-                other += empty;
+            Ok(content) => {
+                conversations.extend(content.conversations);
+                other += content.empty;
             }
-            Err(reason) => wrong.push(format!("{}: {reason}", named(&file))),
+            Err(reason) => problems.push(format!("{}: {reason}", file_name(&file))),
         }
     }
-    import.problems(&wrong)?;
-    let report = hand_over(import, found)?;
-    Ok(Report { other, ..report })
+    import.ensure_no_problems(&problems)?;
+    let report = queue_conversations(import, conversations)?;
+    Ok(ImportReport { other, ..report })
 }
 
-fn named(file: &Path) -> String {
-    file.file_name().map_or_else(|| PathBuf::from(file), PathBuf::from).display().to_string()
+fn file_name(file: &Path) -> String {
+    match file.file_name() {
+        Some(name) => Path::new(name).display().to_string(),
+        None => file.display().to_string(),
+    }
 }
 
-/// Hands over the messages that were not handed over before, so that what has grown since goes on where it ended.
-fn hand_over(import: &Import<'_>, conversations: Vec<Archived>) -> Result<Report> {
+/// Queues the messages that were not imported before, and waits until they are ingested. A conversation that has grown
+/// since the last import continues with its new messages.
+fn queue_conversations(import: &Import<'_>, conversations: Vec<Archived>) -> Result<ImportReport> {
     let all = conversations.len() as u64;
-    let mut report = Report::default();
-    let namespace = match import.options.dry_run {
-        true => import.known()?,
-        false => Some(import.namespace()?),
-    };
-    // What an import that was stopped left waiting is known already, but not yet in.
+    let mut report = ImportReport::default();
+    let namespace =
+        if import.options.dry_run { import.existing_namespace()? } else { Some(import.create_namespace()?) };
+    // Writes that an interrupted import left in the queue count as known, but are not ingested yet.
     let mut waiting = match &namespace {
         Some(namespace) if !import.options.dry_run => import.service.queue.messages_of(namespace.id),
         _ => BTreeSet::new(),
     };
     for (done, archived) in (1..).zip(conversations) {
-        let accepted_at = archived.exported.map(|exported| exported.accepted_at);
-        let mut marked = marked(archived.id.as_bytes(), &archived.conversation.messages);
-        let before = marked.len() as u64;
-        if let Some(namespace) = namespace.as_ref().filter(|_| !import.options.again) {
-            drop_known(import, namespace, archived.exported, &mut marked)?;
+        let mut messages = mark_messages(archived.id.as_bytes(), &archived.conversation.messages);
+        let before = messages.len() as u64;
+        if let Some(namespace) = &namespace
+            && !import.options.again
+        {
+            drop_known(import, namespace, archived.exported, &mut messages)?;
         }
-        report.known += before - marked.len() as u64;
-        report.messages += marked.len() as u64;
-        report.conversations += u64::from(!marked.is_empty());
-        if let Some(namespace) = namespace.as_ref().filter(|_| !import.options.dry_run) {
-            for (messages, marks) in parts(marked) {
-                let part = Conversation { messages, ..archived.conversation.clone() };
-                let request = serde_json::to_value(&part).map_err(Error::internal)?;
-                waiting.insert(import.service.accept_import(namespace, request, &marks, accepted_at)?);
-            }
+        report.known += before - messages.len() as u64;
+        report.messages += messages.len() as u64;
+        report.conversations += u64::from(!messages.is_empty());
+        if let Some(namespace) = &namespace
+            && !import.options.dry_run
+        {
+            waiting.extend(queue_parts(import, namespace, &archived, messages)?);
         }
-        import.tell("conversations accepted", done, all);
+        import.progress("conversations accepted", done, all);
     }
     if let Some(namespace) = namespace {
-        wait_until_ingested(import.service, namespace.id, waiting, import.tell)?;
+        wait_until_ingested(import.service, namespace.id, waiting, import.on_progress)?;
     }
     Ok(report)
 }
 
-/// Leaves out the messages that a namespace has: imported before, or of a conversation that was exported from it.
+/// Queues the messages of a conversation in parts and returns the ids of the writes.
+fn queue_parts(
+    import: &Import<'_>,
+    namespace: &NamespaceRecord,
+    archived: &Archived,
+    messages: Vec<MarkedMessage>,
+) -> Result<Vec<Ulid>> {
+    let accepted_at = archived.exported.map(|exported| exported.accepted_at);
+    let mut writes = Vec::new();
+    for Part { messages, marks } in split_into_parts(messages) {
+        let part = Conversation { messages, ..archived.conversation.clone() };
+        let request = serde_json::to_value(&part).map_err(Error::internal)?;
+        writes.push(import.service.accept_import(namespace, request, &marks, accepted_at)?);
+    }
+    Ok(writes)
+}
+
+/// Removes the messages that the namespace has: imported before, or of a conversation that was exported from it.
 fn drop_known(
     import: &Import<'_>,
     namespace: &NamespaceRecord,
     exported: Option<Exported>,
-    marked: &mut Vec<(Message, Mark)>,
+    messages: &mut Vec<MarkedMessage>,
 ) -> Result<()> {
     if let Some(exported) = exported
         && import.service.store.has_source(namespace.id, exported.write)?
     {
-        marked.clear();
+        messages.clear();
         return Ok(());
     }
-    let marks: Vec<Mark> = marked.iter().map(|(_, mark)| *mark).collect();
-    let mut known = import.service.imported(namespace, &marks)?.into_iter();
-    marked.retain(|_| !known.next().unwrap_or_default());
+    let marks: Vec<Mark> = messages.iter().map(|(_, mark)| *mark).collect();
+    let mut is_known = import.service.imported(namespace, &marks)?.into_iter();
+    messages.retain(|_| !is_known.next().unwrap_or(false));
     Ok(())
 }
 
-/// Messages, each with what it is known by later. What is said twice in a conversation has two marks.
-fn marked(id: &[u8], messages: &[Message]) -> Vec<(Message, Mark)> {
-    let mut said: HashMap<Vec<u8>, u64> = HashMap::new();
-    let mark = |message: &Message| {
+/// Computes the mark of each message. Equal messages of a conversation get different marks: their occurrences are counted.
+fn mark_messages(id: &[u8], messages: &[Message]) -> Vec<MarkedMessage> {
+    let mut occurrences: HashMap<Vec<u8>, u64> = HashMap::new();
+    let mut marked = Vec::new();
+    for message in messages {
         let text = serde_json::to_vec(message).unwrap_or_default();
-        let times = said.entry(text.clone()).or_default();
-        *times += 1;
-        (message.clone(), fingerprint(&[id, &text, &times.to_le_bytes()]))
-    };
-    messages.iter().map(mark).collect()
+        let occurrence = occurrences.entry(text.clone()).or_default();
+        *occurrence += 1;
+        marked.push((message.clone(), fingerprint(&[id, &text, &occurrence.to_le_bytes()])));
+    }
+    marked
 }
 
-/// Messages in parts that are each ingested in one step; marks go with their messages.
-fn parts(marked: Vec<(Message, Mark)>) -> Vec<(Vec<Message>, Vec<Mark>)> {
-    let mut parts: Vec<(Vec<Message>, Vec<Mark>)> = Vec::new();
+/// Messages of one queued write, with their marks.
+#[derive(Default)]
+struct Part {
+    messages: Vec<Message>,
+    marks: Vec<Mark>,
+}
+
+/// Splits messages into parts that are each ingested in one step.
+fn split_into_parts(messages: Vec<MarkedMessage>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut part = Part::default();
     let mut bytes = 0;
-    for (message, mark) in marked {
+    for (message, mark) in messages {
         bytes += message.text.len();
-        if bytes > PART_BYTES || parts.last().is_none_or(|(messages, _)| messages.len() == PART_MESSAGES) {
+        let is_full = bytes > PART_BYTES_MAX || part.messages.len() == PART_MESSAGES_MAX;
+        if is_full && !part.messages.is_empty() {
             bytes = message.text.len();
-            parts.push((Vec::new(), Vec::new()));
+            parts.push(std::mem::take(&mut part));
         }
-        if let Some((messages, marks)) = parts.last_mut() {
-            messages.push(message);
-            marks.push(mark);
-        }
+        part.messages.push(message);
+        part.marks.push(mark);
+    }
+    if !part.messages.is_empty() {
+        parts.push(part);
     }
     parts
 }

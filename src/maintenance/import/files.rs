@@ -1,61 +1,62 @@
-//! Memories and terms as files: read from a folder as a namespace has it, written a few hundred a commit.
+//! Import of memories and terms from files.
+//!
+//! [`import`] reads a folder with the layout of a namespace. [`write`] commits files of any format, a few hundred per
+//! commit.
 
 use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{Import, Report};
+use super::context::{Import, ImportReport};
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::files::cue_texts;
 use crate::namespace::key::NamespaceKey;
 use crate::namespace::plan::{Content, Plan};
 
-/// Files of one commit.
-const FILES_A_COMMIT: usize = 500;
+/// Files per commit.
+const FILES_PER_COMMIT: usize = 500;
 
-pub(super) fn folder(import: &Import<'_>) -> Result<Report> {
-    let (mut files, mut wrong, mut other) = (Vec::new(), Vec::new(), 0);
+pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
+    let (mut files, mut problems, mut other) = (Vec::new(), Vec::new(), 0);
     for path in list(import.from)? {
         if !edited::is_managed(&path) {
             other += 1;
             continue;
         }
-        match read(import.from, &path).and_then(|bytes| edited::parse(&path, &bytes)) {
+        match read_content(import.from, &path) {
             Ok(content) => files.push((path, content)),
-            Err(error) => wrong.push(format!("{path}: {error}")),
+            Err(error) => problems.push(format!("{path}: {error}")),
         }
     }
-    import.problems(&wrong)?;
-    let written = write(import, files)?;
-    Ok(Report { other, ..written })
+    import.ensure_no_problems(&problems)?;
+    let written = write(import, &files)?;
+    Ok(ImportReport { other, ..written })
 }
 
-/// Writes files that are not there as they are, each at its path.
-pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Result<Report> {
-    let (all, mut done) = (files.len() as u64, 0);
-    let mut report = Report::default();
-    if import.options.dry_run && import.known()?.is_none() {
-        return Ok(Report { files: all, ..report });
+fn read_content(folder: &Path, path: &str) -> Result<Content, String> {
+    edited::parse(path, &read(folder, path)?)
+}
+
+/// Writes the files that the namespace does not have with the same content, each at its path. A dry run counts them.
+pub(super) fn write(import: &Import<'_>, files: &[(String, Content)]) -> Result<ImportReport> {
+    let all = files.len() as u64;
+    let mut report = ImportReport::default();
+    if import.options.dry_run && import.existing_namespace()?.is_none() {
+        return Ok(ImportReport { files: all, ..report });
     }
-    let namespace = import.namespace()?;
+    let namespace = import.create_namespace()?;
     let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
-    let mut files = files.into_iter().peekable();
-    while files.peek().is_some() {
-        let some: Vec<(String, Content)> = files.by_ref().take(FILES_A_COMMIT).collect();
+    let mut done = 0;
+    for batch in files.chunks(FILES_PER_COMMIT) {
         if !import.options.dry_run {
-            let texts = some.iter().filter_map(|(_, content)| match content {
-                Content::Memory(file) => Some(cue_texts(&file.front, &file.body)),
-                Content::Term(_) => None,
-            });
-            let texts: Vec<String> = texts.flatten().collect();
-            lease.prepare(&texts, import.service.models.write_deadline());
+            lease.prepare(&texts_to_embed(batch), import.service.models.write_deadline());
         }
         let changed = std::cell::Cell::new(0);
         lease.write(None, Timestamp::now(), |context| {
             let mut files = Vec::new();
-            for (path, content) in &some {
+            for (path, content) in batch {
                 if !context.holds(path, content)? {
                     files.push((path.clone(), Some(content.clone())));
                 }
@@ -66,23 +67,35 @@ pub(super) fn write(import: &Import<'_>, files: Vec<(String, Content)>) -> Resul
             }
             Ok(Plan::new(format!("Import {} files", files.len()), files))
         })?;
-        done += some.len() as u64;
+        done += batch.len() as u64;
         report.files += changed.get();
-        report.unchanged += some.len() as u64 - changed.get();
-        import.tell("files", done, all);
+        report.unchanged += batch.len() as u64 - changed.get();
+        import.progress("files", done, all);
     }
     lease.consolidate_packs()?;
     Ok(report)
 }
 
-/// Every file below a folder, by its path from there; nothing that begins with a dot, and no symbolic link.
-pub(super) fn list(folder: &Path) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    list_below(folder, "", &mut found)?;
-    Ok(found)
+/// Returns the texts of the memories among the files that are embedded as cues.
+fn texts_to_embed(files: &[(String, Content)]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (_, content) in files {
+        if let Content::Memory(file) = content {
+            texts.extend(cue_texts(&file.front, &file.body));
+        }
+    }
+    texts
 }
 
-fn list_below(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
+/// Lists every file below a folder by its path relative to the folder, in order. Names that begin with a dot, and
+/// symbolic links, are left out.
+pub(super) fn list(folder: &Path) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    list_below(folder, "", &mut paths)?;
+    Ok(paths)
+}
+
+fn list_below(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -91,15 +104,15 @@ fn list_below(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()
             continue;
         }
         if kind.is_dir() {
-            list_below(&entry.path(), &format!("{prefix}{name}/"), found)?;
+            list_below(&entry.path(), &format!("{prefix}{name}/"), paths)?;
         } else {
-            found.push(format!("{prefix}{name}"));
+            paths.push(format!("{prefix}{name}"));
         }
     }
     Ok(())
 }
 
-/// A file's bytes, unless it is larger than any memory.
+/// Reads a file. Fails if it is larger than a memory may be.
 pub(super) fn read(from: &Path, path: &str) -> Result<Vec<u8>, String> {
     let file = from.join(path);
     let bytes = fs::metadata(&file).map_err(|error| error.to_string())?.len();

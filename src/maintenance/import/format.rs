@@ -1,5 +1,6 @@
-//! What a file or folder is, as its name and its beginning say.
+//! The formats of an import, and their detection from the name and the content of a file or folder.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,115 +10,118 @@ use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What can be imported.
+/// The format of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// A git bundle of a namespace's history.
     Bundle,
-    /// A folder as a namespace has it: `facts/`, `incidents/`, `rules/`, `skills/`, `vocab/`.
+    /// A folder with the layout of a namespace: `facts/`, `incidents/`, `rules/`, `skills/`, `vocab/`.
     Markdown,
-    /// A folder of anybody's markdown.
+    /// Any other folder of markdown.
     Notes,
-    /// Conversations as JSON Lines, each as `POST /v1/memories` takes it.
+    /// Conversations as JSON Lines; each line is a body of `POST /v1/memories`.
     Jsonl,
-    /// ChatGPT's export of one's data, unpacked.
+    /// An unpacked export of ChatGPT.
     Chatgpt,
-    /// Claude's export of one's data, unpacked.
+    /// An unpacked export of Claude.
     Claude,
-    /// Memories of mem0, as its `get_all` or its export gives them.
+    /// Memories of mem0, as its `get_all` or its export returns them.
     Mem0,
-    /// A memory repository of a Letta agent.
+    /// The memory repository of a Letta agent.
     Letta,
 }
 
 impl Format {
-    /// Every format, with what it is for people.
-    pub const ALL: [(Self, &'static str); 8] = [
-        (Self::Bundle, "bundle"),
-        (Self::Markdown, "markdown"),
-        (Self::Notes, "notes"),
-        (Self::Jsonl, "jsonl"),
-        (Self::Chatgpt, "chatgpt"),
-        (Self::Claude, "claude"),
-        (Self::Mem0, "mem0"),
-        (Self::Letta, "letta"),
-    ];
+    /// Every format with its name on the command line.
+    pub const ALL: [Self; 8] =
+        [Self::Bundle, Self::Markdown, Self::Notes, Self::Jsonl, Self::Chatgpt, Self::Claude, Self::Mem0, Self::Letta];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL.into_iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+        match self {
+            Self::Bundle => "bundle",
+            Self::Markdown => "markdown",
+            Self::Notes => "notes",
+            Self::Jsonl => "jsonl",
+            Self::Chatgpt => "chatgpt",
+            Self::Claude => "claude",
+            Self::Mem0 => "mem0",
+            Self::Letta => "letta",
+        }
     }
 }
 
-/// What something is; an error says what it is not.
-pub(super) fn of(from: &Path) -> Result<Format, String> {
+/// Detects the format of a file or folder. The error says why it is not recognized.
+pub(super) fn detect(from: &Path) -> Result<Format, String> {
     let kind = fs::metadata(from).map_err(|error| error.to_string())?;
     if kind.is_dir() {
-        return of_folder(from);
+        return detect_folder(from);
     }
     if is_bundle(from) {
         return Ok(Format::Bundle);
     }
     match from.extension().and_then(|extension| extension.to_str()) {
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
-        Some("json") => of_json(from),
-        Some("zip") => Err("unpack it first: what is inside can be imported".into()),
+        Some("json") => detect_json(from),
+        Some("zip") => Err("a zip archive cannot be imported: unpack it and import the folder".into()),
         _ => {
-            Err("it is neither a git bundle, nor a folder, nor a .jsonl or .json file; --format says what it is".into())
+            Err("unknown format: neither a git bundle, a folder, a .jsonl nor a .json file; set it with --format"
+                .into())
         }
     }
 }
 
-fn of_folder(from: &Path) -> Result<Format, String> {
+fn detect_folder(from: &Path) -> Result<Format, String> {
     if let Some(first) = archive_files(from)?.first() {
-        return of_json(first);
+        return detect_json(first);
     }
-    let mut markdown = false;
-    let has_markdown = |folder: PathBuf| {
-        let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "md"))
-    };
-    // An agent's `system/` is always in its context; nothing of ours has that name.
-    if has_markdown(from.join("system")) {
+    // Letta keeps what is always in an agent's context in `system/`. Cuebase has no folder of that name.
+    if has_markdown(&from.join("system")) {
         return Ok(Format::Letta);
     }
-    let ours = Tier::ALL.iter().map(|tier| tier.name()).chain([VOCABULARY_FOLDER]);
-    for folder in ours {
-        markdown |= from.join(folder).is_dir();
-    }
-    Ok(if markdown { Format::Markdown } else { Format::Notes })
+    let has_tier = Tier::ALL.iter().any(|tier| from.join(tier.name()).is_dir());
+    if has_tier || from.join(VOCABULARY_FOLDER).is_dir() { Ok(Format::Markdown) } else { Ok(Format::Notes) }
 }
 
-/// The files of conversations in a folder that an archive was unpacked into, by name; a large archive has several.
+/// Returns whether a folder exists and holds a markdown file.
+fn has_markdown(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| entry.path().extension() == Some(OsStr::new("md")))
+}
+
+/// Returns the files of conversations in an unpacked archive, sorted by name. A large archive has several.
 pub(super) fn archive_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
-    let named = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("conversations") && name.ends_with(".json")
-    };
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(named).collect();
-    found.sort();
-    Ok(found)
+    let mut files = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if name.starts_with("conversations") && name.ends_with(".json") {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
-/// By the first entry of an array, or of the array in an object.
-fn of_json(file: &Path) -> Result<Format, String> {
+/// Detects the format by the fields of the first entry, in an array or in an object with an array.
+fn detect_json(file: &Path) -> Result<Format, String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     let first = first_entry(&bytes).map_err(|error| error.to_string())?;
-    let has = |name: &str| first.as_ref().is_some_and(|entry| entry.get(name).is_some());
-    if has("mapping") {
-        Ok(Format::Chatgpt)
-    } else if has("chat_messages") {
-        Ok(Format::Claude)
-    } else if has("memory") {
-        Ok(Format::Mem0)
-    } else {
-        Err("it holds neither ChatGPT's nor Claude's conversations nor mem0's memories".into())
+    if let Some(entry) = first {
+        for (field, format) in
+            [("mapping", Format::Chatgpt), ("chat_messages", Format::Claude), ("memory", Format::Mem0)]
+        {
+            if entry.get(field).is_some() {
+                return Ok(format);
+            }
+        }
     }
+    Err("unknown JSON: neither conversations of ChatGPT or Claude nor memories of mem0; set it with --format".into())
 }
 
-/// The first entry alone where the whole is an array: an archive may be much larger than what is kept of it.
+/// Returns the first entry. Of an array only that entry is parsed: an archive can be very large.
 fn first_entry(bytes: &[u8]) -> serde_json::Result<Option<Value>> {
     if let Some(entries) = bytes.trim_ascii_start().strip_prefix(b"[") {
         if entries.trim_ascii_start().starts_with(b"]") {
@@ -126,6 +130,10 @@ fn first_entry(bytes: &[u8]) -> serde_json::Result<Option<Value>> {
         return serde_json::Deserializer::from_slice(entries).into_iter().next().transpose();
     }
     let whole: Value = serde_json::from_slice(bytes)?;
-    let entries = ["results", "memories"].iter().find_map(|name| whole.get(*name)?.as_array());
-    Ok(entries.and_then(|entries| entries.first().cloned()))
+    for name in ["results", "memories"] {
+        if let Some(entries) = whole.get(name).and_then(Value::as_array) {
+            return Ok(entries.first().cloned());
+        }
+    }
+    Ok(None)
 }

@@ -1,7 +1,7 @@
-//! Memories of mem0, as `get_all` answers and as its export writes them: facts already, so each becomes a file.
+//! Import of memories of mem0, in the form of its `get_all` or of its export. Each memory is a fact and becomes a file.
 //!
-//! A memory's path is made of what mem0 knows it by and not of its text, so that the next import finds it where this one
-//! has put it, whatever it says by then.
+//! The path of a file is derived from the id in mem0 and not from the text. The next import therefore finds the file
+//! even if the text has changed.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,18 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Import, Report, files};
+use super::context::{Import, ImportReport};
+use super::files;
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::file_names::slug;
+use crate::namespace::plan::Content;
 use crate::secrets::fingerprint;
 
-/// Characters of the mark that stands for an id which is no plain name.
-const MARK_CHARS: usize = 16;
+/// Characters of the hash that replaces an id that a file name cannot have.
+const HASH_CHARS: usize = 16;
 
+/// The forms in which mem0 returns memories.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Export {
@@ -28,6 +31,7 @@ enum Export {
     Memories { memories: Vec<Value> },
 }
 
+/// A memory of mem0.
 #[derive(Deserialize)]
 struct Fact {
     id: String,
@@ -46,64 +50,82 @@ struct Fact {
     updated_at: Option<Timestamp>,
 }
 
-pub(super) fn import(import: &Import<'_>) -> Result<Report> {
-    let (read, other) = read(&std::fs::read(import.from)?).map_err(|reason| import.wrong(&reason))?;
-    let (mut contents, mut wrong) = (BTreeMap::new(), Vec::new());
-    for (path, file) in read {
-        // As it would be read back from git.
+pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
+    let content = read(&std::fs::read(import.from)?).map_err(|reason| import.invalid(&reason))?;
+    let (mut contents, mut problems) = (BTreeMap::new(), Vec::new());
+    for (path, file) in content.files {
+        // Rendered and read back, so that the content is checked like any other file.
         let rendered = file.render()?;
         match edited::parse(&path, rendered.as_bytes()) {
-            // Of one that stands there twice the last counts.
+            // Of two memories with the same id the last one counts.
             Ok(content) => drop(contents.insert(path, content)),
-            Err(reason) => wrong.push(format!("{path}: {reason}")),
+            Err(reason) => problems.push(format!("{path}: {reason}")),
         }
     }
-    import.problems(&wrong)?;
-    let written = files::write(import, contents.into_iter().collect())?;
-    Ok(Report { other, ..written })
+    import.ensure_no_problems(&problems)?;
+    let files: Vec<(String, Content)> = contents.into_iter().collect();
+    let written = files::write(import, &files)?;
+    Ok(ImportReport { other: content.empty, ..written })
 }
 
-/// The memories as files, and how many of them say nothing.
-fn read(bytes: &[u8]) -> Result<(Vec<(String, MemoryFile)>, u64), String> {
+/// The memories of a file.
+#[derive(Debug, Default)]
+struct Mem0Content {
+    /// Files by path.
+    files: Vec<(String, MemoryFile)>,
+    /// Number of memories without text.
+    empty: u64,
+}
+
+fn read(bytes: &[u8]) -> Result<Mem0Content, String> {
     let entries = match serde_json::from_slice(bytes).map_err(|error| error.to_string())? {
         Export::Plain(entries) | Export::Results { results: entries } | Export::Memories { memories: entries } => {
             entries
         }
     };
-    let (mut read, mut empty) = (Vec::new(), 0);
+    let mut content = Mem0Content::default();
     for (number, entry) in entries.into_iter().enumerate() {
         let fact: Fact = serde_json::from_value(entry).map_err(|error| format!("memory {number}: {error}"))?;
         if fact.memory.trim().is_empty() {
-            empty += 1;
+            content.empty += 1;
             continue;
         }
-        read.push((fact.path(), fact.file()));
+        content.files.push((fact.path(), fact.file()));
     }
-    Ok((read, empty))
+    Ok(content)
 }
 
 impl Fact {
-    /// `facts/whose/month/mem0-id.md`
+    /// Returns the path of the file: `facts/OWNER/MONTH/mem0-ID.md`.
     fn path(&self) -> String {
-        let whose = self.user_id.as_deref().or(self.agent_id.as_deref()).unwrap_or("mem0");
-        let month = self.created_at.map(|at| at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string());
-        let month = month.unwrap_or_else(|| "undated".into());
+        let owner = self.user_id.as_deref().or(self.agent_id.as_deref()).unwrap_or("mem0");
+        let month = match self.created_at {
+            Some(at) => at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string(),
+            None => "undated".to_owned(),
+        };
         let mut id = slug(&self.id, "");
         if id != self.id {
             id = data_encoding::HEXLOWER.encode(&fingerprint(&[self.id.as_bytes()]));
-            id.truncate(MARK_CHARS);
+            id.truncate(HASH_CHARS);
         }
-        format!("facts/{}/{month}/mem0-{id}.md", slug(whose, "mem0"))
+        format!("facts/{}/{month}/mem0-{id}.md", slug(owner, "mem0"))
     }
 
     fn file(&self) -> MemoryFile {
         let mut other = Map::new();
         other.insert("imported_from".into(), format!("mem0:{}", self.id).into());
-        if let Some(metadata) = self.metadata.clone().filter(|metadata| !metadata.is_empty()) {
-            other.insert("metadata".into(), Value::Object(metadata));
+        if let Some(metadata) = &self.metadata
+            && !metadata.is_empty()
+        {
+            other.insert("metadata".into(), Value::Object(metadata.clone()));
         }
-        let mut tags: Vec<String> = self.categories.iter().flatten().map(|tag| slug(tag, "")).collect();
-        tags.retain(|tag| !tag.is_empty());
+        let mut tags = Vec::new();
+        for category in self.categories.iter().flatten() {
+            let tag = slug(category, "");
+            if !tag.is_empty() {
+                tags.push(tag);
+            }
+        }
         tags.sort();
         tags.dedup();
         let front = FrontMatter {
@@ -126,16 +148,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_shape_of_export_gives_the_same_files() {
+    fn all_forms_of_export_result_in_the_same_files() {
         let fact = json!({"id": "8f3a2b1c-0000-4000-8000-000000000001", "memory": "Keeps three hives", "user_id": "Ann B",
             "categories": ["Hobbies & pets"], "metadata": {"type": "hobby"}, "hash": "x", "score": null,
             "created_at": "2026-02-14T10:04:22.123456-08:00", "updated_at": null});
         let plain = read(json!([fact]).to_string().as_bytes()).expect("read");
         let results =
             read(json!({"results": [fact, {"id": "2", "memory": " "}]}).to_string().as_bytes()).expect("read");
-        assert_eq!(plain.0, results.0);
-        assert_eq!((plain.1, results.1), (0, 1));
-        let (path, file) = &plain.0[0];
+        assert_eq!(plain.files, results.files);
+        assert_eq!((plain.empty, results.empty), (0, 1));
+        let (path, file) = &plain.files[0];
         assert_eq!(path, "facts/ann-b/2026-02/mem0-8f3a2b1c-0000-4000-8000-000000000001.md");
         assert_eq!(
             (file.body.as_str(), file.front.tags.as_slice()),

@@ -1,13 +1,16 @@
-//! Markdown of other makers: a Letta agent's memory repository, or anybody's folder of notes.
+//! Import of markdown from other programs: the memory repository of a Letta agent, or any folder of notes.
 //!
-//! A file keeps its place below `facts/`, in letters that a path may have. Its front matter may be anything that is YAML:
-//! tags, a description and aliases are understood, the rest is kept as it is.
+//! A file keeps its path below `facts/`, in characters that a path may have. Its front matter may be any YAML: tags, a
+//! description and aliases are used, other fields are kept unchanged.
+
+use std::path::Path;
 
 use cuebase_storage::memory_file::path::SEGMENTS_MAX;
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath};
 use serde_json::{Map, Value};
 
-use super::{Import, Report, files};
+use super::context::{Import, ImportReport};
+use super::files;
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::cues::of_markdown;
@@ -15,90 +18,124 @@ use crate::memory::file_names::slug;
 use crate::namespace::plan::Content;
 use crate::secrets::fingerprint;
 
-/// Characters of the mark behind a name that had to be changed.
-const MARK_CHARS: usize = 6;
+/// Characters of the hash that is added to a changed name.
+const HASH_CHARS: usize = 6;
 
-/// A memory repository of Letta's: what an agent always sees is under `system/`, the rest beside it; skills are skills.
-pub(super) fn letta(import: &Import<'_>) -> Result<Report> {
-    folder(import, |path| match path.strip_prefix("skills/") {
-        Some(below) => place("skills", below),
-        None => place("facts", path),
-    })
+/// Imports the memory repository of a Letta agent. Files in `skills/` become skills.
+pub(super) fn import_letta(import: &Import<'_>) -> Result<ImportReport> {
+    import_folder(import, letta_path)
 }
 
-/// Anybody's notes.
-pub(super) fn notes(import: &Import<'_>) -> Result<Report> {
-    folder(import, |path| place("facts", path))
+/// Imports any folder of notes.
+pub(super) fn import_notes(import: &Import<'_>) -> Result<ImportReport> {
+    import_folder(import, note_path)
 }
 
-fn folder(import: &Import<'_>, place: impl Fn(&str) -> String) -> Result<Report> {
-    let (mut contents, mut wrong, mut other): (Vec<(String, Content)>, _, _) = (Vec::new(), Vec::new(), 0);
+fn letta_path(path: &str) -> String {
+    match path.strip_prefix("skills/") {
+        Some(below) => memory_path("skills", below),
+        None => memory_path("facts", path),
+    }
+}
+
+fn note_path(path: &str) -> String {
+    memory_path("facts", path)
+}
+
+fn import_folder(import: &Import<'_>, target_path: fn(&str) -> String) -> Result<ImportReport> {
+    let (mut contents, mut problems, mut other) = (Vec::new(), Vec::new(), 0);
     for path in files::list(import.from)? {
         if !path.ends_with(".md") {
             other += 1;
             continue;
         }
-        let target = place(&path);
-        let read = files::read(import.from, &path).and_then(|bytes| note(&path, &bytes));
-        let rendered = read.and_then(|file| file.render().map_err(|error| error.to_string()));
-        match rendered.and_then(|text| edited::parse(&target, text.as_bytes())) {
+        let target = target_path(&path);
+        match read_note(import.from, &path, &target) {
             Ok(content) => contents.push((target, content)),
-            Err(error) => wrong.push(format!("{path}: {error}")),
+            Err(error) => problems.push(format!("{path}: {error}")),
         }
     }
-    import.problems(&wrong)?;
-    let written = files::write(import, contents)?;
-    Ok(Report { other, ..written })
+    import.ensure_no_problems(&problems)?;
+    let written = files::write(import, &contents)?;
+    Ok(ImportReport { other, ..written })
 }
 
-/// Where a file goes: its own path below a tier where that can be a memory's. Else a plain form of it with a mark, by
-/// which two files whose plain forms are the same keep apart.
-fn place(tier: &str, path: &str) -> String {
+/// Reads a note as the content of a memory at the target path.
+fn read_note(folder: &Path, path: &str, target: &str) -> Result<Content, String> {
+    let file = note(path, &files::read(folder, path)?)?;
+    let text = file.render().map_err(|error| error.to_string())?;
+    edited::parse(target, text.as_bytes())
+}
+
+/// Returns the path of the memory for a file: its own path below a tier, if a memory can have it.
+///
+/// Otherwise returns a simplified path with a hash, so that two files with the same simplified path stay separate.
+fn memory_path(tier: &str, path: &str) -> String {
     let own = format!("{tier}/{path}");
     if own.parse::<MemoryPath>().is_ok() {
         return own;
     }
     let stem = path.strip_suffix(".md").unwrap_or(path);
     let mut segments: Vec<String> = stem.split('/').map(|segment| slug(segment, "note")).collect();
-    // What lies deeper than a path may be lies in the last folder that it can be in.
     let last = segments.pop().unwrap_or_default();
+    let hash = data_encoding::HEXLOWER.encode(&fingerprint(&[path.as_bytes()]));
+    let name = format!("{last}-{}.md", &hash[..HASH_CHARS]);
+    // A path that is too deep or too long loses its last folders.
     segments.truncate(SEGMENTS_MAX.saturating_sub(1));
-    let mark = data_encoding::HEXLOWER.encode(&fingerprint(&[path.as_bytes()]));
-    let plain = |segments: &[String]| {
-        let folders: String = segments.iter().map(|segment| format!("{segment}/")).collect();
-        format!("{tier}/{folders}{last}-{}.md", &mark[..MARK_CHARS])
-    };
-    while plain(&segments).parse::<MemoryPath>().is_err() && segments.pop().is_some() {}
-    plain(&segments)
+    loop {
+        let mut simplified = format!("{tier}/");
+        for segment in &segments {
+            simplified.push_str(segment);
+            simplified.push('/');
+        }
+        simplified.push_str(&name);
+        if simplified.parse::<MemoryPath>().is_ok() || segments.pop().is_none() {
+            return simplified;
+        }
+    }
 }
 
-/// A file as a memory, whatever its front matter calls things.
+/// Converts a markdown file with any front matter to a memory.
 fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
     let (mut fields, body) = MemoryFile::parse_untyped(bytes).map_err(|error| error.to_string())?;
-    let mut tags: Vec<String> = words(fields.remove("tags")).iter().map(|tag| slug(tag, "")).collect();
-    tags.retain(|tag| !tag.is_empty());
+    let mut tags = Vec::new();
+    for word in text_list(fields.remove("tags").as_ref()) {
+        let tag = slug(&word, "");
+        if !tag.is_empty() {
+            tags.push(tag);
+        }
+    }
     tags.sort();
     tags.dedup();
-    let mut cues = words(fields.remove("aliases"));
-    let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
-    let (name, description) = (text(fields.remove("name")), text(fields.remove("description")));
+    let mut cues = text_list(fields.remove("aliases").as_ref());
+    let name = text(fields.remove("name"));
+    let description = text(fields.remove("description"));
     cues.extend(description.clone());
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
-    let titled = body.lines().any(|line| line.starts_with("# "));
-    let body = if titled { body } else { format!("# {stem}\n\n{body}") };
+    let has_title = body.lines().any(|line| line.starts_with("# "));
+    let body = if has_title { body } else { format!("# {stem}\n\n{body}") };
     if !cues.is_empty() {
-        // Named cues stand in for those that the text itself would give.
+        // Explicit cues replace those of the text, so the cues of the text are added.
         cues.extend(of_markdown(&body));
     }
-    // Of another maker, even where it is called as one of ours.
-    let other: Map<String, Value> = fields
-        .into_iter()
-        .map(|(key, value)| if is_ours(&key) { (format!("note_{key}"), value) } else { (key, value) })
-        .collect();
+    let mut other = Map::new();
+    for (key, value) in fields {
+        // Another program may give the field another meaning.
+        let key = if is_ours(&key) { format!("note_{key}") } else { key };
+        other.insert(key, value);
+    }
     Ok(MemoryFile { front: FrontMatter { name, description, tags, cues, other, ..FrontMatter::default() }, body })
 }
 
-/// Whether our front matter gives a key a meaning of its own.
+/// Returns a value that is a text.
+fn text(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns whether the key has a meaning in the front matter of a memory.
 fn is_ours(key: &str) -> bool {
     const OURS: [&str; 13] = [
         "confidence",
@@ -118,14 +155,22 @@ fn is_ours(key: &str) -> bool {
     OURS.contains(&key)
 }
 
-/// A list of texts, or one text with commas between.
-fn words(value: Option<Value>) -> Vec<String> {
-    let texts: Vec<String> = match value {
-        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
-        _ => Vec::new(),
-    };
-    texts.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+/// Returns the texts of a list, or of a text with commas between them.
+fn text_list(value: Option<&Value>) -> Vec<String> {
+    let mut texts = Vec::new();
+    match value {
+        Some(Value::Array(values)) => texts.extend(values.iter().filter_map(Value::as_str)),
+        Some(Value::String(text)) => texts.extend(text.split(',')),
+        _ => {}
+    }
+    let mut list = Vec::new();
+    for text in texts {
+        let text = text.trim();
+        if !text.is_empty() {
+            list.push(text.to_owned());
+        }
+    }
+    list
 }
 
 #[cfg(test)]
@@ -133,20 +178,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_paths_and_keep_apart() {
-        assert_eq!(place("facts", "projects/bees.md"), "facts/projects/bees.md");
-        let spaced = place("facts", "My projects/Bees & wasps.md");
+    fn memory_paths_are_valid_and_distinct() {
+        assert_eq!(memory_path("facts", "projects/bees.md"), "facts/projects/bees.md");
+        let spaced = memory_path("facts", "My projects/Bees & wasps.md");
         assert!(spaced.starts_with("facts/my-projects/bees-wasps-"), "{spaced}");
-        assert_ne!(spaced, place("facts", "My projects/Bees + wasps.md"));
+        assert_ne!(spaced, memory_path("facts", "My projects/Bees + wasps.md"));
         for hard in
             ["日本/語.md", "1/2/3/4/5/6/7/8/9/10.md", &format!("{}/a b.md", ["x".repeat(80).as_str(); 9].join("/"))]
         {
-            assert!(place("facts", hard).parse::<MemoryPath>().is_ok(), "{hard}");
+            assert!(memory_path("facts", hard).parse::<MemoryPath>().is_ok(), "{hard}");
         }
     }
 
     #[test]
-    fn front_matter_of_other_makers_is_understood_or_kept() {
+    fn foreign_front_matter_is_used_or_kept() {
         let text = "---\ntags: 'Hobby, #pets'\naliases: [the hives]\ndescription: What Ann keeps.\ncreated_at: Tuesday\nlimit: 5\n---\nThree hives.\n";
         let file = note("system/human.md", text.as_bytes()).expect("read");
         assert_eq!(file.front.tags, ["hobby", "pets"]);

@@ -13,7 +13,7 @@ use super::citation::{Citation, section_at};
 use super::passage::{self, QuotedPassage};
 use super::question::{MatchedTerms, QuestionTerms};
 use super::table::{self, MarkdownTable};
-use crate::service::retrieval::Found;
+use crate::service::retrieval::FoundMemory;
 use crate::text::sentences::sentences;
 use crate::text::steps::Steps;
 
@@ -72,7 +72,7 @@ struct OpenHeading<'q> {
 }
 
 /// Answers from hits, the best first; `None` when they hold no answer. `terms` are the question's content words.
-pub(super) fn answer(hits: &[Found], terms: &[String]) -> Option<ExtractiveAnswer> {
+pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<ExtractiveAnswer> {
     let question = QuestionTerms::of(terms);
     let mut candidates = Vec::new();
     for hit in hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_QUOTED) {
@@ -300,12 +300,12 @@ mod tests {
 
     use super::*;
 
-    fn hit(path: &str, content: &str, score: f32) -> Found {
+    fn hit(path: &str, content: &str, score: f32) -> FoundMemory {
         let memory = Memory { path: path.to_owned(), content: content.to_owned(), ..Memory::default() };
-        Found { memory, score, arms: Arms::default(), via: None }
+        FoundMemory { memory, score, arms: Arms::default(), via: None }
     }
 
-    fn answer_to(question: &str, hits: &[Found]) -> ExtractiveAnswer {
+    fn answer_to(question: &str, hits: &[FoundMemory]) -> ExtractiveAnswer {
         let extract = answer(hits, &content_terms(question)).expect("an answer");
         for citation in &extract.citations {
             let cited = hits.iter().find(|hit| hit.memory.path == citation.path).expect("a hit");

@@ -16,7 +16,7 @@ use crate::memory::time::format_ms;
 use crate::model::hosted::Chat;
 use crate::model::hosted::chat::{ChatMessage, ChatRequest, object_with};
 use crate::model::{Deadline, ModelError};
-use crate::service::retrieval::Found;
+use crate::service::retrieval::FoundMemory;
 
 const PROMPT: &str = include_str!("prompt.md");
 /// Hits in the prompt.
@@ -63,10 +63,10 @@ struct ModelCitation {
 pub(super) fn answer(
     chat: &Chat,
     question: &str,
-    hits: &[Found],
+    hits: &[FoundMemory],
     deadline: Deadline,
 ) -> Result<Option<GroundedAnswer>, ModelError> {
-    let shown: Vec<&Found> = hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
+    let shown: Vec<&FoundMemory> = hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
     if shown.is_empty() {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ pub(super) fn answer(
 }
 
 /// Returns the messages that ask the question about the hits.
-fn prompt(question: &str, hits: &[&Found]) -> Vec<ChatMessage> {
+fn prompt(question: &str, hits: &[&FoundMemory]) -> Vec<ChatMessage> {
     let mut memories: Vec<Value> = Vec::with_capacity(hits.len());
     for (index, hit) in hits.iter().enumerate() {
         let occurred_at = hit.memory.occurred.and_then(format_ms);
@@ -122,7 +122,7 @@ fn read_reply(object: Option<Value>) -> Option<ModelAnswer> {
 }
 
 /// Returns the citations whose quotes are in the memories that they cite, without repeats.
-fn valid_citations(cited: &[ModelCitation], shown: &[&Found]) -> Vec<Citation> {
+fn valid_citations(cited: &[ModelCitation], shown: &[&FoundMemory]) -> Vec<Citation> {
     let mut citations: Vec<Citation> = Vec::new();
     for ModelCitation { number, quote } in cited {
         if let Some(index) = number.checked_sub(1)

@@ -22,7 +22,7 @@ use self::citation::Citation;
 use self::extractive::ExtractiveAnswer;
 use self::grounded::GroundedAnswer;
 use super::Service;
-use super::retrieval::{Found, HitView, Retrieve};
+use super::retrieval::{FoundMemory, HitView, RetrievalRequest};
 use crate::error::{Error, Result};
 use crate::model::Deadline;
 
@@ -67,7 +67,7 @@ impl Service {
         &self,
         account: &str,
         namespace: &str,
-        request: &Retrieve,
+        request: &RetrievalRequest,
         searched: impl FnOnce(),
     ) -> Result<Answer> {
         let findings = self.find(account, namespace, request)?;
@@ -85,7 +85,7 @@ impl Service {
         Ok(Answer { answer: text.answer, citations: text.citations, hits, model: text.model })
     }
 
-    fn ask_model(&self, question: &str, hits: &[Found]) -> ModelOutcome {
+    fn ask_model(&self, question: &str, hits: &[FoundMemory]) -> ModelOutcome {
         static WAITING: AtomicUsize = AtomicUsize::new(0);
         let Some(chat) = self.models.chat() else { return ModelOutcome::Unavailable };
         if WAITING.fetch_add(1, Ordering::Relaxed) >= CHATS_MAX {
@@ -108,7 +108,7 @@ impl Service {
 }
 
 /// Returns an answer made of quotes; `None` when the hits hold no answer.
-fn extractive_answer(hits: &[Found], terms: &[String]) -> Option<AnswerText> {
+fn extractive_answer(hits: &[FoundMemory], terms: &[String]) -> Option<AnswerText> {
     let ExtractiveAnswer { answer, citations } = extractive::answer(hits, terms)?;
     Some(AnswerText { answer, citations, model: EXTRACTIVE.to_owned() })
 }

@@ -1,4 +1,4 @@
-//! What git remembers of memories.
+//! The history of a memory in git: its revisions and its last diff.
 
 use cuebase_storage::git::{CommitId, CommitInfo, HistoryBudget, Repository};
 use serde::Serialize;
@@ -8,18 +8,19 @@ use crate::memory::time::format_ms;
 use crate::namespace::open::RecordedRevisions;
 use crate::namespace::registry::Lease;
 
-/// Revisions of a memory that `detail=full` returns, at most.
+/// Maximum number of revisions of a memory that `detail=full` returns.
 const REVISIONS_MAX: usize = 50;
-/// Commits between the recorded head and a snapshot's that are read from git.
+/// Maximum number of commits between the recorded head and a snapshot's head that are read from git.
 const UNRECORDED_MAX: usize = 64;
 
-/// What git remembers of a memory.
+/// The history of a memory.
 #[derive(Default)]
 pub struct History {
     pub(super) revisions: Vec<RevisionView>,
     pub(super) last_diff: String,
 }
 
+/// A commit that changed a memory, in an API response.
 #[derive(Debug, Serialize)]
 pub(super) struct RevisionView {
     commit: String,
@@ -27,21 +28,21 @@ pub(super) struct RevisionView {
     message: String,
 }
 
-/// The history of a path as of a commit that a caller names, with that commit the newest that can be in it.
-pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str) -> Result<History> {
+/// Returns the history of a path up to a commit.
+pub(in crate::service) fn history_at(lease: &Lease, commit: &str, path: &str) -> Result<History> {
     let commit: CommitId = commit.parse()?;
     let RecordedRevisions { mut revisions, older_than, .. } = lease.recorded_revisions(&[path], REVISIONS_MAX)?;
     let recorded = revisions.pop().unwrap_or_default();
-    let place = recorded.iter().position(|revision| revision.id == commit);
+    let position = recorded.iter().position(|revision| revision.id == commit);
     lease.read_git(|repository| {
         let mut commits = Vec::new();
-        match place {
-            Some(place) if older_than.is_none() => {
-                for revision in &recorded[place..] {
+        match position {
+            Some(position) if older_than.is_none() => {
+                for revision in &recorded[position..] {
                     commits.extend(repository.commit_info(revision.id)?);
                 }
             }
-            // Which of the recorded ones are before it is not known; git knows.
+            // The records do not show which revisions are before the commit, so git is read.
             _ => {
                 let found = repository.histories(commit, &[path], REVISIONS_MAX, HistoryBudget::default())?;
                 commits = found.revisions.into_iter().next().unwrap_or_default();
@@ -51,17 +52,16 @@ pub(in crate::service) fn history_as_of(lease: &Lease, commit: &str, path: &str)
     })
 }
 
-/// Revisions and last diff of each path, as of now.
+/// Returns the history of each path up to the head of a snapshot.
 pub(in crate::service) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Result<Vec<History>> {
-    let Some(head) = head.map(str::parse::<CommitId>).transpose()? else {
-        return Ok(paths.iter().map(|_| History::default()).collect());
-    };
+    let Some(head) = head else { return Ok(paths.iter().map(|_| History::default()).collect()) };
+    let head: CommitId = head.parse()?;
     let recorded = lease.recorded_revisions(paths, REVISIONS_MAX)?;
     lease.read_git(|repository| histories_at(repository, head, paths, recorded))
 }
 
-/// The histories of paths: what is recorded of them, and where the record begins later than the repository's history, what
-/// a bounded walk of the older commits finds.
+/// Returns the history of each path. Commits come from the records. If the records begin later than the history in git,
+/// a bounded walk reads the older commits.
 fn histories_at(
     repository: &Repository,
     head: CommitId,
@@ -103,8 +103,8 @@ struct UnrecordedCommit {
     changed_paths: Vec<String>,
 }
 
-/// Returns the commits after the recorded head up to a snapshot's head, newest first; none where the record is newer than
-/// the snapshot.
+/// Returns the commits after the recorded head up to a snapshot's head, newest first. Returns none if the recorded head
+/// is newer than the snapshot.
 fn unrecorded_commits(
     repository: &Repository,
     head: CommitId,
@@ -130,10 +130,14 @@ fn unrecorded_commits(
     Ok(commits)
 }
 
+/// Makes the history of a path from its commits, newest first.
 fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<CommitInfo>) -> Result<History> {
-    // Where no commit is known the file is as it was before the history that could be looked through.
-    let newest = commits.first().map_or(head, |commit| commit.id);
-    let newest = text_at(repository, newest, path)?;
+    // A file without a known commit is older than the commits that were read.
+    let newest_commit = match commits.first() {
+        Some(commit) => commit.id,
+        None => head,
+    };
+    let newest = text_at(repository, newest_commit, path)?;
     let before = match commits.get(1) {
         Some(commit) => text_at(repository, commit.id, path)?,
         None => String::new(),
@@ -151,6 +155,7 @@ fn history(repository: &Repository, head: CommitId, path: &str, commits: Vec<Com
     Ok(History { revisions, last_diff: diff })
 }
 
+/// Returns the content of a file in a commit; empty if there is none.
 fn text_at(repository: &Repository, commit: CommitId, path: &str) -> Result<String> {
     let bytes = repository.read(commit, path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -173,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_is_published_before_it_is_recorded_is_in_the_history() {
+    fn a_published_commit_that_is_not_recorded_yet_is_in_the_history() {
         let folder = tempfile::tempdir().expect("a folder");
         let repository = Repository::open_or_create(&folder.path().join("n.git")).expect("creates");
         let mut writer = repository.writer().expect("writes");

@@ -1,4 +1,4 @@
-// Billing: the wallet, what a unit costs, plans, and what was debited.
+// Billing: the wallet, prices, plans and transactions.
 
 import { h, time, number } from "../dom.js";
 import { get, post } from "../api.js";
@@ -11,7 +11,7 @@ export default async function billing() {
   const money = (paise) => new Intl.NumberFormat(undefined, { style: "currency", currency: shown.currency }).format(paise / 100);
   const recharge = async () => {
     const amount = h("input", { type: "number", min: "500", max: "100000", step: "1", value: String(shown.min_recharge_paise / 100), autofocus: true });
-    const made = await ask("Recharge", field(`Amount, ${shown.currency}`, amount, "paid on the provider's own page"), "Go on", () => post("/v1/billing/recharge", { amount_paise: Math.round(Number(amount.value) * 100) }));
+    const made = await ask("Recharge", field(`Amount, ${shown.currency}`, amount, "paid on the page of the payment provider"), "Continue", () => post("/v1/billing/recharge", { amount_paise: Math.round(Number(amount.value) * 100) }));
     if (made) location.assign(made.payment_link);
   };
   const subscribe = (plan, button) => attempt(async () => location.assign((await post("/v1/billing/subscribe", { plan })).payment_link), button);
@@ -28,7 +28,7 @@ export default async function billing() {
       "Plans",
       h("div", { class: "row" }, PLANS.map((plan) => h("button", { disabled: plan === shown.plan, onclick: (event) => subscribe(plan, event.target) }, plan === shown.plan ? `${plan} (yours)` : `Subscribe to ${plan}`))),
     ),
-    card("Transactions", shown.transactions?.length ? table("Transactions", ["When", "What", "Amount"], shown.transactions.map((each) => [time(each.at), each.note, money(each.amount_paise)])) : empty("Nothing was debited yet.")),
-    h("p", { class: "dim" }, `At least ${number(shown.min_recharge_paise / 100)} ${shown.currency} a recharge.`),
+    card("Transactions", shown.transactions?.length ? table("Transactions", ["When", "What", "Amount"], shown.transactions.map((each) => [time(each.at), each.note, money(each.amount_paise)])) : empty("No transactions yet.")),
+    h("p", { class: "dim" }, `Minimum recharge: ${number(shown.min_recharge_paise / 100)} ${shown.currency}.`),
   ];
 }

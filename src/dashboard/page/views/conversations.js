@@ -1,4 +1,4 @@
-// Conversations: a tree of messages, one branch of it at a time.
+// Conversations: trees of messages, of which one branch is shown at a time.
 
 import { h, time, notice } from "../dom.js";
 import { get, patch, post, remove } from "../api.js";
@@ -11,7 +11,7 @@ export default async function conversations({ namespace, rest, query }) {
   const rows = list.map((each) => [h("a", { href: to.conversation(namespace, each.id) }, each.title || "Untitled"), h("code", {}, each.id), time(each.created_at)]);
   return [
     heading("Conversations"),
-    card(null, list.length ? table("Conversations", ["Title", "Id", "Begun"], rows) : empty("No managed conversations. POST /v1/conversations begins one; what is appended to it is remembered.")),
+    card(null, list.length ? table("Conversations", ["Title", "Id", "Started"], rows) : empty("No managed conversations. Create one with POST /v1/conversations; messages appended to it are remembered.")),
     list.length === 50 && h("a", { class: "button", href: `#/n/${namespace}/conversations?before=${list.at(-1).id}` }, "Older"),
   ];
 }
@@ -33,7 +33,7 @@ async function one(namespace, id, branch) {
   };
   const activate = (event) => attempt(async () => (await patch(address, { branch: shown.branch }), again()), event.target);
   const destroy = async () => {
-    if (!(await confirmed("Delete this conversation?", "Its messages go; the memories made from it stay.", "Delete"))) return;
+    if (!(await confirmed("Delete this conversation?", "Its messages are deleted. Memories extracted from it are kept.", "Delete"))) return;
     if (await attempt(() => remove(address))) location.hash = `#/n/${namespace}/conversations`;
   };
   const message = (each) =>
@@ -41,19 +41,19 @@ async function one(namespace, id, branch) {
       "li",
       { class: `message ${each.role}` },
       h("p", { class: "dim" }, h("strong", {}, each.name ?? each.role), " ", time(each.created_at), each.edited_at && " · edited"),
-      h("p", {}, said(each.content)),
+      h("p", {}, textOf(each.content)),
       active && h("button", { onclick: () => rewind(address, each, again) }, "Rewind to here"),
     );
   return [
     heading(shown.title || "Untitled", h("button", { onclick: rename }, "Title"), h("button", { class: "danger", onclick: destroy }, "Delete")),
-    h("div", { class: "row" }, choice, !active && h("button", { onclick: activate }, "Make it the active one"), h("code", {}, id)),
+    h("div", { class: "row" }, choice, !active && h("button", { onclick: activate }, "Make active"), h("code", {}, id)),
     shown.messages.length ? h("ol", { class: "messages" }, shown.messages.map(message)) : empty("No messages yet."),
   ];
 }
 
-const said = (content) => (typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n"));
+const textOf = (content) => (typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join("\n"));
 
 async function rewind(address, message, again) {
-  if (!(await confirmed("Rewind to this message?", "What came after stays, on a branch of its own.", "Rewind"))) return;
+  if (!(await confirmed("Rewind to this message?", "Later messages are kept on a separate branch.", "Rewind"))) return;
   if (await attempt(() => post(`${address}/rewind`, { to: message.id }))) notice("Rewound"), again();
 }

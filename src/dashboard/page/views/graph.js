@@ -1,4 +1,4 @@
-// The graph as a picture to walk in: memories as dots, relations as lines; a step goes to a memory's own surroundings.
+// The graph: memories as dots and relations as lines, of the whole namespace or around one memory.
 
 import { h, s, fill } from "../dom.js";
 import { get } from "../api.js";
@@ -15,9 +15,9 @@ export default async function graph({ namespace, rest: path, query }) {
   const shown = await get("/v1/graph", path ? { namespace, path, depth } : { namespace, limit: 150 });
   if (!shown.nodes.length) return [heading("Graph"), empty("No memories, so no relations.")];
   const choice = h("select", { onchange: (event) => (location.hash = `${to.graph(namespace, path)}?depth=${event.target.value}`) }, ["1", "2", "3"].map((each) => h("option", { selected: each === depth }, each)));
-  const details = h("div", { class: "card", "aria-live": "polite" }, h("p", { class: "dim" }, "Choose a memory: with the pointer, or with Tab and Enter."));
+  const details = h("div", { class: "card", "aria-live": "polite" }, h("p", { class: "dim" }, "Select a memory with the pointer, or with Tab and Enter."));
   const titles = new Map(shown.nodes.map((node) => [node.path, node.title]));
-  const select = (node) => fill(details, told(namespace, node, shown.edges, titles));
+  const select = (node) => fill(details, nodeDetails(namespace, node, shown.edges, titles));
   return [
     heading("Graph", path && h("a", { class: "button", href: to.graph(namespace) }, "The whole namespace")),
     path && field("Steps away", choice),
@@ -27,7 +27,7 @@ export default async function graph({ namespace, rest: path, query }) {
   ];
 }
 
-function told(namespace, node, edges, titles) {
+function nodeDetails(namespace, node, edges, titles) {
   const near = edges.filter((edge) => edge.from === node.path || edge.to === node.path);
   const row = (edge) => {
     const other = edge.from === node.path ? edge.to : edge.from;
@@ -36,7 +36,7 @@ function told(namespace, node, edges, titles) {
   return [
     h("h2", {}, node.title),
     h("p", {}, h("code", {}, node.path)),
-    h("div", { class: "row" }, h("a", { class: "button", href: to.memory(namespace, node.path) }, "Read"), h("a", { class: "button", href: to.graph(namespace, node.path) }, "Walk there")),
+    h("div", { class: "row" }, h("a", { class: "button", href: to.memory(namespace, node.path) }, "Read"), h("a", { class: "button", href: to.graph(namespace, node.path) }, "Center here")),
     near.length > 0 && h("ul", {}, near.map(row)),
   ];
 }
@@ -65,7 +65,7 @@ function picture({ nodes, edges }, centre, select) {
 
 const short = (title) => (title.length > 26 ? `${title.slice(0, 25)}…` : title);
 
-/** Places by forces (Fruchterman and Reingold, 1991): all push each other away, relations pull. Always the same picture. */
+/** Computes the places by forces (Fruchterman and Reingold, 1991): all nodes repel each other, relations attract. The result is deterministic. */
 function layout(nodes, edges, centre) {
   const index = new Map(nodes.map((node, place) => [node.path, place]));
   const ideal = Math.min(160, 0.8 * Math.sqrt((WIDTH * HEIGHT) / nodes.length));
@@ -80,13 +80,13 @@ function layout(nodes, edges, centre) {
     for (const place of places) place.dx = place.dy = 0;
     for (let a = 0; a < places.length; a++) {
       for (let b = a + 1; b < places.length; b++) {
-        // Further away they leave each other alone, so that what is not related does not drift to the rims.
+        // Distant nodes do not repel each other, so that unrelated nodes do not drift to the edges.
         push(places[a], places[b], (distance) => (distance < 2.2 * ideal ? -(ideal * ideal) / distance : 0));
       }
     }
     for (const [a, b] of links) push(places[a], places[b], (distance) => (distance * distance) / ideal);
     for (const place of places) {
-      // A weak pull to the middle keeps together what nothing else relates.
+      // A weak attraction to the middle keeps unrelated nodes together.
       place.dx += (WIDTH / 2 - place.x) * 0.6;
       place.dy += (HEIGHT / 2 - place.y) * 0.9;
       const length = Math.hypot(place.dx, place.dy) || 1;
@@ -97,7 +97,7 @@ function layout(nodes, edges, centre) {
   return fitted(places);
 }
 
-/** The same places, in the middle of the picture and spread over it, but not far apart where they are few. */
+/** Centers the places and scales them to the picture, by at most `SCALE_MAX`. */
 function fitted(places) {
   const spread = (axis, size) => {
     const values = places.map((place) => place[axis]);

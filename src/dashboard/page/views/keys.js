@@ -1,4 +1,4 @@
-// API keys: made here and shown once, revoked with a confirmation.
+// API keys: creation, which shows a key once, and revocation with confirmation.
 
 import { h, time, notice } from "../dom.js";
 import { get, post, remove } from "../api.js";
@@ -26,13 +26,13 @@ async function create(namespaces, refresh) {
   const scope = h("select", {}, h("option", { value: "" }, "All namespaces"), namespaces.map((each) => h("option", {}, each.name)));
   const made = await ask(
     "New key",
-    [field("Name", name, "what it is for"), field("Environment", env, "shows in the key's prefix; no boundary between data"), field("Confined to", scope)],
+    [field("Name", name, "what it is for"), field("Environment", env, "shown in the key's prefix; does not separate data"), field("Restricted to", scope)],
     "Create",
     () => post("/v1/keys", { name: name.value, env: env.value, ...(scope.value ? { namespace: scope.value } : {}) }),
   );
   if (!made) return;
   await dialog("Your new key", (close) => [
-    h("p", {}, "It is shown this once. Keep it where secrets are kept."),
+    h("p", {}, "The key cannot be shown again. Store it in a safe place."),
     h("pre", { class: "secret", tabindex: "0" }, made.key),
     h("div", { class: "row end" }, copier(made.key, "Copy"), h("button", { class: "main", onclick: () => close(true) }, "Done")),
   ]);
@@ -40,6 +40,6 @@ async function create(namespaces, refresh) {
 }
 
 async function revoke(key, refresh) {
-  if (!(await confirmed(`Revoke ${key.name || key.id}?`, "Whatever uses it is refused from now on. This cannot be taken back.", "Revoke"))) return;
+  if (!(await confirmed(`Revoke ${key.name || key.id}?`, "Requests with this key are rejected from now on. This cannot be undone.", "Revoke"))) return;
   if (await attempt(() => remove(`/v1/keys/${key.id}`))) notice("Revoked"), refresh();
 }

@@ -1,4 +1,4 @@
-// The tree of memories: directories and files, as they are in the repository.
+// The tree of memories: directories and files of the repository.
 
 import { h, number, time } from "../dom.js";
 import { get, post, encoded } from "../api.js";
@@ -18,13 +18,13 @@ export default async function memories({ namespace, rest }) {
     );
   };
   return [
-    heading("Memories", h("button", { class: "main", onclick: () => write(namespace, rest) }, "Write one")),
+    heading("Memories", h("button", { class: "main", onclick: () => write(namespace, rest) }, "New memory")),
     crumbs(namespace, rest),
     card(null, entries.length ? h("ul", { class: "tree" }, entries.map(row)) : nothing(namespace)),
   ];
 }
 
-/** The way from the root to a path. */
+/** Links to the parent directories of a path. */
 export function crumbs(namespace, path) {
   const parts = path.split("/").filter(Boolean);
   const link = (name, upto) => h("li", {}, h("a", { href: to.memories(namespace, upto) }, name));
@@ -39,7 +39,7 @@ export function crumbs(namespace, path) {
 const nothing = (namespace) =>
   empty(
     "Nothing is remembered here yet.",
-    h("p", {}, "Post a conversation, and what matters in it appears a moment later:"),
+    h("p", {}, "Post a conversation; its memories appear a moment later:"),
     h("pre", { tabindex: "0" }, `curl -H "authorization: Bearer $KEY" -d '{\n  "namespace": "${namespace}",\n  "messages": [{"role": "user", "name": "Noor",\n                "content": "I moved to Lisbon last week."}]}' \\\n  http://127.0.0.1:8080/v1/memories`),
   );
 
@@ -55,7 +55,7 @@ async function write(namespace, folder) {
       field("Path", path, "facts/, incidents/, rules/ or skills/, ending in .md"),
       field("Content", content, "Markdown, the title as the first heading"),
       field("Tags", tags, "comma-separated"),
-      field("Cues", cues, "questions that should bring it back, one a line"),
+      field("Cues", cues, "questions that should find this memory, one per line"),
     ],
     "Write",
     () =>

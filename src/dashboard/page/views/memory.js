@@ -1,4 +1,4 @@
-// One memory: what it says, what brings it back, where it came from, and how it was before.
+// One memory: its text, cues, sources, relations and history.
 
 import { h, fill, time, day, notice } from "../dom.js";
 import { get, post, remove, encoded } from "../api.js";
@@ -12,7 +12,7 @@ export default async function memory({ namespace, rest: path, query }) {
   const [, first, rest] = /^#\s+(.*)\n*([^]*)$/.exec(shown.content) ?? [];
   const title = first ?? path.split("/").at(-1);
   const actions = revision
-    ? [h("a", { class: "button", href: to.memory(namespace, path) }, "As it is now")]
+    ? [h("a", { class: "button", href: to.memory(namespace, path) }, "Current version")]
     : [
         h("a", { class: "button", href: to.graph(namespace, path) }, "Graph"),
         h("button", { onclick: () => edit(namespace, address, shown) }, "Edit"),
@@ -21,12 +21,12 @@ export default async function memory({ namespace, rest: path, query }) {
   return [
     heading(title, actions),
     crumbs(namespace, path),
-    revision && h("p", { class: "flag" }, "As it was at ", h("code", {}, revision.slice(0, 8))),
+    revision && h("p", { class: "flag" }, "Version ", h("code", {}, revision.slice(0, 8))),
     h(
       "div",
       { class: "columns" },
       h("div", {}, card(null, await markdown(rest ?? shown.content, namespace, path)), card("History", history(namespace, path, address, shown))),
-      h("div", {}, card("About it", about(namespace, shown)), card("Cues", list(shown.cues, "No cues of its own.")), card("Relations", relations(namespace, shown))),
+      h("div", {}, card("About it", about(namespace, shown)), card("Cues", list(shown.cues, "No explicit cues.")), card("Relations", relations(namespace, shown))),
     ),
   ];
 }
@@ -44,7 +44,7 @@ function about(namespace, shown) {
   return h("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
-/** A message that the memory was made from, with its words while the conversation is kept. */
+/** A message that the memory was extracted from, with its text if the conversation is kept. */
 function provenance(namespace, { session_id: session, message, write }) {
   const place = h("div", {});
   const show = async () => {
@@ -53,7 +53,7 @@ function provenance(namespace, { session_id: session, message, write }) {
     const text = typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n");
     fill(place, h("blockquote", {}, `${name ?? role}: ${text}`));
   };
-  const button = write && h("button", { onclick: (event) => attempt(show, event.target) }, "What was said");
+  const button = write && h("button", { onclick: (event) => attempt(show, event.target) }, "Show message");
   return [`${session ?? "no session"}, message ${message} `, button, place];
 }
 
@@ -83,7 +83,7 @@ function history(namespace, path, address, shown) {
   return [h("ol", { class: "revisions" }, (shown.revisions ?? []).map(row)), place];
 }
 
-/** When it happened as a rewrite says it again; nothing where that was only when it was written. */
+/** Returns the time of the event for a rewrite; nothing if it is only the time of the write. */
 function happened({ occurred_at: at, occurred_precision: precision, occurred_source: source }) {
   if (!at || source === "written") return undefined;
   return precision === "day" ? at.slice(0, 10) : at;
@@ -95,7 +95,7 @@ async function edit(namespace, address, shown) {
   const cues = h("textarea", { rows: "4", value: (shown.cues ?? []).join("\n") });
   const done = await ask(
     "Edit",
-    [field("Content", content, "Markdown, the title as the first heading"), field("Tags", tags, "comma-separated"), field("Cues", cues, "questions that should bring it back, one a line")],
+    [field("Content", content, "Markdown, the title as the first heading"), field("Tags", tags, "comma-separated"), field("Cues", cues, "questions that should find this memory, one per line")],
     "Save",
     () =>
       post(address, {

@@ -26,20 +26,20 @@ export default async function show({ namespaces, refresh }) {
   ];
 }
 
-// git asks for the password, which is a key.
+// git asks for a password, which is an API key.
 const clone = (name) => `git clone ${location.protocol}//git@${location.host}/v1/git/${name}`;
 
 async function create(refresh) {
   const name = h("input", { required: true, pattern: "[a-z0-9\\-]{1,64}", autocomplete: "off", autofocus: true });
-  const made = await ask("New namespace", field("Name", name, "1 to 64 of a-z, 0-9 and -"), "Create", () => post("/v1/namespaces", { name: name.value }));
-  if (made) notice(`${made.name} is there`), refresh();
+  const made = await ask("New namespace", field("Name", name, "1 to 64 characters of a-z, 0-9 and -"), "Create", () => post("/v1/namespaces", { name: name.value }));
+  if (made) notice(`${made.name} is created`), refresh();
 }
 
-// Typed, not clicked: nothing brings it back but a backup.
+// The name must be typed, because only a backup can restore a deleted namespace.
 async function destroy({ name, memories }, refresh) {
   const done = await dialog(`Delete ${name}?`, (close) => {
     const typed = h("input", { autocomplete: "off", autofocus: true });
-    const button = h("button", { class: "danger", disabled: true }, "Delete for good");
+    const button = h("button", { class: "danger", disabled: true }, "Delete permanently");
     typed.addEventListener("input", () => (button.disabled = typed.value !== name));
     const problem = h("p", { class: "bad", role: "alert" });
     const submit = async (event) => {
@@ -53,8 +53,8 @@ async function destroy({ name, memories }, refresh) {
     return h(
       "form",
       { onsubmit: submit },
-      h("p", {}, `Its ${number(memories)} memories, their history and its vocabulary are removed for good.`),
-      field(`Type ${name} to go on`, typed),
+      h("p", {}, `Its ${number(memories)} memories, their history and its vocabulary are deleted permanently.`),
+      field(`Type ${name} to confirm`, typed),
       problem,
       h("div", { class: "row end" }, h("button", { type: "button", onclick: () => close() }, "Cancel"), button),
     );

@@ -1,4 +1,4 @@
-// How it goes: what was used, what waits, what failed, and whether the server answers.
+// The overview: usage, the queue, failed writes, and the state of the server.
 
 import { h, number, time, notice } from "../dom.js";
 import { get, post, remove } from "../api.js";
@@ -10,10 +10,10 @@ export default async function overview({ namespaces, features, refresh }) {
   const [usage, queue, health] = await Promise.all([get("/v1/usage"), get("/v1/queue"), get("/health")]);
   const memories = namespaces.reduce((sum, each) => sum + each.memories, 0);
   const facts = [
-    ["Server", health.status === "ok" ? "answers" : health.status, `version ${health.version}`],
+    ["Server", health.status === "ok" ? "running" : health.status, `version ${health.version}`],
     ["Memories", number(memories), `in ${number(namespaces.length)} namespace${namespaces.length === 1 ? "" : "s"}`],
-    ["Waiting", number(queue.waiting), queue.waiting_since ? h("span", {}, "since ", time(queue.waiting_since)) : "all is ingested"],
-    ["Dead letters", number(queue.dead_letters.length), queue.dead_letters.length ? "failed for good" : "nothing failed"],
+    ["Waiting", number(queue.waiting), queue.waiting_since ? h("span", {}, "since ", time(queue.waiting_since)) : "everything is ingested"],
+    ["Dead letters", number(queue.dead_letters.length), queue.dead_letters.length ? "failed permanently" : "nothing failed"],
   ];
   const since = queue.model_unavailable_since;
   return [
@@ -28,8 +28,8 @@ export default async function overview({ namespaces, features, refresh }) {
 
 function used(name, count, limit) {
   const share = limit > 0 ? count / limit : 0;
-  const said = `${number(count)} of ${number(limit)}`;
-  return h("div", { class: "meter" }, h("span", {}, name), bar(share, `${name}: ${said}`), h("span", { class: "dim" }, said));
+  const text = `${number(count)} of ${number(limit)}`;
+  return h("div", { class: "meter" }, h("span", {}, name), bar(share, `${name}: ${text}`), h("span", { class: "dim" }, text));
 }
 
 function chart(namespaces) {
@@ -46,8 +46,8 @@ function letters(list, refresh) {
     const done = await attempt(() => post(`/v1/dead-letters/${letter.id}/retry`), button);
     if (done) notice("Back in the queue"), refresh();
   };
-  const forget = async (letter) => {
-    if (!(await confirmed("Forget this write?", "What it would have remembered is lost for good.", "Forget it"))) return;
+  const drop = async (letter) => {
+    if (!(await confirmed("Drop this write?", "Its content is lost permanently.", "Drop"))) return;
     if (await attempt(() => remove(`/v1/dead-letters/${letter.id}`))) refresh();
   };
   return table(
@@ -57,7 +57,7 @@ function letters(list, refresh) {
       time(letter.died_at),
       letter.namespace,
       letter.reason,
-      h("div", { class: "row" }, h("button", { onclick: (event) => retry(letter, event.target) }, "Retry"), h("button", { class: "danger", onclick: () => forget(letter) }, "Forget")),
+      h("div", { class: "row" }, h("button", { onclick: (event) => retry(letter, event.target) }, "Retry"), h("button", { class: "danger", onclick: () => drop(letter) }, "Drop")),
     ]),
   );
 }

@@ -1,4 +1,4 @@
-// The retrieval bench: a query, every filter, and what came back with how and how long.
+// Search: a query with all filters, and the hits with their arms and times.
 
 import { h, fill, time, day } from "../dom.js";
 import { get, post } from "../api.js";
@@ -26,7 +26,7 @@ export default async function search({ namespace, query }) {
   function filters() {
     const values = { tiers: tiers.filter((box) => box.checked).map((box) => box.value).join(",") };
     for (const [name, each] of Object.entries(inputs)) values[name] = each.value.trim();
-    // Its default is no filter, and the browser's zone matters only to dates.
+    // The time zone has a default value and only affects dates.
     if (!values.since && !values.until) delete values.timezone;
     return values;
   }
@@ -56,11 +56,11 @@ export default async function search({ namespace, query }) {
         field("Any of these tags", inputs.tags),
         field("All of these tags", inputs.tags_all),
         field("Since", inputs.since),
-        field("Until, that day included", inputs.until),
-        field("Time that counts", inputs.time_field),
+        field("Until, inclusive", inputs.until),
+        field("Time field", inputs.time_field),
         field("Time zone", inputs.timezone),
-        field("Least score", inputs.min_score),
-        field("At most", inputs.limit),
+        field("Minimum score", inputs.min_score),
+        field("Maximum hits", inputs.limit),
       ),
     ),
   );
@@ -75,7 +75,7 @@ async function found(namespace, q, filters) {
   const hits = answer.hits ?? [];
   const arms = ["vector", "lexical", "graph"].map((arm) => `${arm} ${answer[`${arm}_ms`].toFixed(2)} ms`);
   return [
-    h("p", { class: "dim" }, `${hits.length} hit${hits.length === 1 ? "" : "s"} · ${arms.join(" · ")} · ${took.toFixed(0)} ms to here${answer.cold_start ? " · from a cold start" : ""}`),
+    h("p", { class: "dim" }, `${hits.length} hit${hits.length === 1 ? "" : "s"} · ${arms.join(" · ")} · ${took.toFixed(0)} ms in total${answer.cold_start ? " · cold start" : ""}`),
     answer.defined && h("dl", { class: "card" }, answer.defined.map((term) => [h("dt", {}, [term.term, ...(term.aliases ?? [])].join(", ")), h("dd", {}, term.definition)])),
     hits.length ? h("ol", { class: "hits" }, hits.map((hit) => h("li", {}, shownHit(namespace, hit)))) : empty("Nothing here comes to mind. Try other words or fewer filters."),
   ];
@@ -92,7 +92,7 @@ function shownHit(namespace, hit) {
       {},
       h("h2", {}, h("a", { href: to.memory(namespace, hit.path) }, title)),
       h("p", {}, rest.join("\n").trim()),
-      h("p", { class: "dim" }, chips(hit.matched), " ", hit.via && ["by way of ", h("a", { href: to.memory(namespace, hit.via) }, hit.via), " "], h("code", {}, hit.path), " ", hit.occurred_at && `· happened ${day(hit.occurred_at)} `, "· changed ", time(hit.updated_at)),
+      h("p", { class: "dim" }, chips(hit.matched), " ", hit.via && ["via ", h("a", { href: to.memory(namespace, hit.via) }, hit.via), " "], h("code", {}, hit.path), " ", hit.occurred_at && `· happened ${day(hit.occurred_at)} `, "· changed ", time(hit.updated_at)),
     ),
   );
 }
@@ -109,7 +109,7 @@ async function answered(namespace, q, { tiers, paths, tags, tags_all, ...filters
     h("h2", {}, "Answer"),
     h("p", { class: "answer" }, answer.answer),
     h("p", { class: "dim" }, `by ${answer.model}`),
-    h("h3", {}, "Because of"),
+    h("h3", {}, "Citations"),
     h("ol", { class: "quotes" }, answer.citations.map((citation) => h("li", {}, h("q", {}, citation.quote), " ", h("a", { href: to.memory(namespace, citation.path) }, citation.path)))),
   );
 }

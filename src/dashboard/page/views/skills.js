@@ -1,4 +1,4 @@
-// Skills: procedures, found by the task.
+// Skills: procedures, searched by task.
 
 import { h } from "../dom.js";
 import { get } from "../api.js";
@@ -16,7 +16,7 @@ export default async function skills({ namespace, query }) {
       skill.score !== undefined && h("div", { class: "score wide" }, h("strong", {}, skill.score.toFixed(2)), bar(skill.score, `score ${skill.score.toFixed(2)}`)),
       skill.description && h("p", {}, skill.description),
       h("p", { class: "dim" }, skill.topic, " ", chips(skill.tags)),
-      h("details", {}, h("summary", {}, "Show"), await markdown(skill.content, namespace, skill.path), skill.triggers?.length ? [h("h3", {}, "Comes to mind with"), h("ul", {}, skill.triggers.map((text) => h("li", {}, text)))] : null),
+      h("details", {}, h("summary", {}, "Show"), await markdown(skill.content, namespace, skill.path), skill.triggers?.length ? [h("h3", {}, "Cues"), h("ul", {}, skill.triggers.map((text) => h("li", {}, text)))] : null),
     );
   return [
     heading("Skills"),

@@ -1,4 +1,4 @@
-// The namespace's own words.
+// The vocabulary of a namespace.
 
 import { h, notice } from "../dom.js";
 import { get, post, remove } from "../api.js";
@@ -18,11 +18,11 @@ export default async function vocabulary({ namespace, query }) {
   return [
     heading("Vocabulary", h("button", { class: "main", onclick: () => teach(namespace, {}, again) }, "Teach a term")),
     h("form", { class: "row", onsubmit: (event) => (event.preventDefault(), (location.hash = `#/n/${namespace}/vocabulary?like=${encodeURIComponent(search.value)}`)) }, search, h("button", {}, "Find")),
-    card(null, terms.length ? table("Terms", ["Term", "Aliases", "Definition", ""], terms.map(row)) : empty(like ? "No term like that." : "No terms yet. A term is found under any of its names, and its definition comes back beside the hits.")),
+    card(null, terms.length ? table("Terms", ["Term", "Aliases", "Definition", ""], terms.map(row)) : empty(like ? "No term like that." : "No terms yet. A term is found under any of its names, and its definition is returned with the hits.")),
   ];
 }
 
-// What is taught is learned in the background: the list is asked again until it shows.
+// Terms are stored in the background, so the list is requested until it shows the change.
 async function settle(namespace, term, there, again) {
   for (let tries = 0; tries < 50; tries++) {
     const { found } = await get("/v1/vocab", { namespace, word: term });
@@ -42,7 +42,7 @@ async function teach(namespace, term, again) {
 }
 
 async function forget(namespace, { term }, again) {
-  if (!(await confirmed(`Forget ${term}?`, "Queries will not find it under its other names any more.", "Forget"))) return;
+  if (!(await confirmed(`Forget ${term}?`, "Queries no longer find it by its aliases.", "Forget"))) return;
   await attempt(async () => {
     await remove("/v1/vocab", { namespace, term });
     await settle(namespace, term, false, again);

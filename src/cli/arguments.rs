@@ -1,0 +1,391 @@
+//! The definition of the command line: commands, arguments, options and their help texts.
+//!
+//! Help, completions, manual pages and `docs/reference/cli.md` are generated from these types. `run.rs` runs the
+//! commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use super::account::AccountOption;
+use super::data_directory::{DataUse, Init};
+use super::{backup, evaluate, mcp, transfer};
+use crate::accounts::credentials::Environment;
+
+/// The text below the options in `cuebase --help`.
+const GETTING_STARTED: &str = "\
+Getting started:
+  cuebase demo --once               Remember a sample conversation and answer questions about it
+  cuebase serve                     Start the server; the first start prints an API key
+  cuebase keys create --name app    Create an API key for an application
+  cuebase import FILE               Import conversations, notes or the export of another service
+  cuebase token --link              Print a link that signs in to the dashboard
+  cuebase backup DIR --keep 14      Back up all data, with or without a running server
+  cuebase doctor                    Check that all data is intact and consistent
+
+While a server runs on the data directory, commands are sent to it. Otherwise they open the data
+directory themselves.
+
+A setting is taken from the command line, an environment variable (CUEBASE_DATA, CUEBASE_LISTEN, …),
+cuebase.toml or its default, in this order. `cuebase config` prints every setting.";
+
+/// The text below the options in `cuebase import --help`.
+const IMPORT_FORMATS: &str = "\
+Formats:
+  bundle    Git bundle with the history of a namespace
+  markdown  Folder of markdown as `cuebase export` writes it
+  notes     Any other folder of markdown
+  jsonl     .jsonl file; each line is a body of POST /v1/memories
+  chatgpt   conversations.json of ChatGPT, or the unpacked folder of its export
+  claude    conversations.json of Claude, or the unpacked folder of its export
+  mem0      Memories of mem0 as JSON
+  letta     Memory repository of a Letta agent";
+
+/// Long-term memory for AI applications: conversations in, the right memory out.
+#[derive(Parser)]
+#[command(name = "cuebase", version, propagate_version = true, after_help = GETTING_STARTED)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) common: CommonOptions,
+    #[command(subcommand)]
+    pub(super) command: CliCommand,
+}
+
+/// Returns the description of the command line, from which help, completions and manual pages are generated.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// Options that every command takes.
+#[derive(Args)]
+pub(super) struct CommonOptions {
+    /// Data directory [default: ./cuebase-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data: Option<String>,
+    /// TOML file with settings [default: cuebase.toml, if it exists]
+    #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+}
+
+/// Listen addresses of the commands that serve.
+#[derive(Args)]
+pub(super) struct Listeners {
+    /// Listen address of the API; port 0 selects a free port [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Listen address of the dashboard, or off [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDR")]
+    dashboard_listen: Option<String>,
+    /// Listen address of the animals API, or off [default: off]
+    #[arg(long, value_name = "ADDR")]
+    pets_listen: Option<String>,
+    /// Listen address of the metrics endpoint, or off [default: off]
+    #[arg(long, value_name = "ADDR")]
+    metrics_listen: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub(super) enum CliCommand {
+    /// Run the server until SIGINT or SIGTERM
+    ///
+    /// Creates the data directory if it does not exist. The first start prints an API key, a link to the dashboard and
+    /// a first request. On a stop signal, running requests are finished before the process exits.
+    ///
+    /// Example: cuebase serve --data ./cuebase-data --listen 127.0.0.1:8080
+    Serve {
+        #[command(flatten)]
+        listeners: Listeners,
+    },
+    /// Ingest a sample conversation, answer questions about it, and keep serving
+    ///
+    /// Without --data, uses a temporary data directory, which is removed at the end.
+    ///
+    /// Example: cuebase demo --once
+    Demo {
+        #[command(flatten)]
+        listeners: Listeners,
+        /// Exit after the answers
+        #[arg(long)]
+        once: bool,
+    },
+    /// Create, list or revoke API keys
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Create a dashboard session and print its token
+    ///
+    /// The token is a credential for 12 hours. With --link, prints a link to the dashboard of the running server
+    /// instead. The link signs in once, within an hour.
+    ///
+    /// Example: cuebase token --link
+    Token {
+        #[command(flatten)]
+        account: AccountOption,
+        #[command(flatten)]
+        init: Init,
+        /// Print a link to the dashboard that signs in once
+        #[arg(long)]
+        link: bool,
+    },
+    /// Create, list or delete namespaces
+    #[command(subcommand)]
+    Namespaces(NamespacesCommand),
+    /// List, suspend or resume accounts
+    #[command(subcommand)]
+    Accounts(AccountsCommand),
+    /// List, retry or drop writes that failed permanently
+    #[command(subcommand, name = "dead-letters")]
+    DeadLetters(DeadLettersCommand),
+    /// Create a consistent backup, even while the server is running
+    ///
+    /// Each backup is a complete folder named by its time. Files that did not change since the previous backup are hard
+    /// links to it, so that a backup takes only the space of what is new.
+    ///
+    /// Example: cuebase backup /mnt/backups --keep 14
+    Backup(backup::BackupOptions),
+    /// Restore a data directory from a backup
+    ///
+    /// Restores the given backup, or the newest one if a folder of backups is given. Every file is verified. The data
+    /// directory must be empty or missing; existing data is never overwritten.
+    ///
+    /// Example: cuebase restore /mnt/backups --data ./cuebase-data
+    Restore(backup::RestoreOptions),
+    /// Check that records, repositories, indexes and media are intact and consistent
+    ///
+    /// Can run while the server serves requests. Fails if it finds a problem.
+    ///
+    /// Example: cuebase doctor --repair
+    Doctor(backup::DoctorOptions),
+    /// Export a namespace: its history, its memories or its conversations
+    ///
+    /// The format follows from the output's name: .bundle is the history as a git bundle for `git clone`, .jsonl is the
+    /// ingested conversations, and any other name is a folder of markdown files.
+    ///
+    /// Example: cuebase export notes.bundle --namespace notes
+    Export(transfer::ExportOptions),
+    /// Import histories, markdown, conversations or the exports of other services into a namespace
+    ///
+    /// The format is detected from the content; use --format to override.
+    ///
+    /// All files are checked first: if one is invalid, nothing is imported. Repeating an import adds only what is new.
+    ///
+    /// Example: cuebase import --dry-run conversations.json --namespace chats
+    #[command(after_help = IMPORT_FORMATS)]
+    Import(transfer::ImportOptions),
+    /// Extract memories again from the kept conversations, with the current models
+    ///
+    /// Queues each conversation, oldest first. New memories replace the ones that came from the same conversation only.
+    /// Memories that were edited, forgotten, or rewritten by another conversation stay as they are; the messages behind
+    /// them are not extracted again.
+    ///
+    /// Example: cuebase reextract --namespace notes
+    Reextract(transfer::ReextractOptions),
+    /// Print the OpenAPI 3.1 description of the API as JSON
+    ///
+    /// Example: cuebase openapi > openapi.json
+    Openapi,
+    /// Print shell completions
+    ///
+    /// Example: cuebase completions bash > ~/.local/share/bash-completion/completions/cuebase
+    Completions {
+        /// Shell to generate completions for
+        shell: clap_complete::Shell,
+    },
+    /// Write one manual page per command
+    ///
+    /// Example: cuebase man ~/.local/share/man/man1
+    Man {
+        /// Folder for the pages; created if it does not exist
+        folder: PathBuf,
+    },
+    /// Print every setting with its value and origin
+    ///
+    /// Secrets are masked.
+    ///
+    /// Example: CUEBASE_LOG=debug cuebase config
+    Config,
+    /// Check whether the server responds; fails if it does not
+    ///
+    /// Sends a request to the configured listen address. Intended for the health checks of containers.
+    ///
+    /// Example: cuebase health --listen 127.0.0.1:8080
+    Health {
+        /// Listen address of the API [default: 127.0.0.1:8080]
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<String>,
+    },
+    /// List the configured models, measure their latency, and show pending embeddings
+    ///
+    /// Fails if a model does not respond.
+    Models,
+    /// Serve the MCP tools on standard input and output, for AI agents
+    ///
+    /// With --url and --key, connects to that server. Otherwise uses the data directory, through the server that runs
+    /// on it if there is one. A running server also serves MCP over HTTP at /v1/mcp, with the same credentials.
+    ///
+    /// Entry for the configuration of an MCP host: {"command": "cuebase", "args": ["mcp", "--data",
+    /// "/path/to/cuebase-data"]}
+    Mcp(mcp::McpOptions),
+    /// Measure retrieval quality on a file in the LoCoMo format
+    ///
+    /// Needs no data directory.
+    ///
+    /// Example: cuebase eval conversations.json
+    Eval(evaluate::EvaluateOptions),
+}
+
+#[derive(Subcommand)]
+pub(super) enum KeysCommand {
+    /// Create an API key and print it; it cannot be shown again
+    ///
+    /// Example: cuebase keys create --name app --namespace notes
+    Create {
+        #[command(flatten)]
+        account: AccountOption,
+        #[command(flatten)]
+        init: Init,
+        /// Label shown in lists of keys
+        #[arg(long, default_value = "")]
+        name: String,
+        /// Environment of the key: live or test
+        #[arg(long, default_value = "live", value_parser = parse_environment)]
+        env: Environment,
+        /// Existing namespace to restrict the key to [default: the whole account]
+        #[arg(long)]
+        namespace: Option<String>,
+    },
+    /// List the keys of an account
+    List {
+        #[command(flatten)]
+        account: AccountOption,
+    },
+    /// Revoke a key permanently
+    ///
+    /// `cuebase keys list` shows the key IDs.
+    ///
+    /// Example: cuebase keys revoke 0123456789abcdef
+    Revoke {
+        #[command(flatten)]
+        account: AccountOption,
+        /// Key ID, 16 hex characters
+        id: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum NamespacesCommand {
+    /// Create a namespace
+    ///
+    /// Example: cuebase namespaces create notes
+    Create {
+        #[command(flatten)]
+        account: AccountOption,
+        #[command(flatten)]
+        init: Init,
+        /// Namespace name: 1 to 64 characters of a-z, 0-9 and -
+        name: String,
+    },
+    /// List the namespaces of an account
+    List {
+        #[command(flatten)]
+        account: AccountOption,
+    },
+    /// Delete a namespace permanently, with its memories and their history
+    ///
+    /// Asks for confirmation on a terminal. Without a terminal, --yes is required.
+    ///
+    /// Example: cuebase namespaces delete notes
+    Delete {
+        #[command(flatten)]
+        account: AccountOption,
+        /// Delete without confirmation
+        #[arg(long)]
+        yes: bool,
+        /// Namespace name
+        name: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum AccountsCommand {
+    /// List the accounts
+    List,
+    /// Reject the credentials of an account
+    ///
+    /// Example: cuebase accounts suspend acme
+    Suspend {
+        /// Account ID
+        account: String,
+    },
+    /// Accept the credentials of a suspended account again
+    Resume {
+        /// Account ID
+        account: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum DeadLettersCommand {
+    /// List dead letters with their reasons, oldest first
+    List,
+    /// Put one dead letter, or all of them, back into the queue
+    ///
+    /// Example: cuebase dead-letters retry --all --namespace notes
+    Retry {
+        /// Message ID in the queue
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// Retry all dead letters that match --account and --namespace
+        #[arg(long)]
+        all: bool,
+        /// With --all: account ID [default: all accounts]
+        #[arg(long, value_name = "ID", conflicts_with = "id")]
+        account: Option<String>,
+        /// With --all: namespace name [default: all namespaces]
+        #[arg(long, value_name = "NAME", conflicts_with = "id")]
+        namespace: Option<String>,
+    },
+    /// Delete a dead letter permanently
+    Drop {
+        /// Message ID in the queue
+        id: String,
+    },
+}
+
+fn parse_environment(name: &str) -> Result<Environment, String> {
+    match Environment::parse(name) {
+        Some(environment) => Ok(environment),
+        None => Err("must be live or test".into()),
+    }
+}
+
+impl CliCommand {
+    /// Returns the address settings that are options of this command, with their values.
+    pub(super) fn addresses(&self) -> Vec<(&'static str, &Option<String>)> {
+        match self {
+            Self::Serve { listeners } | Self::Demo { listeners, .. } => vec![
+                ("listen", &listeners.listen),
+                ("dashboard.listen", &listeners.dashboard_listen),
+                ("pets.listen", &listeners.pets_listen),
+                ("metrics.listen", &listeners.metrics_listen),
+            ],
+            Self::Health { listen } => vec![("listen", listen)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns what this command requires of the data directory.
+    pub(super) fn data_use(&self) -> DataUse {
+        match self {
+            Self::Serve { .. } | Self::Demo { .. } | Self::Restore(_) => DataUse::Unchecked,
+            Self::Config | Self::Health { .. } | Self::Models | Self::Eval(_) => DataUse::Unchecked,
+            Self::Openapi | Self::Completions { .. } | Self::Man { .. } => DataUse::Unchecked,
+            Self::Keys(KeysCommand::Create { init, .. }) => DataUse::ExistingOr(*init),
+            Self::Token { init, .. } => DataUse::ExistingOr(*init),
+            Self::Namespaces(NamespacesCommand::Create { init, .. }) => DataUse::ExistingOr(*init),
+            Self::Import(options) => DataUse::ExistingOr(options.init),
+            Self::Mcp(options) => options.data_use(),
+            Self::Keys(_) | Self::Namespaces(_) | Self::Accounts(_) | Self::DeadLetters(_) => DataUse::Existing,
+            Self::Backup(_) | Self::Doctor(_) | Self::Export(_) | Self::Reextract(_) => DataUse::Existing,
+        }
+    }
+}

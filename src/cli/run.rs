@@ -1,0 +1,235 @@
+//! The entry point of the binary: reads the arguments, resolves the settings and runs one command.
+
+use std::collections::BTreeMap;
+use std::env::VarError;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use nix::sys::stat::{Mode, umask};
+use serde_json::Value;
+
+use super::arguments::{
+    AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
+};
+use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, models, serve, transfer};
+use crate::config::{Config, SETTINGS, environment_name, misspelt};
+use crate::control::{self, Command};
+use crate::service::accounts::NewKey;
+use crate::{allocator, telemetry};
+
+/// The settings file that is read if the command line names none.
+const DEFAULT_CONFIG_FILE: &str = "cuebase.toml";
+
+/// Parses the command line and runs the command.
+pub fn main() -> ExitCode {
+    allocator::share_heaps();
+    std::panic::set_hook(Box::new(log_panic));
+    let arguments = Arguments::parse();
+    if !matches!(arguments.command, CliCommand::Man { .. }) {
+        // Created files hold memories and secrets, so only their owner may read them. Manual pages are for everybody.
+        umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    }
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cuebase: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Logs the location of a panic. Its message is left out: it may quote user data.
+fn log_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = match panic.location() {
+        Some(location) => location.to_string(),
+        None => String::new(),
+    };
+    tracing::error!(place, "a thread panicked");
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let config = resolve_config(&arguments)?;
+    let _telemetry = telemetry::start(&config)?;
+    data_directory::check(&config, arguments.command.data_use())?;
+    run_command(config, arguments.command)
+}
+
+/// Resolves the settings from the command line, the environment and the settings file.
+fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
+    let mut options = arguments.command.addresses();
+    options.push(("data", &arguments.common.data));
+    let mut given = BTreeMap::new();
+    for (key, value) in options {
+        if let Some(value) = value {
+            given.insert(key, value.clone());
+        }
+    }
+    let default_file = Path::new(DEFAULT_CONFIG_FILE);
+    let file = match &arguments.common.config {
+        Some(file) => Some(file.as_path()),
+        None if default_file.exists() => Some(default_file),
+        None => None,
+    };
+    warn_of_misspelt_settings();
+    for setting in &SETTINGS {
+        let variable = environment_name(setting.key);
+        // Without this check the value would be ignored silently.
+        ensure!(
+            !matches!(std::env::var(&variable), Err(VarError::NotUnicode(_))),
+            "setting {} is not UTF-8 (from environment {variable})",
+            setting.key
+        );
+    }
+    Config::resolve(&given, environment_variable, file)
+}
+
+fn environment_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Prints a warning for each environment variable that looks like a setting but is none.
+fn warn_of_misspelt_settings() {
+    let mut names = Vec::new();
+    for (name, _) in std::env::vars_os() {
+        if let Ok(name) = name.into_string() {
+            names.push(name);
+        }
+    }
+    for (name, nearest) in misspelt(names.into_iter()) {
+        let advice = match nearest {
+            Some(nearest) => format!("; did you mean {nearest}?"),
+            None => String::new(),
+        };
+        eprintln!("cuebase: unknown setting {name} is ignored{advice}");
+    }
+}
+
+fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
+    match command {
+        CliCommand::Serve { .. } => serve::serve(config),
+        CliCommand::Demo { once, .. } => demo::demo(config, once),
+        CliCommand::Mcp(options) => mcp::mcp(config, options),
+        CliCommand::Keys(command) => run_keys_command(&config, command),
+        CliCommand::Token { account, link: true, .. } => {
+            run_and_print(&config, Command::Link { account: account.account })
+        }
+        CliCommand::Token { account, link: false, .. } => {
+            run_and_print(&config, Command::Token { account: account.account })
+        }
+        CliCommand::Namespaces(command) => run_namespaces_command(&config, command),
+        CliCommand::Accounts(command) => run_accounts_command(&config, command),
+        CliCommand::DeadLetters(command) => run_dead_letters_command(&config, command),
+        CliCommand::Backup(options) => backup::backup(&config, &options),
+        CliCommand::Restore(options) => backup::restore(&config, &options),
+        CliCommand::Doctor(options) => backup::doctor(&config, &options),
+        CliCommand::Export(options) => transfer::export(&config, options),
+        CliCommand::Import(options) => transfer::import(&config, options),
+        CliCommand::Reextract(options) => transfer::reextract(&config, options),
+        CliCommand::Config => print_config(&config),
+        CliCommand::Health { .. } => health::health(&config),
+        CliCommand::Models => models::models(&config),
+        CliCommand::Eval(options) => evaluate::evaluate(&options, &config),
+        CliCommand::Openapi => print_openapi(),
+        CliCommand::Completions { shell } => print_completions(shell),
+        CliCommand::Man { folder } => write_manual(&folder),
+    }
+}
+
+fn run_keys_command(config: &Config, command: KeysCommand) -> anyhow::Result<()> {
+    match command {
+        KeysCommand::Create { account, name, env, namespace, .. } => {
+            let key = NewKey { name, env, namespace };
+            let created = control::run(config, Command::CreateKey { account: account.account, key }, &|_| {})?;
+            // Only the key, so that a script can read it.
+            writeln!(std::io::stdout().lock(), "{}", created["key"].as_str().unwrap_or_default())?;
+            Ok(())
+        }
+        KeysCommand::List { account } => run_and_print(config, Command::ListKeys { account: account.account }),
+        KeysCommand::Revoke { account, id } => {
+            run_and_print(config, Command::RevokeKey { account: account.account, id })
+        }
+    }
+}
+
+fn run_namespaces_command(config: &Config, command: NamespacesCommand) -> anyhow::Result<()> {
+    let command = match command {
+        NamespacesCommand::Create { account, name, .. } => Command::CreateNamespace { account: account.account, name },
+        NamespacesCommand::List { account } => Command::ListNamespaces { account: account.account },
+        NamespacesCommand::Delete { account, yes, name } => {
+            if !yes {
+                confirmation::confirm_deletion(config, &account.account, &name)?;
+            }
+            Command::DeleteNamespace { account: account.account, name }
+        }
+    };
+    run_and_print(config, command)
+}
+
+fn run_accounts_command(config: &Config, command: AccountsCommand) -> anyhow::Result<()> {
+    let command = match command {
+        AccountsCommand::List => Command::ListAccounts,
+        AccountsCommand::Suspend { account } => Command::SuspendAccount { account, suspended: true },
+        AccountsCommand::Resume { account } => Command::SuspendAccount { account, suspended: false },
+    };
+    run_and_print(config, command)
+}
+
+fn run_dead_letters_command(config: &Config, command: DeadLettersCommand) -> anyhow::Result<()> {
+    let command = match command {
+        DeadLettersCommand::List => Command::ListDeadLetters,
+        DeadLettersCommand::Retry { id: Some(id), all: false, .. } => Command::RetryDeadLetter { id },
+        // The parser requires either an id or --all.
+        DeadLettersCommand::Retry { account, namespace, .. } => Command::RetryDeadLetters { account, namespace },
+        DeadLettersCommand::Drop { id } => Command::DropDeadLetter { id },
+    };
+    run_and_print(config, command)
+}
+
+fn run_and_print(config: &Config, command: Command) -> anyhow::Result<()> {
+    print_answer(&control::run(config, command, &|_| {})?)
+}
+
+/// Prints a list as one JSON object per line, a text without quotes, and any other value as one line of JSON.
+fn print_answer(answer: &Value) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match answer {
+        Value::Array(items) => {
+            for item in items {
+                writeln!(out, "{item}")?;
+            }
+        }
+        Value::String(text) => writeln!(out, "{text}")?,
+        other => writeln!(out, "{other}")?,
+    }
+    Ok(())
+}
+
+fn print_config(config: &Config) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for ((key, value, origin), setting) in config.origins.iter().zip(&SETTINGS) {
+        writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
+    }
+    Ok(())
+}
+
+fn print_completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    // Through a buffer: clap_complete panics when a write to standard output fails, for example on a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "cuebase", &mut script);
+    Ok(std::io::stdout().lock().write_all(&script)?)
+}
+
+fn write_manual(folder: &Path) -> anyhow::Result<()> {
+    let failed = format!("cannot write the manual pages to {}", folder.display());
+    std::fs::create_dir_all(folder).context(failed.clone())?;
+    clap_mangen::generate_to(command(), folder).context(failed)
+}
+
+fn print_openapi() -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(&crate::api::document::document()?)?;
+    writeln!(std::io::stdout().lock(), "{text}")?;
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! The entry point of an import.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::context::{Import, ImportReport, Options, invalid_import};
+use super::format::{self, Format};
+use super::{archives, bundle, conversations, files, mem0, notes};
+use crate::error::Result;
+use crate::maintenance::progress::Progress;
+use crate::namespace::names::check_name;
+use crate::service::Service;
+
+/// Imports a file or folder into a namespace, which is created if it does not exist.
+pub fn import(
+    service: &Arc<Service>,
+    account: &str,
+    name: &str,
+    from: &Path,
+    options: Options,
+    on_progress: &dyn Fn(Progress),
+) -> Result<ImportReport> {
+    check_name(name)?;
+    let format = match options.format {
+        Some(format) => format,
+        None => format::detect(from).map_err(|reason| invalid_import(from, &reason))?,
+    };
+    let import = Import { service, account, name, from, options, on_progress };
+    let report = match format {
+        Format::Bundle => bundle::import(&import),
+        Format::Markdown => files::import(&import),
+        Format::Letta => notes::import_letta(&import),
+        Format::Notes => notes::import_notes(&import),
+        Format::Mem0 => mem0::import(&import),
+        Format::Jsonl => conversations::import_jsonl(&import),
+        Format::Chatgpt => conversations::import_archive(&import, archives::read_chatgpt),
+        Format::Claude => conversations::import_archive(&import, archives::read_claude),
+    }?;
+    Ok(ImportReport { format: format.name().to_owned(), tried: options.dry_run, ..report })
+}

@@ -1,0 +1,36 @@
+//! Waiting for the ingestion of queued writes.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cuebase_storage::records::NamespaceId;
+use ulid::Ulid;
+
+use super::progress::Progress;
+use crate::error::Result;
+use crate::service::Service;
+
+/// Time between two checks of the queue.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Waits until queued writes to a namespace are ingested or have failed permanently. Returns at once if the service
+/// stops: the writes are durable, and ingestion resumes at the next start.
+pub(super) fn wait_until_ingested(
+    service: &Service,
+    namespace: NamespaceId,
+    mut waiting: BTreeSet<Ulid>,
+    on_progress: &dyn Fn(Progress),
+) -> Result<()> {
+    let all = waiting.len() as u64;
+    while let Some(next) = waiting.first().copied() {
+        if !service.store.is_queued(namespace, next)? {
+            waiting.remove(&next);
+            on_progress(Progress::new("conversations ingested", all - waiting.len() as u64, all));
+        } else if service.queue.is_stopping() {
+            return Ok(());
+        } else {
+            std::thread::sleep(POLL);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Accepting writes: a write is durable in the queue before its id is returned, and a job carries it out later.
+
+use cuebase_storage::Error as StorageError;
+use cuebase_storage::records::{
+    Dedup, EnqueueOptions, Enqueued, FingerprintSubject, NamespaceRecord, QueueEntry, QueuedWork,
+};
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use ulid::Ulid;
+
+use super::Service;
+use crate::billing::meters::{Meter, Permit};
+use crate::error::{Error, Result};
+use crate::namespace::ids::HeldIds;
+use crate::namespace::names::DEFAULT;
+use crate::secrets::fingerprint;
+
+/// Identical bodies within this running time are one write: 5 minutes.
+pub(super) const DEDUP_WINDOW_MS: u64 = 5 * 60 * 1000;
+
+/// How a repeated write is recognized.
+#[derive(Clone, Copy)]
+pub(super) enum DedupKey<'a> {
+    /// Never: each write is new.
+    Nothing,
+    /// By its body, within [`DEDUP_WINDOW_MS`].
+    Body(&'a [u8]),
+    /// By each imported message that it contains.
+    Marks {
+        /// The marks of the messages.
+        marks: &'a [[u8; 32]],
+        /// Time of acceptance in the system that the messages come from, milliseconds since the epoch.
+        accepted_at_ms: Option<i64>,
+    },
+}
+
+impl Service {
+    /// Accepts a write. It is durable when this returns. An identical body within five minutes is the same write.
+    ///
+    /// `subjects` are the paths and terms that the write changes, if they are already known. Fingerprints of earlier
+    /// writes to them become invalid.
+    pub fn accept(
+        &self,
+        namespace: &NamespaceRecord,
+        work: QueuedWork,
+        body: Option<&[u8]>,
+        subjects: &[FingerprintSubject],
+    ) -> Result<Ulid> {
+        let permit = self.reserve_write(&namespace.account, &work)?;
+        let key = match body {
+            Some(body) => DedupKey::Body(body),
+            None => DedupKey::Nothing,
+        };
+        self.accept_permitted(namespace, work, key, subjects, permit)
+    }
+
+    /// Accepts an imported conversation, and records the marks of its messages permanently.
+    ///
+    /// `accepted_at` is the time at which another Cuebase accepted the conversation. Missing times and words such as
+    /// "yesterday" refer to it.
+    pub fn accept_import(
+        &self,
+        namespace: &NamespaceRecord,
+        request: serde_json::Value,
+        marks: &[[u8; 32]],
+        accepted_at: Option<Timestamp>,
+    ) -> Result<Ulid> {
+        let work = QueuedWork::Conversation { request };
+        let permit = self.reserve_write(&namespace.account, &work)?;
+        let key = DedupKey::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
+        self.accept_permitted(namespace, work, key, &[], permit)
+    }
+
+    /// Queues a kept conversation for another extraction. A re-extraction does not count as a write.
+    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: Ulid) -> Result<Ulid> {
+        self.accept(namespace, QueuedWork::Reextract { source }, None, &[])
+    }
+
+    /// Returns, for each mark of a message, whether the message was imported before.
+    pub fn imported(&self, namespace: &NamespaceRecord, marks: &[[u8; 32]]) -> Result<Vec<bool>> {
+        Ok(self.store.imported(namespace.id, marks)?)
+    }
+
+    /// Accepts a write whose unit is reserved. Concurrent calls share one sync of the disk.
+    pub(super) fn accept_permitted(
+        &self,
+        namespace: &NamespaceRecord,
+        work: QueuedWork,
+        key: DedupKey<'_>,
+        subjects: &[FingerprintSubject],
+        permit: Option<Permit<'_>>,
+    ) -> Result<Ulid> {
+        self.namespaces.require_undamaged(namespace)?;
+        let generation = self.store.generation();
+        let id = self.enqueue(&mut self.ids.hold(), namespace, work, key, subjects, permit)?;
+        self.store.sync_since(generation)?;
+        Ok(id)
+    }
+
+    /// Runs a write. If the namespace is `default` and was deleted since the caller looked it up, creates it again and
+    /// repeats the write.
+    pub fn write_recreating_default<T>(
+        &self,
+        namespace: &NamespaceRecord,
+        write: impl Fn(&NamespaceRecord) -> Result<T>,
+    ) -> Result<T> {
+        match write(namespace) {
+            Err(Error::NotFound { code: "namespace_not_found", .. }) if namespace.name == DEFAULT => {
+                write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
+            }
+            result => result,
+        }
+    }
+
+    /// Reserves a unit for a write. Returns `None` for work that is free.
+    pub(super) fn reserve_write(&self, account: &str, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
+        if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
+            return Ok(None);
+        }
+        if matches!(work, QueuedWork::Conversation { .. }) {
+            self.billing.require_balance(account)?;
+        }
+        let permit = self.billing.reserve(account, Meter::Writes, || self.memory_count(account))?;
+        Ok(Some(permit))
+    }
+
+    /// Adds a write to the queue, with the charge for it. The caller holds the ids, so that the queue is in the order
+    /// of ids.
+    fn enqueue(
+        &self,
+        ids: &mut HeldIds<'_>,
+        namespace: &NamespaceRecord,
+        work: QueuedWork,
+        key: DedupKey<'_>,
+        subjects: &[FingerprintSubject],
+        permit: Option<Permit<'_>>,
+    ) -> Result<Ulid> {
+        let mut entry = self.new_entry(ids, namespace, work);
+        let dedup = match key {
+            DedupKey::Nothing => Dedup::Off,
+            DedupKey::Body(body) => {
+                entry.fingerprint = Some(HEXLOWER.encode(&fingerprint(&[body])));
+                Dedup::Body { window_ms: DEDUP_WINDOW_MS }
+            }
+            DedupKey::Marks { marks, accepted_at_ms } => {
+                entry.accepted_at_ms = accepted_at_ms.unwrap_or(entry.accepted_at_ms);
+                Dedup::Imports(marks)
+            }
+        };
+        let Some(mut permit) = permit else {
+            return match self.write_entry(namespace, &entry, &EnqueueOptions { dedup, subjects, usage: None })? {
+                Enqueued::Accepted(id) | Enqueued::Duplicate(id) => Ok(id),
+            };
+        };
+        let charge = permit.charge_guard();
+        let options = EnqueueOptions { dedup, subjects, usage: Some(charge.record()) };
+        match self.write_entry(namespace, &entry, &options)? {
+            Enqueued::Accepted(id) => {
+                charge.commit();
+                Ok(id)
+            }
+            Enqueued::Duplicate(id) => Ok(id),
+        }
+    }
+
+    /// Writes an entry to the records and adds it to the queue in memory.
+    fn write_entry(
+        &self,
+        namespace: &NamespaceRecord,
+        entry: &QueueEntry,
+        options: &EnqueueOptions<'_>,
+    ) -> Result<Enqueued> {
+        let enqueued = self.store.enqueue(namespace, entry, options).map_err(enqueue_error)?;
+        match enqueued {
+            Enqueued::Accepted(_) => self.add_to_queue(entry),
+            // An earlier write that returned an error may have become durable. It is accepted now, so it must run.
+            Enqueued::Duplicate(id) => {
+                if let Some(earlier) = self.store.queue_entry(namespace.id, id)? {
+                    self.add_to_queue(&earlier);
+                }
+            }
+        }
+        Ok(enqueued)
+    }
+
+    /// Adds an entry of the records to the queue in memory, and its paths to the pending ones.
+    pub(super) fn add_to_queue(&self, entry: &QueueEntry) {
+        self.pending.add(entry);
+        self.queue.add(entry);
+    }
+
+    /// Returns a queue entry with the next id.
+    pub(super) fn new_entry(&self, ids: &mut HeldIds<'_>, namespace: &NamespaceRecord, work: QueuedWork) -> QueueEntry {
+        let now_ms = Timestamp::now().as_millisecond();
+        QueueEntry {
+            id: ids.next(now_ms),
+            account: namespace.account.clone(),
+            namespace: namespace.name.clone(),
+            namespace_id: namespace.id,
+            accepted_at_ms: now_ms,
+            accepted_running_ms: self.running_ms(),
+            failures: 0,
+            fingerprint: None,
+            work,
+        }
+    }
+}
+
+/// Converts an error of accepting a write. An entry that cannot be decoded again is an error of the client.
+fn enqueue_error(error: StorageError) -> Error {
+    match error {
+        StorageError::Invalid { .. } => {
+            Error::invalid("invalid_body", "the body cannot be stored: it may be nested too deeply")
+        }
+        error => error.into(),
+    }
+}

@@ -1,0 +1,22 @@
+//! What to retrieve.
+
+use cuebase_retrieval::Filter;
+use jiff::tz::TimeZone;
+
+/// A retrieval request whose fields are checked.
+#[derive(Clone, Debug, Default)]
+pub struct RetrievalRequest {
+    /// The query. Without a query, the memories of the filter are listed.
+    pub query: Option<String>,
+    /// Restricts the memories.
+    pub filter: Filter,
+    /// Hits with a lower score are left out.
+    pub min_score: f32,
+    /// Maximum number of hits.
+    pub limit: usize,
+    /// Time zone of the dates in the query, which raise the score of memories from those days. Without a zone, dates
+    /// are not read.
+    pub zone: Option<TimeZone>,
+    /// Whether history, last diff, relations and cues are added.
+    pub full: bool,
+}

@@ -1,0 +1,183 @@
+//! A search or a listing in one namespace.
+//!
+//! A query goes through the vocabulary of the namespace, its embedding, and the search in an index snapshot.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cuebase_retrieval::{
+    Error as IndexError, Listing, Mention, Query, SearchResults, Snapshot, Synonyms, Term, Vocabulary, content_terms,
+};
+use jiff::Timestamp;
+
+use super::request::RetrievalRequest;
+use super::search_result::{Definition, FoundMemory, SearchResult};
+use crate::dates;
+use crate::error::Result;
+use crate::namespace::registry::Lease;
+use crate::service::Service;
+
+/// The vector of a query.
+struct QueryEmbedding {
+    /// Identity of the model.
+    model: String,
+    /// `None` if the model returned no vector, or only zeros.
+    vector: Option<Arc<Vec<f32>>>,
+    /// Time in the embedding.
+    time: Duration,
+}
+
+/// The results of a search, and the commit id of the searched snapshot.
+struct SnapshotResults {
+    head: Option<String>,
+    results: SearchResults,
+}
+
+impl Service {
+    /// Searches a namespace, or lists its memories if the request has no query.
+    pub fn find(&self, account: &str, namespace: &str, request: &RetrievalRequest) -> Result<SearchResult> {
+        let lease = self.namespaces.lease(account, namespace)?;
+        let now = Timestamp::now();
+        match &request.query {
+            Some(text) => self.search(lease, request, text, now),
+            None => list(lease, request, now),
+        }
+    }
+
+    fn search(&self, lease: Lease, request: &RetrievalRequest, text: &str, now: Timestamp) -> Result<SearchResult> {
+        let vocabulary = lease.vocabulary();
+        let mentions = vocabulary.mentions(text);
+        let synonyms = vocabulary.synonyms(text, &mentions);
+        let embedding = self.embed_query(&lease, &with_synonyms(text, &synonyms));
+        let named = match &request.zone {
+            Some(zone) => dates::question::find(text, now, zone),
+            None => dates::question::QuestionTimes::default(),
+        };
+        let query = Query {
+            text,
+            synonyms: &synonyms,
+            vector: embedding.vector.as_ref().map(|vector| vector.as_slice()),
+            times: &named.times,
+            time_words: &named.words,
+            filter: &request.filter,
+            min_score: request.min_score,
+            limit: request.limit,
+            now: now.as_millisecond(),
+            exact: false,
+        };
+        let SnapshotResults { head, results } =
+            self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &query, &embedding.model)))?;
+        Ok(SearchResult {
+            head,
+            hits: results.hits.into_iter().map(FoundMemory::from).collect(),
+            terms: query_terms(text, &synonyms),
+            defined: definitions(&vocabulary, &mentions),
+            vector_time: results.vector_time + embedding.time,
+            lexical_time: results.lexical_time,
+            graph_time: results.graph_time,
+            lease,
+        })
+    }
+
+    /// Embeds a query with the model of the namespace's index.
+    fn embed_query(&self, lease: &Lease, text: &str) -> QueryEmbedding {
+        let began = Instant::now();
+        let model = lease.snapshot().model().to_owned();
+        let vector = self.query_vector(&model, text);
+        let time = began.elapsed();
+        let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
+        QueryEmbedding { model, vector, time }
+    }
+
+    /// Returns the vector of a query by a model. Returns `None` if the model is missing or does not respond in time;
+    /// the other arms then find memories without it.
+    fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
+        match self.models.of(model)?.of_query(text, self.models.query_deadline()) {
+            Ok(vector) => Some(vector),
+            Err(error) => {
+                tracing::warn!(error = error.kind(), "a query is searched without its vector");
+                None
+            }
+        }
+    }
+
+    /// Runs work on the search threads, directly if the caller is one of them.
+    fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.searchers.current_thread_index().is_some() { work() } else { self.searchers.install(work) }
+    }
+}
+
+fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<SearchResult> {
+    let listing = Listing { filter: &request.filter, limit: request.limit, now: now.as_millisecond() };
+    let (head, memories) = lease.read(|snapshot| Ok((head_of(snapshot), snapshot.list(&listing)?)))?;
+    Ok(SearchResult {
+        head,
+        hits: memories.into_iter().map(FoundMemory::listed).collect(),
+        terms: Vec::new(),
+        defined: Vec::new(),
+        vector_time: Duration::ZERO,
+        lexical_time: Duration::ZERO,
+        graph_time: Duration::ZERO,
+        lease,
+    })
+}
+
+/// Searches a snapshot with a query whose vector is by `model`.
+fn search_snapshot(snapshot: &Snapshot, query: &Query<'_>, model: &str) -> Result<SnapshotResults, IndexError> {
+    let mut query = query.clone();
+    // The index may have been replaced by one of another model since the embedding. Their vectors are not comparable.
+    if snapshot.model() != model {
+        query.vector = None;
+    }
+    Ok(SnapshotResults { head: head_of(snapshot), results: snapshot.search(&query)? })
+}
+
+fn head_of(snapshot: &Snapshot) -> Option<String> {
+    snapshot.head().map(str::to_owned)
+}
+
+/// Returns the text to be embedded: the query with the first synonym of each term after the term.
+fn with_synonyms(text: &str, synonyms: &[Synonyms]) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    let mut position = 0;
+    for part in synonyms {
+        expanded.push_str(text.get(position..part.range.end).unwrap_or(""));
+        position = part.range.end;
+        if let Some(form) = part.forms.first() {
+            expanded.push(' ');
+            expanded.push_str(form);
+        }
+    }
+    expanded.push_str(text.get(position..).unwrap_or(""));
+    expanded
+}
+
+/// Returns the content words of a query and of its synonyms, sorted.
+fn query_terms(text: &str, synonyms: &[Synonyms]) -> Vec<String> {
+    let mut terms = content_terms(text);
+    for part in synonyms {
+        for form in &part.forms {
+            terms.extend(content_terms(form));
+        }
+    }
+    terms.sort();
+    terms
+}
+
+/// Returns each mentioned term once, in the order of the first mentions.
+fn definitions(vocabulary: &Vocabulary, mentions: &[Mention]) -> Vec<Definition> {
+    let mut seen = HashSet::new();
+    let mut definitions = Vec::new();
+    for mention in mentions {
+        for number in &mention.terms {
+            if seen.insert(*number)
+                && let Some(term) = vocabulary.term(*number)
+            {
+                let Term { term, aliases, definition } = term.clone();
+                definitions.push(Definition { term, aliases, definition });
+            }
+        }
+    }
+    definitions
+}

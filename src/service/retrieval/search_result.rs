@@ -1,0 +1,76 @@
+//! The result of a search or a listing, before it is shown.
+
+use std::time::Duration;
+
+use cuebase_retrieval::{Arms, Hit, Memory};
+use serde::Serialize;
+
+use crate::namespace::registry::Lease;
+
+/// The result of a search or a listing.
+pub struct SearchResult {
+    /// The open namespace.
+    pub lease: Lease,
+    /// Commit id of the searched index.
+    pub head: Option<String>,
+    /// Found memories, best first.
+    pub hits: Vec<FoundMemory>,
+    /// Content words of the query and of its synonyms, sorted.
+    pub terms: Vec<String>,
+    /// Vocabulary terms that the query mentions.
+    pub(super) defined: Vec<Definition>,
+    /// Time in the embedding of the query and the cue arm.
+    pub(super) vector_time: Duration,
+    /// Time in the lexical arm.
+    pub(super) lexical_time: Duration,
+    /// Time in expansion and ranking.
+    pub(super) graph_time: Duration,
+}
+
+/// A found memory.
+pub struct FoundMemory {
+    /// The memory.
+    pub memory: Memory,
+    /// Probability that the memory answers the query; 1 in a listing.
+    pub score: f32,
+    /// The arms that found the memory; none in a listing.
+    pub arms: Arms,
+    /// Path of the hit that the memory is related to, if only the graph found the memory.
+    pub via: Option<String>,
+}
+
+/// A vocabulary term that a query mentions.
+#[derive(Debug, Serialize)]
+pub struct Definition {
+    pub(super) term: String,
+    pub(super) aliases: Vec<String>,
+    pub(super) definition: String,
+}
+
+impl FoundMemory {
+    /// Returns a memory of a listing. Its score is 1, so that a minimum score never hides it.
+    pub(super) fn listed(memory: Memory) -> Self {
+        Self { memory, score: 1.0, arms: Arms::default(), via: None }
+    }
+
+    /// Returns the names of the arms that found the memory.
+    pub fn matched(&self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        if self.arms.lexical {
+            names.push("lexical");
+        }
+        if self.arms.cue {
+            names.push("cue");
+        }
+        if self.arms.graph {
+            names.push("graph");
+        }
+        names
+    }
+}
+
+impl From<Hit> for FoundMemory {
+    fn from(hit: Hit) -> Self {
+        Self { memory: hit.memory, score: hit.score, arms: hit.arms, via: hit.via }
+    }
+}
