@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job in one command: sets up, builds and runs the demo. Arguments go to `cuebase demo`.
+# Installs what the build needs, builds Cuebase and runs the demo. Arguments are passed to `cuebase demo`.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/setup.sh

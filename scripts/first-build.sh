@@ -1,6 +1,6 @@
 #!/bin/sh
-# Before a build that compiles RocksDB: says how long it takes, and refuses where the disk is too small for it.
-# Does nothing once RocksDB is compiled. scripts/setup.sh calls it. Prints to standard error only.
+# Runs before a build that compiles RocksDB: prints how long the build takes, and fails if the disk is too small.
+# Does nothing once RocksDB is compiled. Called by scripts/setup.sh. Prints to standard error only.
 set -eu
 cd "$(dirname "$0")/.."
 target="${CARGO_TARGET_DIR:-$PWD/target}"
@@ -8,7 +8,7 @@ for library in "$target"/release/build/librocksdb-sys-*/out/librocksdb.a; do
     [ ! -e "$library" ] || exit 0
 done
 
-# Measured: 52 to 55 minutes of processor time, and 2.3 GiB of disk with all tests; the rest is margin.
+# Measured: 52 to 55 minutes of processor time, and 2.3 GiB of disk with all tests. The rest is a margin.
 cpu_minutes=55
 disk_mib=4096
 
@@ -30,8 +30,8 @@ echo "Building Cuebase: the first build compiles RocksDB and takes about $cpu_mi
     "this machine (cores: $cores); later builds take seconds to minutes." >&2
 echo "It needs $((disk_mib / 1024)) GiB of disk for $target ($((free_mib / 1024)) GiB are free)." >&2
 
-# Measured: a compiler takes up to 0.9 GiB for a file of RocksDB, and 1.6 GiB for Cuebase itself. Free memory is known on
-# Linux only.
+# Measured: a compiler process takes up to 0.9 GiB for a file of RocksDB, and 1.6 GiB for Cuebase itself. Free memory
+# can be read on Linux only.
 memory_mib=$((1024 + 1024 * cores))
 [ -r /proc/meminfo ] || exit 0
 available_mib="$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Looks for inputs that break what must hold of the entry points in fuzz/parsers: sh scripts/fuzz.sh TARGET [SECONDS].
-# Without a target it lists them. Needs the nightly toolchain; installs cargo-fuzz where it is missing. The first run
-# builds everything but RocksDB once more, with the sanitizer of addresses.
+# Fuzzes an entry point of fuzz/parsers: sh scripts/fuzz.sh TARGET [SECONDS]
+# Without a target, lists the targets. Needs the nightly toolchain, and installs cargo-fuzz if it is missing. The first
+# run builds everything except RocksDB again, with AddressSanitizer.
 set -eu
 cd "$(dirname "$0")/.."
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase"
@@ -17,7 +17,7 @@ target="$1"
 corpus="$cache/fuzz/corpus"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
 CUEBASE_FUZZ_CORPUS="$corpus" cargo test --release --locked --test parsers seeds_are_handed_to_the_fuzzer >/dev/null
-# The sanitizer does not see into RocksDB, so the one that was just linked serves here as well.
+# RocksDB is not instrumented, so the library of the normal build is used.
 ROCKSDB_LIB_DIR="$(dirname "$(ls -t "$CARGO_TARGET_DIR"/release/build/librocksdb-sys-*/out/librocksdb.a | head -n 1)")"
 export ROCKSDB_LIB_DIR ROCKSDB_STATIC=1
 PATH="$cache/tools/bin:$PATH" CARGO_TARGET_DIR="$cache/fuzz/target" cargo +nightly fuzz run --release "$target" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The regression guard: fails where a path takes more instructions than it did; see benches/instructions.rs. Installs
-# valgrind and the runner of the benches where they are missing.
+# Regression test of instruction counts: fails if a path takes more instructions than its limit in
+# benches/instructions.rs. Installs valgrind and the benchmark runner if they are missing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ if ! command -v valgrind >/dev/null 2>&1; then
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq valgrind >&2
 fi
 
-# The runner must be of the library's version.
+# The runner must have the version of the library.
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/cuebase/tools"
 version="$(sed -n '/^name = "gungraun"$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)"
 if ! "$tools/bin/gungraun-runner" --version 2>/dev/null | grep -q "$version"; then

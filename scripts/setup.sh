@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks and installs what building from source needs: cargo, disk space, a C++ compiler, libclang (RocksDB's bindings) and
-# git (the tests). On systems other than Debian and Ubuntu it says what to install. Prints to standard error only.
+# Checks for cargo and disk space, and installs a C++ compiler, libclang (for RocksDB's bindings) and git (for the
+# tests). On systems other than Debian and Ubuntu, prints what to install. Prints to standard error only.
 set -eu
 cd "$(dirname "$0")/.."
 

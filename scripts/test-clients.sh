@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tests against the real binary that need Python, Node.js or a browser: the setup script, the dashboard, MCP through its
-# official client, the Python and TypeScript clients, and every example of the documents.
+# Runs the tests that need Python, Node.js or a browser: the setup script, the dashboard, MCP with its official client,
+# the Python and TypeScript clients, and every example of the documents.
 # Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|documents]…, all parts by default.
-# Installs what is missing: Chromium and Node.js as Debian packages, everything else in folders of its own.
+# Installs what is missing: Chromium and Node.js as Debian packages, everything else in separate folders.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -60,6 +60,6 @@ for part in ${*:-scripts dashboard mcp python typescript documents}; do
             (cd clients/typescript && npm ci --no-audit --no-fund --silent)
         (cd tests/documents && MYPYPATH=. "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . && pytest -rs)
         ;;
-    *) echo "no such part: $part" >&2 && exit 1 ;;
+    *) echo "unknown part: $part" >&2 && exit 1 ;;
     esac
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The black-box tests twice more: with an imitated hosted provider for embeddings and extraction, and with a local
-# encoder. Left out are the tests in which no model takes part, or which name the model that they want: of crashes, disks,
-# limits and pushes. Arguments go to cargo.
+# Runs the black-box tests with two other models: a simulated hosted provider for embeddings and extraction, and a local
+# encoder. Skips tests that use no model or set their own, such as those of crashes, disks, limits and pushes. Arguments
+# are passed to cargo.
 set -eu
 cd "$(dirname "$0")/.."
 CUEBASE_TEST_ENCODER="$(sh scripts/setup-tests.sh)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole test suite, with the same profile as the demo so that nothing is built twice.
+# Runs the whole test suite, with the profile of the demo so that nothing is built twice. Arguments are passed to cargo.
 set -eu
 cd "$(dirname "$0")/.."
 CUEBASE_TEST_ENCODER="$(sh scripts/setup-tests.sh)"

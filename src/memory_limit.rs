@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_too_small_is_refused_in_one_sentence_with_its_source() {
+    fn a_limit_that_is_too_small_is_refused_with_its_source() {
         for (mib, kind) in [(0, LimitKind::AddressSpace), (100, LimitKind::AddressSpace), (64, LimitKind::Resident)] {
             let error = MemoryPlan::for_limits(&[limit(mib, kind)], 512).expect_err("refused").to_string();
             let needed = format!("at least {} MiB", minimum(kind) / MIB);

@@ -177,7 +177,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
             Statement::Use { tree, is_public: false } => {
                 expand(&tree, &[], &mut found);
             }
-            // A re-export is no dependency of the file: whoever uses the name depends on the file that defines it.
+            // A re-export does not count: the file that uses the name depends on the file that defines it.
             Statement::Use { .. } => {}
             Statement::Other(text) => plain.push_str(&text),
         }

@@ -75,7 +75,7 @@ fn a_named_time_brings_its_memories_forward() {
 }
 
 #[test]
-fn words_that_name_a_time_are_unknown_only_if_no_memory_is_near_the_time() {
+fn time_words_are_unknown_only_if_no_memory_is_near() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let snapshot = filled(folder.path(), &memories()[..1000], 1000).published().load_full();
     let (text, vector, filter) = ("amber smarch", Draws(37).vector(), Filter::default());

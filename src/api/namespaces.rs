@@ -58,7 +58,7 @@ pub fn namespace_json(record: &NamespaceRecord) -> Value {
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
     let name = request.parameter(0);
     if !request.service.delete_namespace(request.account(), name)? {
-        return Err(Error::not_found("namespace_not_found", format!("there is no namespace {name:?}")));
+        return Err(Error::not_found("namespace_not_found", format!("namespace {name:?} does not exist")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))
 }

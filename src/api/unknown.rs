@@ -300,7 +300,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_nearest_name_is_suggested_within_two_edits_and_a_third_of_the_length() {
+    fn the_nearest_name_within_the_edit_limit_is_suggested() {
         let known = ["q", "limit", "namespace", "tags", "tags_all", "occurred_at", "content"];
         for (name, expected) in [
             ("limt", Some("limit")),

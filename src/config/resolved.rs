@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_overrides_the_environment_which_overrides_the_file() {
+    fn the_command_line_overrides_environment_and_file() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let file = folder.path().join("cuebase.toml");
         std::fs::write(&file, "listen = '1.1.1.1:1'\n[retrieval]\nconcurrency = 7\nwarm_namespaces = 9\n[dashboard]\norigins = ['https://a', 'https://b']\n")

@@ -1,7 +1,7 @@
 //! Rendering of untrusted markdown to HTML that is safe to insert into a page.
 //!
-//! Raw HTML is shown as text, and pictures as their description. Links lead to the web, to a mail address, or to another
-//! file, never to a script.
+//! Raw HTML is shown as text, and pictures as their description. Links lead to the web, to a mail address, or to
+//! another file, never to a script.
 
 use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 

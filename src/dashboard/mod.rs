@@ -1,8 +1,8 @@
 //! The dashboard: a web page inside the binary that uses only the public API.
 //!
-//! [`pages`] holds the files of the page, which are in `page/`. [`links`] holds the one-time codes for signing in with the
-//! local issuer, and [`sign_in`] signs in with an external issuer. [`markdown`] renders untrusted memories. The listener
-//! is in `server::dashboard`.
+//! [`pages`] holds the files of the page, which are in `page/`. [`links`] holds the one-time codes for signing in with
+//! the local issuer, and [`sign_in`] signs in with an external issuer. [`markdown`] renders untrusted memories. The
+//! listener is in `server::dashboard`.
 
 pub mod links;
 pub mod markdown;

@@ -1,4 +1,5 @@
-//! The files of the dashboard's page. They are served as written, without a build step, and load nothing from another host.
+//! The files of the dashboard's page. They are served as written, without a build step, and load nothing from another
+//! host.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! Sign-in with an external issuer: the authorization-code flow with PKCE (RFC 7636).
 //!
-//! The page sends the user to the issuer and gets an authorization code back. The server exchanges the code, so that the
-//! page makes requests to its own server only. The endpoints come from the issuer's discovery document (OpenID Connect
-//! Discovery 1.0).
+//! The page sends the user to the issuer and gets an authorization code back. The server exchanges the code, so that
+//! the page makes requests to its own server only. The endpoints come from the issuer's discovery document (OpenID
+//! Connect Discovery 1.0).
 
 #![expect(clippy::disallowed_types, reason = "exchanges a sign-in code with an issuer")]
 

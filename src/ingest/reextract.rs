@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_excluded_drafts_are_removed_and_others_get_new_indexes() {
+    fn links_to_excluded_drafts_are_removed() {
         let conversation = said(&SAID);
         let mut drafts = drafts(&conversation);
         for draft in &mut drafts {

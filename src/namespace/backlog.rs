@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_that_failed_waits_its_turn_until_the_model_answers() {
+    fn a_failed_namespace_waits_until_the_model_answers() {
         let backlog = Backlog::default();
         backlog.add(&key("x"));
         assert_eq!(backlog.next(), Some((key("x"), 0)));

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_a_namespace_are_assigned_in_order_next_to_those_of_others() {
+    fn messages_of_a_namespace_are_assigned_in_order() {
         let queue = Queue::new(5);
         [entry(1, "a", 1), entry(2, "a", 1), entry(3, "a", 2)].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_that_wait_for_the_model_are_held_until_it_answers_one() {
+    fn waiting_namespaces_are_held_until_the_model_answers() {
         const BASE: Duration = Duration::from_millis(1);
         let queue = Queue::new(5);
         [entry(1, "a", 1), entry(2, "b", 2)].iter().for_each(|entry| queue.add(entry));
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_forget_wakes_a_held_namespace_and_is_removed_from_it() {
+    fn a_request_to_forget_wakes_a_held_namespace() {
         const BASE: Duration = Duration::from_secs(60);
         let queue = Queue::new(5);
         queue.add(&entry(1, "a", 1));
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_count_as_a_messages_own_if_the_model_keeps_answering_others() {
+    fn failures_are_a_messages_own_if_the_model_answers_others() {
         let queue = Queue::new(5);
         queue.add(&entry(1, "a", 1));
         let fail = |cause: Cause| {

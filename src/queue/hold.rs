@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn one_write_at_a_time_is_tried_during_an_outage_and_an_answer_ends_it() {
+    fn an_outage_tries_one_write_at_a_time_until_an_answer() {
         let (mut hold, start) = (ModelHold::default(), Instant::now());
         assert!(hold.admits(id(1), BASE, start) && hold.admits(id(2), BASE, start), "no outage");
         assert!(hold.failed(id(1), BASE, Duration::ZERO, start), "it begins");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_attempt_without_a_verdict_another_namespace_is_tried() {
+    fn an_attempt_without_a_verdict_yields_to_other_namespaces() {
         let (mut hold, start) = (ModelHold::default(), Instant::now());
         hold.failed(id(1), BASE, Duration::ZERO, start);
         hold.hold(id(2), start);

@@ -243,7 +243,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_outside_of_strings_are_counted_however_the_body_is_cut() {
+    fn values_are_counted_however_the_body_is_cut() {
         let body = br#"[{"a":"{[,:\"{"},{"b\\":1}]"#;
         let expected = 2 * OBJECT_BYTES + 4 * VALUE_BYTES + 3 * TEXT_BYTES;
         for cut in 0..body.len() {

@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_account_takes_all_common_slots_and_another_still_gets_some() {
+    fn another_account_gets_slots_when_one_takes_all_common_ones() {
         let pool = SlotPool::new(20, 10, 4);
         let all: Vec<HeldSlots> = (0..20).map(|_| pool.take("greedy", 1).expect("a slot")).collect();
         assert!(pool.take("greedy", 1).is_none());

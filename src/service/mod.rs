@@ -1,10 +1,15 @@
 //! The operations of the product, without HTTP. The API, the command line and the jobs call them.
 //!
 //! [`Service`] is an open data directory; start with `open.rs`. Each other file adds the methods of one subject:
-//! `intake.rs` accepts writes into the queue, [`retrieval`] serves queries, [`answer`] answers questions, [`memories`],
-//! [`skills`] and [`vocabulary`] read and write by name, [`conversations`] and [`media`] are stored next to the
-//! memories, [`sources`] are the conversations that memories were extracted from, and [`push`] accepts commits from git
-//! clients. The single writer of each namespace is in `src/namespace`.
+//!
+//! - `intake.rs` accepts writes into the queue, `purge.rs` deletes expired records;
+//! - [`retrieval`] searches memories, [`answer`] answers questions;
+//! - [`memories`], [`skills`] and [`vocabulary`] read and write by name;
+//! - [`conversations`] and [`media`] are stored next to the memories;
+//! - [`sources`] are the conversations that memories were extracted from;
+//! - [`push`] accepts commits from git clients.
+//!
+//! The single writer of each namespace is in `src/namespace`.
 
 pub mod accounts;
 pub mod answer;

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_only_asks_is_distinguished_from_one_that_states_something() {
+    fn a_turn_that_only_asks_differs_from_a_statement() {
         for question in [
             "What did you paint last week?",
             "Wow, great! Where is the harbour fair held?",

@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn a_bundle_that_was_tampered_with_is_rejected_or_gives_the_same_history(
+    fn a_changed_bundle_is_rejected_or_gives_the_same_history(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {

@@ -94,7 +94,7 @@ impl Sketches {
         })
     }
 
-    /// Returns a tile's lines, one per dimension; none if there is no such tile.
+    /// Returns a tile's lines, one per dimension; empty if the tile does not exist.
     #[inline]
     fn lines_of(&self, tile: usize) -> &[Line] {
         self.lines.get(tile * self.dimensions..(tile + 1) * self.dimensions).unwrap_or_default()

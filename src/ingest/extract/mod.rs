@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_quoted_by_its_answer_and_is_a_memory_without_one() {
+    fn a_question_without_an_answer_is_a_memory() {
         let question = ("Ann", "Wow! Where did you buy the green kayak?");
         let answer = "# Bo: At the harbour market in Porto.\n\n> Ann: Wow! Where did you buy the green kayak?\n";
         assert_eq!(bodies(&[question, ("Bo", "At the harbour market in Porto.")]), [answer]);

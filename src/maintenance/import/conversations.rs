@@ -209,7 +209,8 @@ fn drop_known(
     Ok(())
 }
 
-/// Computes the mark of each message. Equal messages of a conversation get different marks: their occurrences are counted.
+/// Computes the mark of each message. Equal messages of a conversation get different marks: their occurrences are
+/// counted.
 fn mark_messages(id: &[u8], messages: &[Message]) -> Vec<MarkedMessage> {
     let mut occurrences: HashMap<Vec<u8>, u64> = HashMap::new();
     let mut marked = Vec::new();

@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format with its name on the command line.
+    /// All formats.
     pub const ALL: [Self; 8] =
         [Self::Bundle, Self::Markdown, Self::Notes, Self::Jsonl, Self::Chatgpt, Self::Claude, Self::Mem0, Self::Letta];
 

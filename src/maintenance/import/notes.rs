@@ -115,7 +115,7 @@ fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
     let has_title = body.lines().any(|line| line.starts_with("# "));
     let body = if has_title { body } else { format!("# {stem}\n\n{body}") };
     if !cues.is_empty() {
-        // Explicit cues replace those of the text, so the cues of the text are added.
+        // A memory with explicit cues has no cues of its text, so they are added here.
         cues.extend(of_markdown(&body));
     }
     let mut other = Map::new();

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_opens_after_consecutive_failures_and_closes_after_a_successful_probe() {
+    fn it_opens_after_failures_and_closes_after_a_success() {
         let breaker = CircuitBreaker::default();
         let start = Instant::now();
         for _ in 1..FAILURES_MAX {

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_key_or_address_is_an_outage_and_a_refused_request_is_not() {
+    fn a_refused_key_is_an_outage_and_a_refused_request_is_not() {
         for status in [302, 401, 402, 403, 404, 410] {
             assert!(error_of(status).is_outage(), "{status}");
         }

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_of_one_memory_are_in_its_order_and_the_best_is_cited_first() {
+    fn sentences_keep_their_order_and_the_best_is_cited_first() {
         let hits = [hit("facts/a.md", "The kiln is old. The kiln reaches cone ten.\n", 0.9)];
         let extract = answer_to("Which cone does the kiln reach?", &hits);
         assert_eq!(extract.answer, "The kiln is old. The kiln reaches cone ten.");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_procedure_is_quoted_whole_when_any_step_or_its_title_matches() {
+    fn a_procedure_is_quoted_whole_when_any_part_matches() {
         let steps = "1. Announce the change.\n2. Stop the writers.\n3. Create the new key.\n4. Revoke the old key.";
         for content in [
             format!("# Rotate the api keys\n\n{steps}\n"),

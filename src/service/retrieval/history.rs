@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_commit_that_is_not_recorded_yet_is_in_the_history() {
+    fn a_published_unrecorded_commit_is_in_the_history() {
         let folder = tempfile::tempdir().expect("a folder");
         let repository = Repository::open_or_create(&folder.path().join("n.git")).expect("creates");
         let mut writer = repository.writer().expect("writes");

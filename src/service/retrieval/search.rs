@@ -57,7 +57,7 @@ impl Service {
         let query = Query {
             text,
             synonyms: &synonyms,
-            vector: embedding.vector.as_ref().map(|vector| vector.as_slice()),
+            vector: embedding.vector.as_deref().map(Vec::as_slice),
             times: &named.times,
             time_words: &named.words,
             filter: &request.filter,

@@ -7,9 +7,9 @@
 //! - Objects: [`commit`] reads commits, [`tree`] reads directories in place, [`compare`] finds the files that differ
 //!   between two trees, [`changes`] returns them with their contents, [`history`] walks along first parents within a
 //!   budget.
-//! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones, [`delta`] encodes large directories as
-//!   deltas from another version, [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
-//!   joined ones have replaced, [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
+//! - Files: [`pack`] writes pack files, [`pack_reader`] reads existing ones. [`delta`] encodes large directories as
+//!   deltas from another version. [`consolidate`] joins small packs into larger ones, [`replaced`] lists the packs that
+//!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
 //! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
 //!   histories, [`bundle`] stores a whole history in one file, [`push`] receives objects from another git.
 //! - Checks on received data: [`limits`] defines the limits, [`scan`] checks a pack before it is unpacked, [`inspect`]
