@@ -50,7 +50,7 @@ def test_a_link_signs_in_once(start, visit):
     expect_view(page, "Overview")
     assert "code" not in page.url
     again = visit(service.first_link)
-    expect(again.get_by_role("alert")).to_contain_text("used up")
+    expect(again.get_by_role("alert")).to_contain_text("used, expired or unknown")
     # A reload keeps the session. Signing out ends it.
     page.reload()
     expect_view(page, "Overview")
