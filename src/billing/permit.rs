@@ -11,7 +11,6 @@ use parking_lot::MutexGuard;
 
 use super::counters::{Counter, CounterRegistry, UsageChange};
 use super::month::month_of;
-use crate::error::Result;
 
 /// Reserved units, or a reserved change of a level. Dropped without a charge, it changes nothing.
 pub struct Permit<'a> {
@@ -62,21 +61,6 @@ impl Permit<'_> {
         let mut record = counter.state.lock().record.clone();
         self.change.apply(&mut record, &month);
         Charge { counter, change: self.change, month, reserved: &mut self.reserved, record, _write_order: write_order }
-    }
-
-    /// Charges with a batch that `write` writes. `write` receives the record to put into the batch, and returns true if
-    /// it wrote the batch. An error, or false, counts nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `write`.
-    pub fn charge_with<T>(mut self, write: impl FnOnce(&UsageRecord) -> Result<(T, bool)>) -> Result<T> {
-        let charge = self.charge_guard();
-        let (value, was_written) = write(charge.record())?;
-        if was_written {
-            charge.commit();
-        }
-        Ok(value)
     }
 }
 
