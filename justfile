@@ -30,7 +30,7 @@ fuzz *arguments:
 release folder:
     sh scripts/release.sh "$1"
 
-# Write the generated pages of docs/reference
+# Write the generated pages of docs/reference and the error codes of the clients
 docs:
     cargo xtask docs
 

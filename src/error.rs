@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cuebase_storage::error::DiskTrouble;
 
+use crate::error_codes::ErrorCode;
 use crate::git_protocol::{FetchError, InvalidRequest};
 use crate::model::ModelError;
 use crate::text::steps::Interrupted;
@@ -19,32 +20,32 @@ pub enum Error {
     /// The input of the caller is not valid.
     #[error("{message}")]
     Invalid {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// What is wrong, where, and what to do.
         message: String,
     },
     /// The caller has no permission.
     #[error("{message}")]
     Forbidden {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// The missing permission.
         message: String,
     },
     /// The named object does not exist.
     #[error("{message}")]
     NotFound {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// The missing object.
         message: String,
     },
     /// The input exceeds a size limit.
     #[error("{message}")]
     TooLarge {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// The size and the limit.
         message: String,
     },
@@ -57,8 +58,8 @@ pub enum Error {
     /// A limit of the account is reached.
     #[error("{message}")]
     LimitReached {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// The limit.
         message: String,
         /// Seconds until a retry can succeed.
@@ -67,8 +68,8 @@ pub enum Error {
     /// A part that the call needs is unavailable or disabled.
     #[error("{message}")]
     Unavailable {
-        /// Code of the error table.
-        code: &'static str,
+        /// Code of the response.
+        code: ErrorCode,
         /// The part.
         message: String,
     },
@@ -103,23 +104,23 @@ pub enum Error {
 
 impl Error {
     /// Returns an error for input that is not valid.
-    pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn invalid(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Invalid { code, message: message.into() }
     }
 
     /// Returns an error for a caller without permission.
-    pub fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn forbidden(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Forbidden { code, message: message.into() }
     }
 
     /// Returns an error for an object that does not exist.
-    pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn not_found(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::NotFound { code, message: message.into() }
     }
 
     /// Returns an error for a namespace that was deleted after the caller looked it up.
     pub fn namespace_deleted() -> Self {
-        Self::not_found("namespace_not_found", "the namespace was deleted in the meantime")
+        Self::not_found(ErrorCode::NamespaceNotFound, "the namespace was deleted in the meantime")
     }
 
     /// Returns whether the cause is disk space, permissions or file descriptors. An operator can remove such a cause,
@@ -136,14 +137,14 @@ impl Error {
             | Self::NotFound { code, .. }
             | Self::TooLarge { code, .. }
             | Self::LimitReached { code, .. }
-            | Self::Unavailable { code, .. } => code,
-            Self::ModelOutage { .. } => "model_unavailable",
+            | Self::Unavailable { code, .. } => code.as_str(),
+            Self::ModelOutage { .. } => ErrorCode::ModelUnavailable.as_str(),
             Self::Unauthenticated => "unauthenticated",
-            Self::PaymentRequired(_) => "payment_required",
+            Self::PaymentRequired(_) => ErrorCode::PaymentRequired.as_str(),
             Self::Disk { trouble, .. } => disk_message(*trouble),
-            Self::DamagedNamespace(_) => "namespace_damaged",
+            Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged.as_str(),
             Self::Damaged(_) => "records_damaged",
-            Self::Internal(_) => "internal",
+            Self::Internal(_) => ErrorCode::Internal.as_str(),
         }
     }
 
@@ -169,14 +170,14 @@ impl From<ModelError> for Error {
             ModelError::Misconfigured { status, .. } => {
                 Self::ModelOutage { message, status: Some(status), retry_after: None }
             }
-            _ => Self::Unavailable { code: "model_unavailable", message },
+            _ => Self::Unavailable { code: ErrorCode::ModelUnavailable, message },
         }
     }
 }
 
 impl From<InvalidRequest> for Error {
     fn from(error: InvalidRequest) -> Self {
-        Self::invalid("invalid_body", error.to_string())
+        Self::invalid(ErrorCode::InvalidBody, error.to_string())
     }
 }
 

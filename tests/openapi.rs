@@ -7,6 +7,7 @@ use std::process::Command;
 use cuebase::api::document::document;
 use cuebase::api::fields::{Contents, Field, PART_TYPES, part_fields};
 use cuebase::api::routes::{Access, BodyKind, ROUTES};
+use cuebase::error_codes::ErrorCode;
 use serde_json::Value;
 
 use crate::support::{Server, fresh, stdout};
@@ -118,6 +119,14 @@ fn compare_parts(document: &Value, schema: &Value, place: &str) {
         compared.insert(part_type);
     }
     assert_eq!(compared, BTreeSet::from(PART_TYPES), "{place}");
+}
+
+#[test]
+fn document_lists_every_error_code() {
+    let document = document().expect("the document is YAML");
+    let described = &document["components"]["schemas"]["ErrorCode"]["enum"];
+    let declared = serde_json::to_value(ErrorCode::ALL).expect("JSON");
+    assert_eq!(*described, declared);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::retrieve;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::{invalid_body, text};
 
 /// Fields of the body that are also parameters of `GET /v1/retrieve`.
@@ -33,7 +34,7 @@ pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.readable_namespace(text(&body, "namespace")?)?;
     let question = text(&body, "q")?.unwrap_or("");
     if question.trim().is_empty() {
-        return Err(Error::invalid("missing_query", "q is missing: send the question"));
+        return Err(Error::invalid(ErrorCode::MissingQuery, "q is missing: send the question"));
     }
     // The parameter of that name may have any value; the field must be a string.
     text(&body, "detail")?;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::invalid_body;
 use crate::webhook::Signature;
 
@@ -37,7 +38,7 @@ pub fn statement(request: &AuthenticatedRequest) -> Result<Reply> {
 fn check_account_wide(request: &AuthenticatedRequest) -> Result<()> {
     if request.principal.scope().is_some() {
         let message = "a key that is limited to one namespace cannot read the usage of the whole account";
-        return Err(Error::forbidden("scoped_key", message));
+        return Err(Error::forbidden(ErrorCode::ScopedKey, message));
     }
     Ok(())
 }
@@ -73,7 +74,7 @@ fn integer(value: &Value) -> Option<i64> {
 pub fn subscribe(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: SubscriptionBody = request.json()?;
     let Some(Value::String(plan)) = &body.plan else {
-        return Err(Error::invalid("unknown_plan", "plan must be starter, growth, scale or max"));
+        return Err(Error::invalid(ErrorCode::UnknownPlan, "plan must be starter, growth, scale or max"));
     };
     let checkout = request.service.billing.subscribe(request.account(), request.principal.email(), plan)?;
     Reply::ok(&json!({"payment_link": checkout.link}))

@@ -9,6 +9,7 @@ use super::query::PageSize;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::{content, conversation, invalid_body, text};
 use crate::memory::time::format_ms;
 use crate::service::conversations::NewMessage;
@@ -42,7 +43,9 @@ fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
     let Some(text) = request.query.last("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
-        Err(_) => Err(Error::invalid("invalid_id", format!("before: {text:?} is not the id of a conversation"))),
+        Err(_) => {
+            Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a conversation")))
+        }
     }
 }
 

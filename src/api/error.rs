@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::reply::Reply;
 use crate::error::{Error, disk_message};
+use crate::error_codes::ErrorCode;
 use crate::gateway::Refusal;
 
 /// Seconds after which a client may retry when the disk refused an operation. It seldom recovers sooner.
@@ -29,19 +30,19 @@ pub enum ErrorFormat {
 /// Makes the response for an error. Details of internal errors go to the log, not to the client.
 pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
     log(error);
-    let (status, code) = match error {
-        Error::Invalid { code, .. } => (StatusCode::BAD_REQUEST, *code),
+    let code = match error {
         Error::Unauthenticated => return refusal(Refusal::Missing),
-        Error::PaymentRequired(_) => (StatusCode::PAYMENT_REQUIRED, "payment_required"),
-        Error::Forbidden { code, .. } => (StatusCode::FORBIDDEN, *code),
-        Error::NotFound { code, .. } => (StatusCode::NOT_FOUND, *code),
-        Error::TooLarge { code, .. } => (StatusCode::PAYLOAD_TOO_LARGE, *code),
-        Error::LimitReached { code, .. } => (StatusCode::TOO_MANY_REQUESTS, *code),
-        Error::Unavailable { code, .. } => (StatusCode::SERVICE_UNAVAILABLE, *code),
-        Error::ModelOutage { .. } => (StatusCode::SERVICE_UNAVAILABLE, "model_unavailable"),
-        Error::Disk { .. } => (StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"),
-        Error::DamagedNamespace(_) => (StatusCode::SERVICE_UNAVAILABLE, "namespace_damaged"),
-        Error::Damaged(_) | Error::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        Error::Invalid { code, .. }
+        | Error::Forbidden { code, .. }
+        | Error::NotFound { code, .. }
+        | Error::TooLarge { code, .. }
+        | Error::LimitReached { code, .. }
+        | Error::Unavailable { code, .. } => *code,
+        Error::PaymentRequired(_) => ErrorCode::PaymentRequired,
+        Error::ModelOutage { .. } => ErrorCode::ModelUnavailable,
+        Error::Disk { .. } => ErrorCode::StorageUnavailable,
+        Error::DamagedNamespace(_) => ErrorCode::NamespaceDamaged,
+        Error::Damaged(_) | Error::Internal(_) => ErrorCode::Internal,
     };
     let message = match error {
         Error::Internal(_) | Error::Damaged(_) => "internal server error; it is safe to try again".to_owned(),
@@ -56,7 +57,7 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
         ErrorFormat::Envelope => json!({"error": {"code": code, "message": message}}),
         ErrorFormat::Retrieve { namespace } => json!({"error": code, "namespace": namespace, "message": message}),
     };
-    let reply = json_reply(status, &body);
+    let reply = json_reply(code.status(), &body);
     match error {
         Error::LimitReached { retry_after, .. } => reply.with(RETRY_AFTER, &retry_after.to_string()),
         Error::Disk { .. } => reply.with(RETRY_AFTER, DISK_RETRY_AFTER_SECONDS),
@@ -97,21 +98,21 @@ fn json_reply(status: StatusCode, body: &Value) -> Reply {
 /// The error for a body whose decoded values need more memory than there is.
 pub fn too_many_values() -> Error {
     let message = "the body has more values than there is memory for: send it in parts".into();
-    Error::TooLarge { code: "payload_too_large", message }
+    Error::TooLarge { code: ErrorCode::PayloadTooLarge, message }
 }
 
 /// The error for an account that exceeded its rate of requests.
 pub fn rate_limited(retry_after: u64) -> Error {
     let message = format!("too many requests: try again in {retry_after} s");
-    Error::LimitReached { code: "rate_limited", message, retry_after }
+    Error::LimitReached { code: ErrorCode::RateLimited, message, retry_after }
 }
 
 /// The error for a path that no route has, or not with the method.
 pub fn no_route() -> Error {
-    Error::not_found("not_found", "no route has this path and method")
+    Error::not_found(ErrorCode::NotFound, "no route has this path and method")
 }
 
 /// The error for a body above a limit in bytes.
 pub fn too_large(limit: usize) -> Error {
-    Error::TooLarge { code: "payload_too_large", message: format!("the body is larger than {limit} bytes") }
+    Error::TooLarge { code: ErrorCode::PayloadTooLarge, message: format!("the body is larger than {limit} bytes") }
 }

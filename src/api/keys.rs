@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::accounts::credentials::Environment;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::Credential;
 use crate::memory::time::format_ms;
 use crate::service::accounts::NewKey;
@@ -34,7 +35,7 @@ pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
     if namespace.is_none() && matches!(request.principal.credential, Credential::Key { .. }) {
         let message =
             "only a dashboard session can create an account-wide key: send a namespace to create a key for it";
-        return Err(Error::forbidden("dashboard_only", message));
+        return Err(Error::forbidden(ErrorCode::DashboardOnly, message));
     }
     let new_key = NewKey { name: body.name.unwrap_or_default(), env, namespace };
     let (record, key) = request.service.create_key(request.account(), new_key)?;
@@ -48,7 +49,7 @@ fn environment(value: Option<&Value>) -> Result<Environment> {
         Some(Value::String(name)) => Environment::parse(name),
         Some(_) => None,
     };
-    parsed.ok_or_else(|| Error::invalid("invalid_env", "env must be \"live\" or \"test\""))
+    parsed.ok_or_else(|| Error::invalid(ErrorCode::InvalidEnv, "env must be \"live\" or \"test\""))
 }
 
 /// Makes the JSON of a new key, for the API and the command line.

@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::values::{directory, lines, memory_path};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::ingest::direct::DirectWrite;
 use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
 use crate::memory::tags;
@@ -70,7 +71,7 @@ fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Result<DirectWri
     }
     if content.len() > CONTENT_BYTES_MAX {
         let message = format!("content has {} bytes, the maximum is {CONTENT_BYTES_MAX}", content.len());
-        return Err(Error::TooLarge { code: "payload_too_large", message });
+        return Err(Error::TooLarge { code: ErrorCode::PayloadTooLarge, message });
     }
     let zone = match text(body, "timezone")? {
         Some(name) => zone(name)?,
@@ -119,8 +120,8 @@ pub fn graph(request: &AuthenticatedRequest) -> Result<Reply> {
         Some(path) => Some(memory_path(path)?),
         None => None,
     };
-    let depth = request.query.number("depth", 1..=DEPTH_MAX, "invalid_depth")?.unwrap_or(1);
-    let limit = request.query.number("limit", 1..=NODES_MAX, "invalid_limit")?.unwrap_or(NODES_DEFAULT);
+    let depth = request.query.number("depth", 1..=DEPTH_MAX, ErrorCode::InvalidDepth)?.unwrap_or(1);
+    let limit = request.query.number("limit", 1..=NODES_MAX, ErrorCode::InvalidLimit)?.unwrap_or(NODES_DEFAULT);
     let around = path.as_ref().map(|path| (path, depth));
     Reply::ok(&request.service.graph(request.account(), &namespace, around, limit)?)
 }

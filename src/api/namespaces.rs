@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
 
 /// Namespaces in a page.
@@ -58,7 +59,7 @@ pub fn namespace_json(record: &NamespaceRecord) -> Value {
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
     let name = request.parameter(0);
     if !request.service.delete_namespace(request.account(), name)? {
-        return Err(Error::not_found("namespace_not_found", format!("namespace {name:?} does not exist")));
+        return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("namespace {name:?} does not exist")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))
 }

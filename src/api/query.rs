@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::zone;
 
 /// A number of this many digits fits into `usize`.
@@ -46,7 +47,7 @@ impl QueryString {
     /// # Errors
     ///
     /// `code` for any other value.
-    pub fn number(&self, name: &str, range: RangeInclusive<usize>, code: &'static str) -> Result<Option<usize>> {
+    pub fn number(&self, name: &str, range: RangeInclusive<usize>, code: ErrorCode) -> Result<Option<usize>> {
         let Some(text) = self.get(name) else { return Ok(None) };
         if let Ok(number) = text.parse::<usize>()
             && range.contains(&number)
@@ -70,7 +71,7 @@ impl QueryString {
         {
             return Ok(size.max);
         }
-        let limit = self.number("limit", 1..=usize::MAX, "invalid_limit")?;
+        let limit = self.number("limit", 1..=usize::MAX, ErrorCode::InvalidLimit)?;
         Ok(limit.unwrap_or(size.default).min(size.max))
     }
 

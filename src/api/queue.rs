@@ -7,6 +7,7 @@ use ulid::Ulid;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::error::Result;
+use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
 use crate::service::dead_letters::message_id;
 
@@ -17,7 +18,7 @@ const LETTERS_MAX: usize = 1000;
 
 /// `GET /v1/queue`: the queue of the account. Dead letters come in pages.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
-    let limit = request.query.number("limit", 1..=LETTERS_MAX, "invalid_limit")?.unwrap_or(LETTERS_DEFAULT);
+    let limit = request.query.number("limit", 1..=LETTERS_MAX, ErrorCode::InvalidLimit)?.unwrap_or(LETTERS_DEFAULT);
     let after = match request.query.last("after") {
         Some(id) => Some(message_id(id)?),
         None => None,

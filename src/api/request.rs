@@ -15,6 +15,7 @@ use super::query::QueryString;
 use super::unknown::UnknownNames;
 use crate::accounts::scope::select_namespace;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::{Gateway, Principal};
 use crate::service::Service;
 
@@ -90,12 +91,12 @@ impl RouteRequest {
     /// Decodes the body, a JSON object, and checks its names against those that the route knows.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
         if self.body.is_empty() {
-            return Err(Error::invalid("invalid_body", "the body is empty: send a JSON object"));
+            return Err(Error::invalid(ErrorCode::InvalidBody, "the body is empty: send a JSON object"));
         }
         let value: Value = serde_json::from_slice(&self.body).map_err(|error| invalid_json(&error))?;
         // Serde would also decode a struct from an array.
         let Some(object) = value.as_object() else {
-            return Err(Error::invalid("invalid_body", "the body must be a JSON object"));
+            return Err(Error::invalid(ErrorCode::InvalidBody, "the body must be a JSON object"));
         };
         self.unknown.check_body(object)?;
         serde_json::from_value(value).map_err(|error| invalid_json(&error))
@@ -103,7 +104,7 @@ impl RouteRequest {
 }
 
 fn invalid_json(error: &serde_json::Error) -> Error {
-    Error::invalid("invalid_body", format!("body: {error}"))
+    Error::invalid(ErrorCode::InvalidBody, format!("body: {error}"))
 }
 
 impl AuthenticatedRequest {
@@ -120,14 +121,14 @@ impl AuthenticatedRequest {
     /// Returns the name of a namespace that the caller may read.
     pub fn readable_namespace(&self, name: Option<&str>) -> Result<String> {
         select_namespace(self.principal.scope(), name, |scope| {
-            Error::forbidden("forbidden_namespace", format!("this key can only read namespace {scope:?}"))
+            Error::forbidden(ErrorCode::ForbiddenNamespace, format!("this key can only read namespace {scope:?}"))
         })
     }
 
     /// Returns the name of a namespace that the caller may write to, whether it exists or not.
     pub fn writable_name(&self, name: Option<&str>) -> Result<String> {
         select_namespace(self.principal.scope(), name, |scope| {
-            Error::invalid("invalid_namespace", format!("this key can only write to namespace {scope:?}"))
+            Error::invalid(ErrorCode::InvalidNamespace, format!("this key can only write to namespace {scope:?}"))
         })
     }
 

@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::values::directory;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
 use crate::memory::tags;
 use crate::memory::time::{self, TimeInput};
@@ -57,13 +58,13 @@ pub fn request(query: &QueryString) -> Result<RetrievalRequest> {
     let text = search_text(query);
     if text.is_none() && filter.is_empty() {
         let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
-        return Err(Error::invalid("missing_query", message));
+        return Err(Error::invalid(ErrorCode::MissingQuery, message));
     }
     Ok(RetrievalRequest {
         query: text,
         filter,
         min_score: min_score(query.get("min_score"))?,
-        limit: query.number("limit", 1..=LIMIT_MAX, "invalid_limit")?.unwrap_or(LIMIT_DEFAULT),
+        limit: query.number("limit", 1..=LIMIT_MAX, ErrorCode::InvalidLimit)?.unwrap_or(LIMIT_DEFAULT),
         zone: Some(zone),
         full: query.get("detail") == Some("full"),
     })
@@ -95,11 +96,11 @@ fn time_parameter(query: &QueryString, name: &str, zone: &TimeZone) -> Result<Op
         return Ok(Some(time));
     }
     let forms = "use RFC 3339, YYYY-MM-DD, a datetime without offset, or epoch seconds";
-    Err(Error::invalid("invalid_time", format!("{name}: {text:?} is not a valid time: {forms}")))
+    Err(Error::invalid(ErrorCode::InvalidTime, format!("{name}: {text:?} is not a valid time: {forms}")))
 }
 
 fn out_of_range() -> Error {
-    Error::invalid("invalid_time", "since or until is out of range")
+    Error::invalid(ErrorCode::InvalidTime, "since or until is out of range")
 }
 
 fn tiers(query: &QueryString) -> Result<Vec<String>> {
@@ -107,7 +108,7 @@ fn tiers(query: &QueryString) -> Result<Vec<String>> {
     for name in query.list("tiers") {
         match name.parse::<Tier>() {
             Ok(tier) => tiers.push(tier.name().into()),
-            Err(error) => return Err(Error::invalid("invalid_tier", format!("tiers: {name:?}: {error}"))),
+            Err(error) => return Err(Error::invalid(ErrorCode::InvalidTier, format!("tiers: {name:?}: {error}"))),
         }
     }
     Ok(tiers)
@@ -128,7 +129,7 @@ fn time_field(query: &QueryString) -> Result<TimeField> {
         Some("created") => Ok(TimeField::Created),
         Some(other) => {
             let message = format!("time_field: {other:?} is not one of occurred, created, updated");
-            Err(Error::invalid("invalid_time_field", message))
+            Err(Error::invalid(ErrorCode::InvalidTimeField, message))
         }
     }
 }
@@ -149,7 +150,7 @@ fn min_score(text: Option<&str>) -> Result<f32> {
     {
         return Ok(score);
     }
-    Err(Error::invalid("invalid_score", format!("min_score: {text:?} is not a number from 0 to 1")))
+    Err(Error::invalid(ErrorCode::InvalidScore, format!("min_score: {text:?} is not a number from 0 to 1")))
 }
 
 #[cfg(test)]
@@ -160,7 +161,7 @@ mod tests {
     fn code(query: &str) -> String {
         match request(&QueryString::parse(query)) {
             Ok(_) => "ok".into(),
-            Err(Error::Invalid { code, .. }) => code.into(),
+            Err(Error::Invalid { code, .. }) => code.to_string(),
             Err(other) => other.to_string(),
         }
     }

@@ -14,6 +14,7 @@ use super::{
     skills, sources, vocabulary,
 };
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::{Credential, Principal};
 
 /// The function of a route. It blocks.
@@ -145,12 +146,14 @@ impl Access {
         let is_limited = principal.scope().is_some();
         let is_key = matches!(principal.credential, Credential::Key { .. });
         match self {
-            Self::Wide | Self::WideSession if is_limited => {
-                Err(Error::forbidden("scoped_key", "a key that is limited to one namespace cannot call this route"))
-            }
-            Self::Session | Self::WideSession if is_key => {
-                Err(Error::forbidden("dashboard_only", "this route requires a dashboard session, not an API key"))
-            }
+            Self::Wide | Self::WideSession if is_limited => Err(Error::forbidden(
+                ErrorCode::ScopedKey,
+                "a key that is limited to one namespace cannot call this route",
+            )),
+            Self::Session | Self::WideSession if is_key => Err(Error::forbidden(
+                ErrorCode::DashboardOnly,
+                "this route requires a dashboard session, not an API key",
+            )),
             _ => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ use super::request::AuthenticatedRequest;
 use super::retrieve::search_text;
 use super::values::{directory, line, lines, memory_path, milliseconds_since};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::file_names::slug;
 use crate::memory::request::{entries, invalid_body, occurred, text};
 use crate::memory::skill::SkillDraft;
@@ -40,7 +41,8 @@ const PAGE: PageSize = PageSize { default: 20, max: 200 };
 pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = request.json()?;
     let mut drafts = Vec::new();
-    for (index, value) in entries(&body, "skills", "no_skills", (SKILLS_MAX, "too_many_skills"))?.iter().enumerate() {
+    let entries = entries(&body, "skills", ErrorCode::NoSkills, (SKILLS_MAX, ErrorCode::TooManySkills))?;
+    for (index, value) in entries.iter().enumerate() {
         drafts.push(draft(value).map_err(|error| error_of_skill(index, error))?);
     }
     let namespace = request.writable_namespace(text(&body, "namespace")?)?;
@@ -52,8 +54,8 @@ pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
 /// Adds the index of the skill to an error. A skill's own fields have the code `invalid_skill`.
 fn error_of_skill(index: usize, error: Error) -> Error {
     match error {
-        Error::Invalid { code: "invalid_body" | "invalid_time", message } => {
-            Error::invalid("invalid_skill", format!("skills[{index}]: {message}"))
+        Error::Invalid { code: ErrorCode::InvalidBody | ErrorCode::InvalidTime, message } => {
+            Error::invalid(ErrorCode::InvalidSkill, format!("skills[{index}]: {message}"))
         }
         Error::Invalid { code, message } => Error::invalid(code, format!("skills[{index}]: {message}")),
         other => other,
@@ -114,7 +116,7 @@ fn location(fields: &Map<String, Value>) -> Result<SkillLocation> {
     }
     let path = memory_path(path)?;
     if path.tier() != Tier::Skills {
-        return Err(Error::invalid("invalid_path", format!("path: {path} is not under skills/")));
+        return Err(Error::invalid(ErrorCode::InvalidPath, format!("path: {path} is not under skills/")));
     }
     Ok(SkillLocation::Path(path.to_string()))
 }
@@ -133,13 +135,13 @@ fn topic(text: &str) -> Result<Option<String>> {
     for segment in text.split('/') {
         if segment.is_empty() || segment.starts_with('.') || segment.contains('\\') {
             let message = format!("topic: {text:?} does not name a directory under skills/");
-            return Err(Error::invalid("invalid_path", message));
+            return Err(Error::invalid(ErrorCode::InvalidPath, message));
         }
         slugs.push(slug(segment, "topic"));
     }
     let topic = slugs.join("/");
     if let Err(error) = path::parse_directory(&format!("skills/{topic}")) {
-        return Err(Error::invalid("invalid_path", format!("topic: {text:?}: {error}")));
+        return Err(Error::invalid(ErrorCode::InvalidPath, format!("topic: {text:?}: {error}")));
     }
     Ok(Some(topic))
 }

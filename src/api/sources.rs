@@ -8,6 +8,7 @@ use super::query::PageSize;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
 use crate::service::sources::SourceFilter;
 
@@ -48,7 +49,7 @@ fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
     let Some(text) = request.query.last("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
-        Err(_) => Err(Error::invalid("invalid_id", format!("before: {text:?} is not the id of a source"))),
+        Err(_) => Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a source"))),
     }
 }
 

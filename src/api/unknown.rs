@@ -20,6 +20,7 @@ use super::query::QueryString;
 use super::reply::{Reply, ReplyBody};
 use crate::accounts::user_names::{same_letters, separates_users};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::invalid_body;
 
 /// Unknown names that a response lists; the others are counted.
@@ -71,7 +72,7 @@ impl UnknownNames {
                 let message = separation_message(&quoted_with_location("parameter", name, NameLocation::Body));
                 return match known.fields {
                     Some(_) => Err(invalid_body(message)),
-                    None => Err(Error::invalid("invalid_parameter", message)),
+                    None => Err(Error::invalid(ErrorCode::InvalidParameter, message)),
                 };
             }
             if warnings.reserve_line() {

@@ -6,18 +6,19 @@ use cuebase_storage::memory_file::{MemoryPath, path};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::{invalid_body, text};
 
 /// Parses the path of a memory.
 pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
-    text.parse().map_err(|error| Error::invalid("invalid_path", format!("{text:?}: {error}")))
+    text.parse().map_err(|error| Error::invalid(ErrorCode::InvalidPath, format!("{text:?}: {error}")))
 }
 
 /// Checks the path of a directory. `name` is the parameter that the error names.
 pub(super) fn directory(name: &str, text: &str) -> Result<String> {
     match path::parse_directory(text) {
         Ok(directory) => Ok(directory.to_owned()),
-        Err(error) => Err(Error::invalid("invalid_path", format!("{name}: {error}"))),
+        Err(error) => Err(Error::invalid(ErrorCode::InvalidPath, format!("{name}: {error}"))),
     }
 }
 

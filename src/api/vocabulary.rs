@@ -10,6 +10,7 @@ use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::values::{milliseconds_since, on_one_line};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::{entries, text};
 use crate::memory::terms::{TermDraft, identity};
 
@@ -29,13 +30,14 @@ pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: Map<String, Value> = request.json()?;
     let mut drafts = Vec::new();
     let mut subjects = Vec::new();
-    for (index, value) in entries(&body, "terms", "no_terms", (TERMS_MAX, "too_many_terms"))?.iter().enumerate() {
+    let entries = entries(&body, "terms", ErrorCode::NoTerms, (TERMS_MAX, ErrorCode::TooManyTerms))?;
+    for (index, value) in entries.iter().enumerate() {
         match draft(value) {
             Ok(draft) => {
                 subjects.push(FingerprintSubject::term(&identity(&draft.term)));
                 drafts.push(draft);
             }
-            Err(reason) => return Err(Error::invalid("invalid_term", format!("terms[{index}]: {reason}"))),
+            Err(reason) => return Err(Error::invalid(ErrorCode::InvalidTerm, format!("terms[{index}]: {reason}"))),
         }
     }
     let namespace = request.writable_namespace(text(&body, "namespace")?)?;
@@ -127,11 +129,14 @@ fn term_json(record: &TermRecord) -> Value {
 pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let terms = request.query.list("term");
     if terms.is_empty() {
-        return Err(Error::invalid("missing_term", "term is empty: send the terms to forget, separated by commas"));
+        return Err(Error::invalid(
+            ErrorCode::MissingTerm,
+            "term is empty: send the terms to forget, separated by commas",
+        ));
     }
     if terms.len() > TERMS_MAX {
         let message = format!("{} terms, the maximum per request is {TERMS_MAX}", terms.len());
-        return Err(Error::TooLarge { code: "too_many_terms", message });
+        return Err(Error::TooLarge { code: ErrorCode::TooManyTerms, message });
     }
     let namespace = request.write_namespace()?;
     let subjects: Vec<FingerprintSubject> =

@@ -20,6 +20,7 @@ use super::provider::Provider;
 use super::sandbox::{Sandbox, sandbox_secret};
 use crate::config::{BillingSettings, Config, PaymentSettings, ProviderChoice};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::webhook::WebhookSecret;
 
 /// Metering, plans and wallets of all accounts.
@@ -199,7 +200,7 @@ fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<O
 
 fn quota_exceeded(limited: &str, limit: u64) -> Error {
     Error::LimitReached {
-        code: "quota_exceeded",
+        code: ErrorCode::QuotaExceeded,
         message: format!("the plan's limit of {limit} {limited} is reached; a larger plan raises it"),
         retry_after: seconds_until_next_month(Timestamp::now()),
     }

@@ -11,6 +11,7 @@ use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::wallet::transaction;
 use crate::config::PLANS;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::webhook::{Signature, TOLERANCE_SECONDS};
 
 /// Maximum number of ended subscriptions remembered per account.
@@ -77,8 +78,9 @@ impl Billing {
         if !secret.verify(headers, body, now) {
             return Err(Error::Unauthenticated);
         }
-        let event: PaymentEvent = serde_json::from_slice(body)
-            .map_err(|error| Error::invalid("invalid_body", format!("the notification cannot be read: {error}")))?;
+        let event: PaymentEvent = serde_json::from_slice(body).map_err(|error| {
+            Error::invalid(ErrorCode::InvalidBody, format!("the notification cannot be read: {error}"))
+        })?;
         let _guard = self.wallets.lock();
         if self.store.is_notification_processed(headers.id)? {
             return Ok(false);

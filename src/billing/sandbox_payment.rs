@@ -7,6 +7,7 @@ use super::account_billing::Billing;
 use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::sandbox::{SandboxItem, SandboxOrder};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::webhook::Signature;
 
 impl Billing {
@@ -17,10 +18,10 @@ impl Billing {
     /// `not_found` if the sandbox is not the provider, or has no such order.
     pub fn pay_in_sandbox(&self, id: &str) -> Result<SandboxOrder> {
         let Some(sandbox) = self.sandbox() else {
-            return Err(Error::not_found("not_found", "payments.provider is not sandbox"));
+            return Err(Error::not_found(ErrorCode::NotFound, "payments.provider is not sandbox"));
         };
         let Some(mut order) = sandbox.order(id)? else {
-            return Err(Error::not_found("not_found", format!("payment {id:?} does not exist")));
+            return Err(Error::not_found(ErrorCode::NotFound, format!("payment {id:?} does not exist")));
         };
         self.process_own_notification(&format!("evt_{}", order.id), &event_of_payment(&order))?;
         order.paid = true;

@@ -15,6 +15,7 @@ use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PLANS;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
 
 /// Smallest and largest recharge, in paise.
@@ -214,11 +215,11 @@ impl Billing {
     pub fn recharge(&self, account: &str, email: Option<&str>, amount_paise: i64) -> Result<Checkout> {
         if amount_paise < *RECHARGE_PAISE.start() {
             let message = format!("amount_paise: {amount_paise} is below {}", RECHARGE_PAISE.start());
-            return Err(Error::invalid("below_minimum", message));
+            return Err(Error::invalid(ErrorCode::BelowMinimum, message));
         }
         if amount_paise > *RECHARGE_PAISE.end() {
             let message = format!("amount_paise: {amount_paise} is above {}", RECHARGE_PAISE.end());
-            return Err(Error::invalid("above_maximum", message));
+            return Err(Error::invalid(ErrorCode::AboveMaximum, message));
         }
         let provider = self.live_provider()?;
         let customer = self.customer(provider, account, email)?;
@@ -238,11 +239,11 @@ impl Billing {
     pub fn subscribe(&self, account: &str, email: Option<&str>, plan: &str) -> Result<Checkout> {
         if !PLANS[1..].contains(&plan) {
             let message = format!("plan: {plan:?} must be one of {}", PLANS[1..].join(", "));
-            return Err(Error::invalid("unknown_plan", message));
+            return Err(Error::invalid(ErrorCode::UnknownPlan, message));
         }
         let provider = self.live_provider()?;
         if !provider.offers(plan) {
-            return Err(Error::invalid("unknown_plan", format!("plan: {plan:?} is not sold by this server")));
+            return Err(Error::invalid(ErrorCode::UnknownPlan, format!("plan: {plan:?} is not sold by this server")));
         }
         let customer = self.customer(provider, account, email)?;
         provider.start_subscription(account, &customer, plan).map_err(unavailable)
@@ -252,7 +253,7 @@ impl Billing {
         match &self.provider {
             Some(provider) => Ok(provider.as_ref()),
             None => Err(Error::Unavailable {
-                code: "merchant_not_live",
+                code: ErrorCode::MerchantNotLive,
                 message: "payments are not enabled on this server (setting payments.provider)".into(),
             }),
         }
@@ -319,7 +320,7 @@ pub(super) fn transaction(amount_paise: i64, note: String) -> TransactionRecord 
 fn unavailable(error: ProviderError) -> Error {
     tracing::warn!(%error, "a call to the payment provider failed");
     Error::Unavailable {
-        code: "provider_unavailable",
+        code: ErrorCode::ProviderUnavailable,
         message: "the payment provider did not complete the request; try again later".into(),
     }
 }

@@ -10,6 +10,7 @@ use super::command::Command;
 use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::api::{keys, namespaces, queue};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::Gateway;
 use crate::jobs::Workers;
 use crate::maintenance::doctor::Mode;
@@ -129,7 +130,7 @@ impl CommandRunner<'_> {
         let Some(link) = self.service.dashboard.link(account) else {
             let message =
                 "no dashboard runs on this data directory: start `cuebase serve` without --dashboard-listen off";
-            return Err(Error::not_found("not_found", message));
+            return Err(Error::not_found(ErrorCode::NotFound, message));
         };
         Ok(json!(link))
     }
@@ -155,7 +156,7 @@ impl CommandRunner<'_> {
     fn delete_namespace(&self, account: &str, name: &str) -> Result<Value> {
         if !self.service.delete_namespace(account, name)? {
             let message = unknown_namespace(self.service, account, name)?;
-            return Err(Error::not_found("namespace_not_found", message));
+            return Err(Error::not_found(ErrorCode::NamespaceNotFound, message));
         }
         Ok(json!({"name": name, "deleted": true}))
     }
@@ -229,7 +230,7 @@ fn check_namespace(service: &Service, account: &str, name: &str) -> Result<()> {
     if account != DEFAULT_ACCOUNT {
         message.push_str(&format!(" and --account {account:?}"));
     }
-    Err(Error::not_found("namespace_not_found", message))
+    Err(Error::not_found(ErrorCode::NamespaceNotFound, message))
 }
 
 /// Returns a message that a namespace does not exist, with the names of some that do.

@@ -11,6 +11,7 @@ use ulid::Ulid;
 use super::progress::Progress;
 use super::wait::wait_until_ingested;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::service::Service;
 
 /// Sources read at a time.
@@ -33,7 +34,7 @@ pub fn reextract(
     on_progress: &dyn Fn(Progress),
 ) -> Result<ReextractReport> {
     let Some(namespace) = service.store.namespace(account, name)? else {
-        return Err(Error::not_found("namespace_not_found", format!("the namespace {name:?} does not exist")));
+        return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("the namespace {name:?} does not exist")));
     };
     let mut queued = BTreeSet::new();
     for source in sources(service, namespace.id, session_id)? {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::api::ApiResponse;
 use super::budget::{CHARACTERS_DEFAULT, Fitted, Passage, cut, excerpt, grouped, lines, passages};
+use crate::error_codes::ErrorCode;
 
 /// Characters reserved for the last line, which counts what is left out.
 const CLOSING_CHARS: usize = 200;
@@ -26,6 +27,8 @@ const SECTIONS_DIVISOR: usize = 8;
 const WARNINGS_MAX: usize = 10;
 /// Most characters of a warning.
 const WARNING_CHARS: usize = 400;
+/// The code of a response of the gateway, which has only a message.
+const UNAUTHORIZED: &str = "unauthorized";
 /// Most characters of an error's message.
 const MESSAGE_CHARS: usize = 1_000;
 
@@ -355,14 +358,18 @@ pub(super) fn add_warning(out: &mut String, warning: &str) {
 pub(super) fn refusal(response: &ApiResponse) -> Refusal {
     let ApiResponse { status, body } = response;
     let envelope = if body["error"].is_object() { &body["error"] } else { body };
-    let code = envelope["code"].as_str().or(body["error"].as_str()).unwrap_or("unauthorized");
+    let code = envelope["code"].as_str().or(body["error"].as_str()).unwrap_or(UNAUTHORIZED);
     let message = cut(text(envelope, "message"), MESSAGE_CHARS);
-    let advice = match (*status, code) {
-        (401 | 403, "unauthorized") => "The key is missing, wrong or revoked. Only the user can give another.",
-        (403, "forbidden_namespace") | (400, "invalid_namespace") => "Leave namespace out to use the key's own.",
-        (404, "namespace_not_found") => "Leave namespace out, or ask the user for its name.",
-        (400, "invalid_path") => "A path is facts/…, incidents/…, rules/… or skills/… and ends in .md.",
-        (429, "quota_exceeded") => "Do not try again: the plan's limit for this month is reached.",
+    let advice = match (*status, ErrorCode::from_text(code)) {
+        (401 | 403, None) if code == UNAUTHORIZED => {
+            "The key is missing, wrong or revoked. Only the user can give another."
+        }
+        (403, Some(ErrorCode::ForbiddenNamespace)) | (400, Some(ErrorCode::InvalidNamespace)) => {
+            "Leave namespace out to use the key's own."
+        }
+        (404, Some(ErrorCode::NamespaceNotFound)) => "Leave namespace out, or ask the user for its name.",
+        (400, Some(ErrorCode::InvalidPath)) => "A path is facts/…, incidents/…, rules/… or skills/… and ends in .md.",
+        (429, Some(ErrorCode::QuotaExceeded)) => "Do not try again: the plan's limit for this month is reached.",
         (429 | 503, _) => "Try again in a few seconds.",
         (500.., _) => "It is safe to try again.",
         _ => "",

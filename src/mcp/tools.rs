@@ -20,6 +20,7 @@ use super::api::{Api, ApiRequest};
 use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitsView, Page, Refusal, add_warning, with_warnings};
+use crate::error_codes::ErrorCode;
 
 /// Hits when a call gives no limit: an agent's context is small.
 const HITS_DEFAULT: u32 = 8;
@@ -197,7 +198,7 @@ impl Tools {
         match self.get(&memory_target(&arguments.path), &parameters).await {
             Ok(response) => Ok(with_warnings(render::memory(&response, &page), &response)),
             // That a memory does not exist is a result, not an error of the tool.
-            Err(refusal) if refusal.code == "not_found" => {
+            Err(refusal) if refusal.code == ErrorCode::NotFound.as_str() => {
                 Ok(format!("{}. memory_recall and memory_topics return paths.", refusal.text))
             }
             Err(refusal) => Err(refusal.text),
@@ -245,7 +246,7 @@ impl Tools {
         }
         match self.send(Method::POST, "/v1/answer".into(), Some(body)).await {
             Ok(response) => Ok(with_warnings(render::answer(&response), &response)),
-            Err(refusal) if refusal.code == "no_answer" => {
+            Err(refusal) if refusal.code == ErrorCode::NoAnswer.as_str() => {
                 let text = "The memories hold no answer to this. memory_recall with other words may find something \
                             related.";
                 Ok(text.into())

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{tags, time};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
 
 /// Characters of a session id or a speaker's name.
@@ -19,7 +20,7 @@ const INVALID_TIME: &str = "is not a valid time: use RFC 3339, YYYY-MM-DD, a dat
 /// Validates the conversation of a request.
 pub fn conversation(body: &Map<String, Value>) -> Result<Conversation> {
     // Only the size of the body limits the number of messages.
-    let values = entries(body, "messages", "no_messages", (usize::MAX, "too_many_messages"))?;
+    let values = entries(body, "messages", ErrorCode::NoMessages, (usize::MAX, ErrorCode::TooManyMessages))?;
     let timezone = text(body, "timezone")?;
     let zone = match timezone {
         Some(name) => zone(name)?,
@@ -104,7 +105,7 @@ pub fn moment_field(body: &Map<String, Value>, name: &str, zone: &TimeZone) -> R
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
     match moment(value, zone) {
         Some(moment) => Ok(Some(moment)),
-        None => Err(Error::invalid("invalid_time", format!("{name}: {value} {INVALID_TIME}"))),
+        None => Err(Error::invalid(ErrorCode::InvalidTime, format!("{name}: {value} {INVALID_TIME}"))),
     }
 }
 
@@ -128,7 +129,7 @@ pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a s
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         // The error of an invalid namespace name.
-        Some(_) if name == "namespace" => Err(Error::invalid("invalid_namespace", "namespace must be text")),
+        Some(_) if name == "namespace" => Err(Error::invalid(ErrorCode::InvalidNamespace, "namespace must be text")),
         Some(_) => Err(invalid_body(format!("{name} must be text"))),
     }
 }
@@ -138,8 +139,8 @@ pub fn text<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Option<&'a s
 pub fn entries<'a>(
     body: &'a Map<String, Value>,
     name: &str,
-    empty: &'static str,
-    (entries_max, too_many): (usize, &'static str),
+    empty: ErrorCode,
+    (entries_max, too_many): (usize, ErrorCode),
 ) -> Result<&'a [Value]> {
     let entries = match body.get(name) {
         None | Some(Value::Null) => &[],
@@ -158,7 +159,7 @@ pub fn entries<'a>(
 
 /// Returns the error of an invalid body.
 pub fn invalid_body(message: impl Into<String>) -> Error {
-    Error::invalid("invalid_body", message)
+    Error::invalid(ErrorCode::InvalidBody, message)
 }
 
 /// Returns a time zone by its IANA name.
@@ -167,7 +168,7 @@ pub fn zone(name: &str) -> Result<TimeZone> {
         Ok(zone) => Ok(zone),
         Err(_) => {
             let message = format!("timezone: {name:?} is not an IANA time zone; use a name such as Europe/Paris");
-            Err(Error::invalid("invalid_timezone", message))
+            Err(Error::invalid(ErrorCode::InvalidTimezone, message))
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 
 /// Tags of one request.
 const TAGS_MAX: usize = 32;
@@ -48,7 +49,7 @@ fn is_tag_character(c: char) -> bool {
 }
 
 fn invalid(field: &str, reason: &str) -> Error {
-    Error::invalid("invalid_tag", format!("{field}: {reason}"))
+    Error::invalid(ErrorCode::InvalidTag, format!("{field}: {reason}"))
 }
 
 #[cfg(test)]

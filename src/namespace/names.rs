@@ -1,6 +1,7 @@
 //! Names of namespaces.
 
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 
 /// The namespace of every account, created at its first use.
 pub const DEFAULT: &str = "default";
@@ -13,7 +14,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if plain && (1..=NAME_CHARS_MAX).contains(&name.len()) {
         return Ok(());
     }
-    Err(Error::invalid("invalid_namespace", "a namespace name must have 1 to 64 characters of a-z, 0-9 and -"))
+    Err(Error::invalid(ErrorCode::InvalidNamespace, "a namespace name must have 1 to 64 characters of a-z, 0-9 and -"))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use super::names::DEFAULT;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::namespace::damage::restore_advice;
 use crate::namespace::key::NamespaceKey;
 use crate::namespace::names::check_name;
@@ -90,7 +91,7 @@ impl Namespaces {
             return Ok(record);
         }
         let message = format!("namespace {name:?} does not exist: create it with POST /v1/namespaces");
-        Err(Error::not_found("namespace_not_found", message))
+        Err(Error::not_found(ErrorCode::NamespaceNotFound, message))
     }
 
     /// Creates a namespace. Returns true if it is new.
@@ -259,7 +260,7 @@ impl Namespaces {
         check_name(name)?;
         let Some(_deleting) = self.deletions.try_read() else {
             let message = "a backup is in progress: delete the namespace after it".into();
-            return Err(Error::Unavailable { code: "backup_in_progress", message });
+            return Err(Error::Unavailable { code: ErrorCode::BackupInProgress, message });
         };
         let Some(record) = self.context.store.namespace(account, name)? else { return Ok(None) };
         let retired = match self.context.store.retire_namespace(&record).map_err(Error::from) {

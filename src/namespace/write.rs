@@ -20,6 +20,7 @@ use super::sync;
 use super::writer_state::WriterState;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::files;
 use crate::metrics::Step;
 use crate::namespace::sync::MESSAGE_TRAILER;
@@ -95,7 +96,7 @@ impl Namespace {
             let imported = change.git.import_history(other, head);
             if let Err(StorageError::Invalid { reason, .. }) = imported {
                 change.complete();
-                return Err(Error::invalid("invalid_import", reason));
+                return Err(Error::invalid(ErrorCode::InvalidImport, reason));
             }
             imported?;
             // The change stays incomplete, so that the index is opened again for the new history.

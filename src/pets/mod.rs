@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::accounts::credentials::Environment;
 use crate::api::Reply;
 use crate::api::query::QueryString;
+use crate::error_codes::ErrorCode;
 use crate::service::Service;
 
 /// The values of a pet's status.
@@ -45,12 +46,12 @@ pub struct PetError {
 }
 
 impl PetError {
-    fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, code, message: message.into() }
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { status: code.status(), code: code.as_str(), message: message.into() }
     }
 
     fn not_found(message: impl Into<String>) -> Self {
-        Self { status: StatusCode::NOT_FOUND, code: "not_found", message: message.into() }
+        Self::new(ErrorCode::NotFound, message)
     }
 
     /// The credential is missing or not valid.
@@ -61,15 +62,14 @@ impl PetError {
 
     /// The body did not arrive in time, or is too large.
     pub fn unreadable() -> Self {
-        Self::bad_request("invalid_body", "the body could not be read: it must be a JSON object that arrives in time")
+        Self::new(ErrorCode::InvalidBody, "the body could not be read: it must be a JSON object that arrives in time")
     }
 
     /// Returns the reply to an account that exceeds its rate limit. `seconds` is the time until its next request is
     /// accepted.
     pub fn rate_limited(seconds: u64) -> Reply {
         let message = format!("too many requests: try again in {seconds} s");
-        let error = Self { status: StatusCode::TOO_MANY_REQUESTS, code: "rate_limited", message };
-        error.reply().with(RETRY_AFTER, &seconds.to_string())
+        Self::new(ErrorCode::RateLimited, message).reply().with(RETRY_AFTER, &seconds.to_string())
     }
 
     /// Returns the reply to a request for which no slot is free.
@@ -81,8 +81,7 @@ impl PetError {
 
     /// The server failed.
     pub fn internal() -> Self {
-        let message = "the server failed to process the request; it is safe to try again".to_owned();
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, code: "internal", message }
+        Self::new(ErrorCode::Internal, "the server failed to process the request; it is safe to try again")
     }
 
     /// Returns the HTTP reply.
@@ -157,7 +156,7 @@ fn parse_limit(text: &str) -> Result<usize, PetError> {
         Ok(limit) if (1..=LIMIT_MAX).contains(&limit) => Ok(limit),
         _ => {
             let message = format!("limit: {text:?} is not a whole number from 1 to {LIMIT_MAX}");
-            Err(PetError::bad_request("invalid_limit", message))
+            Err(PetError::new(ErrorCode::InvalidLimit, message))
         }
     }
 }
@@ -184,19 +183,19 @@ fn parse_animal(body: &[u8]) -> Result<AnimalRecord, PetError> {
     let body: Map<String, Value> = match serde_json::from_slice(body) {
         Ok(body) => body,
         Err(error) => {
-            return Err(PetError::bad_request("invalid_body", format!("the body must be a JSON object: {error}")));
+            return Err(PetError::new(ErrorCode::InvalidBody, format!("the body must be a JSON object: {error}")));
         }
     };
     let name = body.get("name").and_then(Value::as_str).unwrap_or_default().trim();
     if name.is_empty() {
-        return Err(PetError::bad_request("invalid_body", "name is missing: it must be text"));
+        return Err(PetError::new(ErrorCode::InvalidBody, "name is missing: it must be text"));
     }
     if name.chars().count() > NAME_CHARS_MAX || name.chars().any(char::is_control) {
         let message = format!("name must be at most {NAME_CHARS_MAX} characters on one line");
-        return Err(PetError::bad_request("invalid_body", message));
+        return Err(PetError::new(ErrorCode::InvalidBody, message));
     }
     let Some(category_id) = body.get("categoryId").and_then(Value::as_i64) else {
-        return Err(PetError::bad_request("invalid_body", "categoryId is missing: it must be a whole number"));
+        return Err(PetError::new(ErrorCode::InvalidBody, "categoryId is missing: it must be a whole number"));
     };
     let status = match body.get("status") {
         None | Some(Value::Null) => None,
@@ -204,7 +203,7 @@ fn parse_animal(body: &[u8]) -> Result<AnimalRecord, PetError> {
             check_status(status)?;
             Some(status.clone())
         }
-        Some(_) => return Err(PetError::bad_request("invalid_status", "status must be text")),
+        Some(_) => return Err(PetError::new(ErrorCode::InvalidStatus, "status must be text")),
     };
     Ok(AnimalRecord { id: 0, name: name.to_owned(), category_id, status })
 }
@@ -214,7 +213,7 @@ fn check_status(status: &str) -> Result<(), PetError> {
         return Ok(());
     }
     let message = format!("status: {status:?} is not one of {}", STATUSES.join(", "));
-    Err(PetError::bad_request("invalid_status", message))
+    Err(PetError::new(ErrorCode::InvalidStatus, message))
 }
 
 fn to_json(animal: &AnimalRecord) -> Value {

@@ -32,6 +32,7 @@ use crate::api::routes::BodyKind;
 use crate::dashboard::sign_in::Returned;
 use crate::dashboard::{markdown, pages};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::request::{invalid_body, text};
 use crate::service::Service;
 
@@ -180,18 +181,18 @@ fn sign_in(service: &Service, body: &[u8]) -> Result<Reply> {
         Proof::Code { code } => {
             let Some(account) = service.dashboard.links.redeem(&code) else {
                 let message = "this code is used, expired or unknown: create a new link";
-                return Err(Error::forbidden("code_refused", message));
+                return Err(Error::forbidden(ErrorCode::CodeRefused, message));
             };
             service.ensure_account(&account)?;
             service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?
         }
         Proof::Returned(returned) => {
             let Some(external) = &service.dashboard.external else {
-                return Err(Error::not_found("not_found", "no external issuer is configured"));
+                return Err(Error::not_found(ErrorCode::NotFound, "no external issuer is configured"));
             };
             external.exchange(&returned).map_err(|error| {
                 tracing::warn!(error = format!("{error:#}"), "the external issuer refused a code");
-                Error::forbidden("code_refused", "the issuer refused this code: sign in again")
+                Error::forbidden(ErrorCode::CodeRefused, "the issuer refused this code: sign in again")
             })?
         }
     };

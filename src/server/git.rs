@@ -32,6 +32,7 @@ use crate::api::query::QueryString;
 use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, Reply, ReplyBody};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
 use crate::git_protocol::fetch_request::FetchRequest;
 use crate::git_protocol::push::{Push, Update};
@@ -210,11 +211,11 @@ async fn authenticate(handler: &RequestHandler, mut headers: HeaderMap) -> Resul
 /// Checks that a caller may fetch from a namespace or push to it.
 fn check_permission(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<()> {
     select_namespace(principal.scope(), Some(name), |own| {
-        Error::forbidden("forbidden_namespace", format!("this key is confined to the namespace {own:?}"))
+        Error::forbidden(ErrorCode::ForbiddenNamespace, format!("this key is confined to the namespace {own:?}"))
     })?;
     if action == Action::Push && !service.config.accept_push {
         let message = "this server does not accept pushes: set git.accept_push = true in its settings to allow them";
-        return Err(Error::forbidden("push_not_accepted", message));
+        return Err(Error::forbidden(ErrorCode::PushNotAccepted, message));
     }
     Ok(())
 }
@@ -307,7 +308,7 @@ impl GitRequest {
         }
         let mut plain = Vec::new();
         let read = GzDecoder::new(body).take(BODY_BYTES_MAX as u64 + 1).read_to_end(&mut plain);
-        read.map_err(|error| Error::invalid("invalid_body", format!("body: invalid gzip: {error}")))?;
+        read.map_err(|error| Error::invalid(ErrorCode::InvalidBody, format!("body: invalid gzip: {error}")))?;
         if plain.len() > BODY_BYTES_MAX {
             return Err(error::too_large(BODY_BYTES_MAX));
         }

@@ -12,6 +12,7 @@ use super::response_body::ResponseBody;
 use crate::api::Reply;
 use crate::billing::sandbox::{SandboxItem, SandboxOrder};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::service::Service;
 
 /// Responds to one request.
@@ -47,7 +48,7 @@ fn page(service: &Service, method: &Method, path: &str) -> Result<Reply> {
 }
 
 fn no_page() -> Error {
-    Error::not_found("not_found", "no such page")
+    Error::not_found(ErrorCode::NotFound, "no such page")
 }
 
 fn order_page(order: &SandboxOrder) -> Reply {

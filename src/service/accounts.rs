@@ -7,6 +7,7 @@ use super::Service;
 use crate::accounts::check_account;
 use crate::accounts::credentials::{Environment, MintedKey};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::namespace::names::check_name;
 
 /// Maximum length of a key's label, in characters.
@@ -31,7 +32,10 @@ impl Service {
             check_name(namespace)?;
         }
         if new_key.name.chars().count() > KEY_NAME_CHARS_MAX {
-            return Err(Error::invalid("invalid_body", format!("name is longer than {KEY_NAME_CHARS_MAX} characters")));
+            return Err(Error::invalid(
+                ErrorCode::InvalidBody,
+                format!("name is longer than {KEY_NAME_CHARS_MAX} characters"),
+            ));
         }
         self.ensure_account(account)?;
         let minted = MintedKey::new(new_key.env).map_err(Error::internal)?;
@@ -57,7 +61,7 @@ impl Service {
     /// Revokes a key permanently.
     pub fn revoke_key(&self, account: &str, id: &str) -> Result<()> {
         let Some(mut key) = self.store.api_key(id)?.filter(|key| key.account == account) else {
-            return Err(Error::not_found("not_found", "no key has that id"));
+            return Err(Error::not_found(ErrorCode::NotFound, "no key has that id"));
         };
         key.revoked = true;
         Ok(self.store.put_api_key(&key)?)
@@ -82,7 +86,7 @@ impl Service {
     /// Suspends an account or ends its suspension. Credentials of a suspended account are rejected.
     pub fn suspend(&self, account: &str, suspended: bool) -> Result<AccountRecord> {
         let Some(mut record) = self.store.account(account)? else {
-            return Err(Error::not_found("not_found", format!("no account has the id {account:?}")));
+            return Err(Error::not_found(ErrorCode::NotFound, format!("no account has the id {account:?}")));
         };
         record.suspended = suspended;
         self.store.put_account(&record)?;

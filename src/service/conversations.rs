@@ -13,6 +13,7 @@ use ulid::Ulid;
 use super::Service;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::conversation::Conversation;
 
 /// Name of the first branch.
@@ -53,7 +54,7 @@ impl Service {
         {
             return Ok(record);
         }
-        Err(Error::not_found("not_found", "no conversation has that id"))
+        Err(Error::not_found(ErrorCode::NotFound, "no conversation has that id"))
     }
 
     /// Returns up to `limit` conversations of a namespace, newest first. `before` continues a listing.
@@ -290,11 +291,11 @@ impl Service {
 }
 
 fn no_message(text: &str) -> Error {
-    Error::not_found("not_found", text)
+    Error::not_found(ErrorCode::NotFound, text)
 }
 
 fn no_branch(name: &str) -> Error {
-    Error::not_found("not_found", format!("the conversation has no branch {name:?}"))
+    Error::not_found(ErrorCode::NotFound, format!("the conversation has no branch {name:?}"))
 }
 
 fn find_branch<'a>(record: &'a ConversationRecord, name: &str) -> Result<&'a BranchRecord> {

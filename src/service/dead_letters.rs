@@ -5,6 +5,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 
 impl Service {
     /// Returns up to `limit` dead letters of an account, oldest first. `after` continues a listing.
@@ -18,7 +19,7 @@ impl Service {
         if account.is_none() && self.is_unreadable(id)? {
             let message =
                 format!("{text} cannot be decoded, so it cannot be retried: `cuebase dead-letters drop` deletes it");
-            return Err(Error::invalid("invalid_id", message));
+            return Err(Error::invalid(ErrorCode::InvalidId, message));
         }
         let Some(letter) = self.store.dead_letter(account, id)? else { return Err(no_letter(text)) };
         let Some(entry) = self.store.revive(&letter.account, id, self.running_ms())? else {
@@ -68,9 +69,9 @@ impl Service {
 
 /// Parses the id of a queued write.
 pub fn message_id(text: &str) -> Result<Ulid> {
-    text.parse().map_err(|_| Error::invalid("invalid_id", format!("{text:?} is not a queue message id")))
+    text.parse().map_err(|_| Error::invalid(ErrorCode::InvalidId, format!("{text:?} is not a queue message id")))
 }
 
 fn no_letter(id: &str) -> Error {
-    Error::not_found("not_found", format!("no dead letter has the id {id}"))
+    Error::not_found(ErrorCode::NotFound, format!("no dead letter has the id {id}"))
 }

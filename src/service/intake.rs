@@ -11,6 +11,7 @@ use ulid::Ulid;
 use super::Service;
 use crate::billing::meters::{Meter, Permit};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::namespace::ids::HeldIds;
 use crate::namespace::names::DEFAULT;
 use crate::secrets::fingerprint;
@@ -105,7 +106,7 @@ impl Service {
         write: impl Fn(&NamespaceRecord) -> Result<T>,
     ) -> Result<T> {
         match write(namespace) {
-            Err(Error::NotFound { code: "namespace_not_found", .. }) if namespace.name == DEFAULT => {
+            Err(Error::NotFound { code: ErrorCode::NamespaceNotFound, .. }) if namespace.name == DEFAULT => {
                 write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
             }
             result => result,
@@ -210,7 +211,7 @@ impl Service {
 fn enqueue_error(error: StorageError) -> Error {
     match error {
         StorageError::Invalid { .. } => {
-            Error::invalid("invalid_body", "the body cannot be stored: it may be nested too deeply")
+            Error::invalid(ErrorCode::InvalidBody, "the body cannot be stored: it may be nested too deeply")
         }
         error => error.into(),
     }

@@ -10,6 +10,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 
 /// Lifetime of a signed URL: 15 minutes.
 pub const URL_LIFETIME_SECONDS: i64 = 15 * 60;
@@ -71,7 +72,7 @@ impl Service {
         {
             return Ok(record);
         }
-        Err(Error::not_found("not_found", "no media has that id"))
+        Err(Error::not_found(ErrorCode::NotFound, "no media has that id"))
     }
 
     /// Opens the file of a signed URL. Returns `None` if the URL is expired or altered, or if the file does not exist.

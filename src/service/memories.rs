@@ -15,6 +15,7 @@ use super::Service;
 use super::retrieval::{HitView, histories, history_at};
 use crate::billing::meters::Meter;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
@@ -122,7 +123,7 @@ impl Service {
         if let Some(name) = options.section {
             sections.retain(|section| section.name == name);
             let Some(section) = sections.first() else {
-                return Err(Error::not_found("not_found", format!("{path} has no section {name:?}")));
+                return Err(Error::not_found(ErrorCode::NotFound, format!("{path} has no section {name:?}")));
             };
             memory.content = memory.content[section.range.clone()].to_owned();
             sections.truncate(1);
@@ -275,7 +276,7 @@ fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<Commit
     if let Some(revision) = revision {
         let Ok(commit) = revision.parse() else {
             let message = format!("no revision has the id {revision:?}: a revision is a full commit id");
-            return Err(Error::not_found("not_found", message));
+            return Err(Error::not_found(ErrorCode::NotFound, message));
         };
         return Ok(Some(commit));
     }
@@ -286,7 +287,7 @@ fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<Commit
 }
 
 fn no_memory(path: &MemoryPath) -> Error {
-    Error::not_found("not_found", format!("no memory exists at {path}"))
+    Error::not_found(ErrorCode::NotFound, format!("no memory exists at {path}"))
 }
 
 /// Returns the part of a path below a folder, or `None` if the path is not in the folder.

@@ -13,6 +13,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
 use crate::namespace::key::NamespaceKey;
@@ -200,7 +201,7 @@ fn source_id(text: &str) -> Result<Ulid> {
 }
 
 fn no_source() -> Error {
-    Error::not_found("not_found", "no kept conversation has that id: use the id of an ingested write")
+    Error::not_found(ErrorCode::NotFound, "no kept conversation has that id: use the id of an ingested write")
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{cell, prose};
 
+/// Most values of an enumeration that the page lists.
+const ENUM_VALUES_MAX: usize = 20;
+
 /// Returns the page.
 ///
 /// # Errors
@@ -230,6 +233,10 @@ fn type_name(schema: &Value) -> String {
         return format!("`{}`", schema["const"]);
     }
     if schema["enum"].is_array() {
+        let count = list(&schema["enum"]).len();
+        if count > ENUM_VALUES_MAX {
+            return format!("one of {count} values");
+        }
         let mut values = Vec::new();
         for value in list(&schema["enum"]) {
             values.push(match value {

@@ -1,6 +1,6 @@
 //! `docs/reference/errors.md`: every error code of the API.
 
-use cuebase::error_codes::ERROR_CODES;
+use cuebase::error_codes::ErrorCode;
 
 /// Returns the page.
 ///
@@ -16,8 +16,9 @@ pub fn page() -> anyhow::Result<String> {
          of concurrent requests carry `{\"message\": …}` alone.",
     );
     page.push_str("| code | status | meaning |\n| --- | --- | --- |\n");
-    for error in &ERROR_CODES {
-        page.push_str(&format!("| `{}` | {} | {} |\n", error.code, error.status, super::cell(error.meaning)));
+    for code in ErrorCode::ALL {
+        let meaning = super::cell(code.meaning());
+        page.push_str(&format!("| `{code}` | {} | {meaning} |\n", code.status().as_u16()));
     }
     Ok(page)
 }

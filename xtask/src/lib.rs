@@ -1,11 +1,12 @@
-//! Generates the reference pages of the documentation from the code.
+//! Generates the reference pages of the documentation and the error codes of the clients from the code.
 //!
 //! [`PAGES`] lists them. `cargo xtask docs` writes the pages; a test fails while a page in the tree differs from what the
-//! code gives. [`api`] reads the OpenAPI document, [`cli`] the command line, [`errors`] the table of error codes,
+//! code gives. [`api`] reads the OpenAPI document, [`cli`] the command line, [`errors`] and [`clients`] the error codes,
 //! [`settings`] the table of settings.
 
 pub mod api;
 pub mod cli;
+pub mod clients;
 pub mod errors;
 pub mod settings;
 
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The command that writes the pages; every page names it.
 pub const COMMAND: &str = "cargo xtask docs";
 
-/// A generated page.
+/// A generated page of the documentation, or a generated source file of a client.
 pub struct Page {
     /// Its path from the root of the workspace.
     pub path: &'static str,
@@ -23,11 +24,13 @@ pub struct Page {
 }
 
 /// Every generated page.
-pub const PAGES: [Page; 4] = [
+pub const PAGES: [Page; 6] = [
     Page { path: "docs/reference/api.md", generate: api::page },
     Page { path: "docs/reference/cli.md", generate: cli::page },
     Page { path: "docs/reference/errors.md", generate: errors::page },
     Page { path: "docs/reference/settings.md", generate: settings::page },
+    Page { path: "clients/python/src/cuebase/error_codes.py", generate: clients::python },
+    Page { path: "clients/typescript/src/errorCodes.ts", generate: clients::typescript },
 ];
 
 /// Returns the root of the workspace.

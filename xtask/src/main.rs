@@ -7,7 +7,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Task {
-    /// Write the generated pages of docs/reference
+    /// Write the generated pages of docs/reference and the error codes of the clients
     Docs,
 }
 

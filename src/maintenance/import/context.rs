@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::Format;
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::maintenance::progress::Progress;
 use crate::service::Service;
 
@@ -93,11 +94,11 @@ impl Import<'_> {
         if problems.len() > PROBLEMS_MAX {
             message.push_str(&format!("\n  and {} more", problems.len() - PROBLEMS_MAX));
         }
-        Err(Error::invalid("invalid_import", message))
+        Err(Error::invalid(ErrorCode::InvalidImport, message))
     }
 }
 
 /// Creates an error about the input at a path.
 pub(super) fn invalid_import(from: &Path, message: &str) -> Error {
-    Error::invalid("invalid_import", format!("{}: {message}", from.display()))
+    Error::invalid(ErrorCode::InvalidImport, format!("{}: {message}", from.display()))
 }

@@ -24,6 +24,7 @@ use self::grounded::GroundedAnswer;
 use super::Service;
 use super::retrieval::{FoundMemory, HitView, RetrievalRequest};
 use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
 use crate::model::Deadline;
 
 /// Answers that wait for the chat model at a time. Further answers are extractive, so that waiting does not occupy
@@ -79,7 +80,7 @@ impl Service {
             ModelOutcome::Unavailable => extractive_answer(&findings.hits, &findings.terms),
         };
         let Some(text) = text else {
-            return Err(Error::not_found("no_answer", "the memories hold no answer to this question"));
+            return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
         };
         let hits = findings.views(request.full)?;
         Ok(Answer { answer: text.answer, citations: text.citations, hits, model: text.model })

@@ -4,6 +4,7 @@
 `CuebaseError`.
 """
 
+from . import error_codes
 from ._async import AsyncClient
 from ._sync import Client
 from .errors import (
@@ -128,4 +129,5 @@ __all__ = [
     "When",
     "Who",
     "Written",
+    "error_codes",
 ]
