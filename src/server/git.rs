@@ -38,6 +38,7 @@ use crate::git_protocol::fetch_request::FetchRequest;
 use crate::git_protocol::push::{Push, Update};
 use crate::git_protocol::{Action, ProtocolVersion, advertisement, fetch};
 use crate::service::Service;
+use crate::service::push::PushError;
 
 /// The prefix of all git paths.
 const PREFIX: &str = "/v1/git/";
@@ -364,19 +365,19 @@ impl GitRequest {
         messages: &mut String,
     ) -> Result<Option<String>> {
         match self.service.push(namespace, update, push.pack) {
-            Ok(Ok(())) => Ok(None),
-            Ok(Err(refused)) => {
-                for line in &refused.details {
+            Ok(()) => Ok(None),
+            Err(PushError::Refused(refusal)) => {
+                for line in &refusal.details {
                     messages.push_str(line);
                     messages.push('\n');
                 }
-                Ok(Some(refused.reason))
+                Ok(Some(refusal.reason))
             }
             // Limits of the account are reported by git next to the reference.
-            Err(error @ (Error::PaymentRequired(_) | Error::LimitReached { .. } | Error::Unavailable { .. })) => {
-                Ok(Some(error.to_string()))
-            }
-            Err(error) => Err(error),
+            Err(PushError::Failed(
+                error @ (Error::PaymentRequired(_) | Error::LimitReached { .. } | Error::Unavailable { .. }),
+            )) => Ok(Some(error.to_string())),
+            Err(PushError::Failed(error)) => Err(error),
         }
     }
 }

@@ -9,7 +9,7 @@ use ulid::Ulid;
 
 use super::Service;
 use crate::billing::meters::{Meter, Permit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
 use crate::ingest::edited;
@@ -24,7 +24,47 @@ const FILES_MAX: usize = 10_000;
 /// Maximum number of problems in a refusal.
 const PROBLEMS_MAX: usize = 20;
 
-/// The reason why a push is refused.
+/// The reason why a push was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The push is not valid, or the branch has moved. git shows the refusal to its user.
+    #[error("the push was refused: {}", .0.reason)]
+    Refused(PushRefusal),
+    /// The service could not process the push.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+/// The reason why a check did not pass.
+#[derive(Debug, thiserror::Error)]
+enum CheckError {
+    /// The push is not valid.
+    #[error("the push was refused: {}", .0.reason)]
+    Refused(PushRefusal),
+    /// The pack or an object of the push could not be read.
+    #[error("the push cannot be read: {0}")]
+    Unreadable(#[from] StorageError),
+}
+
+impl From<CheckError> for PushError {
+    fn from(error: CheckError) -> Self {
+        let error = match error {
+            CheckError::Refused(refusal) => return Self::Refused(refusal),
+            CheckError::Unreadable(error) => error,
+        };
+        // The disk is the service's fault, any other error the fault of the push.
+        if error.disk_trouble().is_some() {
+            return Self::Failed(error.into());
+        }
+        let reason = match error {
+            StorageError::Invalid { .. } => error.to_string(),
+            error => CheckError::Unreadable(error).to_string(),
+        };
+        Self::Refused(PushRefusal::new(reason.replace('\n', " ")))
+    }
+}
+
+/// The contents of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushRefusal {
     /// One line, which git shows next to the branch.
@@ -63,21 +103,21 @@ struct CheckedPush {
 }
 
 impl Service {
-    /// Accepts a push. If this returns no refusal, the push is committed and visible to the next read.
-    pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Result<Result<(), PushRefusal>> {
+    /// Accepts a push. If this returns no error, the push is committed and visible to the next read.
+    pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Result<(), PushError> {
         let account = &namespace.account;
         let Some(to) = update.to.filter(|_| update.reference == BRANCH) else {
             let reason = match update.to {
                 Some(_) => "a namespace has only the branch main",
                 None => "a branch cannot be deleted: the history is never lost",
             };
-            return Ok(Err(PushRefusal::new(reason)));
+            return Err(PushError::Refused(PushRefusal::new(reason)));
         };
         self.billing.require_balance(account)?;
         self.namespaces.require_undamaged(namespace)?;
         let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
-        if lease.repository().head()? != update.from {
-            return Ok(Err(branch_moved()));
+        if lease.repository().head().map_err(Error::from)? != update.from {
+            return Err(branch_moved());
         }
         // The trash is on the same file system as the repositories, and no other file is in the new folder.
         let scratch = self.config.data.join("trash").join(Ulid::generate().to_string());
@@ -100,33 +140,25 @@ impl Service {
         to: CommitId,
         mut pack: &[u8],
         scratch: &Path,
-    ) -> Result<Result<(), PushRefusal>> {
-        if !pack.is_empty()
-            && let Err(error) = check_pack(&mut &*pack, &IntakeLimits::PUSH)
-        {
-            return refuse_unreadable(error);
+    ) -> Result<(), PushError> {
+        if !pack.is_empty() {
+            check_pack(&mut &*pack, &IntakeLimits::PUSH).map_err(CheckError::Unreadable)?;
         }
-        std::fs::create_dir_all(scratch)?;
-        let pushed = lease.repository().open_scratch(&scratch.join("pushed.git"))?;
-        if !pack.is_empty()
-            && let Err(error) = pushed.store_pack(&mut pack)
-        {
-            return refuse_unreadable(error);
+        std::fs::create_dir_all(scratch).map_err(Error::from)?;
+        let pushed = lease.repository().open_scratch(&scratch.join("pushed.git")).map_err(Error::from)?;
+        if !pack.is_empty() {
+            pushed.store_pack(&mut pack).map_err(CheckError::Unreadable)?;
         }
-        let checked = match check(&pushed, from, to) {
-            Ok(Ok(checked)) => checked,
-            Ok(Err(refusal)) => return Ok(Err(refusal)),
-            Err(error) => return refuse_unreadable(error),
-        };
+        let checked = check(&pushed, from, to)?;
         let permit = self.reserve_push(account, &checked)?;
         lease.prepare(&checked.texts, self.models.write_deadline());
         if !lease.accept_push(permit, &pushed, from, to)? {
-            return Ok(Err(branch_moved()));
+            return Err(branch_moved());
         }
         if let Err(error) = lease.consolidate_packs() {
             tracing::error!(%error, "cannot join packs; the next write tries again");
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Reserves a unit for each written file. Returns `None` for a push that writes none.
@@ -141,37 +173,21 @@ impl Service {
     }
 }
 
-fn branch_moved() -> PushRefusal {
-    PushRefusal::new("fetch first: the branch has moved (git pull --rebase)")
-}
-
-/// Converts an error of reading a push. A disk error is an error of the server; any other error is a refusal.
-fn refuse_unreadable<T>(error: StorageError) -> Result<Result<T, PushRefusal>> {
-    if error.disk_trouble().is_some() {
-        return Err(error.into());
-    }
-    let reason = match error {
-        StorageError::Invalid { .. } => error.to_string(),
-        error => format!("the push cannot be read: {error}"),
-    };
-    Ok(Err(PushRefusal::new(reason.replace('\n', " "))))
+fn branch_moved() -> PushError {
+    PushError::Refused(PushRefusal::new("fetch first: the branch has moved (git pull --rebase)"))
 }
 
 /// Checks all objects of a push before the namespace uses any of them.
-fn check(
-    pushed: &Repository,
-    from: Option<CommitId>,
-    to: CommitId,
-) -> Result<Result<CheckedPush, PushRefusal>, StorageError> {
+fn check(pushed: &Repository, from: Option<CommitId>, to: CommitId) -> Result<CheckedPush, CheckError> {
     if pushed.commits_among(&[to])?.is_empty() {
-        return Ok(Err(PushRefusal::new("the push has no commit with the id of the branch")));
+        return Err(CheckError::Refused(PushRefusal::new("the push has no commit with the id of the branch")));
     }
     if let Some(from) = from
         && !pushed.is_ancestor(from, to)?
     {
         let reason =
             "the first parents of the branch must lead to the server's head: rebase instead of merging or forcing";
-        return Ok(Err(PushRefusal::new(reason)));
+        return Err(CheckError::Refused(PushRefusal::new(reason)));
     }
     let had: Vec<CommitId> = from.into_iter().collect();
     let objects = pushed.missing(&[to], &had)?;
@@ -183,18 +199,18 @@ fn check(
         problems.push(format!("commit {commit}: only the server may write the trailer {MESSAGE_TRAILER}"));
     }
     if !problems.is_empty() {
-        return Ok(Err(PushRefusal::of_problems(&problems)));
+        return Err(CheckError::Refused(PushRefusal::of_problems(&problems)));
     }
     changes.retain(|change| edited::is_managed(&change.path));
     if changes.len() > FILES_MAX {
         let reason = format!("{} memories are changed, the limit is {FILES_MAX}: push in parts", changes.len());
-        return Ok(Err(PushRefusal::new(reason)));
+        return Err(CheckError::Refused(PushRefusal::new(reason)));
     }
     check_files(pushed, &changes)
 }
 
 /// Reads the changed memories and terms. Refuses a push with files that are too large or unreadable.
-fn check_files(pushed: &Repository, changes: &[ChangedFile]) -> Result<Result<CheckedPush, PushRefusal>, StorageError> {
+fn check_files(pushed: &Repository, changes: &[ChangedFile]) -> Result<CheckedPush, CheckError> {
     let reader = pushed.file_reader()?;
     let mut checked = CheckedPush { texts: Vec::new(), written: 0, added: 0 };
     let mut problems = Vec::new();
@@ -217,7 +233,7 @@ fn check_files(pushed: &Repository, changes: &[ChangedFile]) -> Result<Result<Ch
         }
     }
     if !problems.is_empty() {
-        return Ok(Err(PushRefusal::of_problems(&problems)));
+        return Err(CheckError::Refused(PushRefusal::of_problems(&problems)));
     }
-    Ok(Ok(checked))
+    Ok(checked)
 }

@@ -1,8 +1,8 @@
 //! Generates the reference pages of the documentation and the error codes of the clients from the code.
 //!
-//! [`PAGES`] lists them. `cargo xtask docs` writes the pages; a test fails while a page in the tree differs from what the
-//! code gives. [`api`] reads the OpenAPI document, [`cli`] the command line, [`errors`] and [`clients`] the error codes,
-//! [`settings`] the table of settings.
+//! [`PAGES`] lists them. `cargo xtask docs` writes the pages; a test fails while a page in the tree differs from what
+//! the code gives. [`api`] reads the OpenAPI document, [`cli`] the command line, [`errors`] and [`clients`] the error
+//! codes, [`settings`] the table of settings.
 
 pub mod api;
 pub mod cli;
