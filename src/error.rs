@@ -41,6 +41,10 @@ pub enum Error {
         /// The missing object.
         message: String,
     },
+    /// The namespace was deleted after the caller looked it up. Never an error of an object in a namespace, so that the
+    /// queued writes of a deleted namespace can be dropped.
+    #[error("the namespace was deleted in the meantime")]
+    NamespaceGone,
     /// The input exceeds a size limit.
     #[error("{message}")]
     TooLarge {
@@ -118,11 +122,6 @@ impl Error {
         Self::NotFound { code, message: message.into() }
     }
 
-    /// Returns an error for a namespace that was deleted after the caller looked it up.
-    pub fn namespace_deleted() -> Self {
-        Self::not_found(ErrorCode::NamespaceNotFound, "the namespace was deleted in the meantime")
-    }
-
     /// Returns whether the cause is disk space, permissions or file descriptors. An operator can remove such a cause,
     /// so the same call can succeed later.
     pub fn is_temporary(&self) -> bool {
@@ -138,6 +137,7 @@ impl Error {
             | Self::TooLarge { code, .. }
             | Self::LimitReached { code, .. }
             | Self::Unavailable { code, .. } => code.as_str(),
+            Self::NamespaceGone => ErrorCode::NamespaceNotFound.as_str(),
             Self::ModelOutage { .. } => ErrorCode::ModelUnavailable.as_str(),
             Self::Unauthenticated => "unauthenticated",
             Self::PaymentRequired(_) => ErrorCode::PaymentRequired.as_str(),
@@ -201,7 +201,7 @@ impl From<cuebase_storage::Error> for Error {
     fn from(error: cuebase_storage::Error) -> Self {
         match (&error, error.disk_trouble()) {
             (cuebase_storage::Error::DamagedRecords(_), _) => Self::Damaged(error.to_string()),
-            (cuebase_storage::Error::NamespaceGone(_), _) => Self::namespace_deleted(),
+            (cuebase_storage::Error::NamespaceGone(_), _) => Self::NamespaceGone,
             // The reason may quote the client's input, which must not be in the log.
             (cuebase_storage::Error::Invalid { what, .. }, None) => Self::internal(format!("{what}: not valid")),
             (_, Some(trouble)) => Self::Disk { trouble, reason: error.to_string() },

@@ -38,6 +38,7 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
         | Error::TooLarge { code, .. }
         | Error::LimitReached { code, .. }
         | Error::Unavailable { code, .. } => *code,
+        Error::NamespaceGone => ErrorCode::NamespaceNotFound,
         Error::PaymentRequired(_) => ErrorCode::PaymentRequired,
         Error::ModelOutage { .. } => ErrorCode::ModelUnavailable,
         Error::Disk { .. } => ErrorCode::StorageUnavailable,

@@ -195,7 +195,7 @@ fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
         Err(error) => Err(error),
     };
     match ingested {
-        Err(Error::NotFound { .. }) => Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
+        Err(Error::NamespaceGone) => Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
         ingested => ingested,
     }
 }

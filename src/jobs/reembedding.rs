@@ -35,7 +35,7 @@ pub(super) fn run(service: &Service) {
 /// Computes the missing or outdated vectors of one namespace. Returns false if there is more to do.
 fn reembed(service: &Service, key: &NamespaceKey) -> Result<bool> {
     let lease = match service.namespaces.lease_key(key) {
-        Err(Error::NotFound { .. }) => return Ok(true),
+        Err(Error::NamespaceGone) => return Ok(true),
         leased => leased?,
     };
     lease.reembed()

@@ -176,10 +176,10 @@ impl Namespace {
     pub fn recorded_revisions(&self, paths: &[&str], limit: usize) -> Result<RecordedRevisions> {
         // The record is read first, so that all revisions up to its head are found below.
         let Some(record) = self.context.store.namespace(&self.account, &self.name)? else {
-            return Err(Error::namespace_deleted());
+            return Err(Error::NamespaceGone);
         };
         if record.id != self.id {
-            return Err(Error::namespace_deleted());
+            return Err(Error::NamespaceGone);
         }
         let mut revisions = Vec::with_capacity(paths.len());
         for path in paths {
@@ -196,10 +196,10 @@ impl Namespace {
         &self.repository
     }
 
-    /// Reads from the repository. An error caused by the namespace's deletion becomes `namespace_not_found`.
+    /// Reads from the repository. An error caused by the namespace's deletion becomes [`Error::NamespaceGone`].
     pub fn read_git<T>(&self, read: impl FnOnce(&Repository) -> Result<T>) -> Result<T> {
         match read(&self.repository) {
-            Err(_) if self.is_retired_after_write() => Err(Error::namespace_deleted()),
+            Err(_) if self.is_retired_after_write() => Err(Error::NamespaceGone),
             result => result,
         }
     }

@@ -114,7 +114,7 @@ impl Namespaces {
         let record = self.existing(account, name)?;
         match self.lease_key(&NamespaceKey::of(&record)) {
             // Deleted since its record was read. `default` is created again.
-            Err(Error::NotFound { .. }) if name == DEFAULT => {
+            Err(Error::NamespaceGone) if name == DEFAULT => {
                 let record = self.existing(account, name)?;
                 self.lease_key(&NamespaceKey::of(&record))
             }
@@ -122,8 +122,8 @@ impl Namespaces {
         }
     }
 
-    /// Leases a namespace, and opens it if it is not open. Returns `namespace_not_found` if it was deleted, even if
-    /// another one has its name now.
+    /// Leases a namespace, and opens it if it is not open. Fails with [`Error::NamespaceGone`] if it was deleted,
+    /// even if another one has its name now.
     pub fn lease_key(&self, key: &NamespaceKey) -> Result<Lease> {
         // Closing an index waits for its threads, so surplus namespaces are dropped last, and without the lock of the
         // list.
@@ -159,7 +159,7 @@ impl Namespaces {
             Some(record) if record.id == key.id => record,
             _ => {
                 self.open.lock().retain(|(open_key, _)| open_key.id != key.id);
-                return Err(Error::namespace_deleted());
+                return Err(Error::NamespaceGone);
             }
         };
         let repository = self.repository_path(&record);

@@ -117,7 +117,7 @@ impl Namespace {
         {
             let mut writer = self.writer.lock();
             if self.retired.load(Ordering::SeqCst) {
-                return Err(Error::namespace_deleted());
+                return Err(Error::NamespaceGone);
             }
             self.recover(&mut writer)?;
             let mut change = writer.begin_change();
@@ -150,7 +150,7 @@ impl Namespace {
     ) -> Result<Option<CommitId>> {
         let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) {
-            return Err(Error::namespace_deleted());
+            return Err(Error::NamespaceGone);
         }
         let began = Instant::now();
         self.recover(&mut writer)?;

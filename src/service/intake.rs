@@ -106,7 +106,7 @@ impl Service {
         write: impl Fn(&NamespaceRecord) -> Result<T>,
     ) -> Result<T> {
         match write(namespace) {
-            Err(Error::NotFound { code: ErrorCode::NamespaceNotFound, .. }) if namespace.name == DEFAULT => {
+            Err(Error::NamespaceGone) if namespace.name == DEFAULT => {
                 write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
             }
             result => result,

@@ -58,7 +58,7 @@ impl Service {
             Ok(false) => {
                 // The folder is empty, unless the deletion of the namespace is still running.
                 let _ = fs::remove_dir(self.media.folder(namespace.id));
-                Error::namespace_deleted()
+                Error::NamespaceGone
             }
             Ok(true) | Err(_) => error,
         }
