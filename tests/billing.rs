@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuebase::webhook::WebhookSecret;
-use cuebase_storage::Store;
-use cuebase_storage::records::{BillingChange, PricesRecord, TransactionRecord, WalletRecord};
+use cuebase_storage::records::{BillingChange, Meter, PlanName, PricesRecord, TransactionRecord, WalletRecord};
+use cuebase_storage::{AccountId, Store};
 use parking_lot::Mutex;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
@@ -334,7 +334,7 @@ fn a_debt_from_an_earlier_version_is_credited() {
     {
         // The state that version 0.1 left: a debit for used units, although there was no provider.
         let store = Store::open(&data.join("records")).expect("opens");
-        let wallet = WalletRecord { account: "default".into(), balance_paise: -4046, ..WalletRecord::default() };
+        let wallet = WalletRecord { balance_paise: -4046, ..WalletRecord::default() };
         let debit = TransactionRecord {
             id: Ulid::generate(),
             amount_paise: -4046,
@@ -343,9 +343,9 @@ fn a_debt_from_an_earlier_version_is_credited() {
         };
         let transactions = std::slice::from_ref(&debit);
         let change = BillingChange { wallet: Some(&wallet), transactions, ..BillingChange::default() };
-        store.change_billing("default", &change).expect("writes");
-        let rates = [("writes", 10_u64), ("reads", 2), ("chats", 50)].map(|(meter, paise)| (meter.to_owned(), paise));
-        let prices = PricesRecord { default_plan: "payg".into(), rates: rates.into(), provider: None };
+        store.change_billing(&AccountId::default(), &change).expect("writes");
+        let rates = [(Meter::Writes, 10_u64), (Meter::Reads, 2), (Meter::Chats, 50)];
+        let prices = PricesRecord { default_plan: PlanName::Payg, rates: rates.into(), provider: None };
         store.put_prices(&prices).expect("writes");
     }
     let server = Server::start(&data);

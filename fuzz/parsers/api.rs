@@ -7,8 +7,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuebase::accounts::DEFAULT_ACCOUNT;
-use cuebase::accounts::credentials::Environment;
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
@@ -18,6 +16,8 @@ use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
 use cuebase::service::Service;
 use cuebase::service::accounts::NewKey;
+use cuebase_storage::records::Environment;
+use cuebase_storage::{AccountId, NamespaceName};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 
@@ -63,9 +63,9 @@ impl InProcessServer {
         let config = Config::resolve(&options, |_| None, None).expect("settings");
         let service = Service::open(config).expect("opens");
         let key = |namespace: Option<&str>| {
-            let wanted =
-                NewKey { name: String::new(), env: Environment::Live, namespace: namespace.map(str::to_owned) };
-            service.create_key(DEFAULT_ACCOUNT, wanted).expect("a key").1
+            let namespace = namespace.map(|name| NamespaceName::new(name).expect("a valid name"));
+            let wanted = NewKey { name: String::new(), env: Environment::Live, namespace };
+            service.create_key(&AccountId::default(), wanted).expect("a key").1
         };
         let (wide_key, gateway) = (key(None), Arc::new(Gateway::new(Arc::clone(&service)).expect("a gateway")));
         let mut server = Self {
@@ -135,7 +135,7 @@ impl InProcessServer {
             Some("scoped") => &self.scoped_key,
             Some("session") => {
                 let credential = Credential::Session { email: None };
-                return Some((Principal { account: DEFAULT_ACCOUNT.to_owned(), credential }, headers));
+                return Some((Principal { account: AccountId::default(), credential }, headers));
             }
             _ => "",
         };

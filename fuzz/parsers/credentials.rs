@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use cuebase::accounts::credentials::{Environment, KeyText, MintedKey};
+use cuebase::accounts::credentials::{KeyText, MintedKey};
 use cuebase::accounts::sessions::LocalIssuer;
-use cuebase_storage::Store;
+use cuebase_storage::records::Environment;
+use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 
 struct IssuedCredentials {
@@ -17,7 +18,7 @@ static ISSUED: LazyLock<IssuedCredentials> = LazyLock::new(|| {
     let folder = super::scratch();
     let store = Store::open(folder.path()).expect("opens");
     let issuer = LocalIssuer::open(&store).expect("opens");
-    let token = issuer.mint("default", Timestamp::now()).expect("mints");
+    let token = issuer.mint(&AccountId::default(), Timestamp::now()).expect("mints");
     IssuedCredentials { key: MintedKey::new(Environment::Live).expect("random bytes"), token, issuer }
 });
 

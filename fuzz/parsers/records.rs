@@ -7,11 +7,10 @@ use std::path::Path;
 
 use cuebase_storage::Store;
 use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
-use cuebase_storage::records::{NamespaceId, NamespaceRecord, RECORD_FORMAT, RemovalRecord};
+use cuebase_storage::records::{Environment, Meter, NamespaceRecord, RECORD_FORMAT, RemovalRecord};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use ulid::Ulid;
 
-const ACCOUNT: &str = "default";
-const NAME: &str = "notes";
 /// Id of the namespace and of everything in it. Its bytes are text, so that the keys of seeds can contain them.
 const ID: Ulid = Ulid::from_bytes(*b"0123456789abcdef");
 
@@ -52,45 +51,55 @@ fn put_and_read(folder: &Path, keys: &mut Vec<(Column, Vec<u8>)>, bytes: &[u8]) 
     let _ = store.check();
 }
 
+/// The namespace that inputs write to.
+fn name() -> NamespaceName {
+    NamespaceName::new("notes").expect("a valid name")
+}
+
 /// Reads all records of the account and of the data directory.
 fn read_account(store: &Store) {
-    let _ = (store.accounts(), store.account(ACCOUNT), store.api_key("0123456789abcdef"), store.api_keys(ACCOUNT));
-    let _ = (store.namespaces(ACCOUNT, None, 10), store.accounts_with_namespaces(), store.models(), store.prices());
+    let account = &AccountId::default();
+    let message = MessageId::from(ID);
+    let _ = (store.accounts(), store.account(account), store.api_key("0123456789abcdef"), store.api_keys(account));
+    let _ = (store.namespaces(account, None, 10), store.accounts_with_namespaces(), store.models(), store.prices());
     let _ = (store.newest_id(), store.running_ms(), store.has_format_1_directories(), store.pending_removals());
-    let _ = (store.dead_letters(ACCOUNT, None, 10), store.dead_letter(None, ID), store.dead_letter_count());
+    let _ = (store.dead_letters(account, None, 10), store.dead_letter(None, message), store.dead_letter_count());
     let _ = (
         store.for_each_queue_entry(drop),
         store.for_each_dead_letter(drop),
-        store.revive(ACCOUNT, ID, 0),
+        store.revive(account, message, 0),
         store.unreadable(),
     );
     let _ = (
-        store.wallet(ACCOUNT),
-        store.transactions(ACCOUNT, 10),
-        store.unmirrored_transactions(ACCOUNT),
+        store.wallet(account),
+        store.transactions(account, 10),
+        store.unmirrored_transactions(account),
         store.payment("p"),
     );
-    let _ = (store.usage(ACCOUNT, "reads"), store.media_bytes(ACCOUNT), store.is_notification_processed("n"));
-    let _ = (store.animal(ACCOUNT, "live", 1), store.animals(ACCOUNT, "live", None, 10));
+    let _ = (store.usage(account, Meter::Reads), store.media_bytes(account), store.is_notification_processed("n"));
+    let _ = (store.animal(account, Environment::Live, 1), store.animals(account, Environment::Live, None, 10));
 }
 
 /// Reads all records of the namespace.
 fn read_namespace(store: &Store) {
+    let (account, name) = (&AccountId::default(), &name());
+    let message = MessageId::from(ID);
     let id = NamespaceId::new(ID);
-    let _ = (store.namespace(ACCOUNT, NAME), store.is_live(ACCOUNT, NAME, id), store.is_queued(id, ID));
-    let _ = (store.queue_entry(id, ID), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
+    let _ = (store.namespace(account, name), store.is_live(account, name, id), store.is_queued(id, message));
+    let _ = (store.queue_entry(id, message), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
     let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of_namespace(id));
-    let record = NamespaceRecord::new(ACCOUNT, NAME, id, 0);
-    let _ = (store.conversation(ACCOUNT, ID), store.conversations(&record, None, 10), store.messages(ID));
+    let record = NamespaceRecord::new(account, name, id, 0);
+    let _ = (store.conversation(account, ID), store.conversations(&record, None, 10), store.messages(ID));
     let _ = (store.term(id, "x"), store.terms(id), store.terms_by_form(id, "x"));
-    let _ = (store.sources(id, None, 10), store.sources_after(id, None, 10), store.source_paths(id, ID));
-    let _ = (store.source(id, ID), store.next_source(id, None), store.check_sources());
+    let _ = (store.sources(id, None, 10), store.sources_after(id, None, 10), store.source_paths(id, message));
+    let _ = (store.source(id, message), store.next_source(id, None), store.check_sources());
 }
 
 /// Removes old records and the remains of a deleted namespace.
 fn purge(store: &Store) {
+    let message = MessageId::from(ID);
     let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes(None));
-    let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(ID));
-    let removal = RemovalRecord { account: ACCOUNT.into(), name: NAME.into(), id: NamespaceId::new(ID) };
+    let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(message));
+    let removal = RemovalRecord { account: AccountId::default(), name: name(), id: NamespaceId::new(ID) };
     let _ = (store.remove_records(&removal), store.finish_removal(removal.id));
 }

@@ -5,7 +5,7 @@ use cuebase::api::retrieve;
 use cuebase::memory::file_names::slug;
 use cuebase::memory::request::zone;
 use cuebase::memory::{tags, time};
-use cuebase::namespace::names::check_name;
+use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::tz::TimeZone;
 
@@ -28,7 +28,7 @@ pub(super) fn enter(bytes: &[u8]) {
         assert_eq!(path.as_str().parse::<MemoryPath>().ok().as_ref(), Some(&path));
         assert!(!path.as_str().split('/').any(|part| matches!(part, "" | "." | "..")), "{path:?}");
     }
-    if check_name(&text).is_ok() {
+    if NamespaceName::new(&text).is_some() {
         assert!(!text.contains(['/', '\\', '\0']) && text != "." && text != "..", "{text:?}");
     }
     let made = slug(&text, "memory");

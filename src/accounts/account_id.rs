@@ -1,19 +1,18 @@
-//! Account ids.
+//! Account ids in requests and commands.
+
+use cuebase_storage::AccountId;
 
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 
-/// The account of a new installation.
-pub const DEFAULT_ACCOUNT: &str = "default";
-
-/// Longest account id, in bytes.
-const ACCOUNT_BYTES_MAX: usize = 128;
-
-/// Checks that an account id has 1 to 128 bytes and no control characters.
-pub fn check_account(account: &str) -> Result<()> {
-    if account.is_empty() || account.len() > ACCOUNT_BYTES_MAX || account.chars().any(char::is_control) {
-        let message = format!("an account id has 1 to {ACCOUNT_BYTES_MAX} bytes and no control characters");
-        return Err(Error::invalid(ErrorCode::InvalidAccount, message));
+/// Reads an account id.
+///
+/// # Errors
+///
+/// `invalid_account` if the text breaks the rule of account ids.
+pub fn parse_account(text: &str) -> Result<AccountId> {
+    match AccountId::new(text) {
+        Some(account) => Ok(account),
+        None => Err(Error::invalid(ErrorCode::InvalidAccount, AccountId::RULE)),
     }
-    Ok(())
 }

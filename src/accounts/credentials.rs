@@ -6,38 +6,12 @@
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
+use cuebase_storage::records::Environment;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
-use serde::{Deserialize, Serialize};
 
 const PREFIX: &str = "svc";
 const KEY_ID_BYTES: usize = 8;
 const SECRET_BYTES: usize = 24;
-
-/// The environment of a key, in its prefix and in `whoami`. Both environments see the same data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Environment {
-    /// For production.
-    #[default]
-    Live,
-    /// For tests.
-    Test,
-}
-
-impl Environment {
-    /// Returns `live` or `test`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Test => "test",
-        }
-    }
-
-    /// Returns the environment of a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Live, Self::Test].into_iter().find(|env| env.name() == name)
-    }
-}
 
 /// A new key.
 pub struct MintedKey {
@@ -81,7 +55,7 @@ impl<'a> KeyText<'a> {
         if prefix != PREFIX || !is_key_id(id) || secret_bytes.len() != SECRET_BYTES {
             return None;
         }
-        Some(Self { env: Environment::parse(env)?, id, secret })
+        Some(Self { env: env.parse().ok()?, id, secret })
     }
 
     /// Returns whether the secret has the stored hash, in constant time.

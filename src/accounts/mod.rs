@@ -10,4 +10,4 @@ pub mod scope;
 pub mod sessions;
 pub mod user_names;
 
-pub use self::account_id::{DEFAULT_ACCOUNT, check_account};
+pub use self::account_id::parse_account;

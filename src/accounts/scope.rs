@@ -1,23 +1,31 @@
 //! The namespace that a credential selects.
 
-use crate::error::{Error, Result};
-use crate::namespace::names::{DEFAULT, check_name};
+use cuebase_storage::NamespaceName;
 
-/// Returns the namespace of a request: the one that it names, else the one that the credential is confined to, else
-/// `default`.
+use crate::error::Result;
+use crate::namespace::names::parse_name;
+
+/// The namespace of a request, or the refusal of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The namespace that the request names, else the one that the credential is confined to, else `default`.
+    Allowed(NamespaceName),
+    /// The request names another namespace than the one that the credential is confined to, which is given.
+    Refused(NamespaceName),
+}
+
+/// Selects the namespace of a request.
 ///
 /// # Errors
 ///
-/// `refuse` makes the error from the credential's namespace when the request names a different one.
-pub fn select_namespace(
-    scope: Option<&str>,
-    requested: Option<&str>,
-    refuse: impl FnOnce(&str) -> Error,
-) -> Result<String> {
-    let name = requested.or(scope).unwrap_or(DEFAULT);
-    check_name(name)?;
+/// `invalid_namespace` if the request names something that is not a name.
+pub fn select_namespace(scope: Option<&NamespaceName>, requested: Option<&str>) -> Result<Selection> {
+    let Some(requested) = requested else {
+        return Ok(Selection::Allowed(scope.cloned().unwrap_or_default()));
+    };
+    let name = parse_name(requested)?;
     match scope {
-        Some(scope) if scope != name => Err(refuse(scope)),
-        _ => Ok(name.to_owned()),
+        Some(scope) if *scope != name => Ok(Selection::Refused(scope.clone())),
+        _ => Ok(Selection::Allowed(name)),
     }
 }

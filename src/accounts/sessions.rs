@@ -3,12 +3,10 @@
 //! The issuer signs with ES256 and a key in the data directory. The claim `custom:tenant_id` holds the account.
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
-use cuebase_storage::Store;
+use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
-
-use super::account_id::check_account;
 
 /// The `iss` claim.
 const ISSUER: &str = "cuebase-local";
@@ -23,7 +21,7 @@ pub const LEEWAY_SECONDS: u64 = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The account.
-    pub account: String,
+    pub account: AccountId,
     /// The email address of the person, if the issuer provides it.
     pub email: Option<String>,
 }
@@ -32,12 +30,12 @@ pub struct Identity {
 struct Claims {
     iss: String,
     aud: String,
-    sub: String,
+    sub: AccountId,
     iat: i64,
     exp: i64,
     token_use: String,
     #[serde(rename = "custom:tenant_id")]
-    tenant: String,
+    tenant: AccountId,
 }
 
 /// The built-in issuer of dashboard sessions.
@@ -71,15 +69,15 @@ impl LocalIssuer {
     }
 
     /// Creates a session of an account.
-    pub fn mint(&self, account: &str, now: Timestamp) -> Result<String, jsonwebtoken::errors::Error> {
+    pub fn mint(&self, account: &AccountId, now: Timestamp) -> Result<String, jsonwebtoken::errors::Error> {
         let claims = Claims {
             iss: ISSUER.into(),
             aud: AUDIENCE.into(),
-            sub: account.into(),
+            sub: account.clone(),
             iat: now.as_second(),
             exp: now.as_second() + LIFETIME_SECONDS,
             token_use: "id".into(),
-            tenant: account.into(),
+            tenant: account.clone(),
         };
         jsonwebtoken::encode(&Header::new(Algorithm::ES256), &claims, &self.signing)
     }
@@ -93,7 +91,7 @@ impl LocalIssuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.leeway = LEEWAY_SECONDS;
         let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
-        if claims.token_use != "id" || check_account(&claims.tenant).is_err() {
+        if claims.token_use != "id" {
             return None;
         }
         Some(Identity { account: claims.tenant, email: None })
@@ -103,6 +101,10 @@ impl LocalIssuer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn account(id: &str) -> AccountId {
+        AccountId::new(id).expect("is valid")
+    }
 
     fn issuer() -> (tempfile::TempDir, LocalIssuer) {
         let folder = tempfile::tempdir().expect("temporary directory");
@@ -114,19 +116,19 @@ mod tests {
     fn a_session_identifies_its_account_until_it_expires() {
         let (_folder, issuer) = issuer();
         let now = Timestamp::now();
-        let token = issuer.mint("acme", now).expect("mints");
-        assert_eq!(issuer.verify(&token).map(|identity| identity.account).as_deref(), Some("acme"));
+        let token = issuer.mint(&account("acme"), now).expect("mints");
+        assert_eq!(issuer.verify(&token).map(|identity| identity.account), Some(account("acme")));
         let old = Timestamp::from_second(now.as_second() - LIFETIME_SECONDS - 120).expect("a time");
-        assert_eq!(issuer.verify(&issuer.mint("acme", old).expect("mints")), None);
+        assert_eq!(issuer.verify(&issuer.mint(&account("acme"), old).expect("mints")), None);
     }
 
     #[test]
     fn altered_tokens_and_those_of_another_issuer_are_refused() {
         let (_folder, issuer) = issuer();
         let (_other_folder, other) = self::issuer();
-        let token = other.mint("acme", Timestamp::now()).expect("mints");
+        let token = other.mint(&account("acme"), Timestamp::now()).expect("mints");
         assert_eq!(issuer.verify(&token), None);
-        let good = issuer.mint("acme", Timestamp::now()).expect("mints");
+        let good = issuer.mint(&account("acme"), Timestamp::now()).expect("mints");
         let unsigned = format!("{}.", good.rsplit_once('.').expect("three parts").0);
         for bad in [unsigned.as_str(), "", "a.b.c", &good[1..]] {
             assert_eq!(issuer.verify(bad), None);

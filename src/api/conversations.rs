@@ -138,7 +138,7 @@ pub fn branches(request: &AuthenticatedRequest) -> Result<Reply> {
 fn readable_conversation(request: &AuthenticatedRequest) -> Result<ConversationRecord> {
     request.read_namespace()?;
     let record = request.service.conversation(request.account(), request.parameter(0))?;
-    request.readable_namespace(Some(&record.namespace))?;
+    request.readable_namespace(Some(record.namespace.as_str()))?;
     Ok(record)
 }
 
@@ -148,7 +148,7 @@ fn writable_conversation(request: &AuthenticatedRequest) -> Result<(Conversation
         request.write_namespace()?;
     }
     let record = request.service.conversation(request.account(), request.parameter(0))?;
-    let namespace = request.writable_namespace(Some(&record.namespace))?;
+    let namespace = request.writable_namespace(Some(record.namespace.as_str()))?;
     Ok((record, namespace))
 }
 

@@ -19,5 +19,5 @@ pub fn remember(request: &AuthenticatedRequest) -> Result<Reply> {
         let queued = serde_json::to_value(&conversation).map_err(Error::internal)?;
         service.accept(namespace, QueuedWork::Conversation { request: queued }, Some(&request.body), &[])
     })?;
-    Reply::accepted(&id.to_string(), &name)
+    Reply::accepted(id, &name)
 }

@@ -1,17 +1,18 @@
 //! `/v1/keys`: creates, lists and revokes API keys.
 
-use cuebase_storage::records::ApiKeyRecord;
+use cuebase_storage::NamespaceName;
+use cuebase_storage::records::{ApiKeyRecord, Environment};
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use crate::accounts::credentials::Environment;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::Credential;
 use crate::memory::time::format_ms;
+use crate::namespace::names::parse_name;
 use crate::service::accounts::NewKey;
 
 /// The note in the response with a new key.
@@ -31,7 +32,10 @@ struct NewKeyBody {
 pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: NewKeyBody = request.json()?;
     let env = environment(body.env.as_ref())?;
-    let namespace = body.namespace.filter(|namespace| !namespace.is_empty());
+    let namespace = match body.namespace.as_deref() {
+        None | Some("") => None,
+        Some(name) => Some(parse_name(name)?),
+    };
     if namespace.is_none() && matches!(request.principal.credential, Credential::Key { .. }) {
         let message =
             "only a dashboard session can create an account-wide key: send a namespace to create a key for it";
@@ -46,7 +50,7 @@ pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
 fn environment(value: Option<&Value>) -> Result<Environment> {
     let parsed = match value {
         None | Some(Value::Null) => return Ok(Environment::Live),
-        Some(Value::String(name)) => Environment::parse(name),
+        Some(Value::String(name)) => name.parse().ok(),
         Some(_) => None,
     };
     parsed.ok_or_else(|| Error::invalid(ErrorCode::InvalidEnv, "env must be \"live\" or \"test\""))
@@ -59,7 +63,7 @@ pub fn new_key_json(record: &ApiKeyRecord, key: &str) -> Value {
         "env": record.env,
         "name": record.name,
         "key": key,
-        "namespace": record.namespace.as_deref().unwrap_or(""),
+        "namespace": record.namespace.as_ref().map_or("", NamespaceName::as_str),
         "note": NOTE,
     })
 }

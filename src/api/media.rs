@@ -71,7 +71,7 @@ fn filename(request: &AuthenticatedRequest) -> Result<Option<String>> {
 pub fn address(request: &AuthenticatedRequest) -> Result<Reply> {
     request.read_namespace()?;
     let record = request.service.media_record(request.account(), request.parameter(0))?;
-    request.readable_namespace(Some(&record.namespace))?;
+    request.readable_namespace(Some(record.namespace.as_str()))?;
     let expires = Timestamp::now().as_second() + URL_LIFETIME_SECONDS;
     let signature = request.service.media.sign(record.id, expires);
     let base = match &request.service.config.server.public_url {

@@ -13,7 +13,7 @@ use crate::error_codes::ErrorCode;
 use crate::ingest::direct::DirectWrite;
 use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
 use crate::memory::tags;
-use crate::namespace::names::check_name;
+use crate::namespace::names::parse_name;
 use crate::service::memories::MemoryReadOptions;
 
 /// Longest content, in bytes.
@@ -51,7 +51,7 @@ pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
     let parameter = request.query.last("namespace");
     if let Some(name) = parameter {
         // The name must be valid even where the body names another namespace.
-        check_name(name)?;
+        parse_name(name)?;
     }
     let name = text(&body, "namespace")?.or(parameter);
     let write = direct_write(memory_path(request.parameter(0))?, &body)?;
@@ -92,7 +92,7 @@ pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let path = memory_path(request.parameter(0))?;
     let namespace = request.write_namespace()?;
     let id = request.service.forget_memory(&namespace, &path)?;
-    Reply::accepted(&id.to_string(), &namespace.name)
+    Reply::accepted(id, &namespace.name)
 }
 
 /// `GET /v1/tree`.

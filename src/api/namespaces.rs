@@ -10,6 +10,7 @@ use super::request::AuthenticatedRequest;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
+use crate::namespace::names::parse_name;
 
 /// Namespaces in a page.
 const LISTED_MAX: usize = 200;
@@ -27,7 +28,7 @@ pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
         Some(Value::String(name)) => name.as_str(),
         _ => "",
     };
-    let (record, is_new) = request.service.namespaces.create(request.account(), name)?;
+    let (record, is_new) = request.service.namespaces.create(request.account(), &parse_name(name)?)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Reply::json(status, &json!({"name": record.name, "created_at": format_ms(record.created_at_ms)}))
 }
@@ -57,8 +58,8 @@ pub fn namespace_json(record: &NamespaceRecord) -> Value {
 
 /// `DELETE /v1/namespaces/{name}`.
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
-    let name = request.parameter(0);
-    if !request.service.delete_namespace(request.account(), name)? {
+    let name = parse_name(request.parameter(0))?;
+    if !request.service.delete_namespace(request.account(), &name)? {
         return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("namespace {name:?} does not exist")));
     }
     Reply::ok(&json!({"name": name, "deleted": true}))

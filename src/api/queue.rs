@@ -1,8 +1,8 @@
 //! `/v1/queue` and `/v1/dead-letters`: writes that wait for ingestion, and writes that failed permanently.
 
+use cuebase_storage::MessageId;
 use cuebase_storage::records::{DeadLetter, UnreadableRecord};
 use serde_json::{Value, json};
-use ulid::Ulid;
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -45,7 +45,7 @@ pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
 }
 
 /// Returns the time at which a message was accepted, which its id holds.
-fn accepted_at(id: Ulid) -> Option<String> {
+fn accepted_at(id: MessageId) -> Option<String> {
     format_ms(id.timestamp_ms().try_into().unwrap_or(i64::MAX))
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use bytes::Bytes;
+use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Serialize;
@@ -41,7 +42,7 @@ pub struct StoredFile {
     /// SHA-256 of the content, in lower-case hexadecimal digits. The response is aborted when the content differs.
     pub sha256: String,
     /// Account that owns the file.
-    pub account: String,
+    pub account: AccountId,
     /// Id of the file, for the log.
     pub id: Ulid,
 }
@@ -74,7 +75,7 @@ impl Reply {
     }
 
     /// Makes the `202` for a write that is in the queue.
-    pub fn accepted(id: &str, namespace: &str) -> Result<Self> {
+    pub fn accepted(id: MessageId, namespace: &NamespaceName) -> Result<Self> {
         Self::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": namespace, "status": "accepted"}))
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::{AccountId, NamespaceName};
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::query::QueryString;
 use super::unknown::UnknownNames;
-use crate::accounts::scope::select_namespace;
+use crate::accounts::scope::{Selection, select_namespace};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::{Gateway, Principal};
@@ -109,27 +110,35 @@ fn invalid_json(error: &serde_json::Error) -> Error {
 
 impl AuthenticatedRequest {
     /// Returns the caller's account.
-    pub fn account(&self) -> &str {
+    pub fn account(&self) -> &AccountId {
         &self.principal.account
     }
 
     /// Returns the namespace of a read: the `namespace` of the query, else the credential's own.
-    pub fn read_namespace(&self) -> Result<String> {
+    pub fn read_namespace(&self) -> Result<NamespaceName> {
         self.readable_namespace(self.query.last("namespace"))
     }
 
     /// Returns the name of a namespace that the caller may read.
-    pub fn readable_namespace(&self, name: Option<&str>) -> Result<String> {
-        select_namespace(self.principal.scope(), name, |scope| {
-            Error::forbidden(ErrorCode::ForbiddenNamespace, format!("this key can only read namespace {scope:?}"))
-        })
+    pub fn readable_namespace(&self, name: Option<&str>) -> Result<NamespaceName> {
+        match select_namespace(self.principal.scope(), name)? {
+            Selection::Allowed(name) => Ok(name),
+            Selection::Refused(scope) => {
+                let message = format!("this key can only read namespace {scope:?}");
+                Err(Error::forbidden(ErrorCode::ForbiddenNamespace, message))
+            }
+        }
     }
 
     /// Returns the name of a namespace that the caller may write to, whether it exists or not.
-    pub fn writable_name(&self, name: Option<&str>) -> Result<String> {
-        select_namespace(self.principal.scope(), name, |scope| {
-            Error::invalid(ErrorCode::InvalidNamespace, format!("this key can only write to namespace {scope:?}"))
-        })
+    pub fn writable_name(&self, name: Option<&str>) -> Result<NamespaceName> {
+        match select_namespace(self.principal.scope(), name)? {
+            Selection::Allowed(name) => Ok(name),
+            Selection::Refused(scope) => {
+                let message = format!("this key can only write to namespace {scope:?}");
+                Err(Error::invalid(ErrorCode::InvalidNamespace, message))
+            }
+        }
     }
 
     /// Returns an existing namespace that the caller may write to.

@@ -1,6 +1,7 @@
 //! `GET /v1/retrieve`: checks the query string and searches.
 
 use cuebase_retrieval::{Filter, TimeField};
+use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
 use jiff::tz::TimeZone;
 
@@ -13,7 +14,6 @@ use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
 use crate::memory::tags;
 use crate::memory::time::{self, TimeInput};
-use crate::namespace::names::DEFAULT;
 use crate::service::retrieval::RetrievalRequest;
 
 /// Names of the query parameters.
@@ -48,7 +48,13 @@ pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
 
 /// Returns the namespace as the caller named it, for the bodies of errors.
 pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> String {
-    query.last("namespace").or(principal.and_then(Principal::scope)).unwrap_or(DEFAULT).to_owned()
+    if let Some(name) = query.last("namespace") {
+        return name.to_owned();
+    }
+    match principal.and_then(Principal::scope) {
+        Some(scope) => scope.to_string(),
+        None => NamespaceName::default().to_string(),
+    }
 }
 
 /// Checks the query string.

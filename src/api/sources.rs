@@ -1,8 +1,8 @@
 //! `/v1/sources`: accepted conversations, kept after ingestion.
 
 use cuebase_storage::records::SourceRecord;
+use cuebase_storage::{MessageId, NamespaceName};
 use serde_json::{Value, json};
-use ulid::Ulid;
 
 use super::query::PageSize;
 use super::reply::Reply;
@@ -45,7 +45,7 @@ pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
 }
 
 /// Returns the id at which the previous page ended.
-fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
+fn before(request: &AuthenticatedRequest) -> Result<Option<MessageId>> {
     let Some(text) = request.query.last("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
@@ -53,7 +53,7 @@ fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
     }
 }
 
-fn source_json(record: &SourceRecord, namespace: &str) -> Value {
+fn source_json(record: &SourceRecord, namespace: &NamespaceName) -> Value {
     json!({
         "id": record.id.to_string(),
         "namespace": namespace,

@@ -43,7 +43,7 @@ pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.writable_namespace(text(&body, "namespace")?)?;
     let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Error::internal)? };
     let id = request.service.accept(&namespace, work, Some(&request.body), &subjects)?;
-    Reply::accepted(&id.to_string(), &namespace.name)
+    Reply::accepted(id, &namespace.name)
 }
 
 fn draft(value: &Value) -> Result<TermDraft, String> {
@@ -142,5 +142,5 @@ pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let subjects: Vec<FingerprintSubject> =
         terms.iter().map(|term| FingerprintSubject::term(&identity(term))).collect();
     let id = request.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
-    Reply::accepted(&id.to_string(), &namespace.name)
+    Reply::accepted(id, &namespace.name)
 }

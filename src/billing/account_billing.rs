@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use cuebase_storage::Store;
+use cuebase_storage::records::{Meter, PlanName, WalletRecord};
+use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::dodo::Dodo;
-use super::meter::Meter;
 use super::meters::Meters;
 use super::month::seconds_until_next_month;
 use super::permit::Permit;
@@ -27,8 +27,10 @@ use crate::webhook::WebhookSecret;
 pub struct Billing {
     pub(super) store: Arc<Store>,
     pub(super) settings: BillingSettings,
+    /// The plan of an account without a subscription.
+    pub(super) default_plan: PlanName,
     /// Price of one unit by meter, in paise; 0 while payments are off.
-    pub(super) charged: BTreeMap<String, u64>,
+    pub(super) charged: BTreeMap<Meter, u64>,
     pub(super) meters: Meters,
     pub(super) provider: Option<Box<dyn Provider>>,
     sandbox: Option<Sandbox>,
@@ -37,7 +39,7 @@ pub struct Billing {
     /// Held around every read and change of a wallet; never over a call to the provider.
     pub(super) wallets: Mutex<()>,
     /// Accounts whose transactions are being mirrored to the provider's ledger.
-    pub(super) mirroring: Mutex<HashSet<String>>,
+    pub(super) mirroring: Mutex<HashSet<AccountId>>,
 }
 
 /// The source of the prices of units.
@@ -64,7 +66,7 @@ impl Billing {
                 sandbox = Some(opened);
             }
         }
-        let mut charged = config.billing.rates.clone();
+        let mut charged = configured_rates(&config.billing);
         if settings.provider == ProviderChoice::Off {
             for rate in charged.values_mut() {
                 *rate = 0;
@@ -73,6 +75,7 @@ impl Billing {
         let mut billing = Self {
             store: Arc::clone(store),
             settings: config.billing.clone(),
+            default_plan: configured_plan(&config.billing),
             charged,
             webhook: webhook_secret(settings, store)?,
             meters: Meters::new(Arc::clone(store))?,
@@ -106,7 +109,12 @@ impl Billing {
     /// # Errors
     ///
     /// `quota_exceeded` when the plan leaves no room for it.
-    pub fn reserve(&self, account: &str, meter: Meter, memories: impl FnOnce() -> Result<u64>) -> Result<Permit<'_>> {
+    pub fn reserve(
+        &self,
+        account: &AccountId,
+        meter: Meter,
+        memories: impl FnOnce() -> Result<u64>,
+    ) -> Result<Permit<'_>> {
         self.reserve_units(account, meter, 1, memories)
     }
 
@@ -117,7 +125,7 @@ impl Billing {
     /// `quota_exceeded` when the plan does not leave room for all of them.
     pub fn reserve_units(
         &self,
-        account: &str,
+        account: &AccountId,
         meter: Meter,
         units: u64,
         memories: impl FnOnce() -> Result<u64>,
@@ -135,12 +143,12 @@ impl Billing {
     /// # Errors
     ///
     /// `quota_exceeded` when the plan's limit of stored bytes leaves no room for it.
-    pub fn reserve_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
+    pub fn reserve_media(&self, account: &AccountId, bytes: u64) -> Result<Permit<'_>> {
         let limit = self.plan(account)?.limits.media_bytes;
         self.reserve_within(account, Meter::MediaBytes, bytes, limit)
     }
 
-    fn reserve_within(&self, account: &str, meter: Meter, units: u64, limit: u64) -> Result<Permit<'_>> {
+    fn reserve_within(&self, account: &AccountId, meter: Meter, units: u64, limit: u64) -> Result<Permit<'_>> {
         match self.meters.reserve(account, meter, units, limit)? {
             Some(permit) => Ok(permit),
             None => Err(quota_exceeded(meter.name(), limit)),
@@ -149,7 +157,7 @@ impl Billing {
 
     /// Returns a permit that releases the room of files. The record of its charge belongs in the batch that removes the
     /// records of the files.
-    pub fn release_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
+    pub fn release_media(&self, account: &AccountId, bytes: u64) -> Result<Permit<'_>> {
         self.meters.release_media(account, bytes)
     }
 
@@ -164,7 +172,7 @@ impl Billing {
     /// # Errors
     ///
     /// `payment_required`.
-    pub fn require_balance(&self, account: &str) -> Result<()> {
+    pub fn require_balance(&self, account: &AccountId) -> Result<()> {
         if self.settings.enforce_balance && self.plan(account)?.priced && self.balance(account)? <= 0 {
             let message = "the wallet is empty: recharge it with POST /v1/billing/recharge; reads remain available";
             return Err(Error::PaymentRequired(message.into()));
@@ -173,17 +181,33 @@ impl Billing {
     }
 
     /// Returns the plan in effect.
-    pub fn plan(&self, account: &str) -> Result<Plan> {
-        match self.store.wallet(account)? {
-            Some(wallet) => Ok(Plan::of(&self.settings, wallet.plan.as_deref())),
-            None => Ok(Plan::of(&self.settings, None)),
-        }
+    pub fn plan(&self, account: &AccountId) -> Result<Plan> {
+        Ok(self.plan_of(&self.wallet(account)?))
+    }
+
+    /// Returns the plan in effect for a wallet.
+    pub(super) fn plan_of(&self, wallet: &WalletRecord) -> Plan {
+        Plan::of(&self.settings, wallet.plan.unwrap_or(self.default_plan))
     }
 
     /// Returns the units used in the current month; for stored media, the bytes stored now.
-    pub fn used(&self, account: &str, meter: Meter) -> Result<u64> {
+    pub fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         self.meters.used(account, meter)
     }
+}
+
+/// Returns the configured plan of an account without a subscription.
+pub(super) fn configured_plan(settings: &BillingSettings) -> PlanName {
+    settings.default_plan.parse().unwrap_or_default()
+}
+
+/// Returns the configured price of one unit by meter.
+pub(super) fn configured_rates(settings: &BillingSettings) -> BTreeMap<Meter, u64> {
+    let mut rates = BTreeMap::new();
+    for meter in Meter::PRICED {
+        rates.insert(meter, settings.rates.get(meter.name()).copied().unwrap_or(0));
+    }
+    rates
 }
 
 /// Returns the secret that notifications are signed with. A provider without a configured secret is the sandbox, which

@@ -8,12 +8,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::Store;
-use cuebase_storage::records::UsageRecord;
+use cuebase_storage::records::{Meter, UsageRecord};
+use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
-use super::meter::Meter;
 use super::month::month_of;
 use crate::error::Result;
 
@@ -23,7 +22,7 @@ const BATCH_RECORDS_MAX: usize = 1000;
 /// Every counter that was used since the start.
 pub(super) struct CounterRegistry {
     store: Arc<Store>,
-    by_meter: Mutex<HashMap<(String, Meter), Arc<Counter>>>,
+    by_meter: Mutex<HashMap<(AccountId, Meter), Arc<Counter>>>,
     unwritten: Mutex<UnwrittenCounters>,
     /// Notified when `unwritten` gets a counter, and when the registry is closed.
     has_work: Condvar,
@@ -68,8 +67,8 @@ impl CounterRegistry {
     }
 
     /// Returns the counter of an account and meter, read from the store at its first use.
-    pub(super) fn counter(&self, account: &str, meter: Meter) -> Result<Arc<Counter>> {
-        let key = (account.to_owned(), meter);
+    pub(super) fn counter(&self, account: &AccountId, meter: Meter) -> Result<Arc<Counter>> {
+        let key = (account.clone(), meter);
         if let Some(counter) = self.by_meter.lock().get(&key) {
             return Ok(Arc::clone(counter));
         }
@@ -80,13 +79,13 @@ impl CounterRegistry {
         Ok(Arc::clone(counter))
     }
 
-    fn read(&self, account: &str, meter: Meter) -> Result<UsageRecord> {
-        let empty = UsageRecord { account: account.into(), meter: meter.name().into(), ..UsageRecord::default() };
+    fn read(&self, account: &AccountId, meter: Meter) -> Result<UsageRecord> {
+        let empty = UsageRecord::new(account, meter);
         // A level is the sum over the records of the files, so no crash can make it wrong.
         if meter == Meter::MediaBytes {
             return Ok(UsageRecord { total: self.store.media_bytes(account)?, ..empty });
         }
-        Ok(self.store.usage(account, meter.name())?.unwrap_or(empty))
+        Ok(self.store.usage(account, meter)?.unwrap_or(empty))
     }
 
     /// Lists a counter whose record in the store is out of date.

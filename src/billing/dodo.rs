@@ -13,7 +13,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::records::TransactionRecord;
+use cuebase_storage::AccountId;
+use cuebase_storage::records::{PlanName, TransactionRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -113,8 +114,8 @@ impl Provider for Dodo {
         "dodo"
     }
 
-    fn create_customer(&self, account: &str, email: Option<&str>) -> Result<String, ProviderError> {
-        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_bytes());
+    fn create_customer(&self, account: &AccountId, email: Option<&str>) -> Result<String, ProviderError> {
+        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_str().as_bytes());
         let local = data_encoding::HEXLOWER.encode(&hash.as_ref()[..8]);
         let email = match email {
             Some(email) => email.to_owned(),
@@ -125,27 +126,32 @@ impl Provider for Dodo {
         Ok(customer.customer_id)
     }
 
-    fn start_payment(&self, account: &str, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
+    fn start_payment(&self, account: &AccountId, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
         let mut order = self.order(customer, &json!({ACCOUNT_KEY: account, AMOUNT_KEY: amount_paise.to_string()}));
         order["product_cart"] = json!([{"product_id": self.product(RECHARGE)?, "quantity": 1, "amount": amount_paise}]);
         order["billing_currency"] = json!(self.currency);
         self.start("/payments", &order)
     }
 
-    fn start_subscription(&self, account: &str, customer: &str, plan: &str) -> Result<Checkout, ProviderError> {
+    fn start_subscription(
+        &self,
+        account: &AccountId,
+        customer: &str,
+        plan: PlanName,
+    ) -> Result<Checkout, ProviderError> {
         let mut order = self.order(customer, &json!({ACCOUNT_KEY: account, PLAN_KEY: plan}));
-        order["product_id"] = json!(self.product(plan)?);
+        order["product_id"] = json!(self.product(plan.name())?);
         order["quantity"] = json!(1);
         self.start("/subscriptions", &order)
     }
 
-    fn offers(&self, plan: &str) -> bool {
-        self.products.contains_key(plan)
+    fn offers(&self, plan: PlanName) -> bool {
+        self.products.contains_key(plan.name())
     }
 
-    fn plan_of_product(&self, product: &str) -> Option<String> {
+    fn plan_of_product(&self, product: &str) -> Option<PlanName> {
         let (plan, _) = self.products.iter().find(|(_, id)| *id == product)?;
-        Some(plan.clone())
+        plan.parse().ok()
     }
 
     fn record(&self, customer: &str, transaction: &TransactionRecord) -> Result<(), ProviderError> {

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cuebase_storage::Store;
+use cuebase_storage::records::Meter;
+use cuebase_storage::{AccountId, Store};
 
 use super::counters::{CounterRegistry, UsageChange};
 use crate::error::Result;
 
-pub use super::meter::Meter;
 pub use super::permit::{Charge, Permit};
 
 /// Pause between two batches, so that counts made meanwhile share one.
@@ -43,7 +43,13 @@ impl Meters {
 
     /// Reserves units of a meter. Returns `None` when the limit leaves no room for them in addition to used and
     /// reserved units.
-    pub(super) fn reserve(&self, account: &str, meter: Meter, units: u64, limit: u64) -> Result<Option<Permit<'_>>> {
+    pub(super) fn reserve(
+        &self,
+        account: &AccountId,
+        meter: Meter,
+        units: u64,
+        limit: u64,
+    ) -> Result<Option<Permit<'_>>> {
         let counter = self.registry.counter(account, meter)?;
         let mut state = counter.state.lock();
         let total = state.used(meter).saturating_add(state.reserved).saturating_add(units);
@@ -57,20 +63,20 @@ impl Meters {
     }
 
     /// Returns a permit that lowers the level of stored media.
-    pub(super) fn release_media(&self, account: &str, bytes: u64) -> Result<Permit<'_>> {
+    pub(super) fn release_media(&self, account: &AccountId, bytes: u64) -> Result<Permit<'_>> {
         let counter = self.registry.counter(account, Meter::MediaBytes)?;
         Ok(Permit::new(&self.registry, counter, UsageChange::Release(bytes), 0))
     }
 
     /// Returns the units used in the current month; for a level, the level.
-    pub(super) fn used(&self, account: &str, meter: Meter) -> Result<u64> {
+    pub(super) fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         let counter = self.registry.counter(account, meter)?;
         let used = counter.state.lock().used(meter);
         Ok(used)
     }
 
     /// Returns the units ever used.
-    pub(super) fn total(&self, account: &str, meter: Meter) -> Result<u64> {
+    pub(super) fn total(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         let counter = self.registry.counter(account, meter)?;
         let total = counter.state.lock().record.total;
         Ok(total)
@@ -125,6 +131,10 @@ mod tests {
 
     use super::*;
 
+    fn account(id: &str) -> AccountId {
+        AccountId::new(id).expect("is valid")
+    }
+
     fn open(folder: &std::path::Path) -> Meters {
         Meters::new(Arc::new(Store::open(folder).expect("opens"))).expect("starts")
     }
@@ -134,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         {
             let meters = open(folder.path());
-            let reserve = |limit| meters.reserve("a", Meter::Reads, 1, limit).expect("reads");
+            let reserve = |limit| meters.reserve(&account("a"), Meter::Reads, 1, limit).expect("reads");
             reserve(2).expect("a permit").charge();
             let held = reserve(2).expect("a permit");
             assert!(reserve(2).is_none(), "a reserved unit counts against the limit");
@@ -143,11 +153,11 @@ mod tests {
             assert!(reserve(2).is_none());
             // The write was a duplicate: its charge is not committed.
             drop(reserve(9).expect("a permit").charge_guard());
-            assert_eq!(meters.used("b", Meter::Reads).expect("reads"), 0);
+            assert_eq!(meters.used(&account("b"), Meter::Reads).expect("reads"), 0);
         }
         let meters = open(folder.path());
-        assert_eq!(meters.used("a", Meter::Reads).expect("reads"), 2);
-        assert_eq!(meters.total("a", Meter::Reads).expect("reads"), 2);
+        assert_eq!(meters.used(&account("a"), Meter::Reads).expect("reads"), 2);
+        assert_eq!(meters.total(&account("a"), Meter::Reads).expect("reads"), 2);
     }
 
     #[test]
@@ -155,9 +165,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
         let meters = Meters::new(Arc::clone(&store)).expect("starts");
-        meters.reserve("a", Meter::Reads, 1, 9).expect("reads").expect("a permit").charge();
+        meters.reserve(&account("a"), Meter::Reads, 1, 9).expect("reads").expect("a permit").charge();
         let deadline = Instant::now() + Duration::from_secs(60);
-        while store.usage("a", "reads").expect("reads").is_none_or(|record| record.total == 0) {
+        while store.usage(&account("a"), Meter::Reads).expect("reads").is_none_or(|record| record.total == 0) {
             assert!(Instant::now() < deadline, "the count was never written");
             std::thread::yield_now();
         }
@@ -168,48 +178,51 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
         let meters = Meters::new(Arc::clone(&store)).expect("starts");
-        let reserve = || meters.reserve("a", Meter::Writes, 1, 9).expect("reads").expect("a permit");
+        let reserve = || meters.reserve(&account("a"), Meter::Writes, 1, 9).expect("reads").expect("a permit");
         let (mut slow, quick) = (reserve(), reserve());
         let charge = slow.charge_guard();
         quick.charge();
-        assert_eq!(meters.used("a", Meter::Writes).expect("reads"), 1, "the slow charge is not committed");
+        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 1, "the slow charge is not committed");
         store.put_usages(std::slice::from_ref(charge.record())).expect("writes");
         charge.commit();
         drop(slow);
-        assert_eq!(meters.used("a", Meter::Writes).expect("reads"), 2);
+        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 2);
         meters.flush().expect("writes");
         drop(meters);
-        assert_eq!(store.usage("a", "writes").expect("reads").expect("a record").total, 2);
+        assert_eq!(store.usage(&account("a"), Meter::Writes).expect("reads").expect("a record").total, 2);
     }
 
     #[test]
     fn a_charge_that_fails_or_is_dropped_counts_nothing() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let meters = open(folder.path());
-        let reserve = || meters.reserve("a", Meter::Writes, 3, 3).expect("reads").expect("a permit");
+        let reserve = || meters.reserve(&account("a"), Meter::Writes, 3, 3).expect("reads").expect("a permit");
         // A caller whose batch fails returns, which drops the charge and its permit.
         let mut permit = reserve();
         drop(permit.charge_guard());
         drop(permit);
-        assert_eq!(meters.used("a", Meter::Writes).expect("reads"), 0);
+        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 0);
         reserve().charge();
-        assert_eq!(meters.used("a", Meter::Writes).expect("reads"), 3);
+        assert_eq!(meters.used(&account("a"), Meter::Writes).expect("reads"), 3);
     }
 
     #[test]
     fn the_level_of_media_rises_falls_and_is_limited() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let meters = open(folder.path());
-        let mut upload = meters.reserve("a", Meter::MediaBytes, 60, 100).expect("reads").expect("room");
-        assert!(meters.reserve("a", Meter::MediaBytes, 41, 100).expect("reads").is_none(), "the room is reserved");
+        let mut upload = meters.reserve(&account("a"), Meter::MediaBytes, 60, 100).expect("reads").expect("room");
+        assert!(
+            meters.reserve(&account("a"), Meter::MediaBytes, 41, 100).expect("reads").is_none(),
+            "the room is reserved"
+        );
         let charge = upload.charge_guard();
         assert_eq!(charge.record().total, 60);
         charge.commit();
         drop(upload);
-        let mut release = meters.release_media("a", 50).expect("reads");
+        let mut release = meters.release_media(&account("a"), 50).expect("reads");
         release.charge_guard().commit();
         drop(release);
-        assert_eq!(meters.used("a", Meter::MediaBytes).expect("reads"), 10);
-        assert!(meters.reserve("a", Meter::MediaBytes, 90, 100).expect("reads").is_some());
+        assert_eq!(meters.used(&account("a"), Meter::MediaBytes).expect("reads"), 10);
+        assert!(meters.reserve(&account("a"), Meter::MediaBytes, 90, 100).expect("reads").is_some());
     }
 }

@@ -20,7 +20,6 @@ mod account_billing;
 mod counters;
 pub mod dodo;
 mod metadata;
-mod meter;
 pub mod meters;
 mod month;
 pub mod notifications;

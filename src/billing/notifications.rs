@@ -1,7 +1,8 @@
 //! Notifications of the payment provider, signed as the Standard Webhooks specification defines
 //! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, in base64 with the prefix `v1,`.
 
-use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
+use cuebase_storage::AccountId;
+use cuebase_storage::records::{BillingChange, PaymentRecord, PlanName, TransactionRecord, WalletRecord};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,7 +10,6 @@ use serde_json::{Map, Value};
 use super::account_billing::Billing;
 use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::wallet::transaction;
-use crate::config::PLANS;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::webhook::{Signature, TOLERANCE_SECONDS};
@@ -62,6 +62,11 @@ struct EventData {
 impl EventData {
     fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.get(key)?.as_str()
+    }
+
+    /// Returns the account that the provider's metadata name.
+    fn account(&self) -> Option<AccountId> {
+        AccountId::new(self.metadata(ACCOUNT_KEY)?)
     }
 }
 
@@ -145,11 +150,11 @@ impl Billing {
     /// Begins or continues a plan, unless a later event is known that changed the plan or ended this subscription:
     /// notifications may arrive in any order.
     fn begin_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
-        let Some(account) = data.metadata(ACCOUNT_KEY) else { return Ok(false) };
+        let Some(account) = data.account() else { return Ok(false) };
         let Some(plan) = self.subscribed_plan(data) else { return Ok(false) };
-        let mut wallet = self.wallet(account)?;
+        let mut wallet = self.wallet(&account)?;
         if at_ms < wallet.plan_changed_at_ms || has_ended_after(&wallet, data, at_ms) {
-            tracing::info!(account, "a subscription event is older than the recorded state and is ignored");
+            tracing::info!(?account, "a subscription event is older than the recorded state and is ignored");
             return Ok(false);
         }
         let transactions = self.debit_usage(&mut wallet)?;
@@ -161,15 +166,14 @@ impl Billing {
 
     /// Returns the plan of a subscription: the plan that its product stands for, or the plan in its metadata. `None` if
     /// the plan does not exist.
-    fn subscribed_plan(&self, data: &EventData) -> Option<String> {
-        let plan = match self.plan_of_product(data) {
-            Some(plan) => plan,
-            None => data.metadata(PLAN_KEY)?.to_owned(),
-        };
-        if PLANS.contains(&plan.as_str()) { Some(plan) } else { None }
+    fn subscribed_plan(&self, data: &EventData) -> Option<PlanName> {
+        match self.plan_of_product(data) {
+            Some(plan) => Some(plan),
+            None => data.metadata(PLAN_KEY)?.parse().ok(),
+        }
     }
 
-    fn plan_of_product(&self, data: &EventData) -> Option<String> {
+    fn plan_of_product(&self, data: &EventData) -> Option<PlanName> {
         let provider = self.provider.as_ref()?;
         provider.plan_of_product(data.product_id.as_deref()?)
     }
@@ -177,13 +181,13 @@ impl Billing {
     /// Ends a plan. The end is recorded even if the subscription is not the one in effect: the event of its beginning
     /// may still arrive.
     fn end_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
-        let Some(account) = data.metadata(ACCOUNT_KEY) else { return Ok(false) };
+        let Some(account) = data.account() else { return Ok(false) };
         let Some(subscription) = &data.subscription_id else { return Ok(false) };
-        let mut wallet = self.wallet(account)?;
+        let mut wallet = self.wallet(&account)?;
         let mut transactions = Vec::new();
         if wallet.subscription.as_ref() == Some(subscription) {
             if at_ms < wallet.plan_changed_at_ms {
-                tracing::info!(account, "a subscription event is older than the recorded state and is ignored");
+                tracing::info!(?account, "a subscription event is older than the recorded state and is ignored");
                 return Ok(false);
             }
             transactions = self.debit_usage(&mut wallet)?;
@@ -211,7 +215,7 @@ impl Billing {
 
 /// Returns the payment that the metadata of an event describes.
 fn payment_in_metadata(id: &str, data: &EventData) -> Option<PaymentRecord> {
-    let account = data.metadata(ACCOUNT_KEY)?.to_owned();
+    let account = data.account()?;
     let amount_paise = data.metadata(AMOUNT_KEY)?.parse().ok()?;
     Some(PaymentRecord { id: id.to_owned(), account, amount_paise, credited: false })
 }

@@ -1,7 +1,8 @@
 //! The limits of a plan.
 
-use super::meter::Meter;
-use crate::config::{BillingSettings, PLANS};
+use cuebase_storage::records::{Meter, PlanName};
+
+use crate::config::BillingSettings;
 
 /// The smallest limit that counts as unlimited.
 pub const UNLIMITED: u64 = 1_000_000_000;
@@ -11,8 +12,8 @@ const MIB: u64 = 1 << 20;
 /// A configured plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// `payg`, `starter`, `growth`, `scale` or `max`.
-    pub name: &'static str,
+    /// The name of the plan.
+    pub name: PlanName,
     /// Limits of usage.
     pub limits: Limits,
     /// Whether each unit is charged.
@@ -35,11 +36,8 @@ pub struct Limits {
 }
 
 impl Plan {
-    /// Returns the plan of this name. An unknown name, or none, is the default plan.
-    pub fn of(settings: &BillingSettings, name: Option<&str>) -> Self {
-        let name = known_plan(name.unwrap_or(&settings.default_plan))
-            .or(known_plan(&settings.default_plan))
-            .unwrap_or(PLANS[0]);
+    /// Returns the plan with the configured limits.
+    pub fn of(settings: &BillingSettings, name: PlanName) -> Self {
         let limits = Limits {
             writes: limit_of(settings, name, "writes"),
             reads: limit_of(settings, name, "reads"),
@@ -47,18 +45,13 @@ impl Plan {
             chats: limit_of(settings, name, "chats"),
             media_bytes: limit_of(settings, name, "media_mib").saturating_mul(MIB),
         };
-        Self { name, limits, priced: name == PLANS[0] }
+        Self { name, limits, priced: name == PlanName::Payg }
     }
 }
 
-/// Returns the name of a plan as it is in [`PLANS`].
-fn known_plan(name: &str) -> Option<&'static str> {
-    PLANS.into_iter().find(|plan| *plan == name)
-}
-
 /// Returns a configured limit of a plan; [`UNLIMITED`] if none is configured.
-fn limit_of(settings: &BillingSettings, plan: &str, limit: &str) -> u64 {
-    let Some(limits) = settings.plans.get(plan) else { return UNLIMITED };
+fn limit_of(settings: &BillingSettings, plan: PlanName, limit: &str) -> u64 {
+    let Some(limits) = settings.plans.get(plan.name()) else { return UNLIMITED };
     limits.get(limit).copied().unwrap_or(UNLIMITED)
 }
 

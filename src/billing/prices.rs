@@ -10,7 +10,7 @@ impl Billing {
     /// Charges the prices that the last server recorded, or the configured ones if none are recorded.
     pub(super) fn use_recorded_prices(&mut self) -> Result<()> {
         if let Some(recorded) = self.store.prices()? {
-            self.settings.default_plan = recorded.default_plan;
+            self.default_plan = recorded.default_plan;
             self.charged = recorded.rates;
         }
         Ok(())
@@ -20,7 +20,7 @@ impl Billing {
     /// at the recorded prices first.
     pub(super) fn adopt_prices(&mut self, provider: &ProviderChoice) -> Result<()> {
         let prices = PricesRecord {
-            default_plan: self.settings.default_plan.clone(),
+            default_plan: self.default_plan,
             rates: self.charged.clone(),
             provider: Some(provider.name().to_owned()),
         };
@@ -49,8 +49,8 @@ impl Billing {
 
     /// Settles every account at recorded prices.
     fn settle_at(&mut self, recorded: &PricesRecord) -> Result<()> {
-        let (configured, charged) = (self.settings.clone(), self.charged.clone());
-        self.settings.default_plan.clone_from(&recorded.default_plan);
+        let (default_plan, charged) = (self.default_plan, self.charged.clone());
+        self.default_plan = recorded.default_plan;
         self.charged.clone_from(&recorded.rates);
         for account in self.store.accounts()? {
             match self.settle_buffered(&account.account) {
@@ -59,11 +59,11 @@ impl Billing {
                 // A wallet that cannot be read must not keep the other accounts from being served.
                 Err(error) => {
                     let account = account.account;
-                    tracing::error!(account, failure = error.code(), "units could not be settled");
+                    tracing::error!(?account, failure = error.code(), "units could not be settled");
                 }
             }
         }
-        self.settings = configured;
+        self.default_plan = default_plan;
         self.charged = charged;
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Billing {
                 Err(error @ Error::Disk { .. }) => return Err(error),
                 Err(error) => {
                     let account = account.account;
-                    tracing::error!(account, failure = error.code(), "a debt could not be credited");
+                    tracing::error!(?account, failure = error.code(), "a debt could not be credited");
                 }
             }
         }

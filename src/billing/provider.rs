@@ -1,6 +1,7 @@
 //! The interface of payment providers.
 
-use cuebase_storage::records::TransactionRecord;
+use cuebase_storage::AccountId;
+use cuebase_storage::records::{PlanName, TransactionRecord};
 
 /// A hosted page on which a customer pays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,19 +30,24 @@ pub trait Provider: Send + Sync {
     fn ledger(&self) -> &'static str;
 
     /// Creates a customer for an account. Returns the provider's id.
-    fn create_customer(&self, account: &str, email: Option<&str>) -> Result<String, ProviderError>;
+    fn create_customer(&self, account: &AccountId, email: Option<&str>) -> Result<String, ProviderError>;
 
     /// Starts a payment of an amount into an account's wallet.
-    fn start_payment(&self, account: &str, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError>;
+    fn start_payment(&self, account: &AccountId, customer: &str, amount_paise: i64) -> Result<Checkout, ProviderError>;
 
     /// Starts a subscription to a plan.
-    fn start_subscription(&self, account: &str, customer: &str, plan: &str) -> Result<Checkout, ProviderError>;
+    fn start_subscription(
+        &self,
+        account: &AccountId,
+        customer: &str,
+        plan: PlanName,
+    ) -> Result<Checkout, ProviderError>;
 
     /// Returns whether the provider sells subscriptions to a plan.
-    fn offers(&self, plan: &str) -> bool;
+    fn offers(&self, plan: PlanName) -> bool;
 
     /// Returns the plan that a product of the provider stands for.
-    fn plan_of_product(&self, product: &str) -> Option<String>;
+    fn plan_of_product(&self, product: &str) -> Option<PlanName>;
 
     /// Enters a transaction into the customer's ledger. A second call with the same transaction changes nothing.
     fn record(&self, customer: &str, transaction: &TransactionRecord) -> Result<(), ProviderError>;

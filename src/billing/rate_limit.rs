@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cuebase_storage::AccountId;
 use moka::sync::Cache;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ const ACCOUNTS_MAX: u64 = 100_000;
 /// The limiter of all accounts.
 pub struct RateLimit {
     per_minute: u32,
-    buckets: Cache<String, Arc<Mutex<Bucket>>>,
+    buckets: Cache<AccountId, Arc<Mutex<Bucket>>>,
 }
 
 struct Bucket {
@@ -31,7 +32,7 @@ impl RateLimit {
     /// # Errors
     ///
     /// The seconds to wait, if the bucket is empty.
-    pub fn take(&self, account: &str, now: Instant) -> Result<(), u64> {
+    pub fn take(&self, account: &AccountId, now: Instant) -> Result<(), u64> {
         if self.per_minute == 0 {
             return Ok(());
         }
@@ -59,17 +60,21 @@ impl RateLimit {
 mod tests {
     use super::*;
 
+    fn account(id: &str) -> AccountId {
+        AccountId::new(id).expect("is valid")
+    }
+
     #[test]
     fn a_bucket_empties_and_fills_within_a_minute() {
         let limit = RateLimit::new(60);
         let start = Instant::now();
         for _ in 0..60 {
-            assert_eq!(limit.take("a", start), Ok(()));
+            assert_eq!(limit.take(&account("a"), start), Ok(()));
         }
-        let wait = limit.take("a", start).expect_err("empty");
+        let wait = limit.take(&account("a"), start).expect_err("empty");
         assert!((1..=60).contains(&wait));
-        assert_eq!(limit.take("b", start), Ok(()), "accounts do not share");
-        assert_eq!(limit.take("a", start + Duration::from_secs(wait)), Ok(()));
-        assert_eq!(RateLimit::new(0).take("a", start), Ok(()));
+        assert_eq!(limit.take(&account("b"), start), Ok(()), "accounts do not share");
+        assert_eq!(limit.take(&account("a"), start + Duration::from_secs(wait)), Ok(()));
+        assert_eq!(RateLimit::new(0).take(&account("a"), start), Ok(()));
     }
 }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use cuebase_storage::Store;
-use cuebase_storage::records::TransactionRecord;
+use cuebase_storage::records::{PlanName, TransactionRecord};
+use cuebase_storage::{AccountId, Store};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
@@ -29,7 +29,7 @@ pub struct SandboxOrder {
     /// Id of the payment or subscription.
     pub id: String,
     /// The account that pays.
-    pub account: String,
+    pub account: AccountId,
     /// The item to pay for.
     pub item: SandboxItem,
     /// Whether the order was paid.
@@ -42,7 +42,7 @@ pub enum SandboxItem {
     /// A recharge of the wallet, in paise.
     Recharge(i64),
     /// A subscription to the plan of this name.
-    Plan(String),
+    Plan(PlanName),
 }
 
 /// An entry of the sandbox's ledger.
@@ -69,9 +69,9 @@ impl Sandbox {
         Ok(self.store.sandbox(&order_key(id))?)
     }
 
-    fn open(&self, prefix: &str, account: &str, item: SandboxItem) -> Result<Checkout, ProviderError> {
+    fn open(&self, prefix: &str, account: &AccountId, item: SandboxItem) -> Result<Checkout, ProviderError> {
         let id = format!("{prefix}_{}", Ulid::generate().to_string().to_lowercase());
-        let order = SandboxOrder { id: id.clone(), account: account.to_owned(), item, paid: false };
+        let order = SandboxOrder { id: id.clone(), account: account.clone(), item, paid: false };
         self.put(&order)?;
         let link = format!("{}/pay/{id}", self.page.lock());
         Ok(Checkout { id, link })
@@ -105,23 +105,23 @@ impl Provider for Sandbox {
         "sandbox"
     }
 
-    fn create_customer(&self, account: &str, _: Option<&str>) -> Result<String, ProviderError> {
+    fn create_customer(&self, account: &AccountId, _: Option<&str>) -> Result<String, ProviderError> {
         Ok(format!("cus_{account}"))
     }
 
-    fn start_payment(&self, account: &str, _: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
+    fn start_payment(&self, account: &AccountId, _: &str, amount_paise: i64) -> Result<Checkout, ProviderError> {
         self.open("pay", account, SandboxItem::Recharge(amount_paise))
     }
 
-    fn start_subscription(&self, account: &str, _: &str, plan: &str) -> Result<Checkout, ProviderError> {
-        self.open("sub", account, SandboxItem::Plan(plan.to_owned()))
+    fn start_subscription(&self, account: &AccountId, _: &str, plan: PlanName) -> Result<Checkout, ProviderError> {
+        self.open("sub", account, SandboxItem::Plan(plan))
     }
 
-    fn offers(&self, _: &str) -> bool {
+    fn offers(&self, _: PlanName) -> bool {
         true
     }
 
-    fn plan_of_product(&self, _: &str) -> Option<String> {
+    fn plan_of_product(&self, _: &str) -> Option<PlanName> {
         None
     }
 

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use cuebase_storage::Store;
-use cuebase_storage::records::{BillingChange, PaymentRecord, TransactionRecord, WalletRecord};
+use cuebase_storage::records::{BillingChange, Meter, PaymentRecord, PlanName, TransactionRecord, WalletRecord};
+use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use serde::Serialize;
+use strum::VariantArray;
 use ulid::Ulid;
 
-use super::account_billing::Billing;
-use super::meter::Meter;
+use super::account_billing::{Billing, configured_rates};
 use super::month::month_of;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
-use crate::config::PLANS;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
@@ -27,7 +26,7 @@ const STATEMENT_TRANSACTIONS_MAX: usize = 100;
 #[derive(Debug, Serialize)]
 pub struct UsageView {
     period: String,
-    plan: &'static str,
+    plan: PlanName,
     used: Limits,
     limits: Limits,
     exceeded: bool,
@@ -36,12 +35,12 @@ pub struct UsageView {
 /// Response of `GET /v1/billing`.
 #[derive(Debug, Serialize)]
 pub struct BillingView {
-    plan: &'static str,
+    plan: PlanName,
     currency: String,
     ledger: &'static str,
     balance_paise: i64,
     min_recharge_paise: i64,
-    rates_paise: BTreeMap<String, u64>,
+    rates_paise: BTreeMap<Meter, u64>,
     transactions: Vec<TransactionView>,
 }
 
@@ -54,7 +53,7 @@ struct TransactionView {
 
 impl Billing {
     /// Returns the usage of this month and the limits of the plan. `memories` is the number stored now.
-    pub fn usage(&self, account: &str, memories: u64) -> Result<UsageView> {
+    pub fn usage(&self, account: &AccountId, memories: u64) -> Result<UsageView> {
         let plan = self.plan(account)?;
         let used = Limits {
             writes: self.used(account, Meter::Writes)?,
@@ -74,17 +73,17 @@ impl Billing {
 
     /// Returns the wallet, after debiting open usage and mirroring it to the provider's ledger. While payments are off,
     /// the wallet is empty and has no transactions, whatever was recorded before.
-    pub fn statement(&self, account: &str) -> Result<BillingView> {
+    pub fn statement(&self, account: &AccountId) -> Result<BillingView> {
         let wallet = self.settle(account)?;
         if let Err(error) = self.mirror(account) {
             // Transactions that the ledger lacks stay listed and are sent next time.
-            tracing::warn!(account, failure = error.code(), "the payment provider's ledger is behind");
+            tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
         }
-        let plan = Plan::of(&self.settings, wallet.plan.as_deref());
+        let plan = self.plan_of(&wallet);
+        let configured = configured_rates(&self.settings);
         let mut rates_paise = BTreeMap::new();
-        for meter in Meter::ALL {
-            let rate = rate_of(&plan, &self.settings.rates, meter);
-            rates_paise.insert(meter.name().to_owned(), rate);
+        for meter in Meter::PRICED {
+            rates_paise.insert(meter, rate_of(&plan, &configured, meter));
         }
         let mut view = BillingView {
             plan: plan.name,
@@ -106,7 +105,7 @@ impl Billing {
     }
 
     /// Returns the balance minus the usage that is not debited yet.
-    pub(super) fn balance(&self, account: &str) -> Result<i64> {
+    pub(super) fn balance(&self, account: &AccountId) -> Result<i64> {
         let wallet = self.wallet(account)?;
         let mut balance = wallet.balance_paise;
         for usage in self.unsettled_usage(&wallet)? {
@@ -116,16 +115,16 @@ impl Billing {
     }
 
     /// Debits the usage since the last settlement, one transaction per meter, in one batch. The batch is synced.
-    pub fn settle(&self, account: &str) -> Result<WalletRecord> {
+    pub fn settle(&self, account: &AccountId) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing)
     }
 
     /// As [`Self::settle`], but durable only with the next synced write.
-    pub(super) fn settle_buffered(&self, account: &str) -> Result<WalletRecord> {
+    pub(super) fn settle_buffered(&self, account: &AccountId) -> Result<WalletRecord> {
         self.settle_with(account, Store::change_billing_buffered)
     }
 
-    fn settle_with(&self, account: &str, write: WriteBilling) -> Result<WalletRecord> {
+    fn settle_with(&self, account: &AccountId, write: WriteBilling) -> Result<WalletRecord> {
         let _guard = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         let settled = wallet.settled.clone();
@@ -140,7 +139,7 @@ impl Billing {
     }
 
     /// Credits the debt of an account that is not known to any payment provider, since nobody could have paid it.
-    pub(super) fn waive_debt(&self, account: &str) -> Result<()> {
+    pub(super) fn waive_debt(&self, account: &AccountId) -> Result<()> {
         let _guard = self.wallets.lock();
         let mut wallet = self.wallet(account)?;
         if wallet.customer.is_some() || wallet.balance_paise >= 0 {
@@ -158,7 +157,7 @@ impl Billing {
     pub(super) fn debit_usage(&self, wallet: &mut WalletRecord) -> Result<Vec<TransactionRecord>> {
         let mut transactions = Vec::new();
         for UnsettledUsage { meter, total, units, paise } in self.unsettled_usage(wallet)? {
-            wallet.settled.insert(meter.name().to_owned(), total);
+            wallet.settled.insert(meter, total);
             if paise > 0 {
                 wallet.balance_paise = wallet.balance_paise.saturating_sub(paise);
                 transactions.push(transaction(-paise, format!("{units} {}", meter.name())));
@@ -168,11 +167,11 @@ impl Billing {
     }
 
     fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
-        let plan = Plan::of(&self.settings, wallet.plan.as_deref());
+        let plan = self.plan_of(&wallet);
         let mut unsettled = Vec::new();
-        for meter in Meter::ALL {
+        for meter in Meter::PRICED {
             let total = self.meters.total(&wallet.account, meter)?;
-            let settled = wallet.settled.get(meter.name()).copied().unwrap_or(0);
+            let settled = wallet.settled.get(&meter).copied().unwrap_or(0);
             let units = total.saturating_sub(settled);
             let rate = rate_of(&plan, &self.charged, meter);
             if units > 0 {
@@ -187,10 +186,10 @@ impl Billing {
     ///
     /// A transaction leaves the list once the ledger has confirmed it. The ledger recognises one that is sent twice by
     /// its id.
-    pub fn mirror(&self, account: &str) -> Result<()> {
+    pub fn mirror(&self, account: &AccountId) -> Result<()> {
         let Some(provider) = &self.provider else { return Ok(()) };
         // Another thread is sending; transactions added meanwhile are sent next time.
-        if !self.mirroring.lock().insert(account.to_owned()) {
+        if !self.mirroring.lock().insert(account.clone()) {
             return Ok(());
         }
         let result = self.send_transactions(provider.as_ref(), account);
@@ -198,7 +197,7 @@ impl Billing {
         result
     }
 
-    fn send_transactions(&self, provider: &dyn Provider, account: &str) -> Result<()> {
+    fn send_transactions(&self, provider: &dyn Provider, account: &AccountId) -> Result<()> {
         let unmirrored = self.store.unmirrored_transactions(account)?;
         if unmirrored.is_empty() {
             return Ok(());
@@ -212,7 +211,7 @@ impl Billing {
     }
 
     /// Starts a recharge of the wallet.
-    pub fn recharge(&self, account: &str, email: Option<&str>, amount_paise: i64) -> Result<Checkout> {
+    pub fn recharge(&self, account: &AccountId, email: Option<&str>, amount_paise: i64) -> Result<Checkout> {
         if amount_paise < *RECHARGE_PAISE.start() {
             let message = format!("amount_paise: {amount_paise} is below {}", RECHARGE_PAISE.start());
             return Err(Error::invalid(ErrorCode::BelowMinimum, message));
@@ -225,7 +224,7 @@ impl Billing {
         let customer = self.customer(provider, account, email)?;
         let checkout = provider.start_payment(account, &customer, amount_paise).map_err(unavailable)?;
         let payment =
-            PaymentRecord { id: checkout.id.clone(), account: account.to_owned(), amount_paise, credited: false };
+            PaymentRecord { id: checkout.id.clone(), account: account.clone(), amount_paise, credited: false };
         // Its notification may have arrived already: a record that is credited must not be replaced.
         let _guard = self.wallets.lock();
         if self.store.payment(&payment.id)?.is_none() {
@@ -236,14 +235,23 @@ impl Billing {
     }
 
     /// Starts a subscription to a plan.
-    pub fn subscribe(&self, account: &str, email: Option<&str>, plan: &str) -> Result<Checkout> {
-        if !PLANS[1..].contains(&plan) {
-            let message = format!("plan: {plan:?} must be one of {}", PLANS[1..].join(", "));
+    pub fn subscribe(&self, account: &AccountId, email: Option<&str>, plan: &str) -> Result<Checkout> {
+        let Some(plan) = subscribable_plan(plan) else {
+            let mut names = Vec::new();
+            for name in PlanName::VARIANTS {
+                if *name != PlanName::Payg {
+                    names.push(name.name());
+                }
+            }
+            let message = format!("plan: {plan:?} must be one of {}", names.join(", "));
             return Err(Error::invalid(ErrorCode::UnknownPlan, message));
-        }
+        };
         let provider = self.live_provider()?;
         if !provider.offers(plan) {
-            return Err(Error::invalid(ErrorCode::UnknownPlan, format!("plan: {plan:?} is not sold by this server")));
+            return Err(Error::invalid(
+                ErrorCode::UnknownPlan,
+                format!("plan: {:?} is not sold by this server", plan.name()),
+            ));
         }
         let customer = self.customer(provider, account, email)?;
         provider.start_subscription(account, &customer, plan).map_err(unavailable)
@@ -260,7 +268,7 @@ impl Billing {
     }
 
     /// Returns the provider's customer id of an account. Creates the customer at the first use.
-    fn customer(&self, provider: &dyn Provider, account: &str, email: Option<&str>) -> Result<String> {
+    fn customer(&self, provider: &dyn Provider, account: &AccountId, email: Option<&str>) -> Result<String> {
         if let Some(customer) = self.wallet(account)?.customer {
             return Ok(customer);
         }
@@ -275,16 +283,16 @@ impl Billing {
     }
 
     /// Returns the wallet of an account; an empty one if none is stored.
-    pub(super) fn wallet(&self, account: &str) -> Result<WalletRecord> {
+    pub(super) fn wallet(&self, account: &AccountId) -> Result<WalletRecord> {
         match self.store.wallet(account)? {
             Some(wallet) => Ok(wallet),
-            None => Ok(WalletRecord { account: account.to_owned(), ..WalletRecord::default() }),
+            None => Ok(WalletRecord { account: account.clone(), ..WalletRecord::default() }),
         }
     }
 }
 
 /// The store's method that writes a change of billing: synced or buffered.
-type WriteBilling = fn(&Store, &str, &BillingChange<'_>) -> Result<(), cuebase_storage::Error>;
+type WriteBilling = fn(&Store, &AccountId, &BillingChange<'_>) -> Result<(), cuebase_storage::Error>;
 
 /// Units of a meter that are not debited yet.
 struct UnsettledUsage {
@@ -304,11 +312,19 @@ impl TransactionView {
 }
 
 /// Returns the price of one unit of a meter, in paise; 0 for plans that do not charge units.
-fn rate_of(plan: &Plan, rates: &BTreeMap<String, u64>, meter: Meter) -> u64 {
+fn rate_of(plan: &Plan, rates: &BTreeMap<Meter, u64>, meter: Meter) -> u64 {
     if !plan.priced {
         return 0;
     }
-    rates.get(meter.name()).copied().unwrap_or(0)
+    rates.get(&meter).copied().unwrap_or(0)
+}
+
+/// Returns the plan of this name, unless it is the plan without a subscription.
+fn subscribable_plan(name: &str) -> Option<PlanName> {
+    match name.parse() {
+        Ok(PlanName::Payg) | Err(_) => None,
+        Ok(plan) => Some(plan),
+    }
 }
 
 /// Returns a new transaction with the current time.

@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use cuebase_storage::records::Environment;
 
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
 use super::{backup, evaluate, mcp, transfer};
-use crate::accounts::credentials::Environment;
 
 /// The text below the options in `cuebase --help`.
 const GETTING_STARTED: &str = "\
@@ -352,10 +352,7 @@ pub(super) enum DeadLettersCommand {
 }
 
 fn parse_environment(name: &str) -> Result<Environment, String> {
-    match Environment::parse(name) {
-        Some(environment) => Ok(environment),
-        None => Err("must be live or test".into()),
-    }
+    name.parse().map_err(|_| "must be live or test".to_owned())
 }
 
 impl CliCommand {

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{bail, ensure};
+use cuebase_storage::{AccountId, NamespaceName};
 
 use crate::config::Config;
 use crate::control::{self, Command};
@@ -12,15 +13,15 @@ use crate::control::{self, Command};
 /// # Errors
 ///
 /// When the answer is not the name of the namespace, or when standard input is not a terminal.
-pub(super) fn confirm_deletion(config: &Config, account: &str, name: &str) -> anyhow::Result<()> {
+pub(super) fn confirm_deletion(config: &Config, account: &AccountId, name: &NamespaceName) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
         bail!(
             "deleting the namespace {name:?} needs a confirmation, and standard input is not a terminal\n\
              hint: add --yes to delete the namespace with all its memories"
         );
     }
-    let listed = control::run(config, Command::ListNamespaces { account: account.to_owned() }, &|_| {})?;
-    let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == name);
+    let listed = control::run(config, Command::ListNamespaces { account: account.clone() }, &|_| {})?;
+    let entry = listed.as_array().into_iter().flatten().find(|entry| entry["name"] == name.as_str());
     // The deletion reports a namespace that does not exist.
     let Some(entry) = entry else { return Ok(()) };
     let memories = entry["memories"].as_u64().unwrap_or_default();
@@ -28,7 +29,7 @@ pub(super) fn confirm_deletion(config: &Config, account: &str, name: &str) -> an
         "Delete the namespace {name:?} of the account {account:?} with its {memories} memories and their \
          history permanently?\nType the name of the namespace to confirm: "
     );
-    let confirmed = ask(&question, name, &mut io::stdin().lock(), &mut io::stderr())?;
+    let confirmed = ask(&question, name.as_str(), &mut io::stdin().lock(), &mut io::stderr())?;
     ensure!(confirmed, "the answer is not {name:?}: nothing was deleted");
     Ok(())
 }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use cuebase_storage::AccountId;
 use cuebase_storage::records::QueuedWork;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::serve::{first_key, fit_into_memory, interrupted, runtime};
-use crate::accounts::DEFAULT_ACCOUNT;
 use crate::config::Config;
 use crate::control;
 use crate::memory::request::conversation;
+use crate::namespace::names::parse_name;
 use crate::server::Server;
 use crate::service::Service;
 use crate::service::retrieval::{RetrievalRequest, RetrievalResponse};
@@ -27,7 +28,6 @@ const QUESTIONS: [&str; 4] = [
     "How do I make the sourdough starter?",
     "Which release rule did the team agree on?",
 ];
-const NAMESPACE: &str = "demo";
 const HITS_SHOWN: usize = 3;
 const CONTENT_CHARS_SHOWN: usize = 150;
 /// Longest wait for the ingestion of the sample, which usually takes milliseconds.
@@ -81,20 +81,22 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
 /// Prints how to reach the server of the demo.
 fn print_addresses(service: &Service, address: &str, key: &str) {
     println!("\nServing until Ctrl-C.\n");
-    if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+    if let Some(link) = service.dashboard.link(&AccountId::default()) {
         println!("  dashboard  {link}");
     }
     println!("  key        {key}\n");
     let question = "q=what+pets+does+Jonas+have";
-    let target = format!("http://{address}/v1/retrieve?namespace={NAMESPACE}&{question}");
+    let target = format!("http://{address}/v1/retrieve?namespace=demo&{question}");
     println!("  curl -H 'authorization: Bearer {key}' '{target}'\n");
     println!("listening on http://{address}");
 }
 
 /// Ingests the sample and prints the hits of each question.
 fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
-    service.ensure_account(DEFAULT_ACCOUNT)?;
-    let (namespace, _) = service.namespaces.create(DEFAULT_ACCOUNT, NAMESPACE)?;
+    let account = AccountId::default();
+    let name = parse_name("demo")?;
+    service.ensure_account(&account)?;
+    let (namespace, _) = service.namespaces.create(&account, &name)?;
     let sessions: Vec<Value> = serde_json::from_str(SAMPLE).context("the sample conversation")?;
     let began = Instant::now();
     for session in &sessions {
@@ -121,7 +123,7 @@ fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
             zone: Some(TimeZone::UTC),
             ..RetrievalRequest::default()
         };
-        let answer = service.retrieve(DEFAULT_ACCOUNT, NAMESPACE, &request)?;
+        let answer = service.retrieve(&account, &name, &request)?;
         println!("\n{question}");
         print_hits(&answer);
     }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use cuebase_storage::AccountId;
 use jiff::Timestamp;
 use rmcp::ServiceExt;
 use zeroize::Zeroizing;
 
 use super::data_directory::{DataUse, Init};
 use super::serve::{client_runtime, fit_into_memory, runtime};
-use crate::accounts::{DEFAULT_ACCOUNT, check_account};
+use crate::accounts::parse_account;
 use crate::config::Config;
 use crate::control::{self, Command};
 use crate::mcp::Tools;
@@ -33,7 +34,7 @@ pub(super) struct McpOptions {
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
     /// Account ID, used with a data directory
-    #[arg(long, value_name = "ID", default_value = DEFAULT_ACCOUNT)]
+    #[arg(long, value_name = "ID", default_value = "default")]
     account: String,
     #[command(flatten)]
     init: Init,
@@ -57,7 +58,7 @@ pub(super) fn mcp(config: Config, options: McpOptions) -> anyhow::Result<()> {
         let remote = RemoteApi::new(&url, move || Ok(key.to_string()))?;
         return client_runtime()?.block_on(serve_tools(remote, namespace));
     }
-    check_account(&account)?;
+    let account = parse_account(&account)?;
     let connect = Command::Connect { account: account.clone() };
     if let Some(connection) = control::ask_running(&config, &connect)? {
         let url = connection["url"].as_str().context("the running server returned no address")?.to_owned();
@@ -74,7 +75,7 @@ fn new_session(config: &Config, connect: &Command) -> anyhow::Result<String> {
 }
 
 /// Runs a server in this process until standard input ends, since no other server runs on the data directory.
-fn serve_in_process(mut config: Config, account: String, namespace: Option<String>) -> anyhow::Result<()> {
+fn serve_in_process(mut config: Config, account: AccountId, namespace: Option<String>) -> anyhow::Result<()> {
     config.listen = "127.0.0.1:0".into();
     (config.dashboard_listen, config.pets_listen, config.metrics_listen) = (None, None, None);
     let plan = fit_into_memory(&mut config)?;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
+use cuebase_storage::NamespaceName;
 use nix::sys::stat::{Mode, umask};
 use serde_json::Value;
 
@@ -15,8 +16,10 @@ use super::arguments::{
     AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
 };
 use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, models, serve, transfer};
+use crate::accounts::parse_account;
 use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
+use crate::namespace::names::parse_name;
 use crate::service::accounts::NewKey;
 use crate::{allocator, telemetry};
 
@@ -114,10 +117,10 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Mcp(options) => mcp::mcp(config, options),
         CliCommand::Keys(command) => run_keys_command(&config, command),
         CliCommand::Token { account, link: true, .. } => {
-            run_and_print(&config, Command::Link { account: account.account })
+            run_and_print(&config, Command::Link { account: account.id()? })
         }
         CliCommand::Token { account, link: false, .. } => {
-            run_and_print(&config, Command::Token { account: account.account })
+            run_and_print(&config, Command::Token { account: account.id()? })
         }
         CliCommand::Namespaces(command) => run_namespaces_command(&config, command),
         CliCommand::Accounts(command) => run_accounts_command(&config, command),
@@ -141,28 +144,37 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
 fn run_keys_command(config: &Config, command: KeysCommand) -> anyhow::Result<()> {
     match command {
         KeysCommand::Create { account, name, env, namespace, .. } => {
+            let namespace = parse_optional_name(namespace)?;
             let key = NewKey { name, env, namespace };
-            let created = control::run(config, Command::CreateKey { account: account.account, key }, &|_| {})?;
+            let created = control::run(config, Command::CreateKey { account: account.id()?, key }, &|_| {})?;
             // Only the key, so that a script can read it.
             writeln!(std::io::stdout().lock(), "{}", created["key"].as_str().unwrap_or_default())?;
             Ok(())
         }
-        KeysCommand::List { account } => run_and_print(config, Command::ListKeys { account: account.account }),
-        KeysCommand::Revoke { account, id } => {
-            run_and_print(config, Command::RevokeKey { account: account.account, id })
-        }
+        KeysCommand::List { account } => run_and_print(config, Command::ListKeys { account: account.id()? }),
+        KeysCommand::Revoke { account, id } => run_and_print(config, Command::RevokeKey { account: account.id()?, id }),
+    }
+}
+
+fn parse_optional_name(name: Option<String>) -> anyhow::Result<Option<NamespaceName>> {
+    match name {
+        Some(name) => Ok(Some(parse_name(&name)?)),
+        None => Ok(None),
     }
 }
 
 fn run_namespaces_command(config: &Config, command: NamespacesCommand) -> anyhow::Result<()> {
     let command = match command {
-        NamespacesCommand::Create { account, name, .. } => Command::CreateNamespace { account: account.account, name },
-        NamespacesCommand::List { account } => Command::ListNamespaces { account: account.account },
+        NamespacesCommand::Create { account, name, .. } => {
+            Command::CreateNamespace { account: account.id()?, name: parse_name(&name)? }
+        }
+        NamespacesCommand::List { account } => Command::ListNamespaces { account: account.id()? },
         NamespacesCommand::Delete { account, yes, name } => {
+            let name = parse_name(&name)?;
             if !yes {
-                confirmation::confirm_deletion(config, &account.account, &name)?;
+                confirmation::confirm_deletion(config, &account.id()?, &name)?;
             }
-            Command::DeleteNamespace { account: account.account, name }
+            Command::DeleteNamespace { account: account.id()?, name }
         }
     };
     run_and_print(config, command)
@@ -171,8 +183,12 @@ fn run_namespaces_command(config: &Config, command: NamespacesCommand) -> anyhow
 fn run_accounts_command(config: &Config, command: AccountsCommand) -> anyhow::Result<()> {
     let command = match command {
         AccountsCommand::List => Command::ListAccounts,
-        AccountsCommand::Suspend { account } => Command::SuspendAccount { account, suspended: true },
-        AccountsCommand::Resume { account } => Command::SuspendAccount { account, suspended: false },
+        AccountsCommand::Suspend { account } => {
+            Command::SuspendAccount { account: parse_account(&account)?, suspended: true }
+        }
+        AccountsCommand::Resume { account } => {
+            Command::SuspendAccount { account: parse_account(&account)?, suspended: false }
+        }
     };
     run_and_print(config, command)
 }
@@ -182,7 +198,13 @@ fn run_dead_letters_command(config: &Config, command: DeadLettersCommand) -> any
         DeadLettersCommand::List => Command::ListDeadLetters,
         DeadLettersCommand::Retry { id: Some(id), all: false, .. } => Command::RetryDeadLetter { id },
         // The parser requires either an id or --all.
-        DeadLettersCommand::Retry { account, namespace, .. } => Command::RetryDeadLetters { account, namespace },
+        DeadLettersCommand::Retry { account, namespace, .. } => {
+            let account = match account {
+                Some(account) => Some(parse_account(&account)?),
+                None => None,
+            };
+            Command::RetryDeadLetters { account, namespace: parse_optional_name(namespace)? }
+        }
         DeadLettersCommand::Drop { id } => Command::DropDeadLetter { id },
     };
     run_and_print(config, command)

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::accounts::DEFAULT_ACCOUNT;
-use crate::accounts::credentials::Environment;
+use cuebase_storage::AccountId;
+use cuebase_storage::records::Environment;
+
 use crate::config::Config;
 use crate::control;
 use crate::memory_limit::MemoryPlan;
@@ -45,7 +46,7 @@ fn print_addresses(service: &Service, server: &Server) -> anyhow::Result<()> {
         println!("  data       {}", service.config.data.display());
         println!("  key        {key}");
         println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
-        if let Some(link) = service.dashboard.link(DEFAULT_ACCOUNT) {
+        if let Some(link) = service.dashboard.link(&AccountId::default()) {
             println!("  dashboard  {link}");
             println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
         }
@@ -68,7 +69,7 @@ fn print_addresses(service: &Service, server: &Server) -> anyhow::Result<()> {
 /// Creates a key for the whole default account.
 pub(super) fn first_key(service: &Service, name: &str) -> anyhow::Result<String> {
     let key = NewKey { name: name.to_owned(), env: Environment::Live, namespace: None };
-    Ok(service.create_key(DEFAULT_ACCOUNT, key)?.1)
+    Ok(service.create_key(&AccountId::default(), key)?.1)
 }
 
 /// Lowers the settings to the memory limit of this process, and sizes the thread pools for it.

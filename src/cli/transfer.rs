@@ -10,7 +10,7 @@ use crate::control::Command;
 use crate::maintenance::export::{self, Format};
 use crate::maintenance::import::{self, format::Format as ImportFormat};
 use crate::maintenance::reextract;
-use crate::namespace::names::DEFAULT;
+use crate::namespace::names::parse_name;
 
 /// Options of `cuebase export`.
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub(super) struct ExportOptions {
     #[command(flatten)]
     account: AccountOption,
     /// Namespace name
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
     /// bundle, markdown or jsonl [default: from the name of the output]
     #[arg(long, value_parser = parse_export_format)]
@@ -36,7 +36,7 @@ pub(super) struct ImportOptions {
     #[command(flatten)]
     pub(super) init: Init,
     /// Namespace name; created if it does not exist
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
     /// bundle, markdown, notes, jsonl, chatgpt, claude, mem0 or letta [default: from the content]
     #[arg(long, value_parser = parse_import_format)]
@@ -58,7 +58,7 @@ pub(super) struct ReextractOptions {
     #[command(flatten)]
     account: AccountOption,
     /// Namespace name
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
     /// Session ID [default: the conversations of all sessions]
     #[arg(long, value_name = "ID")]
@@ -110,8 +110,10 @@ pub(super) fn export(config: &Config, options: ExportOptions) -> anyhow::Result<
     };
     // A running server may have another working directory.
     let to = std::path::absolute(output)?;
-    let report: export::ExportReport =
-        run_with_bar(config, Command::Export { account: account.account, namespace, format, to })?;
+    let report: export::ExportReport = run_with_bar(
+        config,
+        Command::Export { account: account.id()?, namespace: parse_name(&namespace)?, format, to },
+    )?;
     println!("{}", report.to.display());
     let what = match format {
         Format::Bundle => "objects",
@@ -131,7 +133,7 @@ pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<
     for file in files {
         let from = std::path::absolute(&file)?;
         let options = import::Options { format, dry_run, again };
-        let (account, namespace) = (account.account.clone(), namespace.clone());
+        let (account, namespace) = (account.id()?, parse_name(&namespace)?);
         let report: import::ImportReport = run_with_bar(config, Command::Import { account, namespace, from, options })?;
         println!("{}: {}", file.display(), summary(&report));
     }
@@ -141,8 +143,10 @@ pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<
 /// Extracts memories again and prints the number of conversations.
 pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::Result<()> {
     let ReextractOptions { account, namespace, session } = options;
-    let report: reextract::ReextractReport =
-        run_with_bar(config, Command::Reextract { account: account.account, namespace, session })?;
+    let report: reextract::ReextractReport = run_with_bar(
+        config,
+        Command::Reextract { account: account.id()?, namespace: parse_name(&namespace)?, session },
+    )?;
     println!("{} conversations extracted again", report.conversations);
     if report.failed > 0 {
         anyhow::bail!(

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
 
 use crate::maintenance::export::Format;
@@ -15,55 +16,55 @@ pub enum Command {
     /// Creates a key.
     CreateKey {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// Its environment and namespace.
         key: NewKey,
     },
     /// Lists an account's keys.
     ListKeys {
         /// The account id.
-        account: String,
+        account: AccountId,
     },
     /// Revokes a key.
     RevokeKey {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The key id.
         id: String,
     },
     /// Creates a dashboard session.
     Token {
         /// The account id.
-        account: String,
+        account: AccountId,
     },
     /// Creates a link that signs in to the dashboard.
     Link {
         /// The account id.
-        account: String,
+        account: AccountId,
     },
     /// Returns the address of the running server's API, and a session for it.
     Connect {
         /// The account id.
-        account: String,
+        account: AccountId,
     },
     /// Creates a namespace.
     CreateNamespace {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The name of the namespace.
-        name: String,
+        name: NamespaceName,
     },
     /// Lists an account's namespaces.
     ListNamespaces {
         /// The account id.
-        account: String,
+        account: AccountId,
     },
     /// Deletes a namespace permanently.
     DeleteNamespace {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The name of the namespace.
-        name: String,
+        name: NamespaceName,
     },
     /// Lists the writes that failed permanently.
     ListDeadLetters,
@@ -75,9 +76,9 @@ pub enum Command {
     /// Returns all selected dead letters to the queue.
     RetryDeadLetters {
         /// Selects one account; none selects all.
-        account: Option<String>,
+        account: Option<AccountId>,
         /// Selects namespaces of this name; none selects all.
-        namespace: Option<String>,
+        namespace: Option<NamespaceName>,
     },
     /// Deletes a dead letter.
     DropDeadLetter {
@@ -101,9 +102,9 @@ pub enum Command {
     /// Writes a namespace to a file or folder.
     Export {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The name of the namespace.
-        namespace: String,
+        namespace: NamespaceName,
         /// The output format.
         format: Format,
         /// The target, as an absolute path.
@@ -112,9 +113,9 @@ pub enum Command {
     /// Imports a file or folder into a namespace, which is created if it does not exist.
     Import {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The name of the namespace.
-        namespace: String,
+        namespace: NamespaceName,
         /// The source, as an absolute path.
         from: PathBuf,
         /// The options of the import.
@@ -124,9 +125,9 @@ pub enum Command {
     /// Extracts memories again from the stored conversations of a namespace.
     Reextract {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// The name of the namespace.
-        namespace: String,
+        namespace: NamespaceName,
         /// Selects the conversations of one session; none selects all.
         session: Option<String>,
     },
@@ -135,7 +136,7 @@ pub enum Command {
     /// Suspends an account, or ends its suspension.
     SuspendAccount {
         /// The account id.
-        account: String,
+        account: AccountId,
         /// Whether the account's requests are refused from now on.
         suspended: bool,
     },

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::command::Command;
-use crate::accounts::{DEFAULT_ACCOUNT, check_account};
 use crate::api::{keys, namespaces, queue};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -15,7 +15,6 @@ use crate::gateway::Gateway;
 use crate::jobs::Workers;
 use crate::maintenance::doctor::Mode;
 use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
-use crate::namespace::names::{DEFAULT, check_name};
 use crate::service::Service;
 use crate::service::accounts::NewKey;
 
@@ -64,7 +63,7 @@ impl CommandRunner<'_> {
                 Ok(json!({"id": id, "retried": true}))
             }
             Command::RetryDeadLetters { account, namespace } => {
-                let retried = service.retry_dead_letters(account.as_deref(), namespace.as_deref())?;
+                let retried = service.retry_dead_letters(account.as_ref(), namespace.as_ref())?;
                 Ok(json!({"retried": retried}))
             }
             Command::DropDeadLetter { id } => {
@@ -78,8 +77,7 @@ impl CommandRunner<'_> {
                 Ok(json!(doctor::examine(service, mode, self.report)?))
             }
             Command::Export { account, namespace, format, to } => {
-                check_account(&account)?;
-                Ok(json!(export::export(service, (&account, &namespace), format, &to, self.report)?))
+                Ok(json!(export::export(service, &account, &namespace, format, &to, self.report)?))
             }
             Command::Import { account, namespace, from, options } => self.import(&account, &namespace, &from, options),
             Command::Reextract { account, namespace, session } => {
@@ -94,20 +92,20 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn create_key(&self, account: &str, key: NewKey) -> Result<Value> {
+    fn create_key(&self, account: &AccountId, key: NewKey) -> Result<Value> {
         if let Some(namespace) = &key.namespace {
-            check_namespace(self.service, account, namespace)?;
+            require_namespace(self.service, account, namespace)?;
         }
         let (record, full) = self.service.create_key(account, key)?;
         Ok(keys::new_key_json(&record, &full))
     }
 
-    fn list_keys(&self, account: &str) -> Result<Value> {
+    fn list_keys(&self, account: &AccountId) -> Result<Value> {
         let keys: Vec<Value> = self.service.keys(account)?.iter().map(keys::key_json).collect();
         Ok(json!(keys))
     }
 
-    fn revoke_key(&self, account: &str, id: &str) -> Result<Value> {
+    fn revoke_key(&self, account: &AccountId, id: &str) -> Result<Value> {
         self.service.revoke_key(account, id)?;
         self.clear_cached_credentials();
         Ok(json!({"id": id, "revoked": true}))
@@ -120,12 +118,12 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn create_session(&self, account: &str) -> Result<String> {
+    fn create_session(&self, account: &AccountId) -> Result<String> {
         self.ensure_account(account)?;
         self.service.issuer.mint(account, Timestamp::now()).map_err(Error::internal)
     }
 
-    fn create_link(&self, account: &str) -> Result<Value> {
+    fn create_link(&self, account: &AccountId) -> Result<Value> {
         self.ensure_account(account)?;
         let Some(link) = self.service.dashboard.link(account) else {
             let message =
@@ -135,25 +133,24 @@ impl CommandRunner<'_> {
         Ok(json!(link))
     }
 
-    /// Checks the form of an account id, and creates the account if it does not exist.
-    fn ensure_account(&self, account: &str) -> Result<()> {
-        check_account(account)?;
+    /// Creates the account if it does not exist.
+    fn ensure_account(&self, account: &AccountId) -> Result<()> {
         self.service.ensure_account(account)?;
         Ok(())
     }
 
-    fn create_namespace(&self, account: &str, name: &str) -> Result<Value> {
+    fn create_namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<Value> {
         self.ensure_account(account)?;
         let (record, _) = self.service.namespaces.create(account, name)?;
         Ok(namespaces::namespace_json(&record))
     }
 
-    fn list_namespaces(&self, account: &str) -> Result<Value> {
+    fn list_namespaces(&self, account: &AccountId) -> Result<Value> {
         let records = self.service.namespaces.list(account, None, LISTED_MAX)?;
         Ok(json!(records.iter().map(namespaces::namespace_json).collect::<Vec<_>>()))
     }
 
-    fn delete_namespace(&self, account: &str, name: &str) -> Result<Value> {
+    fn delete_namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<Value> {
         if !self.service.delete_namespace(account, name)? {
             let message = unknown_namespace(self.service, account, name)?;
             return Err(Error::not_found(ErrorCode::NamespaceNotFound, message));
@@ -189,8 +186,13 @@ impl CommandRunner<'_> {
         Ok(json!({"calls": calls, "backlog": backlog}))
     }
 
-    fn import(&self, account: &str, namespace: &str, from: &Path, options: import::Options) -> Result<Value> {
-        check_account(account)?;
+    fn import(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        from: &Path,
+        options: import::Options,
+    ) -> Result<Value> {
         let workers = self.start_workers()?;
         let report = import::import(self.service, account, namespace, from, options, self.report);
         if let Some(workers) = workers {
@@ -199,10 +201,9 @@ impl CommandRunner<'_> {
         Ok(json!(report?))
     }
 
-    fn reextract(&self, account: &str, namespace: &str, session: Option<&str>) -> Result<Value> {
-        check_account(account)?;
+    fn reextract(&self, account: &AccountId, namespace: &NamespaceName, session: Option<&str>) -> Result<Value> {
         let workers = self.start_workers()?;
-        let report = reextract::reextract(self.service, (account, namespace), session, self.report);
+        let report = reextract::reextract(self.service, account, namespace, session, self.report);
         if let Some(workers) = workers {
             workers.drain();
         }
@@ -219,22 +220,20 @@ impl CommandRunner<'_> {
 }
 
 /// Refuses a key that is confined to a namespace that does not exist. `default` exists in every account.
-fn check_namespace(service: &Service, account: &str, name: &str) -> Result<()> {
-    check_account(account)?;
-    check_name(name)?;
-    if name == DEFAULT || service.store.namespace(account, name)?.is_some() {
+fn require_namespace(service: &Service, account: &AccountId, name: &NamespaceName) -> Result<()> {
+    if name.is_default() || service.store.namespace(account, name)?.is_some() {
         return Ok(());
     }
     let mut message = unknown_namespace(service, account, name)?;
     message.push_str(&format!("\nhint: create it first with `cuebase namespaces create {name}`"));
-    if account != DEFAULT_ACCOUNT {
+    if *account != AccountId::default() {
         message.push_str(&format!(" and --account {account:?}"));
     }
     Err(Error::not_found(ErrorCode::NamespaceNotFound, message))
 }
 
 /// Returns a message that a namespace does not exist, with the names of some that do.
-fn unknown_namespace(service: &Service, account: &str, name: &str) -> Result<String> {
+fn unknown_namespace(service: &Service, account: &AccountId, name: &NamespaceName) -> Result<String> {
     let records = service.store.namespaces(account, None, NAMED_MAX + 1)?;
     let mut names = Vec::new();
     for record in records.iter().take(NAMED_MAX) {

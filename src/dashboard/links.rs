@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use cuebase_storage::AccountId;
 use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
 
@@ -22,13 +23,13 @@ pub struct Links {
 
 /// An unused code.
 struct Issued {
-    account: String,
+    account: AccountId,
     at: Instant,
 }
 
 impl Links {
     /// Creates a code that signs in as an account. Returns `None` if the system provides no random bytes.
-    pub fn issue(&self, account: &str) -> Option<String> {
+    pub fn issue(&self, account: &AccountId) -> Option<String> {
         let mut bytes = [0; CODE_BYTES];
         aws_lc_rs::rand::fill(&mut bytes).ok()?;
         let code = BASE64URL_NOPAD.encode(&bytes);
@@ -40,12 +41,12 @@ impl Links {
                 unused.remove(&oldest);
             }
         }
-        unused.insert(hash(&code), Issued { account: account.to_owned(), at: Instant::now() });
+        unused.insert(hash(&code), Issued { account: account.clone(), at: Instant::now() });
         Some(code)
     }
 
     /// Uses a code and returns its account. Returns `None` if the code is unknown, used or expired.
-    pub fn redeem(&self, code: &str) -> Option<String> {
+    pub fn redeem(&self, code: &str) -> Option<AccountId> {
         let issued = self.unused.lock().remove(&hash(code))?;
         if issued.at.elapsed() < LIFETIME { Some(issued.account) } else { None }
     }
@@ -61,12 +62,16 @@ fn hash(code: &str) -> [u8; 32] {
 mod tests {
     use super::*;
 
+    fn account(id: &str) -> AccountId {
+        AccountId::new(id).expect("is valid")
+    }
+
     #[test]
     fn a_code_signs_in_once() {
         let links = Links::default();
-        let code = links.issue("acme").expect("random bytes");
-        assert_ne!(links.issue("acme"), Some(code.clone()));
-        assert_eq!(links.redeem(&code).as_deref(), Some("acme"));
+        let code = links.issue(&account("acme")).expect("random bytes");
+        assert_ne!(links.issue(&account("acme")), Some(code.clone()));
+        assert_eq!(links.redeem(&code), Some(account("acme")));
         assert_eq!(links.redeem(&code), None);
         assert_eq!(links.redeem(""), None);
     }
@@ -74,9 +79,9 @@ mod tests {
     #[test]
     fn the_number_of_unused_codes_is_limited() {
         let links = Links::default();
-        let first = links.issue("a").expect("random bytes");
+        let first = links.issue(&account("a")).expect("random bytes");
         for _ in 0..UNUSED_MAX {
-            links.issue("b").expect("random bytes");
+            links.issue(&account("b")).expect("random bytes");
         }
         assert_eq!(links.unused.lock().len(), UNUSED_MAX);
         assert_eq!(links.redeem(&first), None);

@@ -11,6 +11,8 @@ pub mod sign_in;
 
 use std::sync::OnceLock;
 
+use cuebase_storage::AccountId;
+
 use self::links::Links;
 use self::sign_in::ExternalSignIn;
 use crate::config::Config;
@@ -49,7 +51,7 @@ impl Dashboard {
     }
 
     /// Creates a link that signs in as an account, once. Returns `None` while the dashboard is not served.
-    pub fn link(&self, account: &str) -> Option<String> {
+    pub fn link(&self, account: &AccountId) -> Option<String> {
         // The part after the number sign is never sent to a server, so the code is in no log and no referrer.
         Some(format!("{}/#code={}", self.url()?, self.links.issue(account)?))
     }

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use arc_swap::ArcSwap;
+use cuebase_storage::AccountId;
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 
-use crate::accounts::check_account;
 use crate::accounts::sessions::{Identity, LEEWAY_SECONDS};
 use crate::config::IdentitySettings;
 
@@ -62,7 +62,7 @@ struct Claims {
     token_use: Option<String>,
     email: Option<String>,
     #[serde(rename = "custom:tenant_id")]
-    tenant: String,
+    tenant: AccountId,
 }
 
 impl ExternalIssuer {
@@ -107,7 +107,6 @@ impl ExternalIssuer {
             None | Some("id") => {}
             Some(_) => return None,
         }
-        check_account(&claims.tenant).ok()?;
         Some(Identity { account: claims.tenant, email: claims.email })
     }
 

@@ -10,12 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use cuebase_storage::records::Environment;
+use cuebase_storage::{AccountId, NamespaceName};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use moka::sync::Cache;
 
 use self::external::ExternalIssuer;
-use crate::accounts::credentials::{Environment, KeyText};
+use crate::accounts::credentials::KeyText;
 use crate::accounts::sessions::Identity;
 use crate::billing::rate_limit::RateLimit;
 use crate::service::Service;
@@ -31,7 +33,7 @@ const CREDENTIAL_BYTES_MAX: usize = 8 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     /// The account of the credential.
-    pub account: String,
+    pub account: AccountId,
     /// The kind of the credential.
     pub credential: Credential,
 }
@@ -41,10 +43,10 @@ pub struct Principal {
 pub enum Credential {
     /// An API key. It opens all namespaces of the account unless it is confined to one.
     Key {
-        /// `live` or `test`.
+        /// The environment of the key.
         env: Environment,
         /// The namespace that the key is confined to.
-        namespace: Option<String>,
+        namespace: Option<NamespaceName>,
     },
     /// A dashboard session.
     Session {
@@ -55,9 +57,9 @@ pub enum Credential {
 
 impl Principal {
     /// Returns the namespace that the credential is confined to.
-    pub fn scope(&self) -> Option<&str> {
+    pub fn scope(&self) -> Option<&NamespaceName> {
         match &self.credential {
-            Credential::Key { namespace, .. } => namespace.as_deref(),
+            Credential::Key { namespace, .. } => namespace.as_ref(),
             Credential::Session { .. } => None,
         }
     }
@@ -179,7 +181,7 @@ impl Gateway {
         };
         let matches = key.secret_matches(expected);
         let record = record?;
-        if !matches || record.revoked || record.env != key.env.name() {
+        if !matches || record.revoked || record.env != key.env {
             return None;
         }
         Some(Principal {

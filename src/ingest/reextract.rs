@@ -275,12 +275,15 @@ fn take_path<'a>(paths: &mut FreePaths<'a>, key: &MatchKey) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::memory_file::RelationKind;
+
+    use cuebase_storage::MessageId;
+
     use super::*;
     use crate::ingest::extract::extract;
     use crate::memory::conversation::Conversation;
     use crate::memory::request::conversation;
     use crate::text::steps::Steps;
-    use ulid::Ulid;
 
     /// Statements that become one memory each.
     const SAID: [&str; 3] = [
@@ -307,7 +310,7 @@ mod tests {
         assert_eq!(drafts.len(), 3);
         // The first draft is made from a settled message and from the second one.
         drafts[0].messages = vec![0, 1];
-        let origin = Origin { write: Ulid::nil(), conversation: &conversation };
+        let origin = Origin { write: MessageId::default(), conversation: &conversation };
         let mut former = Former::new();
         for (number, draft) in drafts.iter().enumerate() {
             former.insert(format!("facts/{number}.md"), origin.file_of(draft, &[], Timestamp::UNIX_EPOCH));
@@ -324,7 +327,7 @@ mod tests {
         for draft in &mut drafts {
             draft.links.clear();
         }
-        let link = |draft| crate::memory::draft::Link { draft, kind: "follows", snippet: String::new() };
+        let link = |draft| crate::memory::draft::Link { draft, kind: RelationKind::Follows, snippet: String::new() };
         drafts[2].links = vec![link(0), link(1)];
         let remaining = remaining_drafts(&drafts, &[true, false, false]);
         assert_eq!(remaining[1].links, [link(0)]);

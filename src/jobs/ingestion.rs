@@ -21,7 +21,6 @@ use crate::memory::skill::SkillDraft;
 use crate::memory::terms::TermDraft;
 use crate::memory::time::format_ms;
 use crate::metrics::IngestionOutcome;
-use crate::namespace::key::NamespaceKey;
 use crate::queue::dispatch::Assignment;
 use crate::service::Service;
 use crate::service::retrieval::RetrievalRequest;
@@ -187,7 +186,7 @@ fn bury(
 
 /// Ingests a message into its namespace. The message of a deleted namespace is dropped.
 fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
-    let ingested = match service.namespaces.lease_key(&NamespaceKey::of_entry(entry)) {
+    let ingested = match service.namespaces.lease_key(&entry.namespace_key()) {
         Ok(namespace) => {
             let deadline = Instant::now() + service.config.ingestion_timeout;
             Attempt { service, namespace: &namespace, entry, now, deadline }.ingest()

@@ -2,10 +2,10 @@
 //! namespaces after the model of the configuration has changed.
 
 use cuebase_retrieval::Index;
+use cuebase_storage::NamespaceKey;
 
 use crate::error::{Error, Result};
 use crate::model::StaticTable;
-use crate::namespace::key::NamespaceKey;
 use crate::service::Service;
 
 /// Computes the vectors of one namespace after another until the service stops.
@@ -26,7 +26,13 @@ pub(super) fn run(service: &Service) {
             Err(error) => {
                 let (account, namespace, failure) = (key.account.clone(), key.name.clone(), error.code());
                 let wait = service.backlog.retry_later(key, failures + 1);
-                tracing::warn!(account, namespace, failure, ?wait, "vectors could not be computed and are tried again");
+                tracing::warn!(
+                    ?account,
+                    ?namespace,
+                    failure,
+                    ?wait,
+                    "vectors could not be computed and are tried again"
+                );
             }
         }
     }
@@ -50,7 +56,7 @@ fn find_backlog(service: &Service) -> Result<()> {
             let index = service.namespaces.index_path(&record);
             let is_outdated = Index::settings_of(&index, table).is_some_and(|settings| settings.model != current);
             if record.waiting > 0 || is_outdated {
-                service.backlog.add(&NamespaceKey::of(&record));
+                service.backlog.add(&record.key());
             }
         }
     }

@@ -5,8 +5,8 @@
 //! with them. The chat model sees no existing memories here, so it can neither rewrite nor expire those of other
 //! conversations.
 
+use cuebase_storage::MessageId;
 use jiff::Timestamp;
-use ulid::Ulid;
 
 use super::attempt::{Attempt, cue_texts};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ struct Extracted {
 }
 
 /// Ingests a queued re-extraction. A source that was deleted in the meantime changes nothing.
-pub(super) fn reextract(attempt: &Attempt<'_>, source: Ulid) -> Result<()> {
+pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> {
     let Attempt { namespace, entry, now, .. } = *attempt;
     let store = &attempt.service.store;
     let (Some(kept), Some(paths)) =

@@ -1,5 +1,7 @@
 //! Settlement of wallets: debits what was used and reports it to the payment provider's ledger.
 
+use cuebase_storage::AccountId;
+
 use crate::error::Result;
 use crate::service::Service;
 
@@ -9,12 +11,12 @@ pub(super) fn settle_all(service: &Service) {
     for account in accounts {
         let account = account.account;
         if let Err(error) = settle(service, &account) {
-            tracing::warn!(account, failure = error.code(), "the payment provider's ledger is behind");
+            tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
         }
     }
 }
 
-fn settle(service: &Service, account: &str) -> Result<()> {
+fn settle(service: &Service, account: &AccountId) -> Result<()> {
     service.billing.settle(account)?;
     service.billing.mirror(account)
 }

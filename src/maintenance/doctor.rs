@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::progress::Progress;
 use crate::error::Result;
 use crate::namespace::damage::restore_advice;
-use crate::namespace::key::NamespaceKey;
 use crate::service::Service;
 
 /// Most differences that a finding lists.
@@ -149,7 +148,7 @@ fn examine_namespace(
 ) -> Result<Finding> {
     let is_repaired = mode == Mode::Repair && repair_repository(service, record)?;
     // Opening a namespace syncs its index and vocabulary with git, or rebuilds them.
-    let lease = match service.namespaces.lease_key(&NamespaceKey::of(record)) {
+    let lease = match service.namespaces.lease_key(&record.key()) {
         Ok(lease) => lease,
         Err(error) => return Ok(damaged_namespace(record, format!("cannot be opened: {error}"))),
     };

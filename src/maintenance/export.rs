@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use cuebase_storage::records::{ConversationRecord, NamespaceRecord};
+use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -49,7 +50,8 @@ pub struct ExportReport {
 /// Exports a namespace to a file or folder that does not exist yet.
 pub fn export(
     service: &Service,
-    (account, name): (&str, &str),
+    account: &AccountId,
+    name: &NamespaceName,
     format: Format,
     to: &Path,
     on_progress: &dyn Fn(Progress),
@@ -65,8 +67,8 @@ pub fn export(
 /// One export: of which namespace, to which path.
 struct Export<'a> {
     service: &'a Service,
-    account: &'a str,
-    name: &'a str,
+    account: &'a AccountId,
+    name: &'a NamespaceName,
     to: &'a Path,
     on_progress: &'a dyn Fn(Progress),
 }
@@ -131,7 +133,7 @@ impl Export<'_> {
         while let Some(entry) = service.store.next_source(namespace.id, after)? {
             after = Some(entry.id);
             while let Some(record) = managed.front()
-                && record.id < entry.id
+                && record.id < entry.id.into()
             {
                 lines.write_managed(service, record)?;
                 managed.pop_front();

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use cuebase_storage::records::NamespaceId;
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
 use super::progress::Progress;
 use super::wait::wait_until_ingested;
@@ -29,7 +28,8 @@ pub struct ReextractReport {
 /// Extracts memories again from every kept conversation of a namespace, or from those of one session.
 pub fn reextract(
     service: &Service,
-    (account, name): (&str, &str),
+    account: &AccountId,
+    name: &NamespaceName,
     session_id: Option<&str>,
     on_progress: &dyn Fn(Progress),
 ) -> Result<ReextractReport> {
@@ -53,7 +53,7 @@ pub fn reextract(
 }
 
 /// Returns the ids of the currently kept sources, oldest first.
-fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<Ulid>> {
+fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<MessageId>> {
     let mut ids = Vec::new();
     let mut after = None;
     loop {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cuebase_storage::records::NamespaceId;
-use ulid::Ulid;
+use cuebase_storage::{MessageId, NamespaceId};
 
 use super::progress::Progress;
 use crate::error::Result;
@@ -18,7 +17,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub(super) fn wait_until_ingested(
     service: &Service,
     namespace: NamespaceId,
-    mut waiting: BTreeSet<Ulid>,
+    mut waiting: BTreeSet<MessageId>,
     on_progress: &dyn Fn(Progress),
 ) -> Result<()> {
     let all = waiting.len() as u64;

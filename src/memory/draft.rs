@@ -1,6 +1,6 @@
 //! An extracted memory that does not have a path yet.
 
-use cuebase_storage::memory_file::{OccurredSource, Relation, Tier};
+use cuebase_storage::memory_file::{OccurredSource, Relation, RelationKind, Tier};
 use jiff::Timestamp;
 
 use crate::memory::conversation::Moment;
@@ -45,8 +45,8 @@ pub struct Draft {
 pub struct Link {
     /// Index of the earlier draft.
     pub draft: usize,
-    /// `follows` or `shares`.
-    pub kind: &'static str,
+    /// Kind of the link.
+    pub kind: RelationKind,
     /// The text that shows the link.
     pub snippet: String,
 }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use cuebase_retrieval::Relation as IndexRelation;
 use cuebase_retrieval::{Cue, Memory};
+use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::{
-    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, SourceMessage, Tier, markdown,
+    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage,
+    Tier, markdown,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
 use super::cues;
 use crate::memory::conversation::Conversation;
@@ -42,7 +43,7 @@ pub struct Details {
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The id that the write's `202` returned.
-    pub write: Ulid,
+    pub write: MessageId,
     /// The conversation that was written.
     pub conversation: &'a Conversation,
 }
@@ -98,7 +99,7 @@ fn relations(draft: &Draft, paths: &[String]) -> Vec<Relation> {
     let mut relations = Vec::with_capacity(draft.links.len() + draft.relations.len());
     for link in &draft.links {
         if let Some(path) = paths.get(link.draft) {
-            relations.push(Relation { path: path.clone(), kind: link.kind.to_owned(), snippet: link.snippet.clone() });
+            relations.push(Relation { path: path.clone(), kind: link.kind.clone(), snippet: link.snippet.clone() });
         }
     }
     relations.extend(draft.relations.iter().cloned());
@@ -165,11 +166,15 @@ fn index_relations(path: &MemoryPath, relations: Vec<Relation>, body: &str) -> V
     let mut index_relations = Vec::with_capacity(relations.len());
     for Relation { path, kind, snippet } in relations {
         related.insert(path.clone());
-        index_relations.push(IndexRelation { path, kind, snippet });
+        index_relations.push(IndexRelation { path, kind: kind.into(), snippet });
     }
     for target in markdown::links(path.as_str(), body) {
         if related.insert(target.clone()) {
-            index_relations.push(IndexRelation { path: target, kind: "links".into(), snippet: String::new() });
+            index_relations.push(IndexRelation {
+                path: target,
+                kind: RelationKind::Links.into(),
+                snippet: String::new(),
+            });
         }
     }
     index_relations

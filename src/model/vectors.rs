@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use cuebase_storage::Store;
-use cuebase_storage::records::{NamespaceId, VectorKey};
+use cuebase_storage::records::VectorKey;
+use cuebase_storage::{NamespaceId, Store};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 

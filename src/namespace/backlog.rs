@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cuebase_storage::NamespaceKey;
 use parking_lot::{Condvar, Mutex};
-
-use crate::namespace::key::NamespaceKey;
 
 /// The wait after the first failure. It doubles with each further one.
 const WAIT_MIN: Duration = Duration::from_secs(1);
@@ -147,13 +146,17 @@ impl Backlog {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_storage::records::NamespaceId;
+    use cuebase_storage::{AccountId, NamespaceId, NamespaceName};
     use ulid::Ulid;
 
     use super::*;
 
     fn key(name: &str) -> NamespaceKey {
-        NamespaceKey { account: "a".into(), name: name.into(), id: NamespaceId::new(Ulid::nil()) }
+        NamespaceKey {
+            account: AccountId::default(),
+            name: NamespaceName::new(name).expect("is valid"),
+            id: NamespaceId::new(Ulid::nil()),
+        }
     }
 
     #[test]

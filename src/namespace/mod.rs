@@ -13,7 +13,6 @@ pub mod context;
 pub mod damage;
 pub mod disk_reserve;
 pub mod ids;
-pub mod key;
 pub mod names;
 pub mod open;
 pub mod pending;

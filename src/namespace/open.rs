@@ -13,9 +13,9 @@ use arc_swap::ArcSwap;
 use cuebase_retrieval::Error as IndexError;
 use cuebase_retrieval::{Snapshot, Vocabulary};
 use cuebase_storage::git::{CommitId, Repository};
-use cuebase_storage::records::{Acknowledgement, NamespaceId, NamespaceRecord, Revision};
+use cuebase_storage::records::{Acknowledgement, NamespaceRecord, Revision};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use parking_lot::Mutex;
-use ulid::Ulid;
 
 use super::compare::differences;
 use super::context::NamespaceContext;
@@ -25,7 +25,6 @@ use super::writer_state::WriterState;
 use crate::error::{Error, Result};
 use crate::metrics::Step;
 use crate::model::Deadline;
-use crate::namespace::key::NamespaceKey;
 use crate::namespace::threads::on_own_thread;
 
 /// The recorded part of the histories of some paths.
@@ -41,8 +40,8 @@ pub struct RecordedRevisions {
 
 /// An open namespace.
 pub struct Namespace {
-    pub(super) account: String,
-    pub(super) name: String,
+    pub(super) account: AccountId,
+    pub(super) name: NamespaceName,
     pub(super) id: NamespaceId,
     pub(super) repository: Repository,
     pub(super) context: NamespaceContext,
@@ -217,7 +216,7 @@ impl Namespace {
     }
 
     /// Whether a message's commit is in git, and only its acknowledgement is missing.
-    pub fn is_committed(&self, id: Ulid) -> bool {
+    pub fn is_committed(&self, id: MessageId) -> bool {
         self.writer.lock().unacknowledged.messages.contains_key(&id)
     }
 

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use cuebase_storage::records::{NamespaceId, QueueEntry, QueuedWork};
+use cuebase_storage::records::{QueueEntry, QueuedWork};
+use cuebase_storage::{MessageId, NamespaceId};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
-use ulid::Ulid;
 
 use crate::memory::skill::SkillDraft;
 
@@ -19,7 +19,7 @@ pub struct PendingPaths {
 }
 
 struct PendingPath {
-    message: Ulid,
+    message: MessageId,
     path: String,
     /// The skill's name; none for a path to forget.
     skill: Option<String>,
@@ -50,7 +50,7 @@ impl PendingPaths {
     }
 
     /// Removes the paths of a message that was ingested or given up.
-    pub fn release(&self, namespace: NamespaceId, message: Ulid) {
+    pub fn release(&self, namespace: NamespaceId, message: MessageId) {
         let mut by_namespace = self.by_namespace.lock();
         if let Some(paths) = by_namespace.get_mut(&namespace) {
             paths.retain(|pending| pending.message != message);
@@ -72,7 +72,7 @@ impl PendingPaths {
     }
 
     /// Returns the queued requests to forget in a namespace, oldest first.
-    pub fn forget_requests(&self, namespace: NamespaceId) -> BTreeSet<Ulid> {
+    pub fn forget_requests(&self, namespace: NamespaceId) -> BTreeSet<MessageId> {
         let by_namespace = self.by_namespace.lock();
         let mut messages = BTreeSet::new();
         for pending in by_namespace.get(&namespace).into_iter().flatten() {

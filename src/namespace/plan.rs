@@ -1,9 +1,9 @@
 //! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
-use cuebase_storage::Store;
 use cuebase_storage::git::{CommitInfo, Repository, Writer};
 use cuebase_storage::memory_file::{MemoryFile, TermFile};
-use cuebase_storage::records::{NamespaceId, TermRecord};
+use cuebase_storage::records::TermRecord;
+use cuebase_storage::{NamespaceId, Store};
 
 use crate::error::{Error, Result};
 use crate::memory::draft::Draft;

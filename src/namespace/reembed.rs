@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuebase_retrieval::{Change, Cue, Index, Memory};
+use cuebase_storage::NamespaceId;
 use cuebase_storage::git::CommitId;
-use cuebase_storage::records::NamespaceId;
 
 use super::open::Namespace;
 use super::sync;

@@ -11,21 +11,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cuebase_storage::git::{CommitId, Repository};
-use cuebase_storage::records::{Creation, NamespaceId, NamespaceRecord, RemovalRecord};
+use cuebase_storage::records::{Creation, NamespaceRecord, RemovalRecord};
+use cuebase_storage::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
 use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
-use super::names::DEFAULT;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::namespace::damage::restore_advice;
-use crate::namespace::key::NamespaceKey;
-use crate::namespace::names::check_name;
 use crate::namespace::threads::on_own_thread;
 
 /// All namespaces.
@@ -78,15 +76,15 @@ impl Namespaces {
     }
 
     /// Returns the record of a namespace. Creates `default` at its first use.
-    pub fn record(&self, account: &str, name: &str) -> Result<Option<NamespaceRecord>> {
+    pub fn record(&self, account: &AccountId, name: &NamespaceName) -> Result<Option<NamespaceRecord>> {
         match self.context.store.namespace(account, name)? {
-            None if name == DEFAULT => self.create(account, name).map(|(record, _)| Some(record)),
+            None if name.is_default() => self.create(account, name).map(|(record, _)| Some(record)),
             found => Ok(found),
         }
     }
 
     /// Returns the record, or `namespace_not_found`.
-    pub fn existing(&self, account: &str, name: &str) -> Result<NamespaceRecord> {
+    pub fn existing(&self, account: &AccountId, name: &NamespaceName) -> Result<NamespaceRecord> {
         if let Some(record) = self.record(account, name)? {
             return Ok(record);
         }
@@ -95,8 +93,7 @@ impl Namespaces {
     }
 
     /// Creates a namespace. Returns true if it is new.
-    pub fn create(&self, account: &str, name: &str) -> Result<(NamespaceRecord, bool)> {
-        check_name(name)?;
+    pub fn create(&self, account: &AccountId, name: &NamespaceName) -> Result<(NamespaceRecord, bool)> {
         let now_ms = Timestamp::now().as_millisecond();
         let new = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
         let (record, creation) = self.context.store.create_namespace(&new)?;
@@ -104,19 +101,19 @@ impl Namespaces {
     }
 
     /// Returns up to `limit` namespaces of an account, sorted by name.
-    pub fn list(&self, account: &str, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
-        self.record(account, DEFAULT)?;
+    pub fn list(&self, account: &AccountId, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
+        self.record(account, &NamespaceName::default())?;
         Ok(self.context.store.namespaces(account, after, limit)?)
     }
 
     /// Leases the namespace of a name, and opens it if it is not open.
-    pub fn lease(&self, account: &str, name: &str) -> Result<Lease> {
+    pub fn lease(&self, account: &AccountId, name: &NamespaceName) -> Result<Lease> {
         let record = self.existing(account, name)?;
-        match self.lease_key(&NamespaceKey::of(&record)) {
+        match self.lease_key(&record.key()) {
             // Deleted since its record was read. `default` is created again.
-            Err(Error::NamespaceGone) if name == DEFAULT => {
+            Err(Error::NamespaceGone) if name.is_default() => {
                 let record = self.existing(account, name)?;
-                self.lease_key(&NamespaceKey::of(&record))
+                self.lease_key(&record.key())
             }
             leased => leased,
         }
@@ -176,7 +173,7 @@ impl Namespaces {
     fn record_damage(&self, key: &NamespaceKey, reason: &str) {
         if self.damaged.lock().insert(key.clone(), reason.to_owned()).is_none() {
             let advice = restore_advice(&self.data);
-            tracing::error!(account = key.account, namespace = key.name, reason, advice, "a namespace is damaged");
+            tracing::error!(account = ?key.account, namespace = ?key.name, reason, advice, "a namespace is damaged");
         }
     }
 
@@ -188,7 +185,7 @@ impl Namespaces {
     /// Fails if a namespace's repository is known to be damaged, or is missing. Called before a write is accepted.
     pub fn require_undamaged(&self, record: &NamespaceRecord) -> Result<()> {
         let Some(head) = &record.head else { return Ok(()) };
-        let key = NamespaceKey::of(record);
+        let key = record.key();
         let path = self.repository_path(record);
         let is_known_damaged = self.damaged.lock().contains_key(&key);
         // The usual case costs one check of the branch's file.
@@ -227,7 +224,7 @@ impl Namespaces {
     /// Runs an action while no write of this service is in progress in a namespace, open or not. Changes that another
     /// process makes to the repository are not held back.
     pub fn with_writes_paused<T>(&self, record: &NamespaceRecord, action: impl FnOnce() -> T) -> T {
-        let key = NamespaceKey::of(record);
+        let key = record.key();
         let slot = {
             let mut open = self.open.lock();
             match open.iter().find(|(open_key, _)| open_key.id == key.id) {
@@ -256,8 +253,7 @@ impl Namespaces {
 
     /// Deletes a namespace permanently. Returns the remains to remove, or `None` if no namespace has that name.
     /// Afterwards the namespace can neither be read nor written, even if its files still exist.
-    pub(crate) fn retire(&self, account: &str, name: &str) -> Result<Option<RemovalRecord>> {
-        check_name(name)?;
+    pub(crate) fn retire(&self, account: &AccountId, name: &NamespaceName) -> Result<Option<RemovalRecord>> {
         let Some(_deleting) = self.deletions.try_read() else {
             let message = "a backup is in progress: delete the namespace after it".into();
             return Err(Error::Unavailable { code: ErrorCode::BackupInProgress, message });
@@ -272,7 +268,7 @@ impl Namespaces {
             return Ok(None);
         }
         self.close(record.id);
-        self.damaged.lock().remove(&NamespaceKey::of(&record));
+        self.damaged.lock().remove(&record.key());
         Ok(Some(RemovalRecord { account: record.account, name: record.name, id: record.id }))
     }
 
@@ -315,22 +311,22 @@ impl Namespaces {
         self.index_folder(&record.account, &record.name, record.id)
     }
 
-    fn repository_folder(&self, account: &str, name: &str, id: NamespaceId) -> PathBuf {
-        self.data.join("repositories").join(file_name(account)).join(format!("{name}.{id}.git"))
+    fn repository_folder(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> PathBuf {
+        self.data.join("repositories").join(file_name(account.as_str())).join(format!("{name}.{id}.git"))
     }
 
-    fn index_folder(&self, account: &str, name: &str, id: NamespaceId) -> PathBuf {
-        self.data.join("indexes").join(file_name(account)).join(format!("{name}.{id}"))
+    fn index_folder(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> PathBuf {
+        self.data.join("indexes").join(file_name(account.as_str())).join(format!("{name}.{id}"))
     }
 
     /// Renames folders of format 1, which were named by the namespace's name only. Can be repeated.
     pub(crate) fn rename_former_folders(&self, records: &[NamespaceRecord]) -> Result<()> {
         for record in records {
-            let account = file_name(&record.account);
+            let account = file_name(record.account.as_str());
             let repositories = self.data.join("repositories").join(&account);
             rename_if_exists(&repositories.join(format!("{}.git", record.name)), &self.repository_path(record))?;
             let indexes = self.data.join("indexes").join(&account);
-            rename_if_exists(&indexes.join(&record.name), &self.index_path(record))?;
+            rename_if_exists(&indexes.join(record.name.as_str()), &self.index_path(record))?;
             remove(&indexes.join(format!("{}.next", record.name)))?;
             remove(&indexes.join(format!("{}.former", record.name)))?;
         }
@@ -339,9 +335,9 @@ impl Namespaces {
 
     /// Removes the folders of format 1 of a namespace whose deletion was interrupted.
     pub(crate) fn remove_former_folders(&self, removal: &RemovalRecord) -> Result<()> {
-        let account = file_name(&removal.account);
+        let account = file_name(removal.account.as_str());
         remove(&self.data.join("repositories").join(&account).join(format!("{}.git", removal.name)))?;
-        remove(&self.data.join("indexes").join(&account).join(&removal.name))
+        remove(&self.data.join("indexes").join(&account).join(removal.name.as_str()))
     }
 
     /// Removes unused namespaces from the list, least recently used first, until at most `warm_max` are left.

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use cuebase_retrieval::{Change, Index, IndexSettings, Memory, Term, Vocabulary};
 use cuebase_storage::Error as StorageError;
-use cuebase_storage::Store;
 use cuebase_storage::git::{CommitId, FileChange, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile};
-use cuebase_storage::records::{NamespaceId, NamespaceRecord, RecordedCommit, TermChange};
+use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange};
+use cuebase_storage::{MessageId, NamespaceId, Store};
 use rayon::prelude::*;
-use ulid::Ulid;
 
 use crate::error::{Error, Result};
 use crate::memory::files;
@@ -30,7 +29,7 @@ pub(super) struct Unacknowledged {
     /// The commits, oldest first; empty if there are [too many](Self::too_many).
     pub(super) commits: Vec<RecordedCommit>,
     /// The queue messages of these commits, with the paths that each changed.
-    pub(super) messages: HashMap<Ulid, Vec<String>>,
+    pub(super) messages: HashMap<MessageId, Vec<String>>,
     /// The commits of queue messages.
     queued: HashSet<CommitId>,
     /// Whether there are more commits than are recorded one by one.
@@ -39,7 +38,7 @@ pub(super) struct Unacknowledged {
 
 impl Unacknowledged {
     /// Adds a commit, which must be the newest.
-    pub(super) fn push(&mut self, id: CommitId, at_seconds: i64, message: Option<Ulid>, paths: Vec<String>) {
+    pub(super) fn push(&mut self, id: CommitId, at_seconds: i64, message: Option<MessageId>, paths: Vec<String>) {
         if let Some(message) = message {
             self.queued.insert(id);
             self.messages.insert(message, paths.clone());
@@ -114,7 +113,7 @@ pub(super) fn unacknowledged(
     commits.reverse();
     unacknowledged.too_many = commits.len() > RECORDED_COMMITS_MAX;
     for commit in commits {
-        let message: Option<Ulid> = match commit.trailer(MESSAGE_TRAILER) {
+        let message: Option<MessageId> = match commit.trailer(MESSAGE_TRAILER) {
             Some(id) => id.parse().ok(),
             None => None,
         };
@@ -139,7 +138,7 @@ pub(super) struct Lookup<'a> {
 impl Lookup<'_> {
     /// A lookup that finds no vector, for callers that need only the texts.
     pub(super) fn without_vectors() -> Self {
-        Self { namespace: NamespaceId::new(Ulid::nil()), vectors: None }
+        Self { namespace: NamespaceId::default(), vectors: None }
     }
 
     pub(super) fn vector(&self, text: &str) -> Option<Vec<f32>> {

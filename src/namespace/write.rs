@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use cuebase_retrieval::Change;
 use cuebase_storage::Error as StorageError;
+use cuebase_storage::MessageId;
 use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntry, NamespaceRecord, QueueEntry};
 use jiff::Timestamp;
 use rayon::prelude::*;
-use ulid::Ulid;
 
 use super::open::Namespace;
 use super::plan::{Content, Plan, PlanContext};
@@ -68,7 +68,7 @@ impl Namespace {
 
     /// Prevents messages accepted before a request to forget from writing its paths, so that the request can be
     /// ingested before them. Paths that were written directly after the request stay as they are.
-    pub fn block_older_writes(&self, forget: Ulid, paths: &[String]) -> Result<()> {
+    pub fn block_older_writes(&self, forget: MessageId, paths: &[String]) -> Result<()> {
         let mut writer = self.writer.lock();
         let mut blocked = Vec::new();
         for path in paths {
@@ -216,7 +216,7 @@ impl Namespace {
         let record = next_record(writer, now);
         // All commits are indexed now, so all of them are acknowledged when the head moves past them.
         let ingested = self.ingested_entries(writer, &source)?;
-        let dropped: Vec<Ulid> = writer.unacknowledged.messages.keys().copied().collect();
+        let dropped: Vec<MessageId> = writer.unacknowledged.messages.keys().copied().collect();
         let invalidated = directly_written(writer);
         let path_writes = self.path_writes(writer);
         let mut batch = Acknowledgement {
@@ -274,12 +274,12 @@ impl Namespace {
 
     /// Returns the directly written paths that a queued message is about. That message was accepted before the direct
     /// write, so it must not undo it.
-    fn path_writes(&self, writer: &WriterState) -> Vec<(String, Ulid)> {
+    fn path_writes(&self, writer: &WriterState) -> Vec<(String, MessageId)> {
         let mut path_writes = Vec::new();
         for commit in writer.unacknowledged.commits_of_no_message() {
             for path in &commit.paths {
                 if self.context.pending.contains(self.id, path) {
-                    path_writes.push((path.clone(), self.context.ids.fresh()));
+                    path_writes.push((path.clone(), self.context.ids.fresh().into()));
                 }
             }
         }

@@ -3,20 +3,19 @@
 //! Pets belong to an account and to the environment of its key: `live` is production, `test` is staging. Errors have
 //! the fields `code`, `message` and `status`. The records call a pet an animal.
 
-use cuebase_storage::records::AnimalRecord;
+use cuebase_storage::AccountId;
+use cuebase_storage::records::{AnimalRecord, AnimalStatus, Environment};
 use hyper::header::{HeaderName, LINK, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
-use crate::accounts::credentials::Environment;
 use crate::api::Reply;
 use crate::api::query::QueryString;
 use crate::error_codes::ErrorCode;
 use crate::service::Service;
 
-/// The values of a pet's status.
-const STATUSES: [&str; 3] = ["available", "pending", "sold"];
 /// Pets in a list if the request has no limit.
 const LIMIT_DEFAULT: usize = 20;
 /// Pets in a list, at most.
@@ -103,7 +102,7 @@ pub struct PetRequest<'a> {
     /// Whose store has the pets.
     pub service: &'a Service,
     /// The key's account.
-    pub account: &'a str,
+    pub account: &'a AccountId,
     /// The key's environment.
     pub environment: Environment,
     /// The method.
@@ -133,7 +132,7 @@ impl Pets {
     fn create(&self, request: &PetRequest<'_>) -> Result<Reply, PetError> {
         let animal = parse_animal(request.body)?;
         let _numbering = self.numbering.lock();
-        let added = request.service.store.add_animal(request.account, request.environment.name(), animal)?;
+        let added = request.service.store.add_animal(request.account, request.environment, animal)?;
         Ok(reply(StatusCode::CREATED, &to_json(&added)))
     }
 }
@@ -143,11 +142,11 @@ fn list(request: &PetRequest<'_>) -> Result<Reply, PetError> {
         Some(text) => parse_limit(text)?,
         None => LIMIT_DEFAULT,
     };
-    let status = request.query.last("status");
-    if let Some(status) = status {
-        check_status(status)?;
-    }
-    let animals = request.service.store.animals(request.account, request.environment.name(), status, limit)?;
+    let status = match request.query.last("status") {
+        Some(status) => Some(parse_status(status)?),
+        None => None,
+    };
+    let animals = request.service.store.animals(request.account, request.environment, status, limit)?;
     Ok(reply(StatusCode::OK, &animals.iter().map(to_json).collect()))
 }
 
@@ -164,7 +163,7 @@ fn parse_limit(text: &str) -> Result<usize, PetError> {
 fn get(request: &PetRequest<'_>, id: &str) -> Result<Reply, PetError> {
     let mut animal = None;
     if let Ok(number) = id.parse() {
-        animal = request.service.store.animal(request.account, request.environment.name(), number)?;
+        animal = request.service.store.animal(request.account, request.environment, number)?;
     }
     match animal {
         Some(animal) => Ok(reply(StatusCode::OK, &to_json(&animal))),
@@ -199,20 +198,18 @@ fn parse_animal(body: &[u8]) -> Result<AnimalRecord, PetError> {
     };
     let status = match body.get("status") {
         None | Some(Value::Null) => None,
-        Some(Value::String(status)) => {
-            check_status(status)?;
-            Some(status.clone())
-        }
+        Some(Value::String(status)) => Some(parse_status(status)?),
         Some(_) => return Err(PetError::new(ErrorCode::InvalidStatus, "status must be text")),
     };
     Ok(AnimalRecord { id: 0, name: name.to_owned(), category_id, status })
 }
 
-fn check_status(status: &str) -> Result<(), PetError> {
-    if STATUSES.contains(&status) {
-        return Ok(());
+fn parse_status(text: &str) -> Result<AnimalStatus, PetError> {
+    if let Ok(status) = text.parse() {
+        return Ok(status);
     }
-    let message = format!("status: {status:?} is not one of {}", STATUSES.join(", "));
+    let names: Vec<&str> = AnimalStatus::VARIANTS.iter().map(|status| status.into()).collect();
+    let message = format!("status: {text:?} is not one of {}", names.join(", "));
     Err(PetError::new(ErrorCode::InvalidStatus, message))
 }
 

@@ -8,18 +8,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use cuebase_storage::records::{NamespaceId, QueueEntry, QueuedWork};
+use cuebase_storage::records::{QueueEntry, QueuedWork};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
-use ulid::Ulid;
 
 use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
-use crate::namespace::key::NamespaceKey;
 
 /// The queued messages of a namespace.
 struct NamespaceQueue {
     key: NamespaceKey,
     /// Including the one that a worker processes.
-    messages: BTreeSet<Ulid>,
+    messages: BTreeSet<MessageId>,
     state: NamespaceQueueState,
     /// Failed model calls for the oldest message.
     model_failures: MessageFailures,
@@ -49,9 +48,9 @@ struct AccountLine {
 #[derive(Default)]
 struct QueueState {
     namespaces: HashMap<NamespaceId, NamespaceQueue>,
-    lines: HashMap<String, AccountLine>,
+    lines: HashMap<AccountId, AccountLine>,
     /// The accounts with a ready namespace, each once, in the order of their turns.
-    turns: VecDeque<String>,
+    turns: VecDeque<AccountId>,
     /// Namespaces that wait after a failure, by the time of the next attempt.
     retries: BTreeSet<(Instant, NamespaceId)>,
     /// Namespaces that wait for the chat model.
@@ -161,7 +160,7 @@ pub struct QueueLevels {
     /// Messages in progress.
     pub busy: usize,
     /// The oldest queued message.
-    pub oldest: Option<Ulid>,
+    pub oldest: Option<MessageId>,
 }
 
 /// The level of the queue for one account.
@@ -170,7 +169,7 @@ pub struct AccountLevels {
     /// Queued messages, including those in progress.
     pub messages: usize,
     /// The oldest queued message.
-    pub oldest: Option<Ulid>,
+    pub oldest: Option<MessageId>,
 }
 
 /// A message for a worker. Its namespace is busy until the worker calls [`Queue::finish`], [`Queue::retry`],
@@ -180,7 +179,7 @@ pub struct Assignment {
     /// The namespace.
     pub key: NamespaceKey,
     /// The message.
-    pub id: Ulid,
+    pub id: MessageId,
 }
 
 impl Queue {
@@ -206,7 +205,7 @@ impl Queue {
             }
             None => {
                 let namespace = NamespaceQueue {
-                    key: NamespaceKey::of_entry(entry),
+                    key: entry.namespace_key(),
                     messages: BTreeSet::from([entry.id]),
                     state: NamespaceQueueState::Ready,
                     model_failures: MessageFailures::default(),
@@ -336,7 +335,7 @@ impl Queue {
     }
 
     /// Removes a message that was ingested before the one assigned to a worker of the same namespace.
-    pub fn remove(&self, assignment: &Assignment, message: Ulid) {
+    pub fn remove(&self, assignment: &Assignment, message: MessageId) {
         if message == assignment.id {
             return;
         }
@@ -388,9 +387,9 @@ impl Queue {
     }
 
     /// Returns the oldest queued message with its namespace.
-    pub fn oldest(&self) -> Option<(NamespaceId, Ulid)> {
+    pub fn oldest(&self) -> Option<(NamespaceId, MessageId)> {
         let state = self.state.lock();
-        let mut oldest: Option<(NamespaceId, Ulid)> = None;
+        let mut oldest: Option<(NamespaceId, MessageId)> = None;
         for (id, namespace) in &state.namespaces {
             let Some(first) = namespace.messages.first().copied() else { continue };
             match oldest {
@@ -402,11 +401,11 @@ impl Queue {
     }
 
     /// Returns the level of the queue for one account.
-    pub fn account_levels(&self, account: &str) -> AccountLevels {
+    pub fn account_levels(&self, account: &AccountId) -> AccountLevels {
         let state = self.state.lock();
         let mut levels = AccountLevels::default();
         for namespace in state.namespaces.values() {
-            if namespace.key.account == account {
+            if namespace.key.account == *account {
                 levels.messages += namespace.messages.len();
                 levels.oldest = older(levels.oldest, namespace.messages.first().copied());
             }
@@ -415,7 +414,7 @@ impl Queue {
     }
 
     /// Returns the queued messages of a namespace, including the one in progress.
-    pub fn messages_of(&self, id: NamespaceId) -> BTreeSet<Ulid> {
+    pub fn messages_of(&self, id: NamespaceId) -> BTreeSet<MessageId> {
         match self.state.lock().namespaces.get(&id) {
             Some(namespace) => namespace.messages.clone(),
             None => BTreeSet::new(),
@@ -435,7 +434,7 @@ impl Queue {
 }
 
 /// Returns the smaller of two optional ids.
-fn older(first: Option<Ulid>, second: Option<Ulid>) -> Option<Ulid> {
+fn older(first: Option<MessageId>, second: Option<MessageId>) -> Option<MessageId> {
     match (first, second) {
         (Some(first), Some(second)) => Some(first.min(second)),
         (first, second) => first.or(second),
@@ -444,15 +443,22 @@ fn older(first: Option<Ulid>, second: Option<Ulid>) -> Option<Ulid> {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_storage::NamespaceName;
+    use ulid::Ulid;
+
     use super::*;
     use crate::queue::hold::{Cause, OWN_FAILURES_MAX};
+
+    fn account_id(id: &str) -> AccountId {
+        AccountId::new(id).expect("is valid")
+    }
 
     /// An entry with an id, an account and the number of a namespace.
     fn entry(id: u128, account: &str, namespace: u8) -> QueueEntry {
         QueueEntry {
-            id: Ulid::from(id),
-            account: account.into(),
-            namespace: format!("n{namespace}"),
+            id: MessageId::from(Ulid::from(id)),
+            account: account_id(account),
+            namespace: NamespaceName::new(&format!("n{namespace}")).expect("is valid"),
             namespace_id: NamespaceId::new(Ulid::from(u128::from(namespace))),
             accepted_at_ms: 0,
             accepted_running_ms: 0,
@@ -468,7 +474,7 @@ mod tests {
     }
 
     fn next(queue: &Queue) -> u128 {
-        queue.next().expect("work").id.into()
+        Ulid::from(queue.next().expect("work").id).into()
     }
 
     #[test]
@@ -477,13 +483,13 @@ mod tests {
         [entry(1, "a", 1), entry(2, "a", 1), entry(3, "a", 2)].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
         let second = queue.next().expect("work");
-        assert_eq!((first.id, second.id), (Ulid::from(1), Ulid::from(3)));
+        assert_eq!((first.id, second.id), (MessageId::from(Ulid::from(1)), MessageId::from(Ulid::from(3))));
         queue.finish(&first);
         let third = queue.next().expect("work");
-        assert_eq!(third.id, Ulid::from(2));
+        assert_eq!(third.id, MessageId::from(Ulid::from(2)));
         queue.retry(&third, Duration::ZERO);
         assert_eq!(next(&queue), 2);
-        assert_eq!(queue.levels(), QueueLevels { waiting: 2, busy: 2, oldest: Some(Ulid::from(2)) });
+        assert_eq!(queue.levels(), QueueLevels { waiting: 2, busy: 2, oldest: Some(MessageId::from(Ulid::from(2))) });
         queue.stop();
         assert_eq!(queue.next(), None);
     }
@@ -496,7 +502,7 @@ mod tests {
         }
         queue.add(&entry(1000, "other", 200));
         let first = queue.next().expect("work");
-        assert_eq!(first.id, Ulid::from(0));
+        assert_eq!(first.id, MessageId::from(Ulid::from(0)));
         assert_eq!(next(&queue), 1000, "the other account is next");
         queue.finish(&first);
         queue.add(&entry(1001, "other", 201));
@@ -525,7 +531,7 @@ mod tests {
         queue.add(&entry(3, "a", 2));
         queue.remove_namespace(NamespaceId::new(Ulid::from(1)));
         let held = queue.next().expect("work");
-        assert_eq!(held.id, Ulid::from(3));
+        assert_eq!(held.id, MessageId::from(Ulid::from(3)));
         queue.add(&entry(4, "a", 2));
         queue.remove_namespace(NamespaceId::new(Ulid::from(2)));
         queue.finish(&held);
@@ -557,10 +563,10 @@ mod tests {
         queue.model_failed(&queue.next().expect("work"), BASE, failed_call(Cause::Other));
         queue.add(&QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(2, "a", 1) });
         let woken = queue.next().expect("work");
-        assert!(woken.id == Ulid::from(1) && !queue.may_call_model(&woken, BASE));
-        queue.remove(&woken, Ulid::from(2));
+        assert!(woken.id == MessageId::from(Ulid::from(1)) && !queue.may_call_model(&woken, BASE));
+        queue.remove(&woken, MessageId::from(Ulid::from(2)));
         queue.hold(&woken);
-        assert_eq!(queue.levels(), QueueLevels { waiting: 1, busy: 0, oldest: Some(Ulid::from(1)) });
+        assert_eq!(queue.levels(), QueueLevels { waiting: 1, busy: 0, oldest: Some(MessageId::from(Ulid::from(1))) });
         assert_eq!(queue.outage().map(|outage| outage.namespaces), Some(1));
     }
 

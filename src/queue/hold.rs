@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use cuebase_storage::records::NamespaceId;
+use cuebase_storage::NamespaceId;
 use jiff::Timestamp;
 
 /// The longest wait between two attempts, even if the endpoint asks for a longer one.

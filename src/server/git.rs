@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::{AccountId, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
 use http_body_util::channel::{Channel, Sender};
@@ -26,7 +27,7 @@ use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id};
 use super::response_body::ResponseBody;
 use super::slots::HeldSlots;
 use crate::accounts::credentials::KeyText;
-use crate::accounts::scope::select_namespace;
+use crate::accounts::scope::{Selection, select_namespace};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::BodyKind;
@@ -80,6 +81,7 @@ impl GitEndpoint {
 /// Where a request's path leads.
 #[derive(Debug, PartialEq, Eq)]
 struct GitTarget {
+    /// The name in the path, not checked yet.
     namespace: String,
     endpoint: GitEndpoint,
 }
@@ -152,17 +154,18 @@ async fn answer(
 ) -> Result<Response<ResponseBody>, Reply> {
     let (head, body) = request.into_parts();
     let (headers, principal) = authenticate(handler, head.headers).await?;
-    activity.belongs_to(&principal.account);
+    activity.belongs_to(principal.account.as_str());
     handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
     let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
-    check_permission(&handler.service, &principal, &namespace, endpoint.action()).map_err(|error| refuse(&error))?;
+    let allowed = check_permission(&handler.service, &principal, &namespace, endpoint.action());
+    let namespace = allowed.map_err(|error| refuse(&error))?;
     let kind = match endpoint {
         GitEndpoint::Transfer(Action::Push) => BodyKind::Pack,
         GitEndpoint::Transfer(Action::Fetch) | GitEndpoint::References(_) => BodyKind::Nothing,
     };
     let timeout = handler.service.config.server.body_timeout;
-    let body = handler.bodies.read(body, &principal.account, kind, timeout).await?;
-    let slot = handler.admission.transfer(&principal.account)?;
+    let body = handler.bodies.read(body, principal.account.as_str(), kind, timeout).await?;
+    let slot = handler.admission.transfer(principal.account.as_str())?;
     let working = activity.work();
     let request = GitRequest {
         service: Arc::clone(&handler.service),
@@ -209,16 +212,20 @@ async fn authenticate(handler: &RequestHandler, mut headers: HeaderMap) -> Resul
     }
 }
 
-/// Checks that a caller may fetch from a namespace or push to it.
-fn check_permission(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<()> {
-    select_namespace(principal.scope(), Some(name), |own| {
-        Error::forbidden(ErrorCode::ForbiddenNamespace, format!("this key is confined to the namespace {own:?}"))
-    })?;
+/// Checks that a caller may fetch from a namespace or push to it. Returns its name.
+fn check_permission(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<NamespaceName> {
+    let name = match select_namespace(principal.scope(), Some(name))? {
+        Selection::Allowed(name) => name,
+        Selection::Refused(own) => {
+            let message = format!("this key is confined to the namespace {own:?}");
+            return Err(Error::forbidden(ErrorCode::ForbiddenNamespace, message));
+        }
+    };
     if action == Action::Push && !service.config.accept_push {
         let message = "this server does not accept pushes: set git.accept_push = true in its settings to allow them";
         return Err(Error::forbidden(ErrorCode::PushNotAccepted, message));
     }
-    Ok(())
+    Ok(name)
 }
 
 /// Replaces basic authentication by a bearer token: the password, or the user name if that is a key.
@@ -265,8 +272,8 @@ fn is_compressed(headers: &HeaderMap) -> bool {
 /// A request of an authorized caller, for a blocking thread.
 struct GitRequest {
     service: Arc<Service>,
-    account: String,
-    namespace: String,
+    account: AccountId,
+    namespace: NamespaceName,
     version: ProtocolVersion,
     is_compressed: bool,
 }

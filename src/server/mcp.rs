@@ -58,7 +58,7 @@ async fn answer(
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
     let (headers, principal) = authorize_counted(&handler.gateway, head.headers).await?;
-    activity.belongs_to(&principal.account);
+    activity.belongs_to(principal.account.as_str());
     let authorization = headers.get(AUTHORIZATION).cloned();
     head.headers = headers;
     let account = principal.account.as_str();

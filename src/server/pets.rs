@@ -42,17 +42,17 @@ impl PetsEndpoint {
         let Ok((_, principal)) = authorize(&self.handler.gateway, head.headers).await else {
             return Err(PetError::unauthorized().reply());
         };
-        activity.belongs_to(&principal.account);
+        activity.belongs_to(principal.account.as_str());
         self.handler.gateway.admit(&principal).map_err(PetError::rate_limited)?;
         // Only API keys are accepted: a dashboard session has no environment.
         let Credential::Key { env, .. } = principal.credential else { return Err(PetError::unauthorized().reply()) };
         let account = principal.account;
         let timeout = self.handler.service.config.server.body_timeout;
-        let Ok(body) = self.handler.bodies.read(body, &account, BodyKind::Json, timeout).await else {
+        let Ok(body) = self.handler.bodies.read(body, account.as_str(), BodyKind::Json, timeout).await else {
             return Err(PetError::unreadable().reply());
         };
         let _working = activity.work();
-        let Ok(permit) = self.handler.admission.request(&account).await else {
+        let Ok(permit) = self.handler.admission.request(account.as_str()).await else {
             return Err(PetError::unavailable());
         };
         let answered = tokio::task::spawn_blocking(move || {

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use cuebase_storage::AccountId;
+use cuebase_storage::records::Meter;
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Response};
@@ -24,7 +26,6 @@ use crate::api::query::QueryString;
 use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
 use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, retrieve};
-use crate::billing::meters::Meter;
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
 use crate::service::Service;
@@ -72,7 +73,7 @@ enum HandlerCall {
 struct RouteTask {
     route: &'static Route,
     /// None on a route without a credential.
-    account: Option<String>,
+    account: Option<AccountId>,
     response_size: ResponseSize,
     slot: Arc<RetrievalSlot>,
     unknown: UnknownNames,
@@ -167,7 +168,7 @@ impl RequestHandler {
             true => (headers, None),
             false => {
                 let (headers, principal) = authorize(&self.gateway, headers).await?;
-                activity.belongs_to(&principal.account);
+                activity.belongs_to(principal.account.as_str());
                 (headers, Some(principal))
             }
         };
@@ -231,14 +232,14 @@ impl RequestHandler {
     /// replies and errors.
     async fn run(&self, task: RouteTask) -> Result<HeldReply, Reply> {
         let RouteTask { route, account, response_size, slot, unknown, error_format, call } = task;
-        let sender = account.as_deref().unwrap_or(route.path);
+        let sender = account.as_ref().map_or(route.path, AccountId::as_str);
         if route.executor == Executor::Inline {
             return match call.run(route) {
                 Ok(reply) => Ok(HeldReply::from(reply)),
                 Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
             };
         }
-        let permit = self.admit(route, account.as_deref(), response_size).await?;
+        let permit = self.admit(route, account.as_ref(), response_size).await?;
         // Reserved after the wait: the estimate is better if such answers were made in the meantime.
         let memory = self.reply_memory.reserve(route.path, sender, response_size)?;
         let outcome = match route.executor {
@@ -257,12 +258,13 @@ impl RequestHandler {
     async fn admit(
         &self,
         route: &Route,
-        account: Option<&str>,
+        account: Option<&AccountId>,
         response_size: ResponseSize,
     ) -> Result<RunPermit, Reply> {
         let Some(account) = account else {
             return self.admission.open_request(route.path).await;
         };
+        let account = account.as_str();
         match (route.executor, response_size) {
             (Executor::Retrieval | Executor::Retrieve, _) => self.admission.retrieval(account, response_size).await,
             (Executor::Ordinary | Executor::Inline, ResponseSize::Large) => self.admission.large_request(account).await,
@@ -294,8 +296,8 @@ impl RequestHandler {
                 self.reply_memory.hold(route.path, sender, reply, bytes, reserved)
             }
             ReplyBody::File(file) => {
-                let slot = self.admission.file(&file.account)?;
-                let memory = self.reply_memory.for_file(&file.account)?;
+                let slot = self.admission.file(file.account.as_str())?;
+                let memory = self.reply_memory.for_file(file.account.as_str())?;
                 Ok(HeldReply::file(reply, memory, slot))
             }
         }

@@ -55,7 +55,7 @@ fn order_page(order: &SandboxOrder) -> Reply {
     // The page needs no escaping: it shows only numbers and names of plans.
     let item = match &order.item {
         SandboxItem::Recharge(paise) => format!("Recharge: {}.{:02} INR", paise / 100, paise % 100),
-        SandboxItem::Plan(plan) => format!("Plan: {plan}, monthly"),
+        SandboxItem::Plan(plan) => format!("Plan: {}, monthly", plan.name()),
     };
     let action = if order.paid {
         "<p><strong>Paid.</strong> No money was moved.</p>".to_owned()

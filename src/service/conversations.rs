@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use cuebase_storage::records::{BranchRecord, ConversationRecord, MessageRecord, NamespaceRecord, QueuedWork};
+use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use ulid::Ulid;
@@ -48,7 +49,7 @@ impl Service {
     }
 
     /// Returns a conversation of an account.
-    pub fn conversation(&self, account: &str, id: &str) -> Result<ConversationRecord> {
+    pub fn conversation(&self, account: &AccountId, id: &str) -> Result<ConversationRecord> {
         if let Ok(id) = id.parse()
             && let Some(record) = self.store.conversation(account, id)?
         {
@@ -60,8 +61,8 @@ impl Service {
     /// Returns up to `limit` conversations of a namespace, newest first. `before` continues a listing.
     pub fn conversations(
         &self,
-        account: &str,
-        namespace: &str,
+        account: &AccountId,
+        namespace: &NamespaceName,
         before: Option<Ulid>,
         limit: usize,
     ) -> Result<Vec<ConversationRecord>> {
@@ -90,7 +91,7 @@ impl Service {
     /// Changes the title or the active branch of a conversation.
     pub fn update_conversation(
         &self,
-        account: &str,
+        account: &AccountId,
         id: Ulid,
         title: Option<String>,
         branch: Option<&str>,
@@ -108,13 +109,13 @@ impl Service {
     }
 
     /// Deletes a conversation and the sources of its messages. The memories extracted from it stay.
-    pub fn delete_conversation(&self, account: &str, id: &str) -> Result<()> {
+    pub fn delete_conversation(&self, account: &AccountId, id: &str) -> Result<()> {
         let record = self.conversation(account, id)?;
         let lock = self.conversations.of(record.id);
         let _held = lock.lock();
         // The sources are deleted first, so that a call that fails halfway can be repeated. Their session is the id of
         // the conversation.
-        self.delete_session_sources(record.namespace_id, &record.id.to_string(), record.id)?;
+        self.delete_session_sources(record.namespace_id, &record.id.to_string(), record.id.into())?;
         Ok(self.store.delete_conversation(&record)?)
     }
 
@@ -187,7 +188,7 @@ impl Service {
     }
 
     /// Ends the active branch at a message. Later messages stay, on a branch of their own.
-    pub fn rewind(&self, account: &str, id: Ulid, to: &str) -> Result<ConversationRecord> {
+    pub fn rewind(&self, account: &AccountId, id: Ulid, to: &str) -> Result<ConversationRecord> {
         let (record, _) = self.change(account, id, |record| {
             let line = self.branch_messages(record, &record.branch)?;
             let Some(position) = line.iter().position(|message| message.id.to_string() == to) else {
@@ -209,7 +210,7 @@ impl Service {
     }
 
     /// Replaces the content of a message, in every branch that contains the message.
-    pub fn edit_in_place(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<MessageRecord> {
+    pub fn edit_in_place(&self, account: &AccountId, id: Ulid, message: &str, content: Value) -> Result<MessageRecord> {
         let (_, mut changed) = self.change(account, id, |record| {
             let mut message = self.message_of(record, message)?;
             message.body.insert("content".into(), content);
@@ -221,7 +222,7 @@ impl Service {
 
     /// Edits a message on a new branch that forks before the message. The new branch becomes the active one and is
     /// returned.
-    pub fn edit_as_branch(&self, account: &str, id: Ulid, message: &str, content: Value) -> Result<BranchRecord> {
+    pub fn edit_as_branch(&self, account: &AccountId, id: Ulid, message: &str, content: Value) -> Result<BranchRecord> {
         let now_ms = Timestamp::now().as_millisecond();
         let (mut record, _) = self.change(account, id, |record| {
             let old = self.message_of(record, message)?;
@@ -248,7 +249,7 @@ impl Service {
     /// Changes a conversation under its lock: `act` changes the record and returns the messages to be written.
     fn change(
         &self,
-        account: &str,
+        account: &AccountId,
         id: Ulid,
         act: impl FnOnce(&mut ConversationRecord) -> Result<Vec<MessageRecord>>,
     ) -> Result<(ConversationRecord, Vec<MessageRecord>)> {

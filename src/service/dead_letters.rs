@@ -1,7 +1,7 @@
 //! Dead letters: writes that failed permanently. They are listed, retried and dropped.
 
 use cuebase_storage::records::DeadLetter;
-use ulid::Ulid;
+use cuebase_storage::{AccountId, MessageId, NamespaceName};
 
 use super::Service;
 use crate::error::{Error, Result};
@@ -9,12 +9,12 @@ use crate::error_codes::ErrorCode;
 
 impl Service {
     /// Returns up to `limit` dead letters of an account, oldest first. `after` continues a listing.
-    pub fn dead_letters(&self, account: &str, after: Option<Ulid>, limit: usize) -> Result<Vec<DeadLetter>> {
+    pub fn dead_letters(&self, account: &AccountId, after: Option<MessageId>, limit: usize) -> Result<Vec<DeadLetter>> {
         Ok(self.store.dead_letters(account, after, limit)?)
     }
 
     /// Puts a dead letter of an account, or of any account, back into the queue.
-    pub fn retry_dead_letter(&self, account: Option<&str>, text: &str) -> Result<()> {
+    pub fn retry_dead_letter(&self, account: Option<&AccountId>, text: &str) -> Result<()> {
         let id = message_id(text)?;
         if account.is_none() && self.is_unreadable(id)? {
             let message =
@@ -31,11 +31,11 @@ impl Service {
 
     /// Puts all dead letters back into the queue, the oldest of each account first. `account` and `namespace` restrict
     /// them to one account and to namespaces of one name. Returns how many. Letters of deleted namespaces stay.
-    pub fn retry_dead_letters(&self, account: Option<&str>, namespace: Option<&str>) -> Result<usize> {
+    pub fn retry_dead_letters(&self, account: Option<&AccountId>, namespace: Option<&NamespaceName>) -> Result<usize> {
         let mut selected = Vec::new();
         self.store.for_each_dead_letter(|letter| {
-            let is_other_account = matches!(account, Some(account) if letter.account != account);
-            let is_other_namespace = matches!(namespace, Some(namespace) if letter.namespace != namespace);
+            let is_other_account = matches!(account, Some(account) if letter.account != *account);
+            let is_other_namespace = matches!(namespace, Some(namespace) if letter.namespace != *namespace);
             if !is_other_account && !is_other_namespace {
                 selected.push((letter.account, letter.id));
             }
@@ -52,7 +52,7 @@ impl Service {
     }
 
     /// Deletes a dead letter of an account, or of any account.
-    pub fn drop_dead_letter(&self, account: Option<&str>, text: &str) -> Result<()> {
+    pub fn drop_dead_letter(&self, account: Option<&AccountId>, text: &str) -> Result<()> {
         let id = message_id(text)?;
         let dropped = match self.store.dead_letter(account, id)? {
             Some(letter) => self.store.drop_dead_letter(&letter.account, id)?,
@@ -62,13 +62,13 @@ impl Service {
         if dropped { Ok(()) } else { Err(no_letter(text)) }
     }
 
-    fn is_unreadable(&self, id: Ulid) -> Result<bool> {
+    fn is_unreadable(&self, id: MessageId) -> Result<bool> {
         Ok(self.store.unreadable()?.iter().any(|record| record.id == Some(id)))
     }
 }
 
 /// Parses the id of a queued write.
-pub fn message_id(text: &str) -> Result<Ulid> {
+pub fn message_id(text: &str) -> Result<MessageId> {
     text.parse().map_err(|_| Error::invalid(ErrorCode::InvalidId, format!("{text:?} is not a queue message id")))
 }
 

@@ -7,20 +7,21 @@ use std::fs;
 use std::io::ErrorKind;
 
 use cuebase_storage::records::RemovalRecord;
+use cuebase_storage::{AccountId, NamespaceName};
 
 use super::Service;
 use crate::error::Result;
 
 impl Service {
     /// Deletes a namespace with everything in it. Returns false if it does not exist.
-    pub fn delete_namespace(&self, account: &str, name: &str) -> Result<bool> {
+    pub fn delete_namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<bool> {
         let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
         self.queue.remove_namespace(removal.id);
         self.pending.remove_namespace(removal.id);
         if let Err(error) = self.remove(&removal) {
             tracing::warn!(
-                account,
-                namespace = name,
+                ?account,
+                namespace = ?name,
                 %error,
                 "cannot remove the files of a deleted namespace; the next sweep tries again"
             );
@@ -41,8 +42,8 @@ impl Service {
             if let Err(error) = self.remove(&removal) {
                 let RemovalRecord { account, name, .. } = removal;
                 tracing::warn!(
-                    account,
-                    namespace = name,
+                    ?account,
+                    namespace = ?name,
                     %error,
                     "cannot finish the deletion of a namespace; the next sweep tries again"
                 );

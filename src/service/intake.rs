@@ -2,18 +2,17 @@
 
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{
-    Dedup, EnqueueOptions, Enqueued, FingerprintSubject, NamespaceRecord, QueueEntry, QueuedWork,
+    Dedup, EnqueueOptions, Enqueued, FingerprintSubject, Meter, NamespaceRecord, QueueEntry, QueuedWork,
 };
+use cuebase_storage::{AccountId, MessageId};
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use ulid::Ulid;
 
 use super::Service;
-use crate::billing::meters::{Meter, Permit};
+use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::namespace::ids::HeldIds;
-use crate::namespace::names::DEFAULT;
 use crate::secrets::fingerprint;
 
 /// Identical bodies within this running time are one write: 5 minutes.
@@ -46,7 +45,7 @@ impl Service {
         work: QueuedWork,
         body: Option<&[u8]>,
         subjects: &[FingerprintSubject],
-    ) -> Result<Ulid> {
+    ) -> Result<MessageId> {
         let permit = self.reserve_write(&namespace.account, &work)?;
         let key = match body {
             Some(body) => DedupKey::Body(body),
@@ -65,7 +64,7 @@ impl Service {
         request: serde_json::Value,
         marks: &[[u8; 32]],
         accepted_at: Option<Timestamp>,
-    ) -> Result<Ulid> {
+    ) -> Result<MessageId> {
         let work = QueuedWork::Conversation { request };
         let permit = self.reserve_write(&namespace.account, &work)?;
         let key = DedupKey::Marks { marks, accepted_at_ms: accepted_at.map(Timestamp::as_millisecond) };
@@ -73,7 +72,7 @@ impl Service {
     }
 
     /// Queues a kept conversation for another extraction. A re-extraction does not count as a write.
-    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: Ulid) -> Result<Ulid> {
+    pub fn accept_reextraction(&self, namespace: &NamespaceRecord, source: MessageId) -> Result<MessageId> {
         self.accept(namespace, QueuedWork::Reextract { source }, None, &[])
     }
 
@@ -90,7 +89,7 @@ impl Service {
         key: DedupKey<'_>,
         subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
-    ) -> Result<Ulid> {
+    ) -> Result<MessageId> {
         self.namespaces.require_undamaged(namespace)?;
         let generation = self.store.generation();
         let id = self.enqueue(&mut self.ids.hold(), namespace, work, key, subjects, permit)?;
@@ -106,15 +105,15 @@ impl Service {
         write: impl Fn(&NamespaceRecord) -> Result<T>,
     ) -> Result<T> {
         match write(namespace) {
-            Err(Error::NamespaceGone) if namespace.name == DEFAULT => {
-                write(&self.namespaces.existing(&namespace.account, DEFAULT)?)
+            Err(Error::NamespaceGone) if namespace.name.is_default() => {
+                write(&self.namespaces.existing(&namespace.account, &namespace.name)?)
             }
             result => result,
         }
     }
 
     /// Reserves a unit for a write. Returns `None` for work that is free.
-    pub(super) fn reserve_write(&self, account: &str, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
+    pub(super) fn reserve_write(&self, account: &AccountId, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
         if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
             return Ok(None);
         }
@@ -135,7 +134,7 @@ impl Service {
         key: DedupKey<'_>,
         subjects: &[FingerprintSubject],
         permit: Option<Permit<'_>>,
-    ) -> Result<Ulid> {
+    ) -> Result<MessageId> {
         let mut entry = self.new_entry(ids, namespace, work);
         let dedup = match key {
             DedupKey::Nothing => Dedup::Off,
@@ -194,7 +193,7 @@ impl Service {
     pub(super) fn new_entry(&self, ids: &mut HeldIds<'_>, namespace: &NamespaceRecord, work: QueuedWork) -> QueueEntry {
         let now_ms = Timestamp::now().as_millisecond();
         QueueEntry {
-            id: ids.next(now_ms),
+            id: ids.next(now_ms).into(),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,

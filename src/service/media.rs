@@ -3,6 +3,7 @@
 use std::fs::{self, DirEntry, File};
 use std::time::Duration;
 
+use cuebase_storage::AccountId;
 use cuebase_storage::records::{MediaRecord, NamespaceRecord};
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -65,10 +66,10 @@ impl Service {
     }
 
     /// Returns the record of a file.
-    pub fn media_record(&self, account: &str, id: &str) -> Result<MediaRecord> {
+    pub fn media_record(&self, account: &AccountId, id: &str) -> Result<MediaRecord> {
         if let Ok(id) = id.parse()
             && let Some(record) = self.store.media(id)?
-            && record.account == account
+            && record.account == *account
         {
             return Ok(record);
         }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aws_lc_rs::hmac;
-use cuebase_storage::Store;
-use cuebase_storage::records::{MediaRecord, NamespaceId};
+use cuebase_storage::records::MediaRecord;
+use cuebase_storage::{NamespaceId, Store};
 use data_encoding::BASE64URL_NOPAD;
 use jiff::Timestamp;
 use ulid::Ulid;

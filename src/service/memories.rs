@@ -6,20 +6,18 @@ use std::collections::{BTreeMap, HashSet};
 use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
-use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
+use cuebase_storage::records::{FingerprintSubject, Meter, NamespaceRecord, QueuedWork};
+use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use jiff::Timestamp;
 use serde::Serialize;
-use ulid::Ulid;
 
 use super::Service;
 use super::retrieval::{HitView, histories, history_at};
-use crate::billing::meters::Meter;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
-use crate::namespace::key::NamespaceKey;
 use crate::namespace::registry::Lease;
 
 /// The part, the revision and the details of a memory to be read.
@@ -100,7 +98,7 @@ impl GroupSummary {
 
 impl Service {
     /// Returns the number of memories of an account, in all its namespaces.
-    pub fn memory_count(&self, account: &str) -> Result<u64> {
+    pub fn memory_count(&self, account: &AccountId) -> Result<u64> {
         let records = self.store.namespaces(account, None, usize::MAX)?;
         Ok(records.iter().map(|record| record.memories).sum())
     }
@@ -108,8 +106,8 @@ impl Service {
     /// Returns a memory.
     pub fn memory(
         &self,
-        account: &str,
-        namespace: &str,
+        account: &AccountId,
+        namespace: &NamespaceName,
         path: &MemoryPath,
         options: &MemoryReadOptions<'_>,
     ) -> Result<HitView> {
@@ -143,7 +141,7 @@ impl Service {
         self.billing.require_balance(account)?;
         self.namespaces.require_undamaged(namespace)?;
         let permit = self.billing.reserve(account, Meter::Writes, || self.memory_count(account))?;
-        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+        let lease = self.namespaces.lease_key(&namespace.key())?;
         // The API returns milliseconds, and the file must have the same time.
         let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Error::internal)?;
         let texts = write.cue_texts();
@@ -162,13 +160,13 @@ impl Service {
     }
 
     /// Queues the removal of a memory.
-    pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<Ulid> {
+    pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<MessageId> {
         let subjects = [FingerprintSubject::path(path.as_str())];
         self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
     }
 
     /// Returns the entries of a directory, by path. An empty name is the root.
-    pub fn tree(&self, account: &str, namespace: &str, folder: &str) -> Result<Vec<TreeEntry>> {
+    pub fn tree(&self, account: &AccountId, namespace: &NamespaceName, folder: &str) -> Result<Vec<TreeEntry>> {
         let mut folders: BTreeMap<String, GroupSummary> = BTreeMap::new();
         let mut entries = Vec::new();
         for memory in self.all_memories(account, namespace)? {
@@ -196,7 +194,7 @@ impl Service {
     }
 
     /// Returns all topics, by tier and name.
-    pub fn topics(&self, account: &str, namespace: &str) -> Result<Vec<Topic>> {
+    pub fn topics(&self, account: &AccountId, namespace: &NamespaceName) -> Result<Vec<Topic>> {
         let mut summaries: BTreeMap<(String, String), GroupSummary> = BTreeMap::new();
         for memory in self.all_memories(account, namespace)? {
             let (tier, topic) = tier_and_topic(&memory.path);
@@ -214,8 +212,8 @@ impl Service {
     /// relations between them are the edges.
     pub fn graph(
         &self,
-        account: &str,
-        namespace: &str,
+        account: &AccountId,
+        namespace: &NamespaceName,
         around: Option<(&MemoryPath, usize)>,
         limit: usize,
     ) -> Result<GraphView> {
@@ -238,7 +236,7 @@ impl Service {
         Ok(GraphView::of(&memories))
     }
 
-    fn all_memories(&self, account: &str, namespace: &str) -> Result<Vec<Memory>> {
+    fn all_memories(&self, account: &AccountId, namespace: &NamespaceName) -> Result<Vec<Memory>> {
         self.namespaces.lease(account, namespace)?.read(|snapshot| snapshot.all().collect())
     }
 }

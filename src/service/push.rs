@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
+use cuebase_storage::AccountId;
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{ChangedFile, CommitId, IntakeLimits, Repository, check_pack};
-use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::records::{Meter, NamespaceRecord};
 use ulid::Ulid;
 
 use super::Service;
-use crate::billing::meters::{Meter, Permit};
+use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::git_protocol::BRANCH;
 use crate::git_protocol::push::Update;
 use crate::ingest::edited;
 use crate::memory::files;
-use crate::namespace::key::NamespaceKey;
 use crate::namespace::plan::Content;
 use crate::namespace::registry::Lease;
 use crate::namespace::sync::MESSAGE_TRAILER;
@@ -115,7 +115,7 @@ impl Service {
         };
         self.billing.require_balance(account)?;
         self.namespaces.require_undamaged(namespace)?;
-        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+        let lease = self.namespaces.lease_key(&namespace.key())?;
         if lease.repository().head().map_err(Error::from)? != update.from {
             return Err(branch_moved());
         }
@@ -135,7 +135,7 @@ impl Service {
     fn accept_from_scratch(
         &self,
         lease: &Lease,
-        account: &str,
+        account: &AccountId,
         from: Option<CommitId>,
         to: CommitId,
         mut pack: &[u8],
@@ -162,7 +162,7 @@ impl Service {
     }
 
     /// Reserves a unit for each written file. Returns `None` for a push that writes none.
-    fn reserve_push(&self, account: &str, checked: &CheckedPush) -> Result<Option<Permit<'_>>> {
+    fn reserve_push(&self, account: &AccountId, checked: &CheckedPush) -> Result<Option<Permit<'_>>> {
         if checked.written == 0 {
             return Ok(None);
         }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
 use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
+use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use ulid::Ulid;
 
 use super::Service;
 use super::intake::DedupKey;
@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::files::Details;
 use crate::memory::skill::SkillDraft;
-use crate::namespace::key::NamespaceKey;
 use crate::secrets::fingerprint;
 
 /// The topic of skills without one.
@@ -54,8 +53,8 @@ impl Service {
         namespace: &NamespaceRecord,
         skills: Vec<(SkillLocation, SkillDraft)>,
         body: &[u8],
-    ) -> Result<(Ulid, Vec<String>)> {
-        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+    ) -> Result<(MessageId, Vec<String>)> {
+        let lease = self.namespaces.lease_key(&namespace.key())?;
         // Held until the paths are pending, so that no other request gets the same path.
         let _assigning = self.pending.lock_assignment();
         let pending = self.pending.skill_names(namespace.id);
@@ -81,7 +80,12 @@ impl Service {
     }
 
     /// Returns the skills for a task, best first. Without a query, returns all skills, by path.
-    pub fn skills(&self, account: &str, namespace: &str, request: &RetrievalRequest) -> Result<Vec<SkillView>> {
+    pub fn skills(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        request: &RetrievalRequest,
+    ) -> Result<Vec<SkillView>> {
         if request.query.is_some() {
             let found = self.find(account, namespace, request)?;
             return Ok(found.hits.iter().map(|hit| SkillView::of(&hit.memory, Some(hit))).collect());

@@ -6,17 +6,16 @@
 
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::MemoryFile;
-use cuebase_storage::records::{NamespaceId, NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
+use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use ulid::Ulid;
 
 use super::Service;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
-use crate::namespace::key::NamespaceKey;
 
 /// Sources read at a time in a search for those of one session.
 const PAGE: usize = 500;
@@ -29,13 +28,13 @@ pub struct SourceFilter<'a> {
     /// Only sources of this session.
     pub session_id: Option<&'a str>,
     /// Only sources accepted before this one.
-    pub before: Option<Ulid>,
+    pub before: Option<MessageId>,
 }
 
 /// A kept conversation.
 pub struct KeptSource {
     /// Id of its write.
-    pub id: Ulid,
+    pub id: MessageId,
     /// Time of acceptance, milliseconds since the epoch.
     pub accepted_at_ms: i64,
     /// The conversation as it was accepted.
@@ -102,8 +101,8 @@ impl Service {
     /// Returns up to `limit` sources of a namespace, newest first.
     pub fn sources(
         &self,
-        account: &str,
-        namespace: &str,
+        account: &AccountId,
+        namespace: &NamespaceName,
         filter: SourceFilter<'_>,
         limit: usize,
     ) -> Result<Vec<SourceRecord>> {
@@ -137,10 +136,10 @@ impl Service {
     }
 
     /// Returns the paths of the memories that were extracted from a source and still exist, up to 200.
-    pub fn source_memories(&self, namespace: &NamespaceRecord, id: Ulid) -> Result<Vec<String>> {
+    pub fn source_memories(&self, namespace: &NamespaceRecord, id: MessageId) -> Result<Vec<String>> {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
-        let lease = self.namespaces.lease_key(&NamespaceKey::of(namespace))?;
+        let lease = self.namespaces.lease_key(&namespace.key())?;
         let head = lease.snapshot().head().map(str::to_owned);
         let Some(head) = head else { return Ok(memories) };
         let head: CommitId = head.parse()?;
@@ -160,7 +159,7 @@ impl Service {
 
     /// Deletes a source and returns its id. The deletion is durable when this returns. The memories extracted from the
     /// source stay.
-    pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Result<Ulid> {
+    pub fn delete_source(&self, namespace: &NamespaceRecord, id: &str) -> Result<MessageId> {
         let id = source_id(id)?;
         let generation = self.store.generation();
         // Under the writer's lock, so that an ingestion that ends at the same time does not store the source again.
@@ -177,7 +176,7 @@ impl Service {
         &self,
         namespace: NamespaceId,
         session_id: &str,
-        mut after: Ulid,
+        mut after: MessageId,
     ) -> Result<()> {
         loop {
             let page = self.store.sources_after(namespace, Some(after), PAGE)?;
@@ -196,7 +195,7 @@ fn unreadable_source() -> Error {
     Error::internal("this version cannot read a kept conversation")
 }
 
-fn source_id(text: &str) -> Result<Ulid> {
+fn source_id(text: &str) -> Result<MessageId> {
     text.parse().map_err(|_| no_source())
 }
 
@@ -206,6 +205,7 @@ fn no_source() -> Error {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
     use crate::memory::request::conversation;
 
@@ -225,7 +225,7 @@ mod tests {
         });
         let Value::Object(body) = body else { panic!("an object") };
         let accepted = conversation(&body).expect("a conversation");
-        let kept = KeptSource { id: Ulid::nil(), accepted_at_ms: 0, conversation: accepted.clone() };
+        let kept = KeptSource { id: MessageId::default(), accepted_at_ms: 0, conversation: accepted.clone() };
         assert_eq!(conversation(&kept.body()).expect("reads back"), accepted);
     }
 }

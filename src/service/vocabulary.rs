@@ -2,6 +2,7 @@
 
 use cuebase_retrieval::surface_key;
 use cuebase_storage::records::TermRecord;
+use cuebase_storage::{AccountId, NamespaceName};
 
 use super::Service;
 use crate::error::Result;
@@ -10,7 +11,13 @@ use crate::memory::terms::best_match;
 impl Service {
     /// Returns up to `limit` terms of a namespace by their canonical form. `like` selects the terms that contain it in
     /// any case.
-    pub fn terms(&self, account: &str, namespace: &str, like: Option<&str>, limit: usize) -> Result<Vec<TermRecord>> {
+    pub fn terms(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        like: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let mut terms = self.store.terms(namespace.id)?;
         if let Some(like) = like {
@@ -23,7 +30,12 @@ impl Service {
     }
 
     /// Returns the term of a surface form.
-    pub fn resolve_term(&self, account: &str, namespace: &str, word: &str) -> Result<Option<TermRecord>> {
+    pub fn resolve_term(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        word: &str,
+    ) -> Result<Option<TermRecord>> {
         let namespace = self.namespaces.existing(account, namespace)?;
         let candidates = self.store.terms_by_form(namespace.id, &surface_key(word))?;
         Ok(best_match(&candidates, word.trim()).cloned())

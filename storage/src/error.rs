@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::identity::NamespaceKey;
+
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -107,8 +109,8 @@ pub enum Error {
         reason: String,
     },
     /// The namespace was deleted, or deleted and created again, after the caller looked it up.
-    #[error("the namespace {0} was deleted")]
-    NamespaceGone(String),
+    #[error("the namespace {} was deleted", .0.name)]
+    NamespaceGone(NamespaceKey),
     /// The branch moved while a commit was being written. The caller reads the branch again and retries.
     #[error("the branch moved while a commit was being written: read the branch again and retry")]
     Conflict,

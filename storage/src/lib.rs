@@ -3,6 +3,7 @@
 //! - [`key_value`] stores everything except memories (keys, namespaces, the queue) in RocksDB column families.
 //! - [`records`] are the typed records in them, one file for each resource.
 //! - [`git`] keeps one bare repository per namespace, the source of truth for memories.
+//! - [`identity`] has the types of ids: accounts, namespaces, accepted writes.
 //! - [`memory_file`] is the format of one memory: front matter and markdown.
 //!
 //! This crate does not search memories (`cuebase-retrieval` does) and knows nothing of HTTP or models. Its public API
@@ -12,9 +13,11 @@
 
 pub mod error;
 pub mod git;
+pub mod identity;
 pub mod key_value;
 pub mod memory_file;
 pub mod records;
 
 pub use error::{DiskTrouble, Error, Result};
+pub use identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 pub use records::Store;

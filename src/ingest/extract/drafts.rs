@@ -1,5 +1,6 @@
 //! The drafts of a conversation, linked to each other.
 
+use cuebase_storage::memory_file::RelationKind;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::memory::draft::{Draft, Link};
@@ -29,7 +30,11 @@ impl Drafts {
     pub(super) fn add(&mut self, mut draft: Draft) {
         let index = self.list.len();
         if let Some(previous) = self.list.last() {
-            draft.links.push(Link { draft: index - 1, kind: "follows", snippet: first_words(&previous.body) });
+            draft.links.push(Link {
+                draft: index - 1,
+                kind: RelationKind::Follows,
+                snippet: first_words(&previous.body),
+            });
         }
         // At most NAMES_MAX times SHARED_LINKS_MAX indexes, so the cost of a draft's links does not grow with the
         // number of drafts.
@@ -48,7 +53,7 @@ impl Drafts {
                 break;
             }
             if !draft.links.iter().any(|link| link.draft == other) {
-                draft.links.push(Link { draft: other, kind: "shares", snippet: name.clone() });
+                draft.links.push(Link { draft: other, kind: RelationKind::Shares, snippet: name.clone() });
             }
         }
         for name in &draft.entities {
@@ -93,7 +98,7 @@ mod tests {
     }
 
     /// Returns the links of the last draft.
-    fn links_of_last(drafts: &[&[&str]]) -> Vec<(usize, &'static str, String)> {
+    fn links_of_last(drafts: &[&[&str]]) -> Vec<(usize, RelationKind, String)> {
         let mut added = Drafts::default();
         for names in drafts {
             added.add(naming(names));
@@ -104,9 +109,10 @@ mod tests {
 
     #[test]
     fn a_draft_is_linked_to_the_latest_ones_that_share_a_name() {
-        let shares = |draft: usize, name: &str| (draft, "shares", name.to_owned());
+        let shares = |draft: usize, name: &str| (draft, RelationKind::Shares, name.to_owned());
         let drafts: [&[&str]; 6] = [&["Ann"], &["Bo", "Ann"], &["Ann"], &["Porto"], &["Bo"], &["Ann", "Bo"]];
-        let expected = [(4, "follows", "A".to_owned()), shares(2, "Ann"), shares(1, "Ann"), shares(0, "Ann")];
+        let expected =
+            [(4, RelationKind::Follows, "A".to_owned()), shares(2, "Ann"), shares(1, "Ann"), shares(0, "Ann")];
         assert_eq!(links_of_last(&drafts), expected);
     }
 
@@ -117,6 +123,6 @@ mod tests {
         drafts.extend(std::iter::repeat_n(nobody, SHARED_LINKS_WITHIN));
         drafts.push(ann);
         let last = SHARED_LINKS_WITHIN;
-        assert_eq!(links_of_last(&drafts), [(last, "follows", "A".to_owned())]);
+        assert_eq!(links_of_last(&drafts), [(last, RelationKind::Follows, "A".to_owned())]);
     }
 }

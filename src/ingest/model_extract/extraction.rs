@@ -1,5 +1,6 @@
 //! The result of an extraction with a chat model.
 
+use cuebase_storage::memory_file::RelationKind;
 use std::collections::HashSet;
 
 use cuebase_retrieval::fold;
@@ -48,7 +49,7 @@ impl Extraction {
                     continue;
                 }
                 if let Some(snippet) = last.replace(draft.name.clone()) {
-                    draft.links.push(Link { draft: count - 1, kind: "follows", snippet });
+                    draft.links.push(Link { draft: count - 1, kind: RelationKind::Follows, snippet });
                 }
                 count += 1;
             }

@@ -262,7 +262,7 @@ fn relations(value: &Value, context: &OperationContext<'_>) -> Result<Vec<Relati
             return Err(format!("relations: {} is not among the known memories", shorten(&path)));
         }
         let kind = line(relation, "kind", NAME_CHARS_MAX)?.unwrap_or_else(|| "relates".into());
-        relations.push(Relation { path, kind, snippet: String::new() });
+        relations.push(Relation { path, kind: kind.into(), snippet: String::new() });
     }
     Ok(relations)
 }

@@ -8,7 +8,6 @@ use ulid::Ulid;
 
 use super::context::{Import, ImportReport};
 use crate::error::{Error, Result};
-use crate::namespace::key::NamespaceKey;
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     // The bundle is unpacked into a scratch repository on the same file system, and checked there.
@@ -34,7 +33,7 @@ fn import_through(import: &Import<'_>, scratch: &Path) -> Result<ImportReport> {
         return Ok(ImportReport { histories: 1, ..ImportReport::default() });
     }
     let namespace = import.create_namespace()?;
-    let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
+    let lease = import.service.namespaces.lease_key(&namespace.key())?;
     let before = lease.repository().head()?;
     if import.options.dry_run {
         if let Some(before) = before

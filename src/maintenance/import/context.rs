@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
 
 use super::format::Format;
@@ -53,8 +54,8 @@ pub struct Options {
 /// One import: into which namespace, from which path, with which options.
 pub(super) struct Import<'a> {
     pub(super) service: &'a Arc<Service>,
-    pub(super) account: &'a str,
-    pub(super) name: &'a str,
+    pub(super) account: &'a AccountId,
+    pub(super) name: &'a NamespaceName,
     pub(super) from: &'a Path,
     pub(super) options: Options,
     pub(super) on_progress: &'a dyn Fn(Progress),

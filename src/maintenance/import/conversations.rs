@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use cuebase_storage::MessageId;
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
-use ulid::Ulid;
 
 use super::context::{Import, ImportReport};
 use super::format;
@@ -45,7 +45,7 @@ pub(super) struct Archived {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exported {
     /// Id of the write that contained the conversation.
-    write: Ulid,
+    write: MessageId,
     /// Time at which the write was accepted.
     accepted_at: Timestamp,
 }
@@ -98,7 +98,7 @@ fn read_line(line: &str) -> Result<Archived, String> {
 fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
     let Some(accepted_at) = body.get("accepted_at") else { return Ok(None) };
     let Some(id) = body.get("id").and_then(Value::as_str) else { return Ok(None) };
-    let Ok(write) = id.parse::<Ulid>() else { return Ok(None) };
+    let Ok(write) = id.parse::<MessageId>() else { return Ok(None) };
     match time::parse_json(accepted_at, &TimeZone::UTC).and_then(time::TimeInput::moment) {
         Some(moment) => Ok(Some(Exported { write, accepted_at: moment.at })),
         None => Err(format!("accepted_at: {accepted_at} is not a time: use RFC 3339, such as 2026-05-01T12:00:00Z")),
@@ -179,7 +179,7 @@ fn queue_parts(
     namespace: &NamespaceRecord,
     archived: &Archived,
     messages: Vec<MarkedMessage>,
-) -> Result<Vec<Ulid>> {
+) -> Result<Vec<MessageId>> {
     let accepted_at = archived.exported.map(|exported| exported.accepted_at);
     let mut writes = Vec::new();
     for Part { messages, marks } in split_into_parts(messages) {

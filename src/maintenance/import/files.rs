@@ -12,7 +12,6 @@ use super::context::{Import, ImportReport};
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::files::cue_texts;
-use crate::namespace::key::NamespaceKey;
 use crate::namespace::plan::{Content, Plan};
 
 /// Files per commit.
@@ -47,7 +46,7 @@ pub(super) fn write(import: &Import<'_>, files: &[(String, Content)]) -> Result<
         return Ok(ImportReport { files: all, ..report });
     }
     let namespace = import.create_namespace()?;
-    let lease = import.service.namespaces.lease_key(&NamespaceKey::of(&namespace))?;
+    let lease = import.service.namespaces.lease_key(&namespace.key())?;
     let mut done = 0;
     for batch in files.chunks(FILES_PER_COMMIT) {
         if !import.options.dry_run {

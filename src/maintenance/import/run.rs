@@ -3,24 +3,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use cuebase_storage::{AccountId, NamespaceName};
+
 use super::context::{Import, ImportReport, Options, invalid_import};
 use super::format::{self, Format};
 use super::{archives, bundle, conversations, files, mem0, notes};
 use crate::error::Result;
 use crate::maintenance::progress::Progress;
-use crate::namespace::names::check_name;
 use crate::service::Service;
 
 /// Imports a file or folder into a namespace, which is created if it does not exist.
 pub fn import(
     service: &Arc<Service>,
-    account: &str,
-    name: &str,
+    account: &AccountId,
+    name: &NamespaceName,
     from: &Path,
     options: Options,
     on_progress: &dyn Fn(Progress),
 ) -> Result<ImportReport> {
-    check_name(name)?;
     let format = match options.format {
         Some(format) => format,
         None => format::detect(from).map_err(|reason| invalid_import(from, &reason))?,

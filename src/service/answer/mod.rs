@@ -16,6 +16,7 @@ mod table;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cuebase_storage::{AccountId, NamespaceName};
 use serde::Serialize;
 
 use self::citation::Citation;
@@ -66,8 +67,8 @@ impl Service {
     /// `no_answer` when the memories hold no answer, and the errors of [`Self::find`].
     pub fn answer(
         &self,
-        account: &str,
-        namespace: &str,
+        account: &AccountId,
+        namespace: &NamespaceName,
         request: &RetrievalRequest,
         searched: impl FnOnce(),
     ) -> Result<Answer> {

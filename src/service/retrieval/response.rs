@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cuebase_storage::{AccountId, NamespaceName};
 use serde::Serialize;
 
 use super::hit::HitView;
@@ -31,7 +32,12 @@ pub struct RetrievalResponse {
 
 impl Service {
     /// Retrieves memories of a namespace that the caller may read.
-    pub fn retrieve(&self, account: &str, namespace: &str, request: &RetrievalRequest) -> Result<RetrievalResponse> {
+    pub fn retrieve(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        request: &RetrievalRequest,
+    ) -> Result<RetrievalResponse> {
         let found = self.find(account, namespace, request)?;
         if request.query.is_some() {
             self.metrics.record_retrieval(found.vector_time, found.lexical_time, found.graph_time);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cuebase_retrieval::{
     Error as IndexError, Listing, Mention, Query, SearchResults, Snapshot, Synonyms, Term, Vocabulary, content_terms,
 };
+use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 
 use super::request::RetrievalRequest;
@@ -36,7 +37,12 @@ struct SnapshotResults {
 
 impl Service {
     /// Searches a namespace, or lists its memories if the request has no query.
-    pub fn find(&self, account: &str, namespace: &str, request: &RetrievalRequest) -> Result<SearchResult> {
+    pub fn find(
+        &self,
+        account: &AccountId,
+        namespace: &NamespaceName,
+        request: &RetrievalRequest,
+    ) -> Result<SearchResult> {
         let lease = self.namespaces.lease(account, namespace)?;
         let now = Timestamp::now();
         match &request.query {

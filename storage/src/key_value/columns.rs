@@ -193,8 +193,8 @@ impl Column {
 }
 
 /// Joins two key parts with a NUL byte.
-pub(crate) fn joined(first: &str, second: &str) -> Vec<u8> {
-    [first.as_bytes(), &[0], second.as_bytes()].concat()
+pub(crate) fn joined(first: impl AsRef<str>, second: impl AsRef<str>) -> Vec<u8> {
+    [first.as_ref().as_bytes(), &[0], second.as_ref().as_bytes()].concat()
 }
 
 /// Joins a name and bytes with a NUL byte.

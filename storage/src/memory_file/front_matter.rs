@@ -101,13 +101,56 @@ pub struct SourceMessage {
     pub write: Option<String>,
 }
 
+/// The kind of a link between memories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum RelationKind {
+    /// The memory continues the other one.
+    Follows,
+    /// Both memories name the same person, place or thing.
+    Shares,
+    /// The text of the memory links to the other one.
+    Links,
+    /// A kind that somebody wrote into a file.
+    Other(String),
+}
+
+impl RelationKind {
+    /// Returns the kind as files contain it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Follows => "follows",
+            Self::Shares => "shares",
+            Self::Links => "links",
+            Self::Other(kind) => kind,
+        }
+    }
+}
+
+impl From<String> for RelationKind {
+    fn from(kind: String) -> Self {
+        match kind.as_str() {
+            "follows" => Self::Follows,
+            "shares" => Self::Shares,
+            "links" => Self::Links,
+            _ => Self::Other(kind),
+        }
+    }
+}
+
+impl From<RelationKind> for String {
+    fn from(kind: RelationKind) -> Self {
+        kind.as_str().to_owned()
+    }
+}
+
 /// A link to another memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
     /// The other memory's path.
     pub path: String,
-    /// Kind of the link: `follows`, `shares`, `links`.
-    pub kind: String,
+    /// Kind of the link.
+    pub kind: RelationKind,
     /// A short excerpt that shows the relation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub snippet: String,

@@ -22,7 +22,7 @@ pub mod markdown;
 pub mod path;
 pub mod term_file;
 
-pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, SourceMessage};
+pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
 pub use path::{MemoryPath, Tier};
 pub use term_file::TermFile;
 
@@ -152,7 +152,7 @@ mod tests {
             let mut file = MemoryFile { body: format!("# T\n{body}\n"), ..MemoryFile::default() };
             file.front.tags = tags;
             file.front.cues = cues;
-            file.front.relations = vec![Relation { path: "facts/a.md".into(), kind: "follows".into(), snippet }];
+            file.front.relations = vec![Relation { path: "facts/a.md".into(), kind: RelationKind::Follows, snippet }];
             let text = file.render().expect("renders");
             prop_assert_eq!(MemoryFile::parse(text.as_bytes()).expect("parses"), file);
         }

@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::AccountId;
 use crate::key_value::{Batch, Column, Durability};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountRecord {
     /// The account's id.
-    pub account: String,
+    pub account: AccountId,
     /// Time of first use, milliseconds since the epoch.
     pub created_at_ms: i64,
     /// Whether the account is suspended: its credentials are rejected.
@@ -19,14 +20,14 @@ pub struct AccountRecord {
 
 impl Store {
     /// Returns an account. `None` if it was never used.
-    pub fn account(&self, account: &str) -> Result<Option<AccountRecord>> {
-        self.get_record(Column::Accounts, account.as_bytes())
+    pub fn account(&self, account: &AccountId) -> Result<Option<AccountRecord>> {
+        self.get_record(Column::Accounts, account.as_str().as_bytes())
     }
 
     /// Writes the record of an account.
     pub fn put_account(&self, record: &AccountRecord) -> Result<()> {
         let mut batch = Batch::new();
-        batch.put(Column::Accounts, record.account.as_bytes(), encode(record)?);
+        batch.put(Column::Accounts, record.account.as_str().as_bytes(), encode(record)?);
         self.kv.write(&batch, Durability::Synced)
     }
 

@@ -1,10 +1,8 @@
 //! The batch that records a commit: the namespace's new head, the queue entries that the commit completes, their kept
 //! conversations, and derived records such as revisions and terms.
 
-use ulid::Ulid;
-
 use super::dedup::FingerprintSubject;
-use super::namespaces::{self, NamespaceId, NamespaceRecord, key};
+use super::namespaces::{self, NamespaceRecord, key};
 use super::queue_entry::{self, QueuedWork};
 use super::sources::IngestedEntry;
 use super::store::Store;
@@ -12,6 +10,7 @@ use super::usage::{self, UsageRecord};
 use super::vocabulary::TermChange;
 use crate::error::{Error, Result};
 use crate::git::CommitId;
+use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::prefix;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -46,7 +45,7 @@ pub struct Acknowledgement<'a> {
     /// Entries that leave the queue.
     pub ingested: &'a [IngestedEntry],
     /// Ids of further entries that leave the queue; their content is unknown.
-    pub dropped: &'a [Ulid],
+    pub dropped: &'a [MessageId],
     /// Changes of the vocabulary lookup.
     pub terms: &'a [TermChange],
     /// The commits since the previous head, oldest first. Their positions in the history end at `namespace.commits`.
@@ -54,7 +53,7 @@ pub struct Acknowledgement<'a> {
     /// Subjects written without the queue. Their fingerprints become invalid.
     pub invalidates: &'a [FingerprintSubject],
     /// Paths that entries accepted before the given id must not change.
-    pub path_writes: &'a [(String, Ulid)],
+    pub path_writes: &'a [(String, MessageId)],
     /// The meter after this write.
     pub usage: Option<&'a UsageRecord>,
 }
@@ -102,7 +101,7 @@ impl Store {
         self.change_terms(&mut batch, id, done.terms)?;
         namespaces::put(&mut batch, done.namespace)?;
         if let Some((_, newest)) = done.path_writes.iter().max_by_key(|(_, message)| *message) {
-            self.record_id(&mut batch, *newest);
+            self.record_id(&mut batch, (*newest).into());
         }
         self.write_if_live(done.namespace, &batch)?;
         if done.path_writes.is_empty() { Ok(()) } else { self.kv.sync_since(generation) }
@@ -124,11 +123,11 @@ impl Store {
     }
 
     /// Returns the id that entries must be newer than to change a path. `None` if all entries may change it.
-    pub fn newest_path_write(&self, namespace: NamespaceId, path: &str) -> Result<Option<Ulid>> {
+    pub fn newest_path_write(&self, namespace: NamespaceId, path: &str) -> Result<Option<MessageId>> {
         let Some(bytes) = self.kv.get(Column::PathWrites, &key(namespace, path.as_bytes()))? else { return Ok(None) };
         let bytes: [u8; 16] =
             bytes.try_into().map_err(|_| Error::corrupt(Column::PathWrites.name(), "not 16 bytes"))?;
-        Ok(Some(Ulid::from_bytes(bytes)))
+        Ok(Some(MessageId::from_bytes(bytes)))
     }
 
     /// Whether a namespace has paths that earlier entries must not change.
@@ -138,11 +137,11 @@ impl Store {
 
     /// Deletes the ids of [`Store::newest_path_write`] that are older than every queued entry. Returns the number
     /// deleted.
-    pub fn purge_path_writes(&self, oldest_queued: Option<Ulid>) -> Result<usize> {
+    pub fn purge_path_writes(&self, oldest_queued: Option<MessageId>) -> Result<usize> {
         let mut batch = Batch::new();
         let mut deleted = 0;
         self.kv.read_all(Column::PathWrites, |key, value| {
-            let written = value.try_into().ok().map(Ulid::from_bytes);
+            let written = value.try_into().ok().map(MessageId::from_bytes);
             let affects_queue = match (written, oldest_queued) {
                 (Some(written), Some(oldest)) => written >= oldest,
                 _ => false,

@@ -1,11 +1,32 @@
 //! API keys. Only a hash of each secret is stored.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::{AccountId, NamespaceName};
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
+
+/// The environment of a key, in its prefix and in `whoami`. Both environments see the same data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Environment {
+    /// For production.
+    #[default]
+    Live,
+    /// For tests.
+    Test,
+}
+
+impl Environment {
+    /// Returns `live` or `test`.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
 
 /// An API key, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,13 +34,13 @@ pub struct ApiKeyRecord {
     /// Id, 16 hex characters.
     pub id: String,
     /// The owning account.
-    pub account: String,
-    /// Environment, `live` or `test`.
-    pub env: String,
+    pub account: AccountId,
+    /// The environment that the key is for.
+    pub env: Environment,
     /// The label given at creation.
     pub name: String,
     /// The namespace that the key is limited to. `None` for an account-wide key.
-    pub namespace: Option<String>,
+    pub namespace: Option<NamespaceName>,
     /// SHA-256 of the secret, hex.
     pub secret_sha256: String,
     /// Creation time, milliseconds since the epoch.
@@ -43,7 +64,7 @@ impl Store {
     }
 
     /// Returns the keys of an account, oldest first.
-    pub fn api_keys(&self, account: &str) -> Result<Vec<ApiKeyRecord>> {
+    pub fn api_keys(&self, account: &AccountId) -> Result<Vec<ApiKeyRecord>> {
         let prefix = joined(account, "");
         let mut keys = Vec::new();
         for (key, _) in self.kv.scan(Column::KeysByAccount, &prefix, None, usize::MAX)? {

@@ -2,24 +2,67 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use ulid::Ulid;
 
 use super::store::{Store, decode, encode};
+use super::usage::Meter;
 use crate::error::Result;
+use crate::identity::AccountId;
 use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Key of the prices record in [`Column::Meta`].
 const PRICES_KEY: &[u8] = b"prices";
 
+/// The name of a plan, from the smallest to the largest.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    IntoStaticStr,
+    EnumString,
+    VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum PlanName {
+    /// Without a subscription: each unit is paid for.
+    #[default]
+    Payg,
+    /// The smallest subscription.
+    Starter,
+    /// A medium subscription.
+    Growth,
+    /// A large subscription.
+    Scale,
+    /// The largest subscription.
+    Max,
+}
+
+impl PlanName {
+    /// Returns the name in the API, in the settings and in the store.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// An account's wallet and plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletRecord {
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The plan in effect. `None` means the default plan.
-    pub plan: Option<String>,
+    #[serde(deserialize_with = "known_plan")]
+    pub plan: Option<PlanName>,
     /// The provider's id of the subscription that the plan comes from.
     pub subscription: Option<String>,
     /// The provider's id of the customer.
@@ -27,7 +70,7 @@ pub struct WalletRecord {
     /// Balance in paise. Negative if the account used more than it paid for.
     pub balance_paise: i64,
     /// Units settled so far, by meter: debited at the price of their time, or free.
-    pub settled: BTreeMap<String, u64>,
+    pub settled: BTreeMap<Meter, u64>,
     /// Time of the newest event that changed the plan, milliseconds since the epoch, by the provider's clock.
     #[serde(default)]
     pub plan_changed_at_ms: i64,
@@ -40,9 +83,9 @@ pub struct WalletRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PricesRecord {
     /// The plan of an account without a subscription.
-    pub default_plan: String,
+    pub default_plan: PlanName,
     /// Price of one unit by meter, in paise. Zero for all meters while payments are off.
-    pub rates: BTreeMap<String, u64>,
+    pub rates: BTreeMap<Meter, u64>,
     /// The payment provider, as named by the setting. `None` in records of versions that charged units with and without
     /// a provider.
     #[serde(default)]
@@ -68,7 +111,7 @@ pub struct PaymentRecord {
     /// The provider's id.
     pub id: String,
     /// The account whose wallet is credited.
-    pub account: String,
+    pub account: AccountId,
     /// Amount in paise.
     pub amount_paise: i64,
     /// Whether the amount was credited to the wallet.
@@ -88,10 +131,18 @@ pub struct BillingChange<'a> {
     pub notification: Option<(&'a str, i64)>,
 }
 
+/// Reads the plan of a wallet. A plan of an earlier version that no longer exists counts as none.
+fn known_plan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<PlanName>, D::Error> {
+    match Option::<String>::deserialize(deserializer)? {
+        Some(name) => Ok(name.parse().ok()),
+        None => Ok(None),
+    }
+}
+
 impl Store {
     /// Returns the wallet of an account. `None` if it has none.
-    pub fn wallet(&self, account: &str) -> Result<Option<WalletRecord>> {
-        self.get_record(Column::Billing, account.as_bytes())
+    pub fn wallet(&self, account: &AccountId) -> Result<Option<WalletRecord>> {
+        self.get_record(Column::Billing, account.as_str().as_bytes())
     }
 
     /// Returns the prices of the last start. `None` if no start recorded them yet.
@@ -107,22 +158,22 @@ impl Store {
     }
 
     /// Applies changes in one synced batch.
-    pub fn change_billing(&self, account: &str, change: &BillingChange<'_>) -> Result<()> {
+    pub fn change_billing(&self, account: &AccountId, change: &BillingChange<'_>) -> Result<()> {
         self.write_billing(account, change, Durability::Synced)
     }
 
     /// Applies changes in one batch that the next synced write makes durable. Use it to change many accounts.
-    pub fn change_billing_buffered(&self, account: &str, change: &BillingChange<'_>) -> Result<()> {
+    pub fn change_billing_buffered(&self, account: &AccountId, change: &BillingChange<'_>) -> Result<()> {
         self.write_billing(account, change, Durability::Buffered)
     }
 
-    fn write_billing(&self, account: &str, change: &BillingChange<'_>, durability: Durability) -> Result<()> {
+    fn write_billing(&self, account: &AccountId, change: &BillingChange<'_>, durability: Durability) -> Result<()> {
         let mut batch = Batch::new();
         if let Some(wallet) = change.wallet {
-            batch.put(Column::Billing, account.as_bytes(), encode(wallet)?);
+            batch.put(Column::Billing, account.as_str().as_bytes(), encode(wallet)?);
         }
         for transaction in change.transactions {
-            let key = prefixed_key(&[account], &transaction.id.to_bytes());
+            let key = prefixed_key(&[account.as_str()], &transaction.id.to_bytes());
             batch.put(Column::Transactions, key.clone(), encode(transaction)?);
             batch.put(Column::Outbox, key, "");
         }
@@ -136,15 +187,15 @@ impl Store {
     }
 
     /// Returns the newest transactions of an account, newest first.
-    pub fn transactions(&self, account: &str, limit: usize) -> Result<Vec<TransactionRecord>> {
-        let entries = self.kv.scan_back(Column::Transactions, &prefix(&[account]), None, limit)?;
+    pub fn transactions(&self, account: &AccountId, limit: usize) -> Result<Vec<TransactionRecord>> {
+        let entries = self.kv.scan_back(Column::Transactions, &prefix(&[account.as_str()]), None, limit)?;
         entries.iter().map(|(_, value)| decode(Column::Transactions, value)).collect()
     }
 
     /// Returns the transactions that are missing in the provider's ledger, oldest first.
-    pub fn unmirrored_transactions(&self, account: &str) -> Result<Vec<TransactionRecord>> {
+    pub fn unmirrored_transactions(&self, account: &AccountId) -> Result<Vec<TransactionRecord>> {
         let mut unmirrored = Vec::new();
-        for (key, _) in self.kv.scan(Column::Outbox, &prefix(&[account]), None, usize::MAX)? {
+        for (key, _) in self.kv.scan(Column::Outbox, &prefix(&[account.as_str()]), None, usize::MAX)? {
             if let Some(value) = self.kv.get(Column::Transactions, &key)? {
                 unmirrored.push(decode(Column::Transactions, &value)?);
             }
@@ -153,9 +204,9 @@ impl Store {
     }
 
     /// Records that the provider's ledger contains a transaction.
-    pub fn mark_mirrored(&self, account: &str, id: Ulid) -> Result<()> {
+    pub fn mark_mirrored(&self, account: &AccountId, id: Ulid) -> Result<()> {
         let mut batch = Batch::new();
-        batch.delete(Column::Outbox, prefixed_key(&[account], &id.to_bytes()));
+        batch.delete(Column::Outbox, prefixed_key(&[account.as_str()], &id.to_bytes()));
         self.kv.write(&batch, Durability::Synced)
     }
 

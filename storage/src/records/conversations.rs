@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::namespaces::{NamespaceId, NamespaceRecord, key};
+use super::namespaces::{NamespaceRecord, key};
 use super::queue_entry::{self, QueueEntry};
 use super::store::{Store, decode, encode};
 use super::usage::{self, UsageRecord};
 use crate::error::Result;
+use crate::identity::{AccountId, NamespaceId, NamespaceName};
 use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -17,9 +18,9 @@ pub struct ConversationRecord {
     /// The conversation id.
     pub id: Ulid,
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The namespace that stores the conversation.
-    pub namespace: String,
+    pub namespace: NamespaceName,
     /// The id of the namespace.
     pub namespace_id: NamespaceId,
     /// The title.
@@ -64,8 +65,8 @@ pub struct MessageRecord {
 
 impl Store {
     /// Returns a conversation of an account. `None` if it is missing or its namespace was deleted.
-    pub fn conversation(&self, account: &str, id: Ulid) -> Result<Option<ConversationRecord>> {
-        let key = prefixed_key(&[account], &id.to_bytes());
+    pub fn conversation(&self, account: &AccountId, id: Ulid) -> Result<Option<ConversationRecord>> {
+        let key = prefixed_key(&[account.as_str()], &id.to_bytes());
         let Some(record) = self.get_record::<ConversationRecord>(Column::Conversations, &key)? else { return Ok(None) };
         let is_live = self.is_live(account, &record.namespace, record.namespace_id)?;
         Ok(if is_live { Some(record) } else { None })
@@ -82,7 +83,7 @@ impl Store {
         let before = before.map(|id| key(namespace.id, &id.to_bytes()));
         let mut records = Vec::new();
         for (listed, _) in self.kv.scan_back(Column::ConversationsByNamespace, &prefix, before.as_deref(), limit)? {
-            let record_key = prefixed_key(&[&namespace.account], &listed[prefix.len()..]);
+            let record_key = prefixed_key(&[namespace.account.as_str()], &listed[prefix.len()..]);
             records.extend(self.get_record::<ConversationRecord>(Column::Conversations, &record_key)?);
         }
         Ok(records)
@@ -99,7 +100,7 @@ impl Store {
     ) -> Result<()> {
         let mut batch = Batch::new();
         let id = record.id.to_bytes();
-        batch.put(Column::Conversations, prefixed_key(&[&record.account], &id), encode(record)?);
+        batch.put(Column::Conversations, prefixed_key(&[record.account.as_str()], &id), encode(record)?);
         batch.put(Column::ConversationsByNamespace, key(record.namespace_id, &id), "");
         let mut newest = record.id;
         for message in messages {
@@ -108,7 +109,7 @@ impl Store {
         }
         if let Some((entry, usage)) = ingested {
             queue_entry::put(&mut batch, entry)?;
-            newest = newest.max(entry.id);
+            newest = newest.max(entry.id.into());
             if let Some(usage) = usage {
                 usage::put(&mut batch, usage)?;
             }
@@ -132,7 +133,7 @@ impl Store {
     pub fn delete_conversation(&self, record: &ConversationRecord) -> Result<()> {
         let id = record.id.to_bytes();
         let mut batch = Batch::new();
-        batch.delete(Column::Conversations, prefixed_key(&[&record.account], &id));
+        batch.delete(Column::Conversations, prefixed_key(&[record.account.as_str()], &id));
         batch.delete(Column::ConversationsByNamespace, key(record.namespace_id, &id));
         batch.delete_prefix(Column::Messages, id.to_vec());
         self.kv.write(&batch, Durability::Synced)

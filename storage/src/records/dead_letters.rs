@@ -4,12 +4,11 @@
 //! by account, so that listing one account does not read the letters of others.
 
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
-use super::namespaces::NamespaceId;
 use super::queue_entry::{self, QueueEntry, QueuedWork};
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
 use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
@@ -17,11 +16,11 @@ use crate::key_value::{Batch, Column, Durability};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
     /// The queue message id.
-    pub id: Ulid,
+    pub id: MessageId,
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The namespace to write to.
-    pub namespace: String,
+    pub namespace: NamespaceName,
     /// The id of the namespace.
     pub namespace_id: NamespaceId,
     /// Kind of the work, see [`QueuedWork::kind`].
@@ -42,7 +41,7 @@ pub struct DeadLetter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableRecord {
     /// The queue message id, if the key contains one.
-    pub id: Option<Ulid>,
+    pub id: Option<MessageId>,
     /// The original column family.
     pub column: String,
     /// Size of the record in bytes.
@@ -66,8 +65,8 @@ impl DeadLetter {
         }
     }
 
-    fn key(account: &str, id: Ulid) -> Vec<u8> {
-        prefixed_key(&[account], &id.to_bytes())
+    fn key(account: &AccountId, id: MessageId) -> Vec<u8> {
+        prefixed_key(&[account.as_str()], &id.to_bytes())
     }
 
     /// Adds the letter and its work to a batch.
@@ -78,7 +77,7 @@ impl DeadLetter {
         Ok(())
     }
 
-    fn delete(batch: &mut Batch, account: &str, id: Ulid) {
+    fn delete(batch: &mut Batch, account: &AccountId, id: MessageId) {
         let key = Self::key(account, id);
         batch.delete(Column::DeadLetters, key.clone());
         batch.delete(Column::DeadLetterWork, key);
@@ -88,9 +87,9 @@ impl DeadLetter {
 impl Store {
     /// Returns up to `limit` dead letters of an account after `after`, oldest first. Letters that cannot be decoded are
     /// set aside.
-    pub fn dead_letters(&self, account: &str, after: Option<Ulid>, limit: usize) -> Result<Vec<DeadLetter>> {
+    pub fn dead_letters(&self, account: &AccountId, after: Option<MessageId>, limit: usize) -> Result<Vec<DeadLetter>> {
         let after = after.map(|id| DeadLetter::key(account, id));
-        let entries = self.kv.scan(Column::DeadLetters, &prefix(&[account]), after.as_deref(), limit)?;
+        let entries = self.kv.scan(Column::DeadLetters, &prefix(&[account.as_str()]), after.as_deref(), limit)?;
         let mut letters = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             match decode(Column::DeadLetters, &value) {
@@ -102,7 +101,7 @@ impl Store {
     }
 
     /// Returns the dead letter with an id, of one account or of any account.
-    pub fn dead_letter(&self, account: Option<&str>, id: Ulid) -> Result<Option<DeadLetter>> {
+    pub fn dead_letter(&self, account: Option<&AccountId>, id: MessageId) -> Result<Option<DeadLetter>> {
         if let Some(account) = account {
             return self.get_record(Column::DeadLetters, &DeadLetter::key(account, id));
         }
@@ -137,7 +136,7 @@ impl Store {
 
     /// Moves a dead letter back into the queue, with no failures and with `running_ms` as its new acceptance time.
     /// Returns `None` if the letter does not exist or its namespace was deleted.
-    pub fn revive(&self, account: &str, id: Ulid, running_ms: u64) -> Result<Option<QueueEntry>> {
+    pub fn revive(&self, account: &AccountId, id: MessageId, running_ms: u64) -> Result<Option<QueueEntry>> {
         let Some(letter) = self.dead_letter(Some(account), id)? else { return Ok(None) };
         let key = DeadLetter::key(account, id);
         let Some(work) = self.get_record(Column::DeadLetterWork, &key)? else { return Ok(None) };
@@ -168,7 +167,7 @@ impl Store {
     }
 
     /// Deletes a dead letter. Returns false if there is none.
-    pub fn drop_dead_letter(&self, account: &str, id: Ulid) -> Result<bool> {
+    pub fn drop_dead_letter(&self, account: &AccountId, id: MessageId) -> Result<bool> {
         if self.kv.get(Column::DeadLetters, &DeadLetter::key(account, id))?.is_none() {
             return Ok(false);
         }
@@ -194,7 +193,7 @@ impl Store {
     }
 
     /// Deletes the dead letters of a deleted namespace.
-    pub(super) fn drop_dead_letters_of(&self, account: &str, namespace: NamespaceId) -> Result<()> {
+    pub(super) fn drop_dead_letters_of(&self, account: &AccountId, namespace: NamespaceId) -> Result<()> {
         let mut batch = Batch::new();
         for letter in self.dead_letters(account, None, usize::MAX)? {
             if letter.namespace_id == namespace {
@@ -214,7 +213,7 @@ impl Store {
     }
 
     /// Deletes the records set aside whose keys end with a message id. Returns false if there are none.
-    pub fn drop_unreadable(&self, id: Ulid) -> Result<bool> {
+    pub fn drop_unreadable(&self, id: MessageId) -> Result<bool> {
         let mut batch = Batch::new();
         let mut found = false;
         self.kv.read_all(Column::Unreadable, |key, _| {
@@ -229,9 +228,9 @@ impl Store {
 }
 
 /// The message id at the end of a key.
-fn id_at_end(key: &[u8]) -> Option<Ulid> {
+fn id_at_end(key: &[u8]) -> Option<MessageId> {
     let bytes: [u8; 16] = *key.last_chunk()?;
-    Some(Ulid::from_bytes(bytes))
+    Some(MessageId::from_bytes(bytes))
 }
 
 /// The column name at the beginning of a key of [`Column::Unreadable`].

@@ -1,8 +1,7 @@
 //! How a write is recognised when it is sent again, and what an enqueue returns.
 
-use ulid::Ulid;
-
 use super::usage::UsageRecord;
+use crate::identity::MessageId;
 use crate::key_value::columns::joined;
 
 /// Length of a subject's hash in a key, in bytes.
@@ -67,7 +66,7 @@ pub struct EnqueueOptions<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
     /// The write was accepted under this id.
-    Accepted(Ulid),
+    Accepted(MessageId),
     /// The same body was accepted before, under this id.
-    Duplicate(Ulid),
+    Duplicate(MessageId),
 }

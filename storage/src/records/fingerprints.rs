@@ -6,14 +6,13 @@
 //! ingestion.
 
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
 use super::dedup::{Dedup, EnqueueOptions, FingerprintSubject, SUBJECT_BYTES};
-use super::namespaces::NamespaceId;
 use super::namespaces::key;
 use super::queue_entry::QueueEntry;
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -21,7 +20,7 @@ use crate::key_value::{Batch, Column, Durability};
 const PAGE_ENTRIES: usize = 1000;
 #[derive(Serialize, Deserialize)]
 pub(super) struct Fingerprint {
-    pub(super) id: Ulid,
+    pub(super) id: MessageId,
     pub(super) at_ms: i64,
     #[serde(default)]
     pub(super) running_ms: u64,
@@ -39,7 +38,7 @@ fn subject_key(namespace: NamespaceId, subject: FingerprintSubject, suffix: &[u8
 
 impl Store {
     /// Returns the id under which the same body was accepted within the window.
-    pub(super) fn find_duplicate(&self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<Ulid>> {
+    pub(super) fn find_duplicate(&self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<MessageId>> {
         let Dedup::Body { window_ms } = dedup else { return Ok(None) };
         let Some(suffix) = fingerprint_suffix(entry) else { return Ok(None) };
         let Some(known) = self.fingerprint(&key(entry.namespace_id, &suffix))? else { return Ok(None) };
@@ -89,7 +88,7 @@ impl Store {
         batch: &mut Batch,
         namespace: NamespaceId,
         subject: FingerprintSubject,
-        before: Option<Ulid>,
+        before: Option<MessageId>,
     ) -> Result<()> {
         let prefix = subject_key(namespace, subject, b"");
         for (found, _) in self.kv.scan(Column::FingerprintSubjects, &prefix, None, usize::MAX)? {
@@ -155,7 +154,7 @@ impl Store {
 
     /// Deletes the subjects of fingerprints that no longer exist.
     fn purge_subjects(&self) -> Result<()> {
-        let namespace_bytes = size_of::<Ulid>();
+        let namespace_bytes = size_of::<NamespaceId>();
         let mut after: Option<Vec<u8>> = None;
         loop {
             let page = self.kv.scan(Column::FingerprintSubjects, b"", after.as_deref(), PAGE_ENTRIES)?;

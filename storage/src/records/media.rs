@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::namespaces::NamespaceRecord;
 use super::namespaces::key;
-use super::namespaces::{NamespaceId, NamespaceRecord};
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::{AccountId, NamespaceId, NamespaceName};
 use crate::key_value::{Batch, Column};
 
 /// The record of an uploaded file.
@@ -15,9 +16,9 @@ pub struct MediaRecord {
     /// The media id.
     pub id: Ulid,
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The namespace of the file.
-    pub namespace: String,
+    pub namespace: NamespaceName,
     /// The id of the namespace.
     pub namespace_id: NamespaceId,
     /// Content type, as given by the uploader.

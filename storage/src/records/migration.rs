@@ -9,13 +9,14 @@ use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::dead_letters::DeadLetter;
-use super::namespaces::{NamespaceId, RemovalRecord, key};
+use super::namespaces::{RemovalRecord, key};
 use super::queue_entry::{QueueEntry, QueuedWork};
 use super::store::{
     DATA_FORMAT, DATA_FORMAT_OLDEST, DIRECTORIES_KEY, FORMAT_KEY, NEWEST_ID_KEY, RECORD_FORMAT, Store, decode, encode,
 };
 use crate::error::{Error, Result};
-use crate::key_value::columns::joined_bytes;
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
+use crate::key_value::columns::{joined, joined_bytes};
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 
 /// Maximum number of changes in one batch.
@@ -191,7 +192,7 @@ impl StepTo2<'_> {
             let Some(namespace) = current_id(self.store, name)? else { continue };
             self.observe_id(id);
             let (account, _) = account_and_name(name);
-            let record_key = joined_bytes(&account, id);
+            let record_key = joined_bytes(account.as_str(), id);
             if let Some(value) = self.store.kv.get(Column::Conversations, &record_key)? {
                 let value = with_namespace_id(Column::Conversations, &value, namespace)?;
                 self.put(Column::Conversations, record_key, value)?;
@@ -228,9 +229,9 @@ impl StepTo2<'_> {
 /// A queue entry in format 1.
 #[derive(Deserialize)]
 struct QueueEntryV1 {
-    id: Ulid,
-    account: String,
-    namespace: String,
+    id: MessageId,
+    account: AccountId,
+    namespace: NamespaceName,
     accepted_at_ms: i64,
     failures: u32,
     work: QueuedWork,
@@ -247,7 +248,7 @@ struct DeadLetterV1 {
 impl QueueEntryV1 {
     /// Converts the entry to the current form. `None` if its namespace was deleted.
     fn with_namespace_id(self, store: &Store) -> Result<Option<QueueEntry>> {
-        let name = joined_bytes(&self.account, self.namespace.as_bytes());
+        let name = joined(&self.account, &self.namespace);
         let Some(namespace_id) = current_id(store, &name)? else { return Ok(None) };
         Ok(Some(QueueEntry {
             id: self.id,
@@ -327,10 +328,11 @@ fn split_namespace(key: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&key[..name_end], &key[name_end + 1..]))
 }
 
-fn account_and_name(key: &[u8]) -> (String, String) {
-    let text = String::from_utf8_lossy(key);
-    let (account, name) = text.split_once('\0').unwrap_or((&text, ""));
-    (account.to_owned(), name.to_owned())
+/// The account and the name in a key `account NUL name`.
+fn account_and_name(key: &[u8]) -> (AccountId, NamespaceName) {
+    let account = AccountId::at_start_of(key);
+    let name = key.get(account.as_str().len() + 1..).unwrap_or(&[]);
+    (account, NamespaceName::of_key(name))
 }
 
 /// Converts `kind NUL` and the 32 bytes of a hash to `kind NUL` and the hash in hex.

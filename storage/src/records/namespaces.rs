@@ -8,50 +8,24 @@
 //! exist. [`Store::remove_records`] then deletes its records in the other columns, in several batches. It can be
 //! repeated until [`Store::finish_removal`].
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
 use super::store::{Store, decode, encode};
 use crate::error::{Error, Result};
+use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{joined, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
 /// Maximum number of records that one batch of a removal deletes.
 const REMOVAL_BATCH_RECORDS: usize = 1000;
 
-/// The id of a namespace. A namespace that is deleted and created again gets a new id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NamespaceId(Ulid);
-
-impl NamespaceId {
-    /// Creates an id from a ULID.
-    pub fn new(id: Ulid) -> Self {
-        Self(id)
-    }
-
-    /// The prefix of all keys of the namespace's data.
-    pub fn to_bytes(self) -> [u8; 16] {
-        self.0.to_bytes()
-    }
-}
-
-impl fmt::Display for NamespaceId {
-    /// Lowercase, as used in folder names.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.to_string().to_lowercase())
-    }
-}
-
 /// A namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceRecord {
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The name, `[a-z0-9-]{1,64}`.
-    pub name: String,
+    pub name: NamespaceName,
     /// The namespace id.
     pub id: NamespaceId,
     /// Creation time, milliseconds since the epoch.
@@ -75,10 +49,10 @@ pub struct NamespaceRecord {
 
 impl NamespaceRecord {
     /// Creates the record of an empty namespace.
-    pub fn new(account: &str, name: &str, id: NamespaceId, now_ms: i64) -> Self {
+    pub fn new(account: &AccountId, name: &NamespaceName, id: NamespaceId, now_ms: i64) -> Self {
         Self {
-            account: account.to_owned(),
-            name: name.to_owned(),
+            account: account.clone(),
+            name: name.clone(),
             id,
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
@@ -89,15 +63,20 @@ impl NamespaceRecord {
             history_base: None,
         }
     }
+
+    /// Returns the identity of the namespace.
+    pub fn key(&self) -> NamespaceKey {
+        NamespaceKey { account: self.account.clone(), name: self.name.clone(), id: self.id }
+    }
 }
 
 /// A deleted namespace whose files or records are not fully removed yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovalRecord {
     /// The account that owned the namespace.
-    pub account: String,
+    pub account: AccountId,
     /// The name of the namespace.
-    pub name: String,
+    pub name: NamespaceName,
     /// The id of the namespace.
     pub id: NamespaceId,
 }
@@ -113,12 +92,12 @@ pub enum Creation {
 
 impl Store {
     /// Returns a namespace. `None` if it does not exist.
-    pub fn namespace(&self, account: &str, name: &str) -> Result<Option<NamespaceRecord>> {
+    pub fn namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<Option<NamespaceRecord>> {
         self.get_record(Column::Namespaces, &joined(account, name))
     }
 
     /// Whether the namespace of a name still has the given id.
-    pub fn is_live(&self, account: &str, name: &str, id: NamespaceId) -> Result<bool> {
+    pub fn is_live(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> Result<bool> {
         match self.namespace(account, name)? {
             Some(record) => Ok(record.id == id),
             None => Ok(false),
@@ -156,14 +135,14 @@ impl Store {
     pub(super) fn write_if_live(&self, namespace: &NamespaceRecord, batch: &Batch) -> Result<()> {
         let _existence = self.namespace_existence.read();
         if !self.is_live(&namespace.account, &namespace.name, namespace.id)? {
-            return Err(Error::NamespaceGone(namespace.name.clone()));
+            return Err(Error::NamespaceGone(namespace.key()));
         }
         self.kv.write(batch, Durability::Buffered)
     }
 
     /// Returns up to `limit` namespaces of an account with names greater than `after`, ordered by name. Logs and omits
     /// records that cannot be decoded, so that they do not hide the others.
-    pub fn namespaces(&self, account: &str, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
+    pub fn namespaces(&self, account: &AccountId, after: Option<&str>, limit: usize) -> Result<Vec<NamespaceRecord>> {
         let prefix = joined(account, "");
         let after = after.map(|name| joined(account, name));
         let mut records = Vec::new();
@@ -180,11 +159,10 @@ impl Store {
     }
 
     /// Returns the accounts that have at least one namespace.
-    pub fn accounts_with_namespaces(&self) -> Result<Vec<String>> {
-        let mut accounts: Vec<String> = Vec::new();
+    pub fn accounts_with_namespaces(&self) -> Result<Vec<AccountId>> {
+        let mut accounts: Vec<AccountId> = Vec::new();
         for (key, _) in self.kv.scan(Column::Namespaces, b"", None, usize::MAX)? {
-            let end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
-            let account = String::from_utf8_lossy(&key[..end]).into_owned();
+            let account = AccountId::at_start_of(&key);
             // In key order, the namespaces of an account are consecutive.
             if accounts.last() != Some(&account) {
                 accounts.push(account);
@@ -246,7 +224,7 @@ impl Store {
             let mut batch = Batch::new();
             for (key, _) in listed {
                 let conversation = &key[prefix.len()..];
-                batch.delete(Column::Conversations, prefixed_key(&[&removal.account], conversation));
+                batch.delete(Column::Conversations, prefixed_key(&[removal.account.as_str()], conversation));
                 batch.delete_prefix(Column::Messages, conversation.to_vec());
                 batch.delete(Column::ConversationsByNamespace, key);
             }

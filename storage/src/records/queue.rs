@@ -6,15 +6,14 @@
 //! are deleted with the namespace and its successor never sees them. An entry that cannot be decoded is set aside in
 //! [`Column::Unreadable`], and the others are processed.
 
-use ulid::Ulid;
-
 use super::dead_letters::DeadLetter;
 use super::dedup::{EnqueueOptions, Enqueued};
-use super::namespaces::{NamespaceId, NamespaceRecord};
+use super::namespaces::NamespaceRecord;
 use super::queue_entry::{QueueEntry, delete, put, queue_key};
 use super::store::{Store, decode};
 use super::usage;
 use crate::error::Result;
+use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
@@ -41,7 +40,7 @@ impl Store {
         if let Some(usage) = options.usage {
             usage::put(&mut batch, usage)?;
         }
-        self.record_id(&mut batch, entry.id);
+        self.record_id(&mut batch, entry.id.into());
         self.write_if_live(namespace, &batch)?;
         Ok(Enqueued::Accepted(entry.id))
     }
@@ -74,22 +73,22 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the entry cannot be decoded.
-    pub fn queue_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<QueueEntry>> {
+    pub fn queue_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<QueueEntry>> {
         self.get_record(Column::Queue, &queue_key(namespace, id))
     }
 
     /// Returns the stored bytes of an entry.
-    pub(super) fn encoded_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<Vec<u8>>> {
+    pub(super) fn encoded_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<Vec<u8>>> {
         self.kv.get(Column::Queue, &queue_key(namespace, id))
     }
 
     /// Whether an entry is in the queue.
-    pub fn is_queued(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+    pub fn is_queued(&self, namespace: NamespaceId, id: MessageId) -> Result<bool> {
         Ok(self.encoded_entry(namespace, id)?.is_some())
     }
 
     /// Sets aside an entry that cannot be decoded.
-    pub fn set_entry_aside(&self, namespace: NamespaceId, id: Ulid) -> Result<()> {
+    pub fn set_entry_aside(&self, namespace: NamespaceId, id: MessageId) -> Result<()> {
         self.set_aside(Column::Queue, &queue_key(namespace, id))
     }
 
@@ -131,7 +130,7 @@ impl Store {
     }
 
     /// Deletes an entry of a deleted namespace.
-    pub fn drop_entry(&self, namespace: NamespaceId, id: Ulid) -> Result<()> {
+    pub fn drop_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<()> {
         let mut batch = Batch::new();
         delete(&mut batch, namespace, id);
         self.kv.write(&batch, Durability::Buffered)
@@ -140,9 +139,17 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use ulid::Ulid;
+
     use super::*;
     use crate::error::Error;
+    use crate::identity::AccountId;
+    use crate::identity::NamespaceName;
     use crate::records::{Dedup, FingerprintSubject, QueuedWork};
+
+    fn message(id: u128) -> MessageId {
+        MessageId::from(Ulid::from(id))
+    }
 
     fn entries(store: &Store) -> Vec<QueueEntry> {
         let mut entries = Vec::new();
@@ -155,13 +162,14 @@ mod tests {
     }
 
     fn namespace(store: &Store, id: u128) -> NamespaceRecord {
-        let wanted = NamespaceRecord::new("default", "default", NamespaceId::new(Ulid::from(id)), 0);
+        let wanted =
+            NamespaceRecord::new(&AccountId::default(), &NamespaceName::default(), NamespaceId::new(Ulid::from(id)), 0);
         store.create_namespace(&wanted).expect("creates").0
     }
 
     fn entry(id: u128, running_ms: u64, namespace: &NamespaceRecord) -> QueueEntry {
         QueueEntry {
-            id: Ulid::from(id),
+            id: message(id),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,
@@ -187,11 +195,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = open(&folder);
         let home = namespace(&store, 1);
-        let accepted = |id: u128| Enqueued::Accepted(Ulid::from(id));
+        let accepted = |id: u128| Enqueued::Accepted(message(id));
         assert_eq!(enqueue(&store, &home, body(entry(1, 0, &home), "7")), accepted(1));
-        assert_eq!(enqueue(&store, &home, body(entry(2, 299, &home), "7")), Enqueued::Duplicate(Ulid::from(1)));
+        assert_eq!(enqueue(&store, &home, body(entry(2, 299, &home), "7")), Enqueued::Duplicate(message(1)));
         assert_eq!(enqueue(&store, &home, body(entry(3, 300, &home), "7")), accepted(3));
-        let ids: Vec<u128> = entries(&store).iter().map(|e| e.id.into()).collect();
+        let ids: Vec<u128> = entries(&store).iter().map(|e| Ulid::from(e.id).into()).collect();
         assert_eq!(ids, [1, 3]);
     }
 
@@ -254,12 +262,12 @@ mod tests {
         let home = namespace(&store, 1);
         enqueue(&store, &home, (entry(2, 0, &home), EnqueueOptions::default()));
         let mut batch = Batch::new();
-        batch.put(Column::Queue, queue_key(home.id, Ulid::from(1)), b"\x01{\"id\":[".to_vec());
+        batch.put(Column::Queue, queue_key(home.id, message(1)), b"\x01{\"id\":[".to_vec());
         store.kv.write(&batch, Durability::Buffered).expect("writes");
         assert_eq!(entries(&store).len(), 1);
         assert_eq!(store.unreadable().expect("reads").len(), 1);
         assert_eq!(store.for_each_queue_entry(drop).expect("reads"), 0, "is set aside once");
-        assert!(store.drop_unreadable(Ulid::from(1)).expect("drops"));
+        assert!(store.drop_unreadable(message(1)).expect("drops"));
         assert!(store.unreadable().expect("reads").is_empty());
     }
 
@@ -279,19 +287,19 @@ mod tests {
         let letter = DeadLetter::of(&queued[0], 10, 10, "no".into());
         assert!(store.bury(&letter, &queued[0]).expect("buries"));
         assert!(!store.bury(&letter, &queued[0]).expect("is already buried"));
-        store.drop_entry(home.id, Ulid::from(2)).expect("drops");
+        store.drop_entry(home.id, message(2)).expect("drops");
         assert!(entries(&store).is_empty());
-        let page = store.dead_letters("default", None, 10).expect("reads");
+        let page = store.dead_letters(&AccountId::default(), None, 10).expect("reads");
         assert_eq!(page.len(), 1);
-        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(2)));
+        assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(2u128)));
         let again = body(entry(3, 7, &home), "1");
         assert!(matches!(enqueue(&store, &home, again), Enqueued::Accepted(_)), "a buried body is accepted again");
-        let revived = store.revive("default", Ulid::from(1), 10).expect("revives").expect("a letter");
+        let revived = store.revive(&AccountId::default(), message(1), 10).expect("revives").expect("a letter");
         assert_eq!(revived.work, queued[0].work);
-        assert!(store.dead_letters("default", None, 10).expect("reads").is_empty());
-        assert!(!store.drop_dead_letter("default", Ulid::from(1)).expect("drops"));
+        assert!(store.dead_letters(&AccountId::default(), None, 10).expect("reads").is_empty());
+        assert!(!store.drop_dead_letter(&AccountId::default(), message(1)).expect("drops"));
         store.bury(&letter, &revived).expect("buries");
         store.purge_dead_letters(11).expect("purges");
-        assert!(store.dead_letters("default", None, 10).expect("reads").is_empty());
+        assert!(store.dead_letters(&AccountId::default(), None, 10).expect("reads").is_empty());
     }
 }

@@ -1,11 +1,11 @@
 //! An entry of the queue, its key and its encoding.
 
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
-use super::namespaces::{NamespaceId, key};
+use super::namespaces::key;
 use super::store::{decode, encode};
 use crate::error::{Error, Result};
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::{Batch, Column};
 
 /// The work of a queue entry.
@@ -41,7 +41,7 @@ pub enum QueuedWork {
     /// A kept conversation to extract memories from again.
     Reextract {
         /// The id of the write that contained the conversation.
-        source: Ulid,
+        source: MessageId,
     },
 }
 
@@ -63,11 +63,11 @@ impl QueuedWork {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueEntry {
     /// The queue message id. Ids are ordered by acceptance.
-    pub id: Ulid,
+    pub id: MessageId,
     /// The owning account.
-    pub account: String,
+    pub account: AccountId,
     /// The namespace to write to.
-    pub namespace: String,
+    pub namespace: NamespaceName,
     /// The id of the namespace.
     pub namespace_id: NamespaceId,
     /// Time of acceptance, milliseconds since the epoch.
@@ -83,8 +83,15 @@ pub struct QueueEntry {
     pub work: QueuedWork,
 }
 
+impl QueueEntry {
+    /// Returns the identity of the namespace to write to.
+    pub fn namespace_key(&self) -> NamespaceKey {
+        NamespaceKey { account: self.account.clone(), name: self.namespace.clone(), id: self.namespace_id }
+    }
+}
+
 /// The key of an entry.
-pub(super) fn queue_key(namespace: NamespaceId, id: Ulid) -> Vec<u8> {
+pub(super) fn queue_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
     key(namespace, &id.to_bytes())
 }
 
@@ -103,6 +110,6 @@ pub(super) fn put(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
 }
 
 /// Deletes an entry in a batch.
-pub(super) fn delete(batch: &mut Batch, namespace: NamespaceId, id: Ulid) {
+pub(super) fn delete(batch: &mut Batch, namespace: NamespaceId, id: MessageId) {
     batch.delete(Column::Queue, queue_key(namespace, id));
 }

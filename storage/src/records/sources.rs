@@ -6,13 +6,12 @@
 //! neither conversations nor paths. Deleting a namespace deletes its sources.
 
 use serde::{Deserialize, Serialize};
-use ulid::Ulid;
 
-use super::namespaces::NamespaceId;
 use super::namespaces::key;
 use super::queue_entry::{QueueEntry, QueuedWork};
 use super::store::{Store, decode, encode};
 use crate::error::{Error, Result};
+use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};
 
 /// A queue entry whose commit is in git and in the index.
@@ -30,7 +29,7 @@ pub struct IngestedEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The id of the write that contained the conversation.
-    pub id: Ulid,
+    pub id: MessageId,
     /// The caller's name for the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -77,7 +76,7 @@ impl Store {
     }
 
     /// Adds paths to a source, unless the source was deleted.
-    fn add_paths(&self, batch: &mut Batch, namespace: NamespaceId, id: Ulid, added: &[String]) -> Result<()> {
+    fn add_paths(&self, batch: &mut Batch, namespace: NamespaceId, id: MessageId, added: &[String]) -> Result<()> {
         let Some(mut paths) = self.source_paths(namespace, id)? else { return Ok(()) };
         paths.extend_from_slice(added);
         paths.sort();
@@ -88,7 +87,12 @@ impl Store {
 
     /// Returns up to `limit` sources of a namespace that are older than `before`, newest first. Records that cannot be
     /// decoded are set aside.
-    pub fn sources(&self, namespace: NamespaceId, before: Option<Ulid>, limit: usize) -> Result<Vec<SourceRecord>> {
+    pub fn sources(
+        &self,
+        namespace: NamespaceId,
+        before: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Vec<SourceRecord>> {
         let before = before.map(|id| source_key(namespace, id));
         let entries = self.kv.scan_back(Column::Sources, &namespace.to_bytes(), before.as_deref(), limit)?;
         self.decode_records(entries)
@@ -99,7 +103,7 @@ impl Store {
     pub fn sources_after(
         &self,
         namespace: NamespaceId,
-        after: Option<Ulid>,
+        after: Option<MessageId>,
         limit: usize,
     ) -> Result<Vec<SourceRecord>> {
         let after = after.map(|id| source_key(namespace, id));
@@ -123,7 +127,7 @@ impl Store {
 
     /// Returns the queue entry of a source's write. `None` if the source is missing or cannot be decoded; in the second
     /// case it is set aside.
-    pub fn source(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<QueueEntry>> {
+    pub fn source(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<QueueEntry>> {
         let key = source_key(namespace, id);
         let Some(value) = self.kv.get(Column::SourceConversations, &key)? else { return Ok(None) };
         self.decode_conversation(&key, &value)
@@ -131,7 +135,7 @@ impl Store {
 
     /// Returns the oldest source of a namespace that is newer than `after`. Sources that cannot be decoded are set
     /// aside and skipped.
-    pub fn next_source(&self, namespace: NamespaceId, after: Option<Ulid>) -> Result<Option<QueueEntry>> {
+    pub fn next_source(&self, namespace: NamespaceId, after: Option<MessageId>) -> Result<Option<QueueEntry>> {
         let mut after = after.map(|id| source_key(namespace, id));
         loop {
             let mut found = self.kv.scan(Column::SourceConversations, &namespace.to_bytes(), after.as_deref(), 1)?;
@@ -164,7 +168,7 @@ impl Store {
 
     /// Returns the paths of the memory files that a source changed, including files deleted since. `None` if the record
     /// is missing or cannot be decoded; in the second case it is set aside.
-    pub fn source_paths(&self, namespace: NamespaceId, id: Ulid) -> Result<Option<Vec<String>>> {
+    pub fn source_paths(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<Vec<String>>> {
         let key = source_key(namespace, id);
         let Some(value) = self.kv.get(Column::SourcePaths, &key)? else { return Ok(None) };
         match decode::<SourcePaths>(Column::SourcePaths, &value) {
@@ -178,12 +182,12 @@ impl Store {
     }
 
     /// Whether a source is kept.
-    pub fn has_source(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+    pub fn has_source(&self, namespace: NamespaceId, id: MessageId) -> Result<bool> {
         Ok(self.kv.get(Column::Sources, &source_key(namespace, id))?.is_some())
     }
 
     /// Deletes a source. Returns false if there is none. Buffered: durable after [`Store::sync_since`].
-    pub fn delete_source(&self, namespace: NamespaceId, id: Ulid) -> Result<bool> {
+    pub fn delete_source(&self, namespace: NamespaceId, id: MessageId) -> Result<bool> {
         let key = source_key(namespace, id);
         let is_kept = self.kv.get(Column::SourceConversations, &key)?.is_some();
         if !is_kept && self.kv.get(Column::Sources, &key)?.is_none() {
@@ -231,7 +235,7 @@ impl Store {
     }
 }
 
-fn source_key(namespace: NamespaceId, id: Ulid) -> Vec<u8> {
+fn source_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
     key(namespace, &id.to_bytes())
 }
 
@@ -248,7 +252,7 @@ fn decode_entry(key: &[u8], value: &[u8]) -> Result<QueueEntry> {
 }
 
 /// Fails if the id in a record differs from the id at the end of its key. Callers page by the id of the last record.
-fn require_id(column: Column, key: &[u8], id: Ulid) -> Result<()> {
+fn require_id(column: Column, key: &[u8], id: MessageId) -> Result<()> {
     if key.ends_with(&id.to_bytes()) {
         return Ok(());
     }
@@ -261,20 +265,33 @@ fn log_unreadable(error: &Error) {
 
 #[cfg(test)]
 mod tests {
+    use ulid::Ulid;
+
     use super::*;
+    use crate::identity::AccountId;
+    use crate::identity::NamespaceName;
     use crate::records::{Acknowledgement, EnqueueOptions, NamespaceRecord};
+
+    fn message(id: u128) -> MessageId {
+        MessageId::from(Ulid::from(id))
+    }
 
     fn open() -> (tempfile::TempDir, Store, NamespaceRecord) {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Store::open(folder.path()).expect("opens");
-        let wanted = NamespaceRecord::new("default", "default", NamespaceId::new(Ulid::from(1u128)), 0);
+        let wanted = NamespaceRecord::new(
+            &AccountId::default(),
+            &NamespaceName::default(),
+            NamespaceId::new(Ulid::from(1u128)),
+            0,
+        );
         let namespace = store.create_namespace(&wanted).expect("creates").0;
         (folder, store, namespace)
     }
 
     fn entry(namespace: &NamespaceRecord, id: u128, work: QueuedWork) -> QueueEntry {
         QueueEntry {
-            id: Ulid::from(id),
+            id: message(id),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,
@@ -301,7 +318,7 @@ mod tests {
     }
 
     fn ids(records: &[SourceRecord]) -> Vec<u128> {
-        records.iter().map(|record| record.id.into()).collect()
+        records.iter().map(|record| Ulid::from(record.id).into()).collect()
     }
 
     #[test]
@@ -311,15 +328,15 @@ mod tests {
             ingest(&store, &home, &entry(&home, id, conversation()), &["facts/a.md"]);
         }
         assert_eq!(ids(&store.sources(home.id, None, 2).expect("reads")), [3, 2]);
-        assert_eq!(ids(&store.sources(home.id, Some(Ulid::from(2u128)), 2).expect("reads")), [1]);
-        assert_eq!(ids(&store.sources_after(home.id, Some(Ulid::from(1u128)), 9).expect("reads")), [2, 3]);
-        let kept = store.source(home.id, Ulid::from(2u128)).expect("reads").expect("is kept");
+        assert_eq!(ids(&store.sources(home.id, Some(message(2u128)), 2).expect("reads")), [1]);
+        assert_eq!(ids(&store.sources_after(home.id, Some(message(1u128)), 9).expect("reads")), [2, 3]);
+        let kept = store.source(home.id, message(2u128)).expect("reads").expect("is kept");
         assert_eq!(kept, entry(&home, 2, conversation()));
-        let next = store.next_source(home.id, Some(Ulid::from(2u128))).expect("reads").expect("is kept");
-        assert_eq!(next.id, Ulid::from(3u128));
-        assert!(store.delete_source(home.id, Ulid::from(2u128)).expect("deletes"));
-        assert!(!store.delete_source(home.id, Ulid::from(2u128)).expect("is already deleted"));
-        assert_eq!(store.source(home.id, Ulid::from(2u128)).expect("reads"), None);
+        let next = store.next_source(home.id, Some(message(2u128))).expect("reads").expect("is kept");
+        assert_eq!(next.id, message(3u128));
+        assert!(store.delete_source(home.id, message(2u128)).expect("deletes"));
+        assert!(!store.delete_source(home.id, message(2u128)).expect("is already deleted"));
+        assert_eq!(store.source(home.id, message(2u128)).expect("reads"), None);
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [3, 1]);
     }
 
@@ -327,9 +344,9 @@ mod tests {
     fn a_repeated_extraction_adds_its_paths_to_the_source() {
         let (_folder, store, home) = open();
         ingest(&store, &home, &entry(&home, 1, conversation()), &["facts/a.md"]);
-        let again = QueuedWork::Reextract { source: Ulid::from(1u128) };
+        let again = QueuedWork::Reextract { source: message(1u128) };
         ingest(&store, &home, &entry(&home, 2, again), &["facts/b.md", "facts/a.md"]);
-        let paths = store.source_paths(home.id, Ulid::from(1u128)).expect("reads").expect("paths");
+        let paths = store.source_paths(home.id, message(1u128)).expect("reads").expect("paths");
         assert_eq!(paths, ["facts/a.md", "facts/b.md"]);
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [1]);
     }
@@ -337,7 +354,12 @@ mod tests {
     #[test]
     fn deleting_a_namespace_deletes_only_its_own_sources() {
         let (_folder, store, home) = open();
-        let wanted = NamespaceRecord::new("default", "other", NamespaceId::new(Ulid::from(2u128)), 0);
+        let wanted = NamespaceRecord::new(
+            &AccountId::default(),
+            &NamespaceName::new("other").expect("is valid"),
+            NamespaceId::new(Ulid::from(2u128)),
+            0,
+        );
         let other = store.create_namespace(&wanted).expect("creates").0;
         ingest(&store, &home, &entry(&home, 1, conversation()), &["facts/a.md"]);
         ingest(&store, &other, &entry(&other, 2, conversation()), &["facts/a.md"]);
@@ -346,8 +368,8 @@ mod tests {
             store.remove_records(&removal).expect("removes");
         }
         assert!(store.sources(home.id, None, 9).expect("reads").is_empty());
-        assert_eq!(store.source(home.id, Ulid::from(1u128)).expect("reads"), None);
-        assert_eq!(store.source_paths(home.id, Ulid::from(1u128)).expect("reads"), None);
+        assert_eq!(store.source(home.id, message(1u128)).expect("reads"), None);
+        assert_eq!(store.source_paths(home.id, message(1u128)).expect("reads"), None);
         assert_eq!(ids(&store.sources(other.id, None, 9).expect("reads")), [2]);
         assert_eq!(store.check_sources().expect("reads"), SourceCheck { conversations: 1, unreadable: 0 });
     }
@@ -359,10 +381,10 @@ mod tests {
             ingest(&store, &home, &entry(&home, id, conversation()), &[]);
         }
         let mut batch = Batch::new();
-        batch.put(Column::SourceConversations, source_key(home.id, Ulid::from(1u128)), b"\x01{\"id\":[".to_vec());
-        batch.put(Column::Sources, source_key(home.id, Ulid::from(3u128)), b"garbage".to_vec());
+        batch.put(Column::SourceConversations, source_key(home.id, message(1u128)), b"\x01{\"id\":[".to_vec());
+        batch.put(Column::Sources, source_key(home.id, message(3u128)), b"garbage".to_vec());
         store.kv.write(&batch, Durability::Buffered).expect("writes");
-        assert_eq!(store.next_source(home.id, None).expect("reads").map(|entry| entry.id), Some(Ulid::from(2u128)));
+        assert_eq!(store.next_source(home.id, None).expect("reads").map(|entry| entry.id), Some(message(2u128)));
         assert_eq!(ids(&store.sources(home.id, None, 9).expect("reads")), [2]);
         assert_eq!(store.unreadable().expect("reads").len(), 2);
         assert_eq!(store.check_sources().expect("reads"), SourceCheck { conversations: 2, unreadable: 0 });

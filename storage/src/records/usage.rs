@@ -3,26 +3,55 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use super::store::{Store, encode};
 use crate::error::Result;
+use crate::identity::AccountId;
 use crate::key_value::columns::joined;
 use crate::key_value::{Batch, Column, Durability};
 
 /// Maximum number of months whose counts are kept.
 const MONTHS_MAX: usize = 24;
 
+/// A kind of usage. Ordered by name.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Meter {
+    /// Answers.
+    Chats,
+    /// Bytes of uploaded files that are stored now: a level, not a count, and never charged.
+    MediaBytes,
+    /// Retrievals and skill searches.
+    Reads,
+    /// Accepted memory, vocabulary and skills requests.
+    Writes,
+}
+
+impl Meter {
+    /// The meters that count units of a month and have a price.
+    pub const PRICED: [Self; 3] = [Self::Writes, Self::Reads, Self::Chats];
+
+    /// Returns the name in the API and in the store.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// A meter of an account.
 ///
 /// An earlier form of the record contained one month: `period` (`YYYY-MM`) and `base`, the total at the start of that
 /// month. Deserialization converts it into an entry of `months`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredUsage")]
 pub struct UsageRecord {
     /// The account's id.
-    pub account: String,
-    /// `writes`, `reads`, `chats`, or `media_bytes`.
-    pub meter: String,
+    pub account: AccountId,
+    /// What is counted.
+    pub meter: Meter,
     /// Total units used, which never decreases. For `media_bytes`, the bytes currently stored.
     pub total: u64,
     /// Units used per month (`YYYY-MM`), for the newest months. Empty for `media_bytes`.
@@ -32,8 +61,8 @@ pub struct UsageRecord {
 /// The stored form of a record, earlier or current.
 #[derive(Deserialize)]
 struct StoredUsage {
-    account: String,
-    meter: String,
+    account: AccountId,
+    meter: Meter,
     total: u64,
     #[serde(default)]
     months: BTreeMap<String, u64>,
@@ -55,6 +84,11 @@ impl From<StoredUsage> for UsageRecord {
 }
 
 impl UsageRecord {
+    /// Returns the record of a meter that never counted.
+    pub fn new(account: &AccountId, meter: Meter) -> Self {
+        Self { account: account.clone(), meter, total: 0, months: BTreeMap::new() }
+    }
+
     /// Returns the units used in a month, `YYYY-MM`.
     pub fn used_in(&self, month: &str) -> u64 {
         self.months.get(month).copied().unwrap_or(0)
@@ -75,8 +109,8 @@ impl UsageRecord {
 
 impl Store {
     /// Returns a meter of an account. `None` if it never counted.
-    pub fn usage(&self, account: &str, meter: &str) -> Result<Option<UsageRecord>> {
-        self.get_record(Column::Usage, &joined(account, meter))
+    pub fn usage(&self, account: &AccountId, meter: Meter) -> Result<Option<UsageRecord>> {
+        self.get_record(Column::Usage, &joined(account, meter.name()))
     }
 
     /// Writes meters in one buffered batch: it survives the death of the process, but not a loss of power.
@@ -92,7 +126,7 @@ impl Store {
     }
 
     /// Adds up the sizes of an account's uploaded files. Reads the record of each file.
-    pub fn media_bytes(&self, account: &str) -> Result<u64> {
+    pub fn media_bytes(&self, account: &AccountId) -> Result<u64> {
         let mut bytes = 0u64;
         for namespace in self.namespaces(account, None, usize::MAX)? {
             for record in self.media_of_namespace(namespace.id)? {
@@ -104,7 +138,7 @@ impl Store {
 }
 
 pub(super) fn put(batch: &mut Batch, record: &UsageRecord) -> Result<()> {
-    batch.put(Column::Usage, joined(&record.account, &record.meter), encode(record)?);
+    batch.put(Column::Usage, joined(&record.account, record.meter.name()), encode(record)?);
     Ok(())
 }
 
@@ -124,7 +158,7 @@ mod tests {
 
     #[test]
     fn months_are_counted_separately_and_the_oldest_are_dropped() {
-        let mut record = UsageRecord::default();
+        let mut record = UsageRecord::new(&AccountId::default(), Meter::Reads);
         for month in ["2026-01", "2026-02", "2026-01"] {
             record.count(month, 5);
         }

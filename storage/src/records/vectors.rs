@@ -1,8 +1,8 @@
 //! The cache of embedding vectors, so that a model embeds each text only once per namespace.
 
-use super::namespaces::NamespaceId;
 use super::store::Store;
 use crate::error::Result;
+use crate::identity::NamespaceId;
 use crate::key_value::{Batch, Column, Durability};
 
 /// Length of a namespace's id in a key, in bytes.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::namespaces::NamespaceId;
 use super::namespaces::key;
 use super::store::{Store, decode, encode};
 use crate::error::Result;
+use crate::identity::NamespaceId;
 use crate::key_value::columns::{joined, prefix};
 use crate::key_value::{Batch, Column};
 
