@@ -234,3 +234,34 @@ pub fn disk_message(trouble: DiskTrouble) -> &'static str {
         DiskTrouble::Failing => "the disk reports errors",
     }
 }
+
+/// Joins the messages of an error and of its causes with colons. Leaves out a cause that the text already quotes, as
+/// errors of the storage crate quote their causes.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let message = cause.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_that_the_text_quotes_is_not_repeated() {
+        let source = std::io::Error::from_raw_os_error(5);
+        let reason = source.to_string();
+        let error = cuebase_storage::Error::Io { action: "read", path: "/data/x".into(), source };
+        let error = Err::<(), _>(error).context("opening the data directory").expect_err("failed");
+        let text = with_causes(&error);
+        assert_eq!(text, format!("opening the data directory: cannot read /data/x: {reason}"));
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
+use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use serde_json::json;
 use ulid::Ulid;
 
@@ -337,7 +337,7 @@ impl QueuedWrite {
 
     /// Writes a value to a column of the records.
     fn put(&self, column: Column, key: &[u8], value: &[u8]) {
-        let store = KeyValueStore::open(&self.data.join("records")).expect("opens");
+        let store = RocksEngine::open(&self.data.join("records")).expect("opens");
         let mut batch = Batch::new();
         batch.put(column, key, value);
         store.write(&batch, Durability::Synced).expect("writes");

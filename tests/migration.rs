@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
+use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use serde_json::{Value, json};
 
 use crate::support::disk::Disk;
@@ -274,7 +274,7 @@ fn a_directory_of_a_newer_format_is_refused() {
     let (_folder, data) = fresh();
     stdout(&data, &["keys", "create", "--init"]);
     {
-        let store = KeyValueStore::open(&data.join("records")).expect("opens");
+        let store = RocksEngine::open(&data.join("records")).expect("opens");
         let mut batch = Batch::new();
         batch.put(Column::Meta, "format", 4u32.to_le_bytes());
         store.write(&batch, Durability::Synced).expect("writes");
@@ -291,7 +291,7 @@ fn opening_a_format_2_directory_upgrades_it_to_format_3() {
     let (_folder, data) = fresh();
     assert!(Server::start(&data).terminate());
     {
-        let store = KeyValueStore::open(&data.join("records")).expect("opens");
+        let store = RocksEngine::open(&data.join("records")).expect("opens");
         let mut batch = Batch::new();
         batch.put(Column::Meta, "format", 2u32.to_le_bytes());
         store.write(&batch, Durability::Synced).expect("writes");
@@ -301,7 +301,7 @@ fn opening_a_format_2_directory_upgrades_it_to_format_3() {
     wait_for("the queue to be empty", || server.get("/v1/queue").body["waiting"] == 0);
     assert_eq!(server.get("/v1/sources").body["sources"][0]["id"], json!(id));
     assert!(server.terminate());
-    let store = KeyValueStore::open(&data.join("records")).expect("opens");
+    let store = RocksEngine::open(&data.join("records")).expect("opens");
     let format = store.get(Column::Meta, b"format").expect("reads").expect("a format");
     assert_eq!(format, 3u32.to_le_bytes());
 }

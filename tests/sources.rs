@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
+use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use serde_json::{Value, json};
 use ulid::Ulid;
 
@@ -178,7 +178,7 @@ fn deleting_a_namespace_deletes_its_kept_conversations() {
     assert!(listed(&server, "namespace=other").is_empty());
     assert_eq!(server.get(&format!("/v1/sources/{id}?namespace=other")).status, 404);
     assert!(server.terminate());
-    let store = KeyValueStore::open(&data.join("records")).expect("opens");
+    let store = RocksEngine::open(&data.join("records")).expect("opens");
     for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
         let key = [namespace.to_bytes(), id.parse::<Ulid>().expect("a ULID").to_bytes()].concat();
         assert!(store.get(column, &key).expect("reads").is_none(), "{column:?}");
@@ -364,7 +364,7 @@ fn an_undecodable_source_is_reported_and_set_aside() {
     for column in [Column::Sources, Column::SourceConversations, Column::SourcePaths] {
         let (_folder, data, namespace) = stopped_with_a_source();
         {
-            let store = KeyValueStore::open(&data.join("records")).expect("opens");
+            let store = RocksEngine::open(&data.join("records")).expect("opens");
             let mut batch = Batch::new();
             batch.put(column, [namespace.to_bytes(), UNREADABLE_ID.to_bytes()].concat(), b"\x01{\"id\":[".to_vec());
             store.write(&batch, Durability::Synced).expect("writes");

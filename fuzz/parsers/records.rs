@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use cuebase_storage::Store;
-use cuebase_storage::key_value::{Batch, Column, Durability, KeyValueStore};
+use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use cuebase_storage::records::{Environment, Meter, NamespaceRecord, RECORD_FORMAT, RemovalRecord};
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
 use ulid::Ulid;
@@ -35,13 +35,13 @@ fn put_and_read(folder: &Path, keys: &mut Vec<(Column, Vec<u8>)>, bytes: &[u8]) 
     for line in bytes.split(|byte| *byte == b'\n') {
         let mut parts = line.splitn(3, |byte| *byte == b' ');
         let (Some(name), Some(key), Some(value)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        let Some(column) = Column::ALL.into_iter().find(|column| column.name().as_bytes() == name) else { continue };
+        let Some(column) = Column::ALL.iter().find(|column| column.name().as_bytes() == name) else { continue };
         let key: Vec<u8> = key.iter().map(|byte| if *byte == b'|' { 0 } else { *byte }).collect();
-        batch.put(column, key.clone(), [&[RECORD_FORMAT], value].concat());
-        keys.push((column, key));
+        batch.put(*column, key.clone(), [&[RECORD_FORMAT], value].concat());
+        keys.push((*column, key));
     }
     {
-        let kv = KeyValueStore::open(folder).expect("opens");
+        let kv = RocksEngine::open(folder).expect("opens");
         kv.write(&batch, Durability::Buffered).expect("writes");
     }
     let Ok(store) = Store::open(folder) else { return };

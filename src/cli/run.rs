@@ -19,6 +19,7 @@ use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, m
 use crate::accounts::parse_account;
 use crate::config::{Config, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
+use crate::error::with_causes;
 use crate::namespace::names::parse_name;
 use crate::service::accounts::NewKey;
 use crate::{allocator, telemetry};
@@ -38,7 +39,7 @@ pub fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cuebase: {error:#}");
+            eprintln!("cuebase: {}", with_causes(&error));
             ExitCode::FAILURE
         }
     }

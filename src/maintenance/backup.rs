@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, FORMAT, FileEntry, MANIFEST, Manifest};
 use super::private_files::{create, create_folder};
 use super::progress::Progress;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, with_causes};
 use crate::file_errors::explained;
 use crate::namespace::damage::LAST_BACKUP;
 use crate::service::Service;
@@ -56,7 +56,7 @@ pub fn backup(
 ) -> Result<BackupReport> {
     match create_backup(service, folder, keep, on_progress) {
         Ok(report) => Ok(report),
-        Err(error) => Err(Error::internal(format!("{error:#}"))),
+        Err(error) => Err(Error::internal(with_causes(&error))),
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::private_files::{create, create_folder};
 use super::progress::Progress;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, with_causes};
 use crate::error_codes::ErrorCode;
 use crate::file_errors::explained;
 use crate::service::Service;
@@ -60,7 +60,7 @@ pub fn export(
     let export = Export { service, account, name, to, on_progress };
     match export.write(format) {
         Ok(items) => Ok(ExportReport { to: to.to_path_buf(), items }),
-        Err(error) => Err(Error::invalid(ErrorCode::InvalidExport, format!("{error:#}"))),
+        Err(error) => Err(Error::invalid(ErrorCode::InvalidExport, with_causes(&error))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cuebase_storage::Error as StorageError;
 
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
 use crate::namespace::damage::restore_advice;
 
@@ -38,12 +38,12 @@ pub(super) fn create_private(path: &Path) -> anyhow::Result<()> {
 /// refuses, who owns it, and what to do.
 pub(super) fn with_remedy(error: anyhow::Error, data: &Path) -> anyhow::Error {
     if is_damage(&error) {
-        return anyhow::anyhow!("{error:#}: {}", restore_advice(data));
+        return anyhow::anyhow!("{}: {}", with_causes(&error), restore_advice(data));
     }
     let explanation = match error.downcast_ref::<StorageError>() {
         Some(StorageError::Io { action, path, source }) if is_refusal(source) => Some(explain(action, path, source)),
         // The engine reports a refusal as text without the file, so the files are tried one by one.
-        Some(StorageError::EngineIo { .. }) => inaccessible_part(&data.join("records")),
+        Some(StorageError::Engine { trouble: Some(_), .. }) => inaccessible_part(&data.join("records")),
         _ => None,
     };
     match explanation {

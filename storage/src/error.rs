@@ -1,9 +1,11 @@
 //! The error type of this crate. Its variants differ in what a caller can do about the failure.
 
-use std::io::ErrorKind;
+use std::error::Error as StdError;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::identity::NamespaceKey;
+use crate::key_value::Column;
 
 /// The result of every fallible call in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -28,7 +30,7 @@ impl DiskTrouble {
     const OPEN_FILES_CODES: [i32; 2] = [23, 24];
 
     /// Classifies an I/O error. `None` if its cause is neither the disk nor the limit of open files.
-    pub fn from_io_error(error: &std::io::Error) -> Option<Self> {
+    pub fn from_io_error(error: &io::Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => return Some(Self::Full),
             ErrorKind::ReadOnlyFilesystem => return Some(Self::ReadOnly),
@@ -43,6 +45,9 @@ impl DiskTrouble {
     }
 }
 
+/// The cause of an error, of any type.
+type Cause = Box<dyn StdError + Send + Sync>;
+
 /// A storage failure. [`Error::Invalid`] reports bad input; every other variant is a failure of the disk or of Cuebase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,7 +60,7 @@ pub enum Error {
         /// The file or directory.
         path: PathBuf,
         /// The error of the operating system.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Another process holds the data directory.
     #[error("{} is in use by another process: stop it, or send commands through its control socket", .0.display())]
@@ -69,19 +74,25 @@ pub enum Error {
         known: u32,
     },
     /// The key-value engine failed.
-    #[error("key-value store: {0}")]
-    Engine(String),
-    /// The operating system refused an operation of the key-value engine.
-    #[error("key-value store: {reason}")]
-    EngineIo {
-        /// What the operating system refuses.
-        trouble: DiskTrouble,
-        /// The engine's error message.
-        reason: String,
+    #[error("key-value store: {source}")]
+    Engine {
+        /// What the operating system refuses, if that is why the engine failed.
+        trouble: Option<DiskTrouble>,
+        /// The error of the engine.
+        source: Cause,
+    },
+    /// A key did not have the value that a batch expects of it, so the batch was not applied. The caller reads the key
+    /// again and decides again.
+    #[error("a key in column {} does not have the expected value", column.name())]
+    ConditionFailed {
+        /// The column of the key.
+        column: Column,
+        /// The key.
+        key: Vec<u8>,
     },
     /// The key-value engine found its own files damaged. Their content cannot be restored from other data.
     #[error("the records are damaged ({0})")]
-    DamagedRecords(String),
+    DamagedRecords(#[source] Cause),
     /// Bytes on disk differ from what was written.
     #[error("corrupt {what}: {reason}")]
     Corrupt {
@@ -91,22 +102,14 @@ pub enum Error {
         reason: String,
     },
     /// A git repository could not be read or written.
-    #[error("git: cannot {action}: {reason}")]
+    #[error("git: cannot {action}: {}", with_sources(&**source))]
     Git {
         /// The failed operation, as a verb phrase: `read a commit`.
         action: &'static str,
-        /// The message of the git library.
-        reason: String,
-    },
-    /// The operating system refused a read or write of a git repository.
-    #[error("git: cannot {action}: {reason}")]
-    GitIo {
-        /// The failed operation, as a verb phrase: `read a commit`.
-        action: &'static str,
-        /// What the operating system refuses.
-        trouble: DiskTrouble,
-        /// The message of the git library.
-        reason: String,
+        /// What the operating system refuses, if that is why the operation failed.
+        trouble: Option<DiskTrouble>,
+        /// The error of the git library.
+        source: Cause,
     },
     /// The namespace was deleted, or deleted and created again, after the caller looked it up.
     #[error("the namespace {} was deleted", .0.name)]
@@ -126,7 +129,7 @@ pub enum Error {
 
 impl Error {
     /// Returns a conversion for `map_err` on file operations.
-    pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Self + 'a {
+    pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| Self::Io { action, path: path.to_path_buf(), source }
     }
 
@@ -134,31 +137,14 @@ impl Error {
     pub fn disk_trouble(&self) -> Option<DiskTrouble> {
         match self {
             Self::Io { source, .. } => DiskTrouble::from_io_error(source),
-            Self::EngineIo { trouble, .. } | Self::GitIo { trouble, .. } => Some(*trouble),
+            Self::Engine { trouble, .. } | Self::Git { trouble, .. } => *trouble,
             _ => None,
         }
     }
 
-    /// Returns a conversion for `map_err` on gix calls. It turns gix's many error types into text, with their sources.
-    pub(crate) fn git<E: std::error::Error + 'static>(action: &'static str) -> impl FnOnce(E) -> Self {
-        move |error| {
-            let mut reason = error.to_string();
-            let mut trouble = None;
-            let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-            while let Some(current) = next {
-                if let Some(io_error) = current.downcast_ref::<std::io::Error>() {
-                    trouble = trouble.or(DiskTrouble::from_io_error(io_error));
-                }
-                next = current.source();
-                if let Some(source) = next {
-                    reason.push_str(&format!(": {source}"));
-                }
-            }
-            match trouble {
-                Some(trouble) => Self::GitIo { action, trouble, reason },
-                None => Self::Git { action, reason },
-            }
-        }
+    /// Returns a conversion for `map_err` on gix calls.
+    pub(crate) fn git<E: StdError + Send + Sync + 'static>(action: &'static str) -> impl FnOnce(E) -> Self {
+        move |error| Self::Git { action, trouble: trouble_in(&error), source: Box::new(error) }
     }
 
     pub(crate) fn corrupt(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
@@ -168,6 +154,53 @@ impl Error {
     pub(crate) fn invalid(what: &'static str, reason: impl std::fmt::Display) -> Self {
         Self::Invalid { what, reason: reason.to_string() }
     }
+}
+
+/// The first trouble of the operating system among an error and its sources.
+fn trouble_in(error: &(dyn StdError + 'static)) -> Option<DiskTrouble> {
+    let mut next = Some(error);
+    while let Some(current) = next {
+        next = current.source();
+        if let Some(io_error) = current.downcast_ref::<io::Error>() {
+            if let Some(trouble) = DiskTrouble::from_io_error(io_error) {
+                return Some(trouble);
+            }
+            // `source` skips the error inside an I/O error.
+            if let Some(inner) = io_error.get_ref() {
+                next = Some(inner);
+            }
+        }
+        if let Some(git_error) = current.downcast_ref::<gix::Error>()
+            && let Some(trouble) = trouble_in_git(git_error)
+        {
+            return Some(trouble);
+        }
+    }
+    None
+}
+
+/// The first trouble of the operating system among the causes of an error of gix. It may have several, of which
+/// `source` returns one.
+fn trouble_in_git(error: &gix::Error) -> Option<DiskTrouble> {
+    for cause in error.iter_errors() {
+        if let Some(io_error) = cause.downcast_ref::<io::Error>()
+            && let Some(trouble) = DiskTrouble::from_io_error(io_error)
+        {
+            return Some(trouble);
+        }
+    }
+    None
+}
+
+/// Joins the messages of an error and of its sources with colons.
+fn with_sources(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(&format!(": {source}"));
+        next = source.source();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -202,5 +235,20 @@ mod tests {
         let text: std::result::Result<u8, _> = "x".parse::<u8>();
         let other = text.map_err(Error::git("read a number")).expect_err("not a number");
         assert_eq!(other.disk_trouble(), None);
+        let inner = SystemError::other(SystemError::other(SystemError::from_raw_os_error(30)));
+        assert_eq!(Error::git("write a pack")(inner).disk_trouble(), Some(DiskTrouble::ReadOnly));
+        let tree = gix::Error::from_error(SystemError::from_raw_os_error(24));
+        assert_eq!(Error::git("open a pack")(tree).disk_trouble(), Some(DiskTrouble::TooManyOpenFiles));
+    }
+
+    #[test]
+    fn a_git_error_shows_its_sources_and_returns_them() {
+        let error = Error::git("read a commit")(SystemError::from_raw_os_error(5));
+        let cause = error.source().expect("a source");
+        assert_eq!(error.to_string(), format!("git: cannot read a commit: {cause}"));
+        assert!(cause.downcast_ref::<SystemError>().is_some());
+        let pack = Error::Io { action: "read", path: "pack".into(), source: SystemError::from_raw_os_error(5) };
+        let text = format!("git: cannot read a commit: {pack}: {cause}");
+        assert_eq!(Error::git("read a commit")(pack).to_string(), text);
     }
 }

@@ -67,7 +67,7 @@ impl Repository {
         match self.head() {
             Ok(Some(_)) => return Ok(false),
             // The branch is missing or does not have the form that git writes.
-            Ok(None) | Err(Error::Git { .. }) => {}
+            Ok(None) | Err(Error::Git { trouble: None, .. }) => {}
             Err(error) => return Err(error),
         }
         let inspected = self.inspect(to, |_| {})?;

@@ -273,7 +273,7 @@ fn entry_header(kind: u8, size: usize) -> Vec<u8> {
 }
 
 fn too_large() -> Error {
-    Error::Git { action: "write a pack", reason: "it would be larger than 2 GiB".into() }
+    Error::Git { action: "write a pack", trouble: None, source: "it would be larger than 2 GiB".into() }
 }
 
 /// Returns the SHA-1 of some bytes.

@@ -100,7 +100,7 @@ impl Repository {
     /// found while a pack has no usable index.
     pub fn read(&self, commit: CommitId, path: &str) -> Result<Option<Vec<u8>>> {
         let first = file_at(&self.open()?, commit, path);
-        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { .. })) {
+        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { trouble: None, .. })) {
             return first;
         }
         // Either the commit does not exist, or one of its objects is missing.
@@ -137,7 +137,7 @@ impl Repository {
     /// runs the read once more if any was rebuilt.
     pub(super) fn read_with_index_repair<T>(&self, read: impl Fn(&gix::Repository) -> Result<T>) -> Result<T> {
         let first = read(&self.open()?);
-        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { .. })) {
+        if !matches!(first, Err(Error::Corrupt { .. } | Error::Git { trouble: None, .. })) {
             return first;
         }
         match self.check_pack_indexes(Scrutiny::Quick) {

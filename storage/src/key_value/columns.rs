@@ -6,129 +6,130 @@
 //! key range per column. Every value is one format byte ([`crate::records::RECORD_FORMAT`]) and a JSON object, except
 //! in columns with raw bytes.
 
-/// A column family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use strum::{IntoStaticStr, VariantArray};
+
+/// A column family. Its `serialize` attribute is its name on disk, which never changes once released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 pub enum Column {
     /// `name` → raw bytes. `format`: u32 little-endian, the data directory's format. `issuer`: PKCS#8 of the local
     /// issuer's signing key. `media`: the key that signs media URLs. `newest-id`: 16 bytes, the greatest id assigned.
     /// `running-ms`: u64 little-endian, the total running time of services on this data directory. `directories`:
     /// present while folders still have the names of format 1. `prices`: prices record.
+    #[strum(serialize = "meta")]
     Meta,
     /// `account` → account record.
+    #[strum(serialize = "accounts")]
     Accounts,
     /// `key id`, 16 hex characters → API key record. Point reads on every request.
+    #[strum(serialize = "keys")]
     Keys,
     /// `account NUL key id` → empty. Iterated to list an account's keys.
+    #[strum(serialize = "keys_by_account")]
     KeysByAccount,
     /// `account NUL namespace` → namespace record. Iterated to list an account's namespaces by name.
+    #[strum(serialize = "namespaces")]
     Namespaces,
     /// `namespace id` → removal record: a deleted namespace whose data is not fully removed yet.
+    #[strum(serialize = "removals")]
     Removals,
     /// `namespace id`, `message id` → queue entry. Iterated once at start.
+    #[strum(serialize = "queue_by_namespace")]
     Queue,
     /// `account NUL message id` → dead letter without its work. Iterated to list an account's dead letters.
+    #[strum(serialize = "dead_letters_by_account")]
     DeadLetters,
     /// `account NUL message id` → the work of a dead letter.
+    #[strum(serialize = "dead_letter_work")]
     DeadLetterWork,
     /// `column name NUL key` → raw bytes: a queue entry or dead letter that could not be decoded.
+    #[strum(serialize = "unreadable")]
     Unreadable,
     /// `namespace id`, `kind NUL SHA-256 of the body` → message id and acceptance time of that body.
+    #[strum(serialize = "fingerprints")]
     Fingerprints,
     /// `namespace id`, 16 bytes of a subject's hash, `kind NUL SHA-256 of the body` → empty. A write or deletion of the
     /// subject (a path or term) invalidates the fingerprint.
+    #[strum(serialize = "fingerprint_subjects")]
     FingerprintSubjects,
     /// `namespace id`, `path` → message id, raw, 16 bytes. Writes accepted before it must not change the path.
+    #[strum(serialize = "path_writes")]
     PathWrites,
     /// `namespace id`, SHA-256 of an imported message → message id of its import.
+    #[strum(serialize = "imported_messages")]
     Imports,
     /// `account NUL meter` → usage in total and by month.
+    #[strum(serialize = "usage")]
     Usage,
     /// `account` → wallet: plan, balance, settled usage.
+    #[strum(serialize = "billing")]
     Billing,
     /// `account NUL transaction id` → transaction.
+    #[strum(serialize = "transactions")]
     Transactions,
     /// `account NUL transaction id` → empty: a transaction that is missing in the payment provider's ledger.
+    #[strum(serialize = "outbox")]
     Outbox,
     /// `payment id` → a started payment: account, amount, whether it was credited.
+    #[strum(serialize = "payments")]
     Payments,
     /// `notification id` → when it was processed.
+    #[strum(serialize = "notifications")]
     Notifications,
     /// `idempotency key` → entry of the sandbox provider's ledger. `NUL payment id` → payment of the sandbox provider.
+    #[strum(serialize = "sandbox")]
     Sandbox,
     /// `namespace id`, `path` → vocabulary term. Derived from git.
+    #[strum(serialize = "terms")]
     Terms,
     /// `namespace id`, `folded surface form NUL path` → empty. Derived from git.
+    #[strum(serialize = "term_forms")]
     TermForms,
     /// `account NUL conversation id` → conversation.
+    #[strum(serialize = "conversations")]
     Conversations,
     /// `namespace id`, `conversation id` → empty. Iterated to list a namespace's conversations.
+    #[strum(serialize = "namespace_conversations")]
     ConversationsByNamespace,
     /// `conversation id`, `message id` → message of a conversation.
+    #[strum(serialize = "messages")]
     Messages,
     /// `media id` → media record; the bytes are in a file.
+    #[strum(serialize = "media")]
     Media,
     /// `namespace id`, `media id` → empty. Iterated when a namespace is deleted.
+    #[strum(serialize = "namespace_media")]
     MediaByNamespace,
     /// `account NUL environment NUL`, animal number as u64 big-endian → animal.
+    #[strum(serialize = "animals")]
     Animals,
     /// `namespace id`, 8 bytes of the model's hash, SHA-256 of the text → the text's vector, raw: f16 little-endian. A
     /// cache: a missing vector is requested again.
+    #[strum(serialize = "namespace_vectors")]
     Vectors,
     /// `model` → calls and tokens of the model.
+    #[strum(serialize = "models")]
     Models,
     /// `namespace id`, `path NUL`, position in the history as u64 big-endian → raw: commit id (20 bytes), commit time
     /// in seconds (i64 little-endian). The commits that changed a file. Derived from git.
+    #[strum(serialize = "revisions")]
     Revisions,
     /// `namespace id`, `write id` → source record: list view of an ingested conversation.
+    #[strum(serialize = "sources")]
     Sources,
     /// `namespace id`, `write id` → the conversation: the bytes of its queue entry.
+    #[strum(serialize = "source_conversations")]
     SourceConversations,
     /// `namespace id`, `write id` → paths of the memory files that the conversation changed.
+    #[strum(serialize = "source_paths")]
     SourcePaths,
 }
 
 impl Column {
     /// Every column family, in opening order.
-    pub const ALL: [Self; 35] = [
-        Self::Meta,
-        Self::Accounts,
-        Self::Keys,
-        Self::KeysByAccount,
-        Self::Namespaces,
-        Self::Removals,
-        Self::Queue,
-        Self::DeadLetters,
-        Self::DeadLetterWork,
-        Self::Unreadable,
-        Self::Fingerprints,
-        Self::FingerprintSubjects,
-        Self::PathWrites,
-        Self::Imports,
-        Self::Usage,
-        Self::Billing,
-        Self::Transactions,
-        Self::Outbox,
-        Self::Payments,
-        Self::Notifications,
-        Self::Sandbox,
-        Self::Terms,
-        Self::TermForms,
-        Self::Conversations,
-        Self::ConversationsByNamespace,
-        Self::Messages,
-        Self::Media,
-        Self::MediaByNamespace,
-        Self::Animals,
-        Self::Vectors,
-        Self::Models,
-        Self::Revisions,
-        Self::Sources,
-        Self::SourceConversations,
-        Self::SourcePaths,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
     /// The columns whose keys begin with a namespace's id. Deleting a namespace deletes its key range in each of them.
-    pub(crate) const BY_NAMESPACE: [Self; 14] = [
+    pub(crate) const BY_NAMESPACE: &'static [Self] = &[
         Self::Queue,
         Self::Fingerprints,
         Self::FingerprintSubjects,
@@ -150,45 +151,9 @@ impl Column {
         matches!(self, Self::Meta | Self::Vectors | Self::Unreadable | Self::Revisions | Self::PathWrites)
     }
 
-    /// The column family's name on disk. Never changes once released.
+    /// The column family's name on disk.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Meta => "meta",
-            Self::Accounts => "accounts",
-            Self::Keys => "keys",
-            Self::KeysByAccount => "keys_by_account",
-            Self::Namespaces => "namespaces",
-            Self::Removals => "removals",
-            Self::Queue => "queue_by_namespace",
-            Self::DeadLetters => "dead_letters_by_account",
-            Self::DeadLetterWork => "dead_letter_work",
-            Self::Unreadable => "unreadable",
-            Self::Fingerprints => "fingerprints",
-            Self::FingerprintSubjects => "fingerprint_subjects",
-            Self::PathWrites => "path_writes",
-            Self::Imports => "imported_messages",
-            Self::Usage => "usage",
-            Self::Billing => "billing",
-            Self::Transactions => "transactions",
-            Self::Outbox => "outbox",
-            Self::Payments => "payments",
-            Self::Notifications => "notifications",
-            Self::Sandbox => "sandbox",
-            Self::Terms => "terms",
-            Self::TermForms => "term_forms",
-            Self::Conversations => "conversations",
-            Self::ConversationsByNamespace => "namespace_conversations",
-            Self::Messages => "messages",
-            Self::Media => "media",
-            Self::MediaByNamespace => "namespace_media",
-            Self::Animals => "animals",
-            Self::Vectors => "namespace_vectors",
-            Self::Models => "models",
-            Self::Revisions => "revisions",
-            Self::Sources => "sources",
-            Self::SourceConversations => "source_conversations",
-            Self::SourcePaths => "source_paths",
-        }
+        self.into()
     }
 }
 
@@ -215,4 +180,19 @@ pub(crate) fn prefix(parts: &[&str]) -> Vec<u8> {
 /// Joins a prefix of parts and an id or number of fixed length.
 pub(crate) fn prefixed_key(parts: &[&str], id: &[u8]) -> Vec<u8> {
     [prefix(parts).as_slice(), id].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_column_family_has_a_name_of_its_own() {
+        let names: BTreeSet<&str> = Column::ALL.iter().map(|column| column.name()).collect();
+        assert_eq!(names.len(), Column::ALL.len());
+        assert_eq!(Column::Queue.name(), "queue_by_namespace");
+        assert_eq!(Column::ALL.first(), Some(&Column::Meta));
+    }
 }

@@ -1,15 +1,29 @@
-//! The key-value interface below all records: ordered keys and atomic batches.
+//! The key-value interface below all records: ordered keys, atomic batches and conditional writes.
 //!
-//! [`columns`] lists the column families and their key layouts. [`engine`] implements the interface with RocksDB. After
-//! a failed opening, [`power`] detects a loss of power, and [`manifest`] repairs the manifest that it tore. Code
-//! outside of this folder does not depend on RocksDB, so another engine with ordered keys and atomic batches can
-//! replace it.
+//! [`columns`] lists the column families and their key layouts. [`Engine`] is the interface. [`RocksEngine`] implements
+//! it on disk with RocksDB, [`MemoryEngine`] in memory for tests. Code outside of `rocks_engine` does not depend on
+//! RocksDB.
 
+mod batch;
 pub mod columns;
+mod durability;
 mod engine;
-mod manifest;
-mod power;
+mod key_range;
+mod memory_engine;
+mod page;
+mod rocks_engine;
+mod stats;
 
+pub use batch::Batch;
 pub use columns::Column;
-pub(crate) use engine::KeyValuePair;
-pub use engine::{Batch, Durability, EngineMemory, EngineStats, KeyValueStore, OpenGeneration};
+pub use durability::{Durability, OpenGeneration};
+pub use engine::{ColumnEntries, Engine};
+pub use memory_engine::MemoryEngine;
+pub use page::KeyValuePair;
+pub use rocks_engine::{EngineMemory, RocksEngine};
+pub use stats::EngineStats;
+
+#[cfg(test)]
+mod equivalence;
+#[cfg(test)]
+mod suite;

@@ -140,7 +140,8 @@ impl Store {
     pub fn purge_path_writes(&self, oldest_queued: Option<MessageId>) -> Result<usize> {
         let mut batch = Batch::new();
         let mut deleted = 0;
-        self.kv.read_all(Column::PathWrites, |key, value| {
+        for entry in self.kv.read_all(Column::PathWrites) {
+            let (key, value) = entry?;
             let written = value.try_into().ok().map(MessageId::from_bytes);
             let affects_queue = match (written, oldest_queued) {
                 (Some(written), Some(oldest)) => written >= oldest,
@@ -150,7 +151,7 @@ impl Store {
                 batch.delete(Column::PathWrites, key);
                 deleted += 1;
             }
-        })?;
+        }
         self.kv.write(&batch, Durability::Buffered)?;
         Ok(deleted)
     }

@@ -117,10 +117,13 @@ impl Store {
     /// Visits the dead letters of all accounts. Letters that cannot be decoded are set aside.
     pub fn for_each_dead_letter(&self, mut visit: impl FnMut(DeadLetter)) -> Result<()> {
         let mut unreadable = Vec::new();
-        self.kv.read_all(Column::DeadLetters, |key, value| match decode(Column::DeadLetters, value) {
-            Ok(letter) => visit(letter),
-            Err(_) => unreadable.push(key.to_vec()),
-        })?;
+        for entry in self.kv.read_all(Column::DeadLetters) {
+            let (key, value) = entry?;
+            match decode(Column::DeadLetters, &value) {
+                Ok(letter) => visit(letter),
+                Err(_) => unreadable.push(key),
+            }
+        }
         for key in unreadable {
             self.set_aside(Column::DeadLetters, &key)?;
         }
@@ -130,7 +133,10 @@ impl Store {
     /// Returns the number of dead letters.
     pub fn dead_letter_count(&self) -> Result<u64> {
         let mut count = 0;
-        self.kv.read_all(Column::DeadLetters, |_, _| count += 1)?;
+        for entry in self.kv.read_all(Column::DeadLetters) {
+            entry?;
+            count += 1;
+        }
         Ok(count)
     }
 
@@ -206,9 +212,10 @@ impl Store {
     /// Returns the records that were set aside because they could not be decoded.
     pub fn unreadable(&self) -> Result<Vec<UnreadableRecord>> {
         let mut found = Vec::new();
-        self.kv.read_all(Column::Unreadable, |key, value| {
-            found.push(UnreadableRecord { id: id_at_end(key), column: column_of(key), bytes: value.len() });
-        })?;
+        for entry in self.kv.read_all(Column::Unreadable) {
+            let (key, value) = entry?;
+            found.push(UnreadableRecord { id: id_at_end(&key), column: column_of(&key), bytes: value.len() });
+        }
         Ok(found)
     }
 
@@ -216,12 +223,13 @@ impl Store {
     pub fn drop_unreadable(&self, id: MessageId) -> Result<bool> {
         let mut batch = Batch::new();
         let mut found = false;
-        self.kv.read_all(Column::Unreadable, |key, _| {
-            if id_at_end(key) == Some(id) {
+        for entry in self.kv.read_all(Column::Unreadable) {
+            let (key, _) = entry?;
+            if id_at_end(&key) == Some(id) {
                 batch.delete(Column::Unreadable, key);
                 found = true;
             }
-        })?;
+        }
         self.kv.write(&batch, Durability::Synced)?;
         Ok(found)
     }

@@ -17,21 +17,22 @@ use super::store::{
 use crate::error::{Error, Result};
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
 use crate::key_value::columns::{joined, joined_bytes};
-use crate::key_value::{Batch, Column, Durability, KeyValuePair};
+use crate::key_value::{Batch, Column, Durability, KeyValuePair, RocksEngine};
 
 /// Maximum number of changes in one batch.
 const BATCH_CHANGES: usize = 1000;
 /// Entries that are read per page.
 const PAGE_ENTRIES: usize = 1000;
 
-/// Runs all steps from a format to the current one.
-pub(super) fn migrate(store: &Store, from: u32) -> Result<()> {
+/// Runs all steps from a format to the current one. `engine` is the engine of the store, as only a database on disk can
+/// have an earlier format.
+pub(super) fn migrate(store: &Store, engine: &RocksEngine, from: u32) -> Result<()> {
     if from < DATA_FORMAT_OLDEST {
         return Err(Error::corrupt("data format", format!("format {from} does not exist")));
     }
     tracing::info!(from, to = DATA_FORMAT, "migrating the records to the current format");
     if from < 2 {
-        from_1_to_2(store)?;
+        from_1_to_2(store, engine)?;
     }
     from_2_to_3(store)
 }
@@ -45,8 +46,8 @@ fn from_2_to_3(store: &Store) -> Result<()> {
 }
 
 /// Format 2 gives each namespace an id, which begins the keys of its data, and keys dead letters by account.
-fn from_1_to_2(store: &Store) -> Result<()> {
-    let mut step = StepTo2 { store, batch: Batch::new(), changes: 0, newest_id: Ulid::nil() };
+fn from_1_to_2(store: &Store, engine: &RocksEngine) -> Result<()> {
+    let mut step = StepTo2 { store, engine, batch: Batch::new(), changes: 0, newest_id: Ulid::nil() };
     step.migrate_namespaces()?;
     step.migrate_removals()?;
     step.migrate_queue()?;
@@ -63,15 +64,15 @@ fn from_1_to_2(store: &Store) -> Result<()> {
 
 /// The entries of a legacy column family. Reads them in pages, without holding a lock.
 struct LegacyEntries<'a> {
-    store: &'a Store,
+    engine: &'a RocksEngine,
     family: &'a str,
     page: std::vec::IntoIter<KeyValuePair>,
     last_key: Option<Vec<u8>>,
 }
 
 impl<'a> LegacyEntries<'a> {
-    fn new(store: &'a Store, family: &'a str) -> Self {
-        Self { store, family, page: Vec::new().into_iter(), last_key: None }
+    fn new(engine: &'a RocksEngine, family: &'a str) -> Self {
+        Self { engine, family, page: Vec::new().into_iter(), last_key: None }
     }
 }
 
@@ -82,7 +83,7 @@ impl Iterator for LegacyEntries<'_> {
         if let Some(entry) = self.page.next() {
             return Some(Ok(entry));
         }
-        let page = match self.store.kv.scan_legacy(self.family, self.last_key.as_deref(), PAGE_ENTRIES) {
+        let page = match self.engine.scan_legacy(self.family, self.last_key.as_deref(), PAGE_ENTRIES) {
             Ok(page) => page,
             Err(error) => return Some(Err(error)),
         };
@@ -96,6 +97,7 @@ impl Iterator for LegacyEntries<'_> {
 /// The step from format 1 to format 2. Collects changes and writes them in batches.
 struct StepTo2<'a> {
     store: &'a Store,
+    engine: &'a RocksEngine,
     batch: Batch,
     changes: usize,
     newest_id: Ulid,
@@ -130,7 +132,7 @@ impl StepTo2<'_> {
     }
 
     fn migrate_removals(&mut self) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, "deletions") {
+        for entry in LegacyEntries::new(self.engine, "deletions") {
             let (name, _) = entry?;
             let id = namespace_id(&name, 0);
             let (account, name) = account_and_name(&name);
@@ -140,7 +142,7 @@ impl StepTo2<'_> {
     }
 
     fn migrate_queue(&mut self) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, "queue") {
+        for entry in LegacyEntries::new(self.engine, "queue") {
             let (id, value) = entry?;
             self.observe_id(&id);
             match decode_entry(self.store, &value) {
@@ -157,7 +159,7 @@ impl StepTo2<'_> {
     }
 
     fn migrate_dead_letters(&mut self) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, "dead_letters") {
+        for entry in LegacyEntries::new(self.engine, "dead_letters") {
             let (id, value) = entry?;
             self.observe_id(&id);
             match decode_letter(self.store, &value) {
@@ -175,7 +177,7 @@ impl StepTo2<'_> {
 
     /// Replaces `account NUL namespace NUL` with the namespace's id in the keys of a legacy column family.
     fn migrate_namespace_data(&mut self, family: &str, column: Column) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, family) {
+        for entry in LegacyEntries::new(self.engine, family) {
             let (old_key, value) = entry?;
             let Some((name, rest)) = split_namespace(&old_key) else { continue };
             let Some(id) = current_id(self.store, name)? else { continue };
@@ -186,7 +188,7 @@ impl StepTo2<'_> {
     }
 
     fn migrate_conversations(&mut self) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, "conversations_by_namespace") {
+        for entry in LegacyEntries::new(self.engine, "conversations_by_namespace") {
             let (old_key, _) = entry?;
             let Some((name, id)) = split_namespace(&old_key) else { continue };
             let Some(namespace) = current_id(self.store, name)? else { continue };
@@ -203,7 +205,7 @@ impl StepTo2<'_> {
     }
 
     fn migrate_media(&mut self) -> Result<()> {
-        for entry in LegacyEntries::new(self.store, "media_by_namespace") {
+        for entry in LegacyEntries::new(self.engine, "media_by_namespace") {
             let (old_key, _) = entry?;
             let Some((name, id)) = split_namespace(&old_key) else { continue };
             let Some(namespace) = current_id(self.store, name)? else { continue };

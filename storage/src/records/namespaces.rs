@@ -209,7 +209,7 @@ impl Store {
         self.drop_dead_letters_of(&removal.account, removal.id)?;
         let mut batch = Batch::new();
         for column in Column::BY_NAMESPACE {
-            batch.delete_prefix(column, removal.id.to_bytes().to_vec());
+            batch.delete_prefix(*column, removal.id.to_bytes().to_vec());
         }
         self.kv.write(&batch, Durability::Buffered)
     }

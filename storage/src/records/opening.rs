@@ -1,6 +1,7 @@
 //! Opening the database, with the migration to the format of this build.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
@@ -8,7 +9,7 @@ use ulid::Ulid;
 use super::migration::migrate;
 use super::store::{DATA_FORMAT, FORMAT_KEY, Store};
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability, EngineMemory, KeyValueStore};
+use crate::key_value::{Batch, Column, Durability, Engine, EngineMemory, MemoryEngine, RocksEngine};
 
 impl Store {
     /// Opens or creates the database in `path` and migrates it to the format of this build.
@@ -24,8 +25,8 @@ impl Store {
     /// # Errors
     /// The errors of [`Store::open`].
     pub fn open_with_memory(path: &Path, memory: EngineMemory) -> Result<Self> {
-        let kv = KeyValueStore::open_with_memory(path, memory)?;
-        let store = Self { kv, namespace_existence: RwLock::new(()), newest_id: Mutex::new(Ulid::nil()) };
+        let engine = Arc::new(RocksEngine::open_with_memory(path, memory)?);
+        let store = Self::over(engine.clone());
         let found = match store.kv.get(Column::Meta, FORMAT_KEY)? {
             None => DATA_FORMAT,
             Some(bytes) => {
@@ -37,18 +38,52 @@ impl Store {
             return Err(Error::NewerFormat { found, known: DATA_FORMAT });
         }
         if found < DATA_FORMAT {
-            migrate(&store, found)?;
+            migrate(&store, &engine, found)?;
         }
-        let mut batch = Batch::new();
-        batch.put(Column::Meta, FORMAT_KEY, DATA_FORMAT.to_le_bytes());
-        if store.kv.get(Column::Meta, FORMAT_KEY)?.is_none() {
-            store.kv.write(&batch, Durability::Synced)?;
-        }
+        store.record_format()?;
         // A migration copies these families. A crash may have prevented their removal.
-        for family in store.kv.legacy_families() {
-            store.kv.drop_legacy(&family)?;
+        for family in engine.legacy_families() {
+            engine.drop_legacy(&family)?;
         }
         *store.newest_id.lock() = store.newest_id()?.unwrap_or(Ulid::nil());
         Ok(store)
+    }
+
+    /// Creates a store in memory, for tests. It has no files, so [`Store::checkpoint`] fails.
+    pub fn in_memory() -> Result<Self> {
+        let store = Self::over(Arc::new(MemoryEngine::new()));
+        store.record_format()?;
+        Ok(store)
+    }
+
+    fn over(kv: Arc<dyn Engine>) -> Self {
+        Self { kv, namespace_existence: RwLock::new(()), newest_id: Mutex::new(Ulid::nil()) }
+    }
+
+    /// Records the format of this build in a new database.
+    fn record_format(&self) -> Result<()> {
+        if self.kv.get(Column::Meta, FORMAT_KEY)?.is_some() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        batch.put(Column::Meta, FORMAT_KEY, DATA_FORMAT.to_le_bytes());
+        self.kv.write(&batch, Durability::Synced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::AccountId;
+    use crate::records::AccountRecord;
+
+    #[test]
+    fn a_store_in_memory_keeps_records_and_writes_no_checkpoint() {
+        let store = Store::in_memory().expect("creates");
+        let account = AccountRecord { account: AccountId::default(), created_at_ms: 1, suspended: false };
+        store.put_account(&account).expect("writes");
+        assert_eq!(store.accounts().expect("reads"), [account]);
+        assert_eq!(store.check(), (2, Vec::new()));
+        assert!(store.checkpoint(Path::new("unused")).is_err());
     }
 }

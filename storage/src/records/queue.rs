@@ -45,14 +45,17 @@ impl Store {
         Ok(Enqueued::Accepted(entry.id))
     }
 
-    /// Visits all entries. Only one is in memory at a time, as there may be a million. Entries that cannot be decoded
-    /// are set aside; their number is returned.
+    /// Visits all entries. Only a page of them is in memory at a time, as there may be a million. Entries that cannot be
+    /// decoded are set aside; their number is returned.
     pub fn for_each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<usize> {
         let mut unreadable = Vec::new();
-        self.kv.read_all(Column::Queue, |key, value| match decode(Column::Queue, value) {
-            Ok(entry) => visit(entry),
-            Err(error) => unreadable.push((key.to_vec(), error)),
-        })?;
+        for entry in self.kv.read_all(Column::Queue) {
+            let (key, value) = entry?;
+            match decode(Column::Queue, &value) {
+                Ok(entry) => visit(entry),
+                Err(error) => unreadable.push((key, error)),
+            }
+        }
         for (key, error) in &unreadable {
             tracing::error!(%error, "cannot decode a queue entry; `cuebase dead-letters list` shows it");
             self.set_aside(Column::Queue, key)?;

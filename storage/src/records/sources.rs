@@ -201,14 +201,17 @@ impl Store {
         Ok(true)
     }
 
-    /// Decodes all sources, with one in memory at a time, and sets aside records that cannot be decoded.
+    /// Decodes all sources, with a page of them in memory at a time, and sets aside records that cannot be decoded.
     pub fn check_sources(&self) -> Result<SourceCheck> {
         let mut check = SourceCheck::default();
         let mut unreadable = Vec::new();
-        self.kv.read_all(Column::SourceConversations, |key, value| match decode_entry(key, value) {
-            Ok(_) => check.conversations += 1,
-            Err(error) => unreadable.push((key.to_vec(), error)),
-        })?;
+        for entry in self.kv.read_all(Column::SourceConversations) {
+            let (key, value) = entry?;
+            match decode_entry(&key, &value) {
+                Ok(_) => check.conversations += 1,
+                Err(error) => unreadable.push((key, error)),
+            }
+        }
         for (key, error) in &unreadable {
             log_unreadable(error);
             self.set_conversation_aside(key)?;
@@ -222,11 +225,12 @@ impl Store {
     /// Decodes all records of a column. Sets aside those that cannot be decoded and returns their number.
     fn check_records<T: serde::de::DeserializeOwned>(&self, column: Column) -> Result<u64> {
         let mut unreadable = Vec::new();
-        self.kv.read_all(column, |key, value| {
-            if let Err(error) = decode::<T>(column, value) {
-                unreadable.push((key.to_vec(), error));
+        for entry in self.kv.read_all(column) {
+            let (key, value) = entry?;
+            if let Err(error) = decode::<T>(column, &value) {
+                unreadable.push((key, error));
             }
-        })?;
+        }
         for (key, error) in &unreadable {
             log_unreadable(error);
             self.set_aside(column, key)?;

@@ -1,6 +1,7 @@
 //! The open database: its format, its counters and secrets, and the encoding of a record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
@@ -9,7 +10,7 @@ use ulid::Ulid;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
-use crate::key_value::{Batch, Column, Durability, EngineStats, KeyValueStore, OpenGeneration};
+use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
 
 /// The first byte of every record's value.
 pub const RECORD_FORMAT: u8 = 1;
@@ -29,7 +30,7 @@ pub(super) const DIRECTORIES_KEY: &[u8] = b"directories";
 
 /// The open database of a data directory.
 pub struct Store {
-    pub(super) kv: KeyValueStore,
+    pub(super) kv: Arc<dyn Engine>,
     /// Locked for reading during a conditional write to a namespace, and for writing while one is created or deleted.
     /// Never locked during a sync.
     pub(super) namespace_existence: RwLock<()>,
@@ -106,21 +107,18 @@ impl Store {
     pub fn check(&self) -> (u64, Vec<String>) {
         let mut records = 0;
         let mut problems = Vec::new();
-        for column in Column::ALL {
+        for &column in Column::ALL {
             let mut unreadable = 0u64;
-            let read = self.kv.read_all(column, |_, value| {
-                records += 1;
-                let is_readable = match value.split_first() {
-                    // Columns of keys without values.
-                    None => true,
-                    _ if column.holds_raw_bytes() => true,
-                    Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
-                    Some(_) => false,
+            for entry in self.kv.read_all(column) {
+                let value = match entry {
+                    Ok((_, value)) => value,
+                    Err(error) => {
+                        problems.push(format!("{}: {error}", column.name()));
+                        break;
+                    }
                 };
-                unreadable += u64::from(!is_readable);
-            });
-            if let Err(error) = read {
-                problems.push(format!("{}: {error}", column.name()));
+                records += 1;
+                unreadable += u64::from(!is_readable(column, &value));
             }
             if unreadable > 0 {
                 problems.push(format!("{}: {unreadable} records cannot be read", column.name()));
@@ -142,7 +140,7 @@ impl Store {
     /// Makes all buffered writes that were made since the caller obtained `generation` durable.
     ///
     /// # Errors
-    /// [`Error::EngineIo`] if the database was reopened since then: these writes may be lost.
+    /// [`Error::Engine`] if the database was reopened since then: these writes may be lost.
     pub fn sync_since(&self, generation: OpenGeneration) -> Result<()> {
         self.kv.sync_since(generation)
     }
@@ -153,6 +151,17 @@ impl Store {
             Some(bytes) => Ok(Some(decode(column, &bytes)?)),
             None => Ok(None),
         }
+    }
+}
+
+/// Whether a value has the form of the column's values: raw bytes, nothing, or a record.
+fn is_readable(column: Column, value: &[u8]) -> bool {
+    match value.split_first() {
+        // Columns of keys without values.
+        None => true,
+        _ if column.holds_raw_bytes() => true,
+        Some((&RECORD_FORMAT, json)) => serde_json::from_slice::<serde::de::IgnoredAny>(json).is_ok(),
+        Some(_) => false,
     }
 }
 

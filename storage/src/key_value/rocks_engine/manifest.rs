@@ -13,6 +13,8 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use crc32c::crc32c;
+
 use crate::error::{Error, Result};
 
 const BLOCK_BYTES: usize = 32 << 10;
@@ -71,22 +73,10 @@ fn masked(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(CRC_MASK)
 }
 
-/// CRC with Castagnoli's polynomial, computed bit by bit: manifests are small, and repairs are rare.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
-        }
-    }
-    !crc
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key_value::{Batch, Column, Durability, KeyValueStore};
+    use crate::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 
     #[test]
     fn the_checksum_matches_the_check_value_of_crc_32c() {
@@ -98,7 +88,7 @@ mod tests {
     fn a_torn_manifest_is_cut_back_and_an_intact_one_is_unchanged() {
         let folder = tempfile::tempdir().expect("temporary directory");
         for round in 0..3u8 {
-            let store = KeyValueStore::open(folder.path()).expect("opens");
+            let store = RocksEngine::open(folder.path()).expect("opens");
             let mut batch = Batch::new();
             batch.put(Column::Meta, vec![round], vec![round]);
             store.write(&batch, Durability::Synced).expect("writes");
@@ -110,9 +100,9 @@ mod tests {
         // A record whose length is durable while its bytes are not.
         let torn = [&intact[..], &intact[..HEADER_BYTES], &[0; 300]].concat();
         fs::write(&manifest, torn).expect("writes");
-        assert!(KeyValueStore::open(folder.path()).is_err(), "without a reboot a torn manifest is damage");
+        assert!(RocksEngine::open(folder.path()).is_err(), "without a reboot a torn manifest is damage");
         fs::remove_file(folder.path().join("BOOT")).expect("removes");
-        let store = KeyValueStore::open(folder.path()).expect("opens");
+        let store = RocksEngine::open(folder.path()).expect("opens");
         for round in 0..3u8 {
             assert_eq!(store.get(Column::Meta, &[round]).expect("reads"), Some(vec![round]));
         }
