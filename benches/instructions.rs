@@ -27,7 +27,7 @@ use cuebase_retrieval::{Change, Filter, Index, SearchResults, Snapshot};
 use cuebase_storage::memory_file::MemoryFile;
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig};
-use indexed::{Question, conversation, filled, memories_of, open, puts, questions, rare};
+use indexed::{Question, conversation, filled, memories_of, no_commit, open, puts, questions, rare};
 use jiff::Timestamp;
 
 /// Enough for the cue arm to scan sketches.
@@ -152,7 +152,7 @@ fn to_change() -> PendingChanges {
 #[library_benchmark(config = took(14413))]
 #[bench::twenty_messages(to_change())]
 fn apply(mut pending: PendingChanges) -> PendingChanges {
-    pending.index.apply(std::mem::take(&mut pending.changes), "new").expect("applies");
+    pending.index.apply(std::mem::take(&mut pending.changes), no_commit()).expect("applies");
     pending
 }
 

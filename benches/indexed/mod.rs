@@ -9,7 +9,7 @@ use cuebase::memory::conversation::Conversation;
 use cuebase::memory::{files, request};
 use cuebase::model::{StaticTable, index_settings};
 use cuebase::text::steps::Steps;
-use cuebase_retrieval::{Change, Filter, Index, Memory, Millis, Query, SearchResults, Snapshot};
+use cuebase_retrieval::{Change, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -59,6 +59,11 @@ pub(crate) fn puts(memories: Vec<Memory>) -> Vec<Change> {
     memories.into_iter().map(|memory| Change::Put(Box::new(memory))).collect()
 }
 
+/// The head of every state of an index here: the memories are in no repository.
+pub(crate) fn no_commit() -> Head {
+    Head::from([0; 20])
+}
+
 /// Opens the index in a folder.
 pub(crate) fn open(folder: &Path, table: &'static StaticTable) -> Index {
     Index::open(folder, index_settings(table).expect("the table is whole")).expect("opens")
@@ -76,7 +81,7 @@ pub(crate) fn filled(folder: &Path, cues: usize, table: &'static StaticTable) ->
         let memories: Vec<Memory> = memories.collect();
         indexed += memories.iter().map(|memory| memory.cues.len()).sum::<usize>();
         conversations += next;
-        index.apply(puts(memories), &conversations.to_string()).expect("applies");
+        index.apply(puts(memories), no_commit()).expect("applies");
     }
     println!("{indexed} cues of {} memories indexed in {:.1} s", index.memory_count(), began.elapsed().as_secs_f64());
     index

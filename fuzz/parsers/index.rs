@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cuebase_retrieval::{Change, Cue, Error, Filter, Index, IndexSettings, Memory, Query, TokenVectors};
+use cuebase_retrieval::{Change, Cue, Error, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
 
 const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"];
 const DIMENSIONS: usize = 64;
@@ -47,8 +47,9 @@ static INTACT_INDEX: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
         Memory { path: format!("facts/m{n}.md"), content: format!("# Said\n\nremark {n}"), cues, ..Memory::default() }
     };
     let put = |n| Change::Put(Box::new(memory(n)));
-    index.apply((0..MEMORIES).map(put).collect(), "one").expect("applies");
-    index.apply(vec![put(7), Change::Forget("facts/m9.md".into())], "two").expect("applies");
+    index.apply((0..MEMORIES).map(put).collect(), Head::from([1; 20])).expect("applies");
+    let later = vec![put(7), Change::Forget("facts/m9.md".into())];
+    index.apply(later, Head::from([2; 20])).expect("applies");
     folder
 });
 

@@ -189,11 +189,11 @@ def main():
     if a.out:
         with open(a.out, "w") as f:
             f.write(f"/// The intercept of the fit.\nconst INTERCEPT: f32 = {b:.4};\n")
-            f.write("/// One coefficient per feature, in the order of `FEATURE_NAMES`.\n")
-            f.write(f"const COEFFICIENTS: [f32; {len(c)}] = [\n")
+            f.write("/// The coefficient of each feature.\n")
+            f.write("const COEFFICIENTS: Features = Features {\n")
             for name, value in zip(names, c):
-                f.write(f"    // {name}\n    {value:.4f},\n")
-            f.write("];\n")
+                f.write(f"    {name}: {value:.4f},\n")
+            f.write("};\n")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,16 @@
 //! [`Snapshot::search`] answers a [`Query`]: the arms (`arms`) search side by side, the neighbours of the best
 //! candidates are added from the graph, and every candidate gets a calibrated probability (`ranking`).
 //!
-//! Start reading at `search.rs`. Dependencies point one way: `search` > `ranking` > `arms` > `index` > the modules of
-//! values (`query`, `filter`, `bitmap`, `blocks`, ...) and [`kernels`], the innermost loops.
+//! Start reading at `search/mod.rs`. Dependencies point one way: `search` > `ranking` > `arms` > `index` > the modules
+//! of values (`query`, `filter`, `bitmap`, `blocks`, ...) and [`kernels`], the innermost loops.
+//!
+//! Three kinds of numbers name the parts of an index (`ids`). A *document* is one version of the memory at a path. A
+//! *slot* is a path, with at most one current document. A *row* is the quantised vector of one cue. Names are stored
+//! and compared as hashes, with a type for each kind of name (`hash`).
 //!
 //! HTTP, git, RocksDB and embedding models do not appear here. A memory arrives with its vectors, and [`TokenVectors`]
-//! compares words. The head that an index stands for is an opaque string. No type of tantivy or simsimd is public.
+//! compares words. The [`Head`] of an index is the commit that it stands for; the index only keeps it. No type of
+//! tantivy or simsimd is public.
 
 mod arms;
 mod bitmap;
@@ -17,6 +22,8 @@ mod blocks;
 mod error;
 mod filter;
 mod hash;
+mod head;
+mod ids;
 mod index;
 pub mod kernels;
 mod listing;
@@ -30,9 +37,9 @@ mod tokens;
 mod top_k;
 mod vocabulary;
 
-pub use bitmap::Bitmap;
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
+pub use head::Head;
 pub use index::{Change, Index, IndexSettings, Snapshot};
 pub use listing::Listing;
 pub use memory::{Cue, Memory, Millis, Relation};

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::filter::Filter;
-use crate::hash::{Kind, hash};
+use crate::hash::PathHash;
+use crate::ids::SlotId;
 use crate::index::{Snapshot, allowed_documents};
 use crate::memory::{Memory, Millis};
 
@@ -51,7 +52,7 @@ impl Snapshot {
     /// Returns the memory at a path and those within `depth` relations of it, in either direction, nearest first, at
     /// most `limit`. Returns nothing if the path holds no memory. Scans every path once.
     pub fn neighbourhood(&self, path: &str, depth: usize, limit: usize) -> Result<Vec<Memory>> {
-        let path = hash(Kind::Path, path);
+        let path = PathHash::of(path);
         let Some((start, _)) = self.table.documents().find(|(_, document)| document.path() == path) else {
             return Ok(Vec::new());
         };
@@ -68,7 +69,7 @@ impl Snapshot {
     }
 
     /// Returns the slots within `depth` edges of a slot that hold a memory, nearest first, at most `limit`.
-    fn slots_within(&self, start: u32, depth: usize, limit: usize) -> Vec<u32> {
+    fn slots_within(&self, start: SlotId, depth: usize, limit: usize) -> Vec<SlotId> {
         let mut reached = vec![start];
         let mut seen = HashSet::from([start]);
         // The slots that the last step reached.

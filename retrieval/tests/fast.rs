@@ -6,7 +6,7 @@ mod pieces;
 
 use std::collections::HashSet;
 
-use cuebase_retrieval::{FEATURE_NAMES, Filter, Hit, Query, Snapshot, TimeField};
+use cuebase_retrieval::{Filter, Hit, Query, Snapshot, TimeField};
 use many::{Draws, HOUR, MEMORIES, filled, memories};
 use pieces::query;
 
@@ -79,11 +79,10 @@ fn time_words_are_unknown_only_if_no_memory_is_near() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let snapshot = filled(folder.path(), &memories()[..1000], 1000).published().load_full();
     let (text, vector, filter) = ("amber smarch", Draws(37).vector(), Filter::default());
-    let unknown = FEATURE_NAMES.iter().position(|name| *name == "query_unknown").expect("a feature");
     let unknown_share = |time: std::ops::Range<i64>| {
         let (times, time_words) = (std::slice::from_ref(&time), std::slice::from_ref(&(6..12)));
         let query = Query { times, time_words, ..query(text, &vector, &filter) };
-        snapshot.search(&query).expect("searches").hits[0].features[unknown]
+        snapshot.search(&query).expect("searches").hits[0].features.query_unknown
     };
     assert_eq!(unknown_share(0..24 * HOUR), 0.0);
     assert_eq!(unknown_share(1100 * HOUR..1124 * HOUR), 0.0, "a time some days off is near enough");

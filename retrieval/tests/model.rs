@@ -6,7 +6,7 @@ mod pieces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Cue, Filter, Index, IndexSettings, Listing, Memory, Relation, TimeField};
+use cuebase_retrieval::{Change, Cue, Filter, Head, Index, IndexSettings, Listing, Memory, Relation, TimeField};
 use pieces::{Pieces, query};
 use proptest::prelude::*;
 
@@ -149,9 +149,9 @@ proptest! {
                     pending.push(Change::Forget(path(at)));
                 }
                 Step::Publish => {
-                    let head = number.to_string();
-                    index.apply(std::mem::take(&mut pending), &head).expect("applies");
-                    prop_assert_eq!(index.head(), Some(head.as_str()));
+                    let head = Head::from([number as u8; 20]);
+                    index.apply(std::mem::take(&mut pending), head).expect("applies");
+                    prop_assert_eq!(index.head(), Some(head));
                     check(&index, &model);
                 }
                 Step::Reopen => {
@@ -167,7 +167,7 @@ proptest! {
         let other = tempfile::tempdir().expect("temporary directory");
         let mut rebuilt = open(other.path());
         let memories = model.into_values().rev().map(|memory| Change::Put(Box::new(memory)));
-        rebuilt.apply(memories.collect(), "rebuilt").expect("applies");
+        rebuilt.apply(memories.collect(), Head::from([255; 20])).expect("applies");
         prop_assert_eq!(scores(&rebuilt), scores(&index), "the order of writes changed a score");
     }
 }
@@ -175,7 +175,8 @@ proptest! {
 #[test]
 fn an_index_of_another_model_is_rejected() {
     let folder = tempfile::tempdir().expect("temporary directory");
-    open(folder.path()).apply(vec![Change::Put(Box::new(memory(1, 1, 1, 1, 2)))], "one").expect("applies");
+    let put = Change::Put(Box::new(memory(1, 1, 1, 1, 2)));
+    open(folder.path()).apply(vec![put], Head::from([1; 20])).expect("applies");
     for settings in [settings(DIMENSIONS, "other"), settings(DIMENSIONS + 1, "test")] {
         assert!(Index::open(folder.path(), settings).is_err());
     }
@@ -192,7 +193,7 @@ fn a_lost_file_of_a_large_layer_is_written_again_when_possible() {
     };
     let mut index = open(folder.path());
     let put = |n: usize| Change::Put(Box::new(memory(n, n % WORDS.len(), n % 3, n as i64, n + 1)));
-    index.apply((0..600).map(put).collect(), "all").expect("applies");
+    index.apply((0..600).map(put).collect(), Head::from([1; 20])).expect("applies");
     let (scored, written) = (scores(&index), layers());
     assert_eq!(written.len(), 1);
     drop(index);

@@ -26,7 +26,7 @@ fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
         let query =
             Query { limit: 50, times, ..query(&text, &vector, if question % 2 == 0 { &everything } else { &third }) };
         let bits = |hit: Hit| {
-            let numbers = hit.features.iter().copied().chain([hit.score]);
+            let numbers = hit.features.values().into_iter().chain([hit.score]);
             (hit.memory.path, numbers.map(f32::to_bits).collect())
         };
         answers.extend(snapshot.search(&query).expect("searches").hits.into_iter().map(bits));

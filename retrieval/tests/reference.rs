@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cuebase_retrieval::{
-    Change, Cue, FEATURE_NAMES, Filter, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors, content_terms,
+    Change, Cue, FEATURE_NAMES, Filter, Head, Hit, Index, IndexSettings, Memory, Query, Relation, TokenVectors,
+    content_terms,
 };
 use pieces::{Pieces, query};
 use proptest::prelude::*;
@@ -396,8 +397,9 @@ proptest! {
         // One of the memories has a former version.
         let mut former = memories[stale % memories.len()].clone();
         former.content = "zircon juniper zircon".into();
-        index.apply(vec![Change::Put(Box::new(former))], "first").expect("applies");
-        index.apply(memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect(), "then").expect("applies");
+        index.apply(vec![Change::Put(Box::new(former))], Head::from([1; 20])).expect("applies");
+        let puts = memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect();
+        index.apply(puts, Head::from([2; 20])).expect("applies");
 
         let mut words: Vec<&str> = asked.iter().map(|word| WORDS[*word]).collect();
         words.push("zircon");
@@ -416,7 +418,7 @@ proptest! {
             prop_assert_eq!(hit.arms.lexical, reference.seen[n].bm25 > 0.0);
             prop_assert!(hit.arms.lexical || hit.arms.cue || hit.via.is_some(), "no arm found the hit");
             let expected = reference.features(n, &text);
-            for (name, found) in FEATURE_NAMES.iter().zip(hit.features) {
+            for (name, found) in FEATURE_NAMES.iter().zip(hit.features.values()) {
                 if let Some(expected) = expected.get(name) {
                     // A feature of a cosine is as exact as the cosine; one relative to the best or the spread is less
                     // exact.

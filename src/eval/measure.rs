@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Hit, Index, Query, Snapshot};
+use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Head, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -152,7 +152,7 @@ fn write_features(
             Some(held) => held[n].iter().map(|held| if *held { '1' } else { '0' }).collect(),
             None => NO_EVIDENCE.to_owned(),
         };
-        let values: Vec<String> = hit.features.iter().map(f32::to_string).collect();
+        let values: Vec<String> = hit.features.values().iter().map(f32::to_string).collect();
         let words = hit.memory.content.split_whitespace().count();
         writeln!(out, "{id}\t{sessions}\t{question}\t{words}\t{evidence}\t{}", values.join("\t"))?;
     }
@@ -185,7 +185,8 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
             let memory = files::to_memory(&path, file, &|text| vectors.get(text).cloned());
             changes.push(Change::Put(Box::new(memory)));
         }
-        index.apply(changes, &session.to_string())?;
+        // The memories are in no repository, so their index has no commit.
+        index.apply(changes, Head::from([0; 20]))?;
     }
     Ok(index)
 }

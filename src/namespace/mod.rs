@@ -12,6 +12,7 @@ pub mod backlog;
 pub mod context;
 pub mod damage;
 pub mod disk_reserve;
+pub mod heads;
 pub mod ids;
 pub mod names;
 pub mod open;

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::compare::differences;
 use super::context::NamespaceContext;
+use super::heads;
 use super::sync;
 use super::sync::parse_head;
 use super::writer_state::WriterState;
@@ -68,7 +69,7 @@ impl Namespace {
         let git = repository.writer()?;
         let unacknowledged = sync::unacknowledged(&repository, git.head(), &record)?;
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
-        if record.head.as_deref() != index.head() {
+        if !heads::is_recorded(&record, &index) {
             // The recorded head stays, because it determines which messages are not acknowledged.
             let recorded = parse_head(record.head.as_deref())?;
             let terms = sync::term_changes(&repository, recorded, git.head())?;
@@ -146,7 +147,7 @@ impl Namespace {
         if self.retired.load(Ordering::SeqCst) || !Arc::ptr_eq(damaged, &self.snapshot()) {
             return Ok(());
         }
-        let head = parse_head(writer.index.head())?;
+        let head = heads::commit_at(writer.index.head())?;
         let mut change = writer.begin_change();
         let index = &mut change.index;
         on_own_thread(|| sync::rebuild_served(index, &self.repository, head, self.id, &self.context.models))?;
@@ -161,8 +162,8 @@ impl Namespace {
             Ok(memories) => memories,
             Err(error) => return Ok(vec![error.to_string()]),
         };
-        let Some(head) = snapshot.head() else { return Ok(differences(indexed, Vec::new())) };
-        Ok(differences(indexed, sync::memories_at(&self.repository, head.parse()?)?))
+        let Some(head) = heads::commit_at(snapshot.head())? else { return Ok(differences(indexed, Vec::new())) };
+        Ok(differences(indexed, sync::memories_at(&self.repository, head)?))
     }
 
     /// Rebuilds the index from git.

@@ -8,6 +8,7 @@ use cuebase_retrieval::Error as IndexError;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::records::Acknowledgement;
 
+use super::heads::{head_at, is_recorded};
 use super::open::Namespace;
 use super::sync;
 use super::sync::parse_head;
@@ -19,7 +20,7 @@ impl Namespace {
     /// Applies the changes that lead to a commit. A damaged index is rebuilt from git instead.
     pub(super) fn apply(&self, writer: &mut WriterState, changes: Vec<Change>, to: CommitId) -> Result<()> {
         let began = Instant::now();
-        let applied = writer.index.apply(changes, &to.to_string());
+        let applied = writer.index.apply(changes, head_at(to));
         self.context.metrics.record_step(Step::Index, began.elapsed());
         match applied {
             Err(IndexError::Damaged(reason)) => {
@@ -72,7 +73,7 @@ impl Namespace {
 
     /// Adds terms to the lookup that a push brought, or a commit whose record was not written.
     fn recover_vocabulary(&self, writer: &WriterState) -> Result<()> {
-        if writer.record.head.as_deref() == writer.index.head() {
+        if is_recorded(&writer.record, &writer.index) {
             return Ok(());
         }
         let recorded = parse_head(writer.record.head.as_deref())?;

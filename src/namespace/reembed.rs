@@ -7,13 +7,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cuebase_retrieval::{Change, Cue, Index, Memory};
+use cuebase_retrieval::{Change, Cue, Head, Index, Memory};
 use cuebase_storage::NamespaceId;
 use cuebase_storage::git::CommitId;
 
+use super::heads::{commit_at, head_at};
 use super::open::Namespace;
 use super::sync;
-use super::sync::parse_head;
 use super::writer_state::WriterState;
 use crate::error::{Error, Result};
 use crate::model::{Vectors, index_settings};
@@ -82,7 +82,7 @@ impl Namespace {
             return Ok(0);
         }
         self.recover(&mut writer)?;
-        let Some(head) = writer.index.head().map(str::to_owned) else { return Ok(0) };
+        let Some(head) = writer.index.head() else { return Ok(0) };
         let mut changes = Vec::new();
         // `Namespace::read` would take the lock that is held here. Before the next batch it repairs a damaged index.
         for memory in self.snapshot().waiting_memories(BATCH_MEMORIES) {
@@ -95,7 +95,7 @@ impl Namespace {
         let indexed = changes.len();
         if indexed > 0 {
             let mut change = writer.begin_change();
-            change.index.apply(changes, &head)?;
+            change.index.apply(changes, head)?;
             change.complete();
             self.record_waiting(&mut writer)?;
         }
@@ -110,7 +110,7 @@ impl Namespace {
         tracing::info!(account = %self.account, namespace = %self.name, model, "re-embedding began");
         // Writes continue in the meantime, so this repeats until the next index is at the head.
         while let Some(head) = self.repository.head()?
-            && next.head() != Some(head.to_string().as_str())
+            && next.head() != Some(head_at(head))
         {
             if !self.embed_changes(next.head(), head, vectors)? {
                 return Ok(false);
@@ -143,9 +143,9 @@ impl Namespace {
     }
 
     /// Computes and stores the vectors of all memories that changed between two commits. Returns false if interrupted.
-    fn embed_changes(&self, from: Option<&str>, to: CommitId, vectors: &Vectors) -> Result<bool> {
+    fn embed_changes(&self, from: Option<Head>, to: CommitId, vectors: &Vectors) -> Result<bool> {
         let mut memories: Vec<Memory> = Vec::new();
-        for change in self.repository.changes(parse_head(from)?, to)? {
+        for change in self.repository.changes(commit_at(from)?, to)? {
             memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
         }
         let all = memories.len();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use cuebase_retrieval::{Change, Index, IndexSettings, Memory, Term, Vocabulary};
+use cuebase_retrieval::{Change, Head, Index, IndexSettings, Memory, Term, Vocabulary};
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, FileChange, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
@@ -12,6 +12,7 @@ use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange};
 use cuebase_storage::{MessageId, NamespaceId, Store};
 use rayon::prelude::*;
 
+use super::heads::{commit_at, head_at};
 use crate::error::{Error, Result};
 use crate::memory::files;
 use crate::memory::terms::term_record;
@@ -242,21 +243,21 @@ fn rebuilt_index(
 
 /// Applies the changes between the index's head and a commit.
 pub(super) fn catch_up(index: &mut Index, repository: &Repository, to: CommitId, lookup: &Lookup<'_>) -> Result<()> {
-    if index.head() != Some(to.to_string().as_str()) {
+    if index.head() != Some(head_at(to)) {
         let changes = changes(index.head(), repository, to, lookup)?;
-        index.apply(changes, &to.to_string())?;
+        index.apply(changes, head_at(to))?;
     }
     Ok(())
 }
 
 /// Returns the changes between an index's head and a commit.
 pub(super) fn changes(
-    from: Option<&str>,
+    from: Option<Head>,
     repository: &Repository,
     to: CommitId,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<Change>> {
-    let files = repository.changes(parse_head(from)?, to)?;
+    let files = repository.changes(commit_at(from)?, to)?;
     Ok(files.into_par_iter().filter_map(|file| index_change(file, lookup)).collect())
 }
 
@@ -350,7 +351,7 @@ pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Result<Vocabu
     Ok(Vocabulary::new(terms))
 }
 
-/// Parses the text of a commit id.
+/// Parses the commit id in a record.
 pub(super) fn parse_head(head: Option<&str>) -> Result<Option<CommitId>> {
     match head {
         Some(head) => Ok(Some(head.parse()?)),

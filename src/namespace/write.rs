@@ -14,6 +14,7 @@ use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntr
 use jiff::Timestamp;
 use rayon::prelude::*;
 
+use super::heads;
 use super::open::Namespace;
 use super::plan::{Content, Plan, PlanContext};
 use super::sync;
@@ -348,7 +349,7 @@ impl Namespace {
         if files.iter().any(|(path, _)| is_term(path)) {
             writer.terms = sync::term_changes(&self.repository, parent, Some(commit))?;
         }
-        let is_at_parent = writer.index.head().map(str::to_owned) == parent.map(|parent| parent.to_string());
+        let is_at_parent = writer.index.head() == parent.map(heads::head_at);
         let vectors = self.context.models.of(writer.index.model());
         let lookup = sync::Lookup { namespace: self.id, vectors: vectors.as_deref() };
         let changes: Vec<Change> = if is_at_parent {
@@ -364,8 +365,9 @@ impl Namespace {
 /// must be retrievable.
 fn next_record(writer: &WriterState, now: Timestamp) -> NamespaceRecord {
     let mut record = writer.record.clone();
-    if record.head.as_deref() != writer.index.head() {
-        record.head = writer.index.head().map(str::to_owned);
+    let head = heads::recorded_form(&writer.index);
+    if record.head != head {
+        record.head = head;
         record.updated_at_ms = now.as_millisecond();
     }
     record.memories = writer.index.memory_count() as u64;

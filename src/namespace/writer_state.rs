@@ -6,6 +6,7 @@ use cuebase_retrieval::Index;
 use cuebase_storage::git::Writer;
 use cuebase_storage::records::{NamespaceRecord, TermChange};
 
+use super::heads::head_at;
 use super::sync::Unacknowledged;
 use crate::memory::file_names::Namer;
 
@@ -52,10 +53,7 @@ impl WriterState {
 
     /// Whether the index is at git's head.
     pub(super) fn is_index_current(&self) -> bool {
-        match self.git.head() {
-            Some(head) => self.index.head() == Some(head.to_string().as_str()),
-            None => self.index.head().is_none(),
-        }
+        self.index.head() == self.git.head().map(head_at)
     }
 
     /// Begins a change of git or index. Unless it is [completed](OpenChange::complete), the state needs a reload.

@@ -18,6 +18,7 @@ use crate::error_codes::ErrorCode;
 use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
+use crate::namespace::heads::commit_at;
 use crate::namespace::registry::Lease;
 
 /// The part, the revision and the details of a memory to be read.
@@ -130,7 +131,7 @@ impl Service {
         let history = match (options.full, options.revision) {
             (false, _) => None,
             (true, Some(revision)) => Some(history_at(&lease, revision, path.as_str())?),
-            (true, None) => histories(&lease, Some(&commit.to_string()), &[path.as_str()])?.pop(),
+            (true, None) => histories(&lease, Some(commit), &[path.as_str()])?.pop(),
         };
         Ok(HitView::of_memory(&memory, 1.0, names, history))
     }
@@ -278,10 +279,7 @@ fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<Commit
         };
         return Ok(Some(commit));
     }
-    match lease.snapshot().head() {
-        Some(head) => Ok(Some(head.parse()?)),
-        None => Ok(None),
-    }
+    commit_at(lease.snapshot().head())
 }
 
 fn no_memory(path: &MemoryPath) -> Error {

@@ -4,7 +4,6 @@
 //! (`cuebase_storage::records`). `maintenance/export.rs` exports sources, `ingest/reextract` extracts memories from
 //! them again.
 
-use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::MemoryFile;
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
@@ -16,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message};
 use crate::memory::time::format_ms;
+use crate::namespace::heads::commit_at;
 
 /// Sources read at a time in a search for those of one session.
 const PAGE: usize = 500;
@@ -140,9 +140,7 @@ impl Service {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
         let lease = self.namespaces.lease_key(&namespace.key())?;
-        let head = lease.snapshot().head().map(str::to_owned);
-        let Some(head) = head else { return Ok(memories) };
-        let head: CommitId = head.parse()?;
+        let Some(head) = commit_at(lease.snapshot().head())? else { return Ok(memories) };
         let write = id.to_string();
         for path in paths {
             if memories.len() == MEMORIES_MAX {

@@ -9,10 +9,12 @@
 use std::borrow::Cow;
 
 use crate::bitmap::Bitmap;
+use crate::hash::PathHash;
+use crate::ids::{DocumentId, RowId};
 use crate::index::{CueTable, Row};
 use crate::kernels::AHEAD;
 use crate::threads::Threads;
-use crate::top_k::TopK;
+use crate::top_k::{Scored, TopK};
 
 /// Up to this many rows are compared in full, without their sketches.
 const EXACT_ROWS: usize = 16 << 10;
@@ -43,7 +45,7 @@ pub(crate) enum RowSelection {
     /// The rows with the nearest sketches.
     NearestSketches,
     /// The rows of all allowed documents, ascending.
-    Listed(Vec<usize>),
+    Listed(Vec<RowId>),
 }
 
 /// Whether the rows of this many documents are few enough to be compared one by one.
@@ -51,16 +53,16 @@ pub(crate) fn is_few(documents: usize, live_rows: usize) -> bool {
     documents <= RESCORED_MIN.max(live_rows / FEW_SHARE)
 }
 
-/// Returns the `limit` allowed documents with the nearest cues above a cosine of `floor`, nearest first. `tie_key`
-/// breaks ties.
+/// Returns the `limit` allowed documents with the nearest cues above a cosine of `floor`, nearest first. `path` returns
+/// a document's path, which breaks ties.
 pub(crate) fn nearest_documents(
     cues: &CueTable,
     query: &Row,
     plan: &ScanPlan<'_>,
     limit: usize,
     floor: f32,
-    tie_key: impl Fn(u32) -> u64 + Sync,
-) -> Vec<(u32, f32)> {
+    path: impl Fn(DocumentId) -> PathHash + Sync,
+) -> Vec<Scored> {
     let allowed = plan.allowed;
     let rows = match &plan.rows {
         RowSelection::Listed(rows) => Cow::Borrowed(rows.as_slice()),
@@ -69,32 +71,34 @@ pub(crate) fn nearest_documents(
             Cow::Owned(cues.nearest_sketches(query, target, allowed, plan.threads))
         }
         RowSelection::All | RowSelection::NearestSketches => {
-            return compare(cues, query, 0..cues.rows(), allowed, TopK::above(floor, limit, tie_key));
+            return compare(cues, query, cues.all_rows(), allowed, TopK::above(floor, limit, path));
         }
     };
     if plan.threads == Threads::One {
-        return compare_scattered(cues, query, &rows, allowed, TopK::above(floor, limit, tie_key));
+        return compare_scattered(cues, query, &rows, allowed, TopK::above(floor, limit, path));
     }
     // The rows of one document must stay on one thread.
     let middle = rows.get(rows.len() / 2).and_then(|row| cues.document(*row));
     let (first, second) = rows.split_at(rows.partition_point(|row| cues.document(*row) < middle));
     let (first, second) = plan.threads.both(
-        || compare_scattered(cues, query, first, allowed, TopK::above(floor, limit, &tie_key)),
-        || compare_scattered(cues, query, second, allowed, TopK::above(floor, limit, &tie_key)),
+        || compare_scattered(cues, query, first, allowed, TopK::above(floor, limit, &path)),
+        || compare_scattered(cues, query, second, allowed, TopK::above(floor, limit, &path)),
     );
-    let mut top = TopK::above(floor, limit, &tie_key);
-    first.into_iter().chain(second).for_each(|(document, cosine)| top.push(document, cosine));
+    let mut top = TopK::above(floor, limit, &path);
+    for scored in first.into_iter().chain(second) {
+        top.offer(scored);
+    }
     top.finish()
 }
 
 /// Compares rows that are scattered in memory. Every row is prefetched before its turn.
-fn compare_scattered<F: Fn(u32) -> u64>(
+fn compare_scattered<F: Fn(DocumentId) -> PathHash>(
     cues: &CueTable,
     query: &Row,
-    rows: &[usize],
+    rows: &[RowId],
     allowed: Option<&Bitmap>,
     top: TopK<F>,
-) -> Vec<(u32, f32)> {
+) -> Vec<Scored> {
     let rows_prefetched = rows.iter().enumerate().map(|(n, row)| {
         // The processor translates several pages at a time, but only for addresses within some hundred instructions.
         // So the pages of many rows are translated together before their rows are fetched.
@@ -111,15 +115,15 @@ fn compare_scattered<F: Fn(u32) -> u64>(
 }
 
 /// Compares rows in full, ascending. Returns the documents with the highest cosines above the floor, highest first.
-fn compare<F: Fn(u32) -> u64>(
+fn compare<F: Fn(DocumentId) -> PathHash>(
     cues: &CueTable,
     query: &Row,
-    rows: impl Iterator<Item = usize>,
+    rows: impl Iterator<Item = RowId>,
     allowed: Option<&Bitmap>,
     mut top: TopK<F>,
-) -> Vec<(u32, f32)> {
+) -> Vec<Scored> {
     // The present document with its highest cosine so far. The rows of a document are consecutive.
-    let mut present: Option<(u32, f32)> = None;
+    let mut present: Option<Scored> = None;
     for row in rows {
         let (block, row) = cues.block(row);
         let Some(document) = block.document(row) else { continue };
@@ -128,24 +132,18 @@ fn compare<F: Fn(u32) -> u64>(
         }
         let cosine = block.cosine(row, query);
         present = match present {
-            Some((same, highest)) if same == document => Some((document, highest.max(cosine))),
-            finished => {
-                push_above_floor(&mut top, finished);
-                Some((document, cosine))
+            Some(same) if same.document == document => Some(Scored { document, score: same.score.max(cosine) }),
+            Some(finished) => {
+                top.offer(finished);
+                Some(Scored { document, score: cosine })
             }
+            None => Some(Scored { document, score: cosine }),
         };
     }
-    push_above_floor(&mut top, present);
-    top.finish()
-}
-
-#[inline]
-fn push_above_floor<F: Fn(u32) -> u64>(top: &mut TopK<F>, scored: Option<(u32, f32)>) {
-    if let Some((document, score)) = scored
-        && score > top.floor
-    {
-        top.push(document, score);
+    if let Some(last) = present {
+        top.offer(last);
     }
+    top.finish()
 }
 
 #[cfg(test)]
@@ -158,7 +156,12 @@ mod tests {
         values.iter().map(|v| v / norm).collect()
     }
 
+    fn path(document: DocumentId) -> PathHash {
+        PathHash::of_number(u64::from(document.get()))
+    }
+
     fn table(rows: &[Vec<f32>], documents: &[u32]) -> CueTable {
+        let documents: Vec<DocumentId> = documents.iter().copied().map(DocumentId::new).collect();
         let mut table = CueTable::new(rows[0].len());
         // Added in two steps, so that the second fills a partly filled block.
         let (first, rest) = rows.split_at(rows.len() / 3);
@@ -175,12 +178,13 @@ mod tests {
         let table = table(&rows, &[0, 0, 1]);
         let query = table.query(&[0.0, 1.0, 0.0, 0.0]).expect("fits");
         let mut allowed = Bitmap::default();
-        allowed.insert(0);
+        allowed.insert(DocumentId::new(0));
         let plan =
             |allowed| ScanPlan { allowed, live_rows: 3, rows: RowSelection::NearestSketches, threads: Threads::One };
-        let found = nearest_documents(&table, &query, &plan(Some(&allowed)), 9, 0.1, u64::from);
-        assert!(found.len() == 1 && found[0].0 == 0 && (found[0].1 - 1.0).abs() < 0.01, "{found:?}");
-        assert_eq!(nearest_documents(&table, &query, &plan(None), 9, 0.1, u64::from).len(), 2);
+        let found = nearest_documents(&table, &query, &plan(Some(&allowed)), 9, 0.1, path);
+        assert!(found.len() == 1 && found[0].document == DocumentId::new(0), "{found:?}");
+        assert!((found[0].score - 1.0).abs() < 0.01, "{found:?}");
+        assert_eq!(nearest_documents(&table, &query, &plan(None), 9, 0.1, path).len(), 2);
         assert!(table.query(&[1.0]).is_err());
     }
 
@@ -207,13 +211,13 @@ mod tests {
             let query = table.query(&near(n, &mut random)).expect("fits");
             let search = |rows, threads| {
                 let plan = ScanPlan { allowed: None, live_rows: 30_000, rows, threads };
-                nearest_documents(&table, &query, &plan, 24, 0.0, u64::from)
+                nearest_documents(&table, &query, &plan, 24, 0.0, path)
             };
             let exact = search(RowSelection::All, Threads::One);
             let fast = search(RowSelection::NearestSketches, Threads::One);
             assert_eq!(search(RowSelection::NearestSketches, Threads::Several), fast, "threads change nothing");
             assert_eq!(search(RowSelection::All, Threads::Several), exact, "threads change nothing");
-            assert_eq!(search(RowSelection::Listed((0..30_000).collect()), Threads::One), exact);
+            assert_eq!(search(RowSelection::Listed(table.all_rows().collect()), Threads::One), exact);
             wanted += exact.len();
             found += exact.iter().filter(|hit| fast.contains(hit)).count();
         }
@@ -228,7 +232,7 @@ mod tests {
             let (a, b) = (unit(&a), unit(&b));
             let exact: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
             let table = table(std::slice::from_ref(&a), &[0]);
-            let found = table.cosine(&table.query(&b).expect("fits"), 0..1).expect("is there");
+            let found = table.cosine(&table.query(&b).expect("fits"), RowId::new(0)..RowId::new(1)).expect("is there");
             prop_assert!((found - exact).abs() < 0.02, "{} against {}", found, exact);
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::bitmap::Bitmap;
+use crate::ids::DocumentId;
 use crate::index::{Graph, Table};
 
 /// The number of best hits whose neighbours are added.
@@ -14,9 +15,9 @@ pub(crate) const NEIGHBOURS_MAX: usize = 16;
 pub(crate) fn expand(
     table: &Table,
     graph: &Graph,
-    hits: impl Iterator<Item = u32>,
+    hits: impl Iterator<Item = DocumentId>,
     allowed: Option<&Bitmap>,
-) -> HashMap<u32, u32> {
+) -> HashMap<DocumentId, DocumentId> {
     let mut reached_from = HashMap::new();
     for hit in hits.take(EXPANDED_HITS) {
         let Some(slot) = table.slot_of(hit) else { continue };

@@ -38,8 +38,8 @@ impl<'a> NamedTimes<'a> {
         let mut named = Self { ranges, ..Self::default() };
         named.within = named.documents(table, allowed.unwrap_or(table.alive()))?;
         let mut nearness = Vec::new();
-        for number in table.sample() {
-            if let Some(document) = table.document(number)
+        for id in table.sample() {
+            if let Some(document) = table.document(id)
                 && let Some(near) = named.nearness(document)
             {
                 nearness.push(near);
@@ -83,7 +83,7 @@ impl<'a> NamedTimes<'a> {
             // One comparison rules out most documents, which are near no range.
             let begin = earliest.start.saturating_sub(FAR);
             let length = latest.end.saturating_add(FAR).wrapping_sub(begin) as u64;
-            let times = layer.range().zip(layer.times(TimeField::Occurred));
+            let times = layer.ids().zip(layer.times(TimeField::Occurred));
             for (document, time) in times.filter(|(_, time)| time.wrapping_sub(begin) as u64 <= length) {
                 let Some(distance) = distance(ranges, *time) else { continue };
                 if distance > FAR || *time == UNKNOWN || !allowed.contains(document) {

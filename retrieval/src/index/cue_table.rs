@@ -9,6 +9,7 @@ use super::row::{BLOCK_ROWS, Row, RowBlock};
 use super::scan::SketchTable;
 use crate::bitmap::Bitmap;
 use crate::error::{Error, Result};
+use crate::ids::{DocumentId, RowId};
 use crate::threads::Threads;
 
 /// All rows of a namespace, in the order of their documents. Cloning shares the blocks.
@@ -38,13 +39,23 @@ impl CueTable {
         self.rows
     }
 
+    /// Returns the id that the next row gets.
+    pub(crate) fn next_row(&self) -> RowId {
+        RowId::new(self.rows as u32)
+    }
+
+    /// Returns every row, ascending.
+    pub(crate) fn all_rows(&self) -> impl Iterator<Item = RowId> {
+        RowId::new(0).until(self.next_row())
+    }
+
     /// Returns the bytes that a row takes on disk.
     pub(crate) fn row_bytes(&self) -> usize {
         Row::bytes(self.dimensions)
     }
 
     /// Appends rows in their on-disk form. `documents` holds the document of each row.
-    pub(crate) fn extend(&mut self, bytes: &[u8], documents: &[u32]) {
+    pub(crate) fn extend(&mut self, bytes: &[u8], documents: &[DocumentId]) {
         let mut rows = bytes.chunks_exact(Row::bytes(self.dimensions)).zip(documents);
         let free = self.blocks.len() * BLOCK_ROWS - self.rows;
         let first: Vec<_> = rows.by_ref().take(free).collect();
@@ -76,22 +87,22 @@ impl CueTable {
 
     /// Returns the block of a row, which must exist, and the row's index in it.
     #[inline]
-    pub(crate) fn block(&self, row: usize) -> (&RowBlock, usize) {
-        (&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS)
+    pub(crate) fn block(&self, row: RowId) -> (&RowBlock, usize) {
+        (&self.blocks[row.index() / BLOCK_ROWS], row.index() % BLOCK_ROWS)
     }
 
     /// Returns the document of a row.
     #[inline]
-    pub(crate) fn document(&self, row: usize) -> Option<u32> {
-        self.blocks.get(row / BLOCK_ROWS)?.document(row % BLOCK_ROWS)
+    pub(crate) fn document(&self, row: RowId) -> Option<DocumentId> {
+        self.blocks.get(row.index() / BLOCK_ROWS)?.document(row.index() % BLOCK_ROWS)
     }
 
     /// Returns the highest cosine of some rows and a query; `None` if no row exists.
-    pub(crate) fn cosine(&self, query: &Row, rows: Range<usize>) -> Option<f32> {
+    pub(crate) fn cosine(&self, query: &Row, rows: Range<RowId>) -> Option<f32> {
         let mut highest: Option<f32> = None;
-        for row in rows {
-            let Some(block) = self.blocks.get(row / BLOCK_ROWS) else { continue };
-            let cosine = block.cosine(row % BLOCK_ROWS, query);
+        for row in rows.start.until(rows.end) {
+            let Some(block) = self.blocks.get(row.index() / BLOCK_ROWS) else { continue };
+            let cosine = block.cosine(row.index() % BLOCK_ROWS, query);
             highest = Some(match highest {
                 Some(other) => other.max(cosine),
                 None => cosine,
@@ -108,7 +119,7 @@ impl CueTable {
         target: usize,
         allowed: Option<&Bitmap>,
         threads: Threads,
-    ) -> Vec<usize> {
+    ) -> Vec<RowId> {
         self.sketches.nearest(&query.values, target, threads, |row| match allowed {
             Some(allowed) => self.document(row).is_some_and(|document| allowed.contains(document)),
             None => true,
@@ -117,17 +128,17 @@ impl CueTable {
 
     /// Prefetches the first line of a row, and with it the translation of its page.
     #[inline]
-    pub(crate) fn prefetch_first_line(&self, row: usize) {
-        if let Some(block) = self.blocks.get(row / BLOCK_ROWS) {
-            block.prefetch_first_line(row % BLOCK_ROWS);
+    pub(crate) fn prefetch_first_line(&self, row: RowId) {
+        if let Some(block) = self.blocks.get(row.index() / BLOCK_ROWS) {
+            block.prefetch_first_line(row.index() % BLOCK_ROWS);
         }
     }
 
     /// Prefetches a row.
     #[inline]
-    pub(crate) fn prefetch(&self, row: usize) {
-        if let Some(block) = self.blocks.get(row / BLOCK_ROWS) {
-            block.prefetch(row % BLOCK_ROWS);
+    pub(crate) fn prefetch(&self, row: RowId) {
+        if let Some(block) = self.blocks.get(row.index() / BLOCK_ROWS) {
+            block.prefetch(row.index() % BLOCK_ROWS);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::{Kind, hash};
+use crate::hash::{FacetHash, Link, NameHash, PathHash, SessionHash, TermHash};
 use crate::memory::{Memory, Millis};
 use crate::text;
 use crate::tokens::TokenVectors;
@@ -17,8 +17,7 @@ pub(crate) const NEVER: Millis = Millis::MAX;
 /// One change: a memory that was written, or a path that was forgotten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ChangeEntry {
-    /// The hash of the path.
-    pub(crate) path: u64,
+    pub(crate) path: PathHash,
     /// The number of cues with a vector.
     pub(crate) rows: u32,
     /// The CRC-32 of the rows of those vectors.
@@ -30,10 +29,14 @@ pub(crate) struct ChangeEntry {
 /// A memory as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IndexedMemory {
-    /// The hash of the conversation; zero for none.
-    pub(crate) session: u64,
-    /// Occurred, created, updated; [`UNKNOWN`] if not known.
-    pub(crate) times: [Millis; 3],
+    /// The conversation, or [`SessionHash::NONE`].
+    pub(crate) session: SessionHash,
+    /// When the content happened. This and the next two are [`UNKNOWN`] if not known.
+    pub(crate) occurred: Millis,
+    /// When the memory was first written.
+    pub(crate) created: Millis,
+    /// When the memory was last written.
+    pub(crate) updated: Millis,
     /// The time of expiry, or [`NEVER`].
     pub(crate) hidden_from: Millis,
     /// The number of words of the content.
@@ -43,36 +46,41 @@ pub(crate) struct IndexedMemory {
     /// Whether some cues await vectors.
     pub(crate) waiting: bool,
     /// The folded words of the speaker's name.
-    pub(crate) speaker: Vec<u64>,
+    pub(crate) speaker: Vec<NameHash>,
     /// The folded words of the names in the content, without the speaker's.
-    pub(crate) entities: Vec<u64>,
+    pub(crate) entities: Vec<NameHash>,
     /// The tokens that [are content](TokenVectors::is_content), ascending, without duplicates.
     pub(crate) tokens: Vec<u16>,
     /// The terms, ascending, with the number of occurrences of each.
-    pub(crate) terms: Vec<(u64, u8)>,
+    pub(crate) terms: Vec<(TermHash, u8)>,
     /// The sum of these numbers.
     pub(crate) length: u32,
     /// The folders above the memory and its tags, ascending.
-    pub(crate) facets: Vec<u64>,
-    /// The hashes of the paths of related memories. The lowest bit marks the memory that this one follows.
-    pub(crate) links: Vec<u64>,
+    pub(crate) facets: Vec<FacetHash>,
+    /// The links to related memories.
+    pub(crate) links: Vec<Link>,
 }
 
 impl ChangeEntry {
     /// The entry of a path that is forgotten.
     pub(crate) fn forget(path: &str) -> Self {
-        Self { path: hash(Kind::Path, path), rows: 0, rows_checksum: 0, body: None }
+        Self { path: PathHash::of(path), rows: 0, rows_checksum: 0, body: None }
     }
 
     /// The entry of a memory that is written.
     pub(crate) fn put(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
         let rows = memory.cues.iter().filter(|cue| cue.vector.is_some()).count() as u32;
         let body = Some(IndexedMemory::new(memory, vocabulary));
-        Self { path: hash(Kind::Path, &memory.path), rows, rows_checksum: 0, body }
+        Self { path: PathHash::of(&memory.path), rows, rows_checksum: 0, body }
     }
 }
 
 impl IndexedMemory {
+    /// What a tombstone holds in place of a memory.
+    pub(crate) fn tombstone() -> Self {
+        Self { occurred: UNKNOWN, created: UNKNOWN, updated: UNKNOWN, hidden_from: NEVER, ..Self::default() }
+    }
+
     fn new(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
         let speaker = name_words(memory.speaker.iter());
         let mut entities = name_words(memory.entities.iter());
@@ -86,10 +94,12 @@ impl IndexedMemory {
         let length = terms.iter().map(|(_, count)| u32::from(*count)).sum();
         Self {
             session: match &memory.session {
-                Some(session) => hash(Kind::Session, session),
-                None => 0,
+                Some(session) => SessionHash::of(session),
+                None => SessionHash::NONE,
             },
-            times: [memory.occurred, memory.created, memory.updated].map(|time| time.unwrap_or(UNKNOWN)),
+            occurred: memory.occurred.unwrap_or(UNKNOWN),
+            created: memory.created.unwrap_or(UNKNOWN),
+            updated: memory.updated.unwrap_or(UNKNOWN),
             hidden_from: memory.hidden_from.unwrap_or(NEVER),
             words: memory.content.split_whitespace().count() as u32,
             asks: memory.content.contains(text::QUESTION_MARKS),
@@ -105,50 +115,51 @@ impl IndexedMemory {
     }
 }
 
-/// Returns the hashes of the folders above a memory and of its tags, ascending, without duplicates.
-fn facets(memory: &Memory) -> Vec<u64> {
+/// Returns the folders above a memory and its tags, ascending, without duplicates.
+fn facets(memory: &Memory) -> Vec<FacetHash> {
     let mut facets = Vec::new();
     for (end, _) in memory.path.match_indices('/') {
-        facets.push(hash(Kind::Folder, &memory.path[..end]));
+        facets.push(FacetHash::of_folder(&memory.path[..end]));
     }
     for tag in memory.user_tags.iter().chain(&memory.inferred_tags) {
-        facets.push(hash(Kind::Tag, tag));
+        facets.push(FacetHash::of_tag(tag));
     }
     facets.sort_unstable();
     facets.dedup();
     facets
 }
 
-/// Returns the hashes of the paths of related memories, in the form of [`IndexedMemory::links`].
-fn links(memory: &Memory) -> Vec<u64> {
+/// Returns the links to related memories.
+fn links(memory: &Memory) -> Vec<Link> {
     let mut links = Vec::with_capacity(memory.relations.len());
     for relation in &memory.relations {
-        links.push(hash(Kind::Path, &relation.path) | u64::from(relation.is_follows()));
+        let path = PathHash::of(&relation.path);
+        links.push(if relation.is_follows() { Link::previous(path) } else { Link::related(path) });
     }
     links
 }
 
 /// Counts the terms of `said`, the content and the speaker. A term that only the cues contain counts once.
-fn count_terms(memory: &Memory, said: &str) -> Vec<(u64, u8)> {
-    let mut counts: BTreeMap<u64, u8> = BTreeMap::new();
+fn count_terms(memory: &Memory, said: &str) -> Vec<(TermHash, u8)> {
+    let mut counts: BTreeMap<TermHash, u8> = BTreeMap::new();
     text::for_each_term(said, |term| {
-        let count = counts.entry(hash(Kind::Term, term)).or_default();
+        let count = counts.entry(TermHash::of(term)).or_default();
         *count = count.saturating_add(1);
     });
     for cue in &memory.cues {
         text::for_each_term(&cue.text, |term| {
-            counts.entry(hash(Kind::Term, term)).or_insert(1);
+            counts.entry(TermHash::of(term)).or_insert(1);
         });
     }
     counts.into_iter().collect()
 }
 
-/// Returns the hashes of the folded words of names, in order, without duplicates.
-fn name_words<'a>(names: impl Iterator<Item = &'a String>) -> Vec<u64> {
+/// Returns the folded words of names, in order, without duplicates.
+fn name_words<'a>(names: impl Iterator<Item = &'a String>) -> Vec<NameHash> {
     let mut words = Vec::new();
     for name in names {
         for word in name.split_whitespace() {
-            let word = hash(Kind::Name, &text::fold(word));
+            let word = NameHash::of(&text::fold(word));
             if !words.contains(&word) {
                 words.push(word);
             }

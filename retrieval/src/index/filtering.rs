@@ -4,7 +4,7 @@ use super::entry::UNKNOWN;
 use super::table::Table;
 use crate::bitmap::Bitmap;
 use crate::filter::Filter;
-use crate::hash::{Kind, hash};
+use crate::hash::FacetHash;
 use crate::memory::Millis;
 
 /// Returns the documents that a filter accepts and that are not hidden at `now`. Returns `None` if these are all
@@ -15,15 +15,15 @@ pub(crate) fn allowed_documents(table: &Table, filter: &Filter, now: Millis) -> 
         return (table.live() < table.len()).then(|| table.alive().clone());
     }
     let mut allowed = table.alive().clone();
-    let tiers = hashes(Kind::Folder, &filter.tiers);
-    let folders = hashes(Kind::Folder, &filter.folders);
-    let tags_any = hashes(Kind::Tag, &filter.tags_any);
+    let tiers = folder_facets(&filter.tiers);
+    let folders = folder_facets(&filter.folders);
+    let tags_any = tag_facets(&filter.tags_any);
     for facets in [tiers, folders, tags_any] {
         if !facets.is_empty() {
             allowed.intersect(&documents_with_any(table, &facets));
         }
     }
-    for tag in hashes(Kind::Tag, &filter.tags_all) {
+    for tag in tag_facets(&filter.tags_all) {
         allowed.intersect(&documents_with_any(table, &[tag]));
     }
     remove_other_times(table, filter, &mut allowed);
@@ -33,12 +33,16 @@ pub(crate) fn allowed_documents(table: &Table, filter: &Filter, now: Millis) -> 
     Some(allowed)
 }
 
-fn hashes(kind: Kind, names: &[String]) -> Vec<u64> {
-    names.iter().map(|name| hash(kind, name)).collect()
+fn folder_facets(paths: &[String]) -> Vec<FacetHash> {
+    paths.iter().map(|path| FacetHash::of_folder(path)).collect()
+}
+
+fn tag_facets(names: &[String]) -> Vec<FacetHash> {
+    names.iter().map(|name| FacetHash::of_tag(name)).collect()
 }
 
 /// Returns the documents that have any of these facets, current or not.
-fn documents_with_any(table: &Table, facets: &[u64]) -> Bitmap {
+fn documents_with_any(table: &Table, facets: &[FacetHash]) -> Bitmap {
     let mut documents = Bitmap::default();
     for facet in facets {
         table.holding(*facet).for_each(|document| documents.insert(document));
@@ -54,7 +58,7 @@ fn remove_other_times(table: &Table, filter: &Filter, allowed: &mut Bitmap) {
     let since = filter.since.unwrap_or(Millis::MIN);
     let until = filter.until.unwrap_or(Millis::MAX);
     for layer in table.layers() {
-        for (document, time) in layer.range().zip(layer.times(filter.time_field)) {
+        for (document, time) in layer.ids().zip(layer.times(filter.time_field)) {
             if *time == UNKNOWN || *time < since || (filter.until.is_some() && *time >= until) {
                 allowed.remove(document);
             }
@@ -64,7 +68,7 @@ fn remove_other_times(table: &Table, filter: &Filter, allowed: &mut Bitmap) {
 
 fn remove_hidden(table: &Table, now: Millis, allowed: &mut Bitmap) {
     for layer in table.layers() {
-        for (document, hidden_from) in layer.range().zip(layer.hidden_from()) {
+        for (document, hidden_from) in layer.ids().zip(layer.hidden_from()) {
             if *hidden_from <= now {
                 allowed.remove(document);
             }

@@ -9,6 +9,8 @@
 use std::num::NonZeroU32;
 
 use crate::blocks::Blocks;
+use crate::hash::PathHash;
+use crate::ids::SlotId;
 
 /// What an edge means, seen from the slot that it is stored at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,10 +38,9 @@ impl EdgeKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
     pub(crate) kind: EdgeKind,
-    /// The hash of the neighbour's path. Edges are sorted by it, so that their order does not depend on the order of
-    /// writes.
-    path: u64,
-    pub(crate) to: u32,
+    /// The neighbour's path. Edges are sorted by it, so that their order does not depend on the order of writes.
+    path: PathHash,
+    pub(crate) to: SlotId,
     /// Whether the relation is written in the memory at this slot, not in the neighbour.
     own: bool,
 }
@@ -48,9 +49,8 @@ pub(crate) struct Edge {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     /// The slot of the path.
-    pub(crate) slot: u32,
-    /// The hash of the path.
-    pub(crate) path: u64,
+    pub(crate) slot: SlotId,
+    pub(crate) path: PathHash,
 }
 
 /// The relations between slots, in both directions. Cloning shares the blocks; a change copies only the blocks that it
@@ -86,7 +86,7 @@ struct SlotLinks {
 
 impl Graph {
     /// Returns the first `limit` edges of a slot.
-    pub(crate) fn edges(&self, slot: u32, limit: usize) -> Vec<Edge> {
+    pub(crate) fn edges(&self, slot: SlotId, limit: usize) -> Vec<Edge> {
         let mut edges: Vec<Edge> = self.list(slot).map(|(_, edge)| edge).collect();
         edges.sort_unstable();
         edges.truncate(limit);
@@ -94,14 +94,14 @@ impl Graph {
     }
 
     /// Returns the slots of the first neighbours that were said right before and right after.
-    pub(crate) fn neighbours(&self, slot: u32) -> [Option<u32>; 2] {
-        let Some(links) = self.slots.get(slot as usize) else { return [None; 2] };
-        [links.previous, links.next].map(|neighbour| Some(neighbour?.get() - 1))
+    pub(crate) fn neighbours(&self, slot: SlotId) -> [Option<SlotId>; 2] {
+        let Some(links) = self.slots.get(slot.index()) else { return [None; 2] };
+        [links.previous, links.next].map(|neighbour| Some(SlotId::new(neighbour?.get() - 1)))
     }
 
     /// Prefetches what [`Graph::neighbours`] reads.
-    pub(crate) fn prefetch_neighbours(&self, slot: u32) {
-        self.slots.prefetch(slot as usize);
+    pub(crate) fn prefetch_neighbours(&self, slot: SlotId) {
+        self.slots.prefetch(slot.index());
     }
 
     /// Adds a relation that is written in the memory at `from`, at both ends.
@@ -113,7 +113,7 @@ impl Graph {
     }
 
     /// Removes the relations that are written in the memory at `from`. Those written in its neighbours stay.
-    pub(crate) fn unlink(&mut self, from: u32) {
+    pub(crate) fn unlink(&mut self, from: SlotId) {
         let own: Vec<Edge> = self.list(from).map(|(_, edge)| edge).filter(|edge| edge.own).collect();
         self.remove(from, |edge| edge.own);
         for edge in own {
@@ -122,7 +122,7 @@ impl Graph {
     }
 
     /// Returns the edges of a slot, the newest first.
-    fn list(&self, slot: u32) -> impl Iterator<Item = (NonZeroU32, Edge)> {
+    fn list(&self, slot: SlotId) -> impl Iterator<Item = (NonZeroU32, Edge)> {
         let mut next = self.first(slot);
         std::iter::from_fn(move || {
             let index = next?;
@@ -132,12 +132,12 @@ impl Graph {
         })
     }
 
-    fn first(&self, slot: u32) -> LinkIndex {
-        self.slots.get(slot as usize)?.first
+    fn first(&self, slot: SlotId) -> LinkIndex {
+        self.slots.get(slot.index())?.first
     }
 
-    fn insert(&mut self, slot: u32, edge: Edge) {
-        while self.slots.len() <= slot as usize {
+    fn insert(&mut self, slot: SlotId, edge: Edge) {
+        while self.slots.len() <= slot.index() {
             self.slots.push(SlotLinks::default());
         }
         let next = self.first(slot);
@@ -160,7 +160,7 @@ impl Graph {
     }
 
     /// Removes the edges of a slot for which `is_removed` holds.
-    fn remove(&mut self, slot: u32, is_removed: impl Fn(&Edge) -> bool) {
+    fn remove(&mut self, slot: SlotId, is_removed: impl Fn(&Edge) -> bool) {
         let (mut kept, mut removed) = (Vec::new(), Vec::new());
         self.list(slot)
             .for_each(|(index, edge)| if is_removed(&edge) { removed.push(index) } else { kept.push(index) });
@@ -189,20 +189,20 @@ impl Graph {
         }
     }
 
-    fn set_first(&mut self, slot: u32, first: LinkIndex) {
-        if let Some(links) = self.slots.get_mut(slot as usize) {
+    fn set_first(&mut self, slot: SlotId, first: LinkIndex) {
+        if let Some(links) = self.slots.get_mut(slot.index()) {
             links.first = first;
         }
     }
 
     /// Updates the slot's first neighbour of a kind, unless the kind is [`EdgeKind::Other`].
-    fn update_neighbour(&mut self, slot: u32, kind: EdgeKind) {
+    fn update_neighbour(&mut self, slot: SlotId, kind: EdgeKind) {
         if kind == EdgeKind::Other {
             return;
         }
         let first = self.list(slot).map(|(_, edge)| edge).filter(|edge| edge.kind == kind).min();
-        let neighbour = first.and_then(|edge| NonZeroU32::new(edge.to + 1));
-        if let Some(links) = self.slots.get_mut(slot as usize) {
+        let neighbour = first.and_then(|edge| NonZeroU32::new(edge.to.get() + 1));
+        if let Some(links) = self.slots.get_mut(slot.index()) {
             match kind {
                 EdgeKind::Previous => links.previous = neighbour,
                 EdgeKind::Next => links.next = neighbour,
@@ -217,45 +217,55 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn end(number: u32) -> End {
+        End { slot: SlotId::new(number), path: PathHash::of_number(u64::from(number)) }
+    }
+
     #[test]
     fn a_relation_is_an_edge_at_both_ends_and_is_removed_with_its_owner() {
         let mut graph = Graph::default();
-        let end = |slot: u32| End { slot, path: u64::from(slot) };
+        let [one, five, two_thousand] = [1, 5, 2000].map(SlotId::new);
         graph.link(end(2000), end(1), EdgeKind::Previous);
         graph.link(end(1), end(2000), EdgeKind::Other);
         graph.link(end(5), end(5), EdgeKind::Other);
-        assert_eq!(graph.neighbours(1), [None, Some(2000)]);
-        assert_eq!(graph.edges(2000, 9).len(), 2);
-        assert!(graph.edges(5, 9).is_empty());
+        assert_eq!(graph.neighbours(one), [None, Some(two_thousand)]);
+        assert_eq!(graph.edges(two_thousand, 9).len(), 2);
+        assert!(graph.edges(five, 9).is_empty());
         let before = graph.clone();
-        graph.unlink(1);
-        assert_eq!(graph.neighbours(2000), [Some(1), None], "the neighbour's own relations stay");
-        assert_eq!((graph.edges(1, 9).len(), graph.neighbours(1)), (1, [None, Some(2000)]));
-        graph.unlink(2000);
-        assert!(graph.edges(1, 9).is_empty() && graph.edges(2000, 9).is_empty());
-        assert_eq!(before.edges(1, 9).len(), 2, "a snapshot never changes");
+        graph.unlink(one);
+        assert_eq!(graph.neighbours(two_thousand), [Some(one), None], "the neighbour's own relations stay");
+        assert_eq!((graph.edges(one, 9).len(), graph.neighbours(one)), (1, [None, Some(two_thousand)]));
+        graph.unlink(two_thousand);
+        assert!(graph.edges(one, 9).is_empty() && graph.edges(two_thousand, 9).is_empty());
+        assert_eq!(before.edges(one, 9).len(), 2, "a snapshot never changes");
     }
+
     proptest! {
         #[test]
         fn edges_are_the_relations_of_the_linked_memories(
-            changes in proptest::collection::vec((0..8u32, proptest::collection::vec((0..8u32, any::<bool>()), 0..5)), 1..30),
+            changes in proptest::collection::vec(
+                (0..8u32, proptest::collection::vec((0..8u32, any::<bool>()), 0..5)), 1..30,
+            ),
         ) {
             let kind = |follows| if follows { EdgeKind::Previous } else { EdgeKind::Other };
-            let end = |slot: u32| End { slot, path: u64::from(slot) };
             let mut graph = Graph::default();
             let mut written: [Vec<(u32, bool)>; 8] = Default::default();
             for (slot, links) in changes {
-                graph.unlink(slot);
+                graph.unlink(SlotId::new(slot));
                 links.iter().for_each(|(to, follows)| graph.link(end(slot), end(*to), kind(*follows)));
                 written[slot as usize] = links;
             }
             for slot in 0..8 {
-                let edge = |kind, to, own| Edge { kind, path: u64::from(to), to, own };
+                let edge = |kind, to, own| Edge { kind, path: end(to).path, to: SlotId::new(to), own };
                 let own = written[slot as usize].iter().map(|(to, follows)| edge(kind(*follows), *to, true));
-                let back = (0..8).flat_map(|from| written[from as usize].iter().map(move |(to, follows)| (from, *to, *follows)));
-                let back = back.filter(|(_, to, _)| *to == slot).map(|(from, _, follows)| edge(kind(follows).reversed(), from, false));
-                let mut expected: Vec<Edge> = own.chain(back).filter(|edge| edge.to != slot).collect();
+                let back = (0..8).flat_map(|from| {
+                    written[from as usize].iter().map(move |(to, follows)| (from, *to, *follows))
+                });
+                let back = back.filter(|(_, to, _)| *to == slot);
+                let back = back.map(|(from, _, follows)| edge(kind(follows).reversed(), from, false));
+                let mut expected: Vec<Edge> = own.chain(back).filter(|edge| edge.to.get() != slot).collect();
                 expected.sort_unstable();
+                let slot = SlotId::new(slot);
                 prop_assert_eq!(graph.edges(slot, usize::MAX), expected.clone());
                 let first = |kind| expected.iter().find(|edge| edge.kind == kind).map(|edge| edge.to);
                 prop_assert_eq!(graph.neighbours(slot), [first(EdgeKind::Previous), first(EdgeKind::Next)]);

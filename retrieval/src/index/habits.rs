@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::layer::Document;
+use crate::hash::NameHash;
 
 /// The relative length of a memory that is as long as its speaker's average.
 const USUAL: f32 = 0.65;
@@ -19,7 +20,7 @@ const STEPS: f32 = 65536.0;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Habits {
     of_all: Averages,
-    of_speakers: HashMap<Vec<u64>, Averages, ahash::RandomState>,
+    of_speakers: HashMap<Vec<NameHash>, Averages, ahash::RandomState>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +58,7 @@ impl Totals {
 impl Habits {
     /// Computes the averages of a sample. A speaker of few memories is assumed to be like all others.
     pub(crate) fn of<'a>(sample: impl Iterator<Item = Document<'a>>) -> Self {
-        let (mut all, mut speakers) = (Totals::default(), HashMap::<&[u64], Totals>::new());
+        let (mut all, mut speakers) = (Totals::default(), HashMap::<&[NameHash], Totals>::new());
         for document in sample {
             all.add(document);
             speakers.entry(document.speaker()).or_default().add(document);

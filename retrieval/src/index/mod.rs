@@ -16,8 +16,7 @@
 //! In memory an index is the [`table`] of documents, the [`cue_table`] of the cues' vectors, and the [`graph`] of
 //! relations. The memories stay in the log and are read from it for the hits that are returned.
 //!
-//! A *slot* is the number of a path, assigned once. A *document* is one version of the memory at a path; its number is
-//! one higher than that of the version written before it. A *row* is the quantised vector of one cue.
+//! Documents, slots and rows are explained in [`ids`](crate::ids).
 
 mod cue_table;
 pub(crate) mod entry;

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::ids::RowId;
+
 /// A row and the difference of its sketch.
-pub(super) type RowDifference = (u32, u16);
+pub(super) type RowDifference = (RowId, u16);
 
 /// Counts the rows kept so far, by all threads of a scan, and derives the bound from the counts.
 pub(super) struct NearestRows {
@@ -60,11 +62,11 @@ impl NearestRows {
     }
 
     /// Returns the selected rows, ascending. `parts` holds the rows kept, one list for each part of the table.
-    pub(super) fn finish(self, parts: &[Vec<RowDifference>]) -> Vec<usize> {
+    pub(super) fn finish(self, parts: &[Vec<RowDifference>]) -> Vec<RowId> {
         // Every row was counted, so the bound is exact.
         let bound = self.bound.into_inner();
         let kept = parts.iter().flatten().filter(|(_, difference)| usize::from(*difference) <= bound);
-        kept.map(|(row, _)| *row as usize).collect()
+        kept.map(|(row, _)| *row).collect()
     }
 }
 
@@ -74,11 +76,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// The same selection by sorting.
-    fn reference(differences: &[u16], allowed: &[bool], target: usize) -> Vec<usize> {
+    fn reference(differences: &[u16], allowed: &[bool], target: usize) -> Vec<RowId> {
         let mut sorted: Vec<u16> = differences.iter().zip(allowed).filter(|(_, a)| **a).map(|(d, _)| *d).collect();
         sorted.sort_unstable();
         let within = sorted.get(target - 1).copied().unwrap_or(u16::MAX);
-        (0..differences.len()).filter(|row| allowed[*row] && differences[*row] <= within).collect()
+        let selected = (0..differences.len()).filter(|row| allowed[*row] && differences[*row] <= within);
+        selected.map(|row| RowId::new(row as u32)).collect()
     }
 
     proptest! {
@@ -97,7 +100,7 @@ mod tests {
                     let bound = nearest.bound();
                     let found = (first..).zip(differences).filter(|(row, found)| allowed[*row] && **found <= bound);
                     let before = kept.len();
-                    kept.extend(found.map(|(row, found)| (row as u32, *found)));
+                    kept.extend(found.map(|(row, found)| (RowId::new(row as u32), *found)));
                     nearest.count(&kept[before..]);
                 }
                 kept

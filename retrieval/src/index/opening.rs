@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::cue_table::CueTable;
-use super::layer::{Layer, PERSISTED_MIN};
+use super::layer::{Layer, LayerBegin, PERSISTED_MIN};
 use super::log::{AppendLog, Frame, LogFile};
 use super::row::Row;
 use super::settings::IndexSettings;
@@ -108,14 +108,14 @@ impl Index {
 
     /// Builds a layer of the documents in the log after the last layer; `None` if there are none.
     fn layer_from_log(&self, last: Option<&Layer>) -> Result<Option<Layer>> {
-        let (begin, first_document, first_row) = match last {
-            Some(last) => (last.log_end(), last.range().end, last.rows_end()),
-            None => (0, 0, 0),
+        let begin = match last {
+            Some(last) => last.next_begin(),
+            None => LayerBegin::default(),
         };
         let end = self.log.bytes();
-        let bytes = self.log.file().read(begin..end)?;
+        let bytes = self.log.file().read(begin.frame..end)?;
         let mut rest = bytes.as_slice();
-        let (mut entries, mut frames) = (Vec::new(), vec![begin]);
+        let (mut entries, mut frame_ends) = (Vec::new(), Vec::new());
         while !rest.is_empty() {
             let Some((frame, after)) = Frame::read(rest) else {
                 return Err(invalid_frame(end - rest.len() as u64));
@@ -124,21 +124,21 @@ impl Index {
                 return Err(invalid_frame(end - rest.len() as u64));
             };
             entries.push(entry);
-            frames.push(end - after.len() as u64);
+            frame_ends.push(end - after.len() as u64);
             rest = after;
         }
         if entries.is_empty() {
             return Ok(None);
         }
         let row_bytes = Row::bytes(self.settings.dimensions);
-        Ok(Some(Layer::new(first_document, &entries, frames, first_row, row_bytes)))
+        Ok(Some(Layer::new(begin, &entries, &frame_ends, row_bytes)))
     }
 
     fn restore_layer(&mut self, layer: &Arc<Layer>) -> Result<()> {
         self.slots.reserve(layer.len());
         self.table.restore_layer(Arc::clone(layer));
-        for number in layer.range() {
-            self.add_document(layer.document(number))?;
+        for id in layer.ids() {
+            self.add_document(layer.document(id))?;
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ fn invalid_frame(offset: u64) -> Error {
 
 /// Appends the rows of a layer, read from the log of vectors.
 fn load_rows(cues: &mut CueTable, layer: &Layer, vectors: &LogFile) -> Result<()> {
-    if !layer.rows_fill(cues.rows(), cues.row_bytes()) {
+    if !layer.rows_fill(cues.next_row(), cues.row_bytes()) {
         return Err(Error::Damaged("a layer's rows do not continue those of the layer before".into()));
     }
     let extent = layer.vectors();

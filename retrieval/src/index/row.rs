@@ -5,6 +5,7 @@
 //! quarter of the bytes of the vector in floats.
 
 use super::sketch;
+use crate::ids::DocumentId;
 use crate::kernels::{dot, prefetch, prefetch_at};
 
 /// Rows of one block; a full block is never copied again.
@@ -47,7 +48,7 @@ impl Row {
     }
 }
 
-/// Up to [`BLOCK_ROWS`] rows of one width, each with its document.
+/// Up to [`BLOCK_ROWS`] rows of one width, each with its document. A row is named by its index in the block.
 pub(crate) struct RowBlock {
     /// Values of one row.
     width: usize,
@@ -63,7 +64,7 @@ pub(crate) struct RowBlock {
 #[derive(Clone, Copy)]
 struct RowLabel {
     scale: f32,
-    document: u32,
+    document: DocumentId,
 }
 
 impl RowBlock {
@@ -76,7 +77,7 @@ impl RowBlock {
     }
 
     /// Appends a row in its on-disk form.
-    pub(super) fn push(&mut self, row: &[u8], document: u32) {
+    pub(super) fn push(&mut self, row: &[u8], document: DocumentId) {
         let (values, scale) = row.split_at(self.width);
         self.values.extend(values.iter().map(|byte| i8::from_le_bytes([*byte])));
         let scale = match scale.try_into() {
@@ -88,7 +89,7 @@ impl RowBlock {
 
     /// Returns the document of a row.
     #[inline]
-    pub(crate) fn document(&self, row: usize) -> Option<u32> {
+    pub(crate) fn document(&self, row: usize) -> Option<DocumentId> {
         self.labels.get(row).map(|label| label.document)
     }
 

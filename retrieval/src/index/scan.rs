@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::nearest_rows::{NearestRows, RowDifference};
 use super::sketch;
+use crate::ids::RowId;
 use crate::kernels::{Differences, QuerySketch, Sketches, TILE_ROWS, Tile, differences};
 use crate::threads::Threads;
 
@@ -75,8 +76,8 @@ impl SketchTable {
         query: &[i8],
         target: usize,
         threads: Threads,
-        allowed: impl Fn(usize) -> bool + Sync,
-    ) -> Vec<usize> {
+        allowed: impl Fn(RowId) -> bool + Sync,
+    ) -> Vec<RowId> {
         let query = sketch::query_sketch(query);
         let bound = self.estimate(&query, target, &allowed);
         let nearest = self.nearest_within(bound, &query, target, threads, &allowed);
@@ -88,7 +89,7 @@ impl SketchTable {
 
     /// Estimates, on a sample of the tiles, a bound within which somewhat more than `target` rows lie. Without it, most
     /// rows that a scan keeps at its beginning would be kept in vain.
-    fn estimate(&self, query: &QuerySketch, target: usize, allowed: &(impl Fn(usize) -> bool + Sync)) -> u16 {
+    fn estimate(&self, query: &QuerySketch, target: usize, allowed: &(impl Fn(RowId) -> bool + Sync)) -> u16 {
         let expected = target / ESTIMATE_SHARE;
         let nearest = NearestRows::new(expected + expected / 2 + ESTIMATE_MARGIN, query.max_difference());
         let mut found = Differences::default();
@@ -111,8 +112,8 @@ impl SketchTable {
         query: &QuerySketch,
         target: usize,
         threads: Threads,
-        allowed: &(impl Fn(usize) -> bool + Sync),
-    ) -> Vec<usize> {
+        allowed: &(impl Fn(RowId) -> bool + Sync),
+    ) -> Vec<RowId> {
         let nearest = NearestRows::new(target, bound);
         let scan = |mut kept: Vec<RowDifference>, chunk: (usize, &Sketches)| {
             let (mut found, mut counted) = (Differences::default(), kept.len());
@@ -157,13 +158,17 @@ fn keep_within(
     tile: &Tile<'_>,
     query: &QuerySketch,
     bound: u16,
-    allowed: &impl Fn(usize) -> bool,
+    allowed: &impl Fn(RowId) -> bool,
     found: &mut Differences,
     kept: &mut Vec<RowDifference>,
 ) {
     differences(tile, query, bound, found);
-    let within = found.within().filter(|row| allowed(first + row));
-    kept.extend(within.map(|row| ((first + row) as u32, found.of(row))));
+    for row in found.within() {
+        let id = RowId::new((first + row) as u32);
+        if allowed(id) {
+            kept.push((id, found.of(row)));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +176,7 @@ mod tests {
     use std::cmp::Reverse;
 
     use super::*;
-    use crate::hash::{Kind, hash};
+    use crate::hash::{PostingKey, TermHash};
     use proptest::prelude::*;
 
     const WIDTH: usize = 256;
@@ -179,13 +184,13 @@ mod tests {
     /// The values of row `n`: random, and the same in every run.
     fn row(n: usize) -> [i8; WIDTH] {
         std::array::from_fn(|index| {
-            let drawn = hash(Kind::Term, &format!("{n} {}", index / 8)) >> (8 * (index % 8));
-            i8::from_le_bytes([drawn.to_le_bytes()[0]])
+            let drawn = PostingKey::from(TermHash::of(&format!("{n} {}", index / 8))).to_le_bytes();
+            i8::from_le_bytes([drawn[index % 8]])
         })
     }
 
     /// The same selection, from every dimension of every row.
-    fn reference(rows: &[[i8; WIDTH]], query: &[i8], target: usize, allowed: impl Fn(usize) -> bool) -> Vec<usize> {
+    fn reference(rows: &[[i8; WIDTH]], query: &[i8], target: usize, allowed: impl Fn(RowId) -> bool) -> Vec<RowId> {
         // The number of dimensions that are farther from zero, or as far and earlier.
         let rank = |index: usize| {
             let key = |index: usize| (Reverse(query[index].unsigned_abs()), index);
@@ -204,10 +209,11 @@ mod tests {
             signs.zip(&weights).filter(|(differs, _)| *differs).map(|(_, weight)| weight).sum::<usize>()
         };
         let differences: Vec<usize> = rows.iter().map(difference).collect();
-        let mut sorted: Vec<usize> = (0..rows.len()).filter(|row| allowed(*row)).map(|row| differences[row]).collect();
+        let allowed_rows = RowId::new(0).until(RowId::new(rows.len() as u32)).filter(|row| allowed(*row));
+        let mut sorted: Vec<usize> = allowed_rows.clone().map(|row| differences[row.index()]).collect();
         sorted.sort_unstable();
         let bound = sorted.get(target - 1).copied().unwrap_or(usize::MAX);
-        (0..rows.len()).filter(|row| allowed(*row) && differences[*row] <= bound).collect()
+        allowed_rows.filter(|row| differences[row.index()] <= bound).collect()
     }
 
     proptest! {
@@ -229,7 +235,7 @@ mod tests {
                 held += piece;
                 prop_assert_eq!(before.chunks.iter().map(|chunk| chunk.rows()).sum::<usize>(), was);
             }
-            let allowed = |row: usize| row.is_multiple_of(step);
+            let allowed = |row: RowId| row.index().is_multiple_of(step);
             let expected = reference(&rows, &query, target, allowed);
             for threads in [Threads::One, Threads::Several] {
                 prop_assert_eq!(&table.nearest(&query, target, threads, allowed), &expected);

@@ -8,6 +8,7 @@ use super::layer::Document;
 use super::log::LogFile;
 use super::table::Table;
 use crate::error::Result;
+use crate::head::Head;
 use crate::memory::Memory;
 use crate::tokens::TokenVectors;
 
@@ -19,13 +20,13 @@ pub struct Snapshot {
     pub(crate) tokens: &'static dyn TokenVectors,
     pub(super) log: LogFile,
     pub(super) model: Arc<str>,
-    pub(super) head: Option<String>,
+    pub(super) head: Option<Head>,
 }
 
 impl Snapshot {
     /// Returns the commit that the snapshot stands for; `None` if nothing was ever applied.
-    pub fn head(&self) -> Option<&str> {
-        self.head.as_deref()
+    pub fn head(&self) -> Option<Head> {
+        self.head
     }
 
     /// Returns the number of memories.

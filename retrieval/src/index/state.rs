@@ -1,13 +1,14 @@
 //! The `state` file: the settings that an index is built for, its head, and the valid length of its two logs.
 //!
-//! Lines of text: the format, the dimensions, the vocabulary and the model; the bytes of both logs and the head; the
-//! CRC-32 of the lines before.
+//! Lines of text: the format, the dimensions, the vocabulary and the model; the bytes of both logs and the head in
+//! hexadecimal; the CRC-32 of the lines before.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use super::settings::IndexSettings;
 use crate::error::{Error, Result};
+use crate::head::Head;
 use crate::tokens::TokenVectors;
 
 /// The format of the folder. An index of another format is rebuilt.
@@ -19,12 +20,12 @@ pub(super) struct IndexState {
     settings: String,
     pub(super) log_bytes: u64,
     pub(super) vector_bytes: u64,
-    pub(super) head: String,
+    pub(super) head: Head,
 }
 
 impl IndexState {
-    pub(super) fn new(settings: &IndexSettings, head: &str, log_bytes: u64, vector_bytes: u64) -> Self {
-        Self { settings: describe(settings), log_bytes, vector_bytes, head: head.to_owned() }
+    pub(super) fn new(settings: &IndexSettings, head: Head, log_bytes: u64, vector_bytes: u64) -> Self {
+        Self { settings: describe(settings), log_bytes, vector_bytes, head }
     }
 
     /// Whether the index has this version's format and these settings.
@@ -82,7 +83,7 @@ impl IndexState {
             settings: settings.to_owned(),
             log_bytes: numbers.next()?.parse().ok()?,
             vector_bytes: numbers.next()?.parse().ok()?,
-            head: numbers.next()?.to_owned(),
+            head: Head::parse(numbers.next()?)?,
         })
     }
 }
@@ -99,10 +100,12 @@ mod tests {
 
     #[test]
     fn the_state_is_read_back_and_damage_is_seen() {
-        let state = IndexState { settings: "2 256 t a b".into(), log_bytes: 9, vector_bytes: 3, head: "abc".into() };
+        let head = Head::from([0xab; 20]);
+        let state = IndexState { settings: "2 256 t a b".into(), log_bytes: 9, vector_bytes: 3, head };
         let text = state.text();
+        assert!(text.starts_with(&format!("2 256 t a b\n9 3 {}\n", "ab".repeat(20))), "{text}");
         assert_eq!(IndexState::parse(&text), Some(state));
-        assert_eq!(IndexState::parse(&text.replace("abc", "abd")), None);
+        assert_eq!(IndexState::parse(&text.replace("ab", "ad")), None);
         assert_eq!(IndexState::parse(""), None);
         assert_eq!(IndexState::parse(&text[..text.len() - 2]), None);
     }

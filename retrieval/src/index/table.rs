@@ -8,6 +8,8 @@ use super::habits::Habits;
 use super::layer::{Document, Layer, Postings};
 use crate::bitmap::Bitmap;
 use crate::blocks::Blocks;
+use crate::hash::{FacetHash, PathHash, PostingKey, TermHash};
+use crate::ids::{DocumentId, SlotId};
 use crate::memory::Millis;
 
 /// Limit of the documents of a layer that others are merged into, so that a merge never delays a write for long.
@@ -15,18 +17,16 @@ const LAYER_DOCUMENTS_MAX: usize = 1 << 16;
 /// The approximate size of the sample that statistics are measured on.
 const SAMPLE: usize = 256;
 /// Marks a slot without a current document.
-const NO_DOCUMENT: u32 = u32::MAX;
+const NO_DOCUMENT: DocumentId = DocumentId::new(u32::MAX);
 
 /// The documents of a namespace. Cloning shares nearly everything.
-///
-/// A *slot* is the number of a path, assigned once. A *document* is one version of the memory at a path.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     layers: Vec<Arc<Layer>>,
     /// The slot of each document.
-    slots: Blocks<u32>,
+    slots: Blocks<SlotId>,
     /// The current document of each slot.
-    current: Blocks<u32>,
+    current: Blocks<DocumentId>,
     /// The current documents.
     alive: Arc<Bitmap>,
     /// The number of current documents.
@@ -36,12 +36,12 @@ pub(crate) struct Table {
     /// The sum of the current documents' lengths in terms.
     terms: u64,
     /// For each term, the number of its postings in documents that are no longer current.
-    dead: Arc<HashMap<u64, u32>>,
+    dead: Arc<HashMap<TermHash, u32>>,
     /// For each token, the number of current documents that contain it.
     tokens: Arc<Vec<u32>>,
     /// The sampled documents, some perhaps no longer current.
-    sample: Arc<Vec<u32>>,
-    /// A path is sampled if its hash has none of these bits.
+    sample: Arc<Vec<DocumentId>>,
+    /// A path is sampled if its [bits](PathHash::bits) have none of these.
     sample_mask: u64,
     /// What is usual for the speakers of the sample.
     habits: Arc<Habits>,
@@ -57,9 +57,14 @@ impl Table {
         Self { tokens: Arc::new(vec![0; token_count]), hidden_from: NEVER, ..Self::default() }
     }
 
-    /// Returns the number of documents, current or not: one more than the highest document number.
+    /// Returns the number of documents, current or not.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Returns the id that the next document gets.
+    pub(crate) fn next_document(&self) -> DocumentId {
+        DocumentId::new(self.slots.len() as u32)
     }
 
     /// Returns the number of current documents.
@@ -86,52 +91,52 @@ impl Table {
         &self.layers
     }
 
-    /// Returns a document by its number, current or not.
-    pub(crate) fn document(&self, number: u32) -> Option<Document<'_>> {
-        let index = self.layers.partition_point(|layer| layer.range().end <= number);
-        self.layers.get(index).map(|layer| layer.document(number))
+    /// Returns a document, current or not.
+    pub(crate) fn document(&self, id: DocumentId) -> Option<Document<'_>> {
+        let index = self.layers.partition_point(|layer| layer.end() <= id);
+        self.layers.get(index).map(|layer| layer.document(id))
     }
 
-    /// Returns the hash of a document's path, which breaks ties; zero if the document does not exist.
-    pub(crate) fn path(&self, number: u32) -> u64 {
-        match self.document(number) {
+    /// Returns the path of a document, which breaks ties; zero if the document does not exist.
+    pub(crate) fn path(&self, id: DocumentId) -> PathHash {
+        match self.document(id) {
             Some(document) => document.path(),
-            None => 0,
+            None => PathHash::default(),
         }
     }
 
-    pub(crate) fn slot_of(&self, document: u32) -> Option<u32> {
-        self.slots.get(document as usize).copied()
+    pub(crate) fn slot_of(&self, id: DocumentId) -> Option<SlotId> {
+        self.slots.get(id.index()).copied()
     }
 
     /// Prefetches what [`Table::slot_of`] reads.
-    pub(crate) fn prefetch_slot_of(&self, document: u32) {
-        self.slots.prefetch(document as usize);
+    pub(crate) fn prefetch_slot_of(&self, id: DocumentId) {
+        self.slots.prefetch(id.index());
     }
 
     /// Prefetches what [`Table::current`] reads.
-    pub(crate) fn prefetch_current(&self, slot: u32) {
-        self.current.prefetch(slot as usize);
+    pub(crate) fn prefetch_current(&self, slot: SlotId) {
+        self.current.prefetch(slot.index());
     }
 
     /// Returns the current document of a slot; `None` if its path holds no memory.
-    pub(crate) fn current(&self, slot: u32) -> Option<u32> {
-        self.current.get(slot as usize).copied().filter(|document| *document != NO_DOCUMENT)
+    pub(crate) fn current(&self, slot: SlotId) -> Option<DocumentId> {
+        self.current.get(slot.index()).copied().filter(|document| *document != NO_DOCUMENT)
     }
 
-    /// Returns every current document with its number, ascending.
-    pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Document<'_>)> {
+    /// Returns every current document with its id, ascending.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (DocumentId, Document<'_>)> {
         let all = self.layers.iter().flat_map(|layer| layer.documents());
-        all.filter(|(number, _)| self.alive.contains(*number))
+        all.filter(|(id, _)| self.alive.contains(*id))
     }
 
-    /// Returns the documents that have a term or facet, current or not, ascending.
-    pub(crate) fn holding(&self, term: u64) -> impl Iterator<Item = u32> {
-        self.layers.iter().flat_map(move |layer| layer.postings(term).documents.iter().copied())
+    /// Returns the documents that have a facet, current or not, ascending.
+    pub(crate) fn holding(&self, facet: FacetHash) -> impl Iterator<Item = DocumentId> {
+        self.layers.iter().flat_map(move |layer| layer.postings(PostingKey::from(facet)).documents.iter().copied())
     }
 
     /// Returns the number of current documents that contain a term. `postings` are those of the term in each layer.
-    pub(crate) fn frequency(&self, term: u64, postings: &[Postings<'_>]) -> u32 {
+    pub(crate) fn frequency(&self, term: TermHash, postings: &[Postings<'_>]) -> u32 {
         let all: usize = postings.iter().map(|postings| postings.documents.len()).sum();
         let dead = self.dead.get(&term).copied().unwrap_or(0);
         (all as u32).saturating_sub(dead)
@@ -148,7 +153,7 @@ impl Table {
     }
 
     /// Returns a sample of the current documents. Its paths do not depend on the order of writes.
-    pub(crate) fn sample(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn sample(&self) -> impl Iterator<Item = DocumentId> {
         self.sample.iter().copied().filter(|document| self.alive.contains(*document))
     }
 
@@ -158,15 +163,15 @@ impl Table {
     }
 
     /// Assigns the next slot.
-    pub(crate) fn add_slot(&mut self) -> u32 {
+    pub(crate) fn add_slot(&mut self) -> SlotId {
         self.current.push(NO_DOCUMENT);
-        self.current.len() as u32 - 1
+        SlotId::new(self.current.len() as u32 - 1)
     }
 
     /// Adds a document of the newest layer and makes it the current one of its slot. Returns the document that was
     /// current before, which the caller must subtract with [`Table::subtract`].
-    pub(crate) fn add(&mut self, slot: u32, document: Document<'_>) -> Option<u32> {
-        let number = self.slots.len() as u32;
+    pub(crate) fn add(&mut self, slot: SlotId, document: Document<'_>) -> Option<DocumentId> {
+        let id = self.next_document();
         self.slots.push(slot);
         let former = self.current(slot);
         self.habits_outdated |= self.is_sampled(document.path());
@@ -174,16 +179,16 @@ impl Table {
             Arc::make_mut(&mut self.alive).remove(former);
             self.live -= 1;
             if let Some(document) = self.document(former) {
-                self.live_rows -= document.rows().len();
+                self.live_rows -= document.row_count();
             }
         }
-        if let Some(current) = self.current.get_mut(slot as usize) {
-            *current = if document.forgotten() { NO_DOCUMENT } else { number };
+        if let Some(current) = self.current.get_mut(slot.index()) {
+            *current = if document.forgotten() { NO_DOCUMENT } else { id };
         }
         if !document.forgotten() {
-            Arc::make_mut(&mut self.alive).insert(number);
+            Arc::make_mut(&mut self.alive).insert(id);
             self.live += 1;
-            self.live_rows += document.rows().len();
+            self.live_rows += document.row_count();
             self.terms += u64::from(document.length());
             self.hidden_from = self.hidden_from.min(document.hidden_from());
             let tokens = Arc::make_mut(&mut self.tokens);
@@ -193,7 +198,7 @@ impl Table {
                 }
             }
             if self.is_sampled(document.path()) {
-                Arc::make_mut(&mut self.sample).push(number);
+                Arc::make_mut(&mut self.sample).push(id);
             }
         }
         former
@@ -242,17 +247,16 @@ impl Table {
         if mask != self.sample_mask || self.sample.len() > 8 * SAMPLE {
             self.sample_mask = mask;
             let sampled = self.documents().filter(|(_, document)| self.is_sampled(document.path()));
-            self.sample = Arc::new(sampled.map(|(number, _)| number).collect());
+            self.sample = Arc::new(sampled.map(|(id, _)| id).collect());
             self.habits_outdated = true;
         }
         if self.habits_outdated {
-            self.habits = Arc::new(Habits::of(self.sample().filter_map(|number| self.document(number))));
+            self.habits = Arc::new(Habits::of(self.sample().filter_map(|id| self.document(id))));
             self.habits_outdated = false;
         }
     }
 
-    fn is_sampled(&self, path: u64) -> bool {
-        // The lowest bit of a hash is a mark.
-        (path >> 1) & self.sample_mask == 0
+    fn is_sampled(&self, path: PathHash) -> bool {
+        path.bits() & self.sample_mask == 0
     }
 }

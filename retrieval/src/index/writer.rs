@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use super::cue_table::CueTable;
 use super::entry::ChangeEntry;
 use super::graph::{EdgeKind, End, Graph};
-use super::layer::{Document, Layer, PERSISTED_MIN};
+use super::layer::{Document, Layer, LayerBegin, PERSISTED_MIN};
 use super::log::{AppendLog, Frame};
 use super::row::Row;
 use super::settings::IndexSettings;
@@ -17,6 +17,9 @@ use super::snapshot::Snapshot;
 use super::state::IndexState;
 use super::table::Table;
 use crate::error::{Error, Result};
+use crate::hash::PathHash;
+use crate::head::Head;
+use crate::ids::{DocumentId, SlotId};
 use crate::memory::Memory;
 
 /// Changes that one layer takes; more changes become several layers.
@@ -37,9 +40,9 @@ pub struct Index {
     pub(super) folder: PathBuf,
     pub(super) log: AppendLog,
     pub(super) vectors: AppendLog,
-    /// The slot of every path that was written or linked to, by the path's hash.
-    pub(super) slots: HashMap<u64, u32, ahash::RandomState>,
-    pub(super) head: Option<String>,
+    /// The slot of every path that was written or linked to.
+    pub(super) slots: HashMap<PathHash, SlotId, ahash::RandomState>,
+    pub(super) head: Option<Head>,
     pub(super) table: Table,
     pub(super) cues: CueTable,
     graph: Graph,
@@ -50,14 +53,15 @@ pub struct Index {
 }
 
 /// Changes on their way into one layer.
+#[derive(Default)]
 struct Batch {
     entries: Vec<ChangeEntry>,
-    /// The begin of the first entry's frame in the log, then the end of every entry's frame.
-    frames: Vec<u64>,
+    /// The end of every entry's frame in the log.
+    frame_ends: Vec<u64>,
     /// The rows of all entries in their on-disk form.
     rows: Vec<u8>,
-    /// The hashes of the paths that the entries are about.
-    paths: HashSet<u64>,
+    /// The paths that the entries are about.
+    paths: HashSet<PathHash>,
 }
 
 impl Index {
@@ -113,8 +117,8 @@ impl Index {
     }
 
     /// Returns the commit that the index stands for; `None` if nothing was ever applied.
-    pub fn head(&self) -> Option<&str> {
-        self.head.as_deref()
+    pub fn head(&self) -> Option<Head> {
+        self.head
     }
 
     /// Returns the number of memories.
@@ -136,7 +140,7 @@ impl Index {
     /// Applies changes and publishes the result as the state at `head`.
     ///
     /// After an error the index must be dropped and opened again.
-    pub fn apply(&mut self, changes: Vec<Change>, head: &str) -> Result<()> {
+    pub fn apply(&mut self, changes: Vec<Change>, head: Head) -> Result<()> {
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() {
             self.append(changes.by_ref().take(LAYER_CHANGES_MAX))?;
@@ -144,15 +148,16 @@ impl Index {
         self.table.refresh_sample();
         let state = IndexState::new(&self.settings, head, self.log.bytes(), self.vectors.bytes());
         state.write(&self.folder)?;
-        self.head = Some(head.to_owned());
+        self.head = Some(head);
         self.publish();
         Ok(())
     }
 
     /// Writes changes to both logs and adds them to the table as one layer.
     fn append(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
-        let mut batch =
-            Batch { entries: Vec::new(), frames: vec![self.log.bytes()], rows: Vec::new(), paths: HashSet::new() };
+        let begin =
+            LayerBegin { document: self.table.next_document(), row: self.cues.next_row(), frame: self.log.bytes() };
+        let mut batch = Batch::default();
         for change in changes {
             self.append_change(change, &mut batch)?;
         }
@@ -162,13 +167,12 @@ impl Index {
         if batch.entries.is_empty() {
             return Ok(());
         }
-        let (first_document, first_row) = (self.table.len() as u32, self.cues.rows() as u32);
         let row_bytes = Row::bytes(self.settings.dimensions);
-        let layer = Layer::new(first_document, &batch.entries, batch.frames, first_row, row_bytes);
+        let layer = Layer::new(begin, &batch.entries, &batch.frame_ends, row_bytes);
         self.cues.extend(&batch.rows, &layer.documents_of_rows());
         let newest = self.table.push_layer(layer);
-        for number in first_document..newest.range().end {
-            self.add_document(newest.document(number))?;
+        for id in begin.document.until(newest.end()) {
+            self.add_document(newest.document(id))?;
         }
         if newest.len() >= PERSISTED_MIN { newest.persist(&self.folder) } else { Ok(()) }
     }
@@ -191,7 +195,7 @@ impl Index {
         let frame = Frame::write(&entry, memory.as_deref())?;
         self.log.append(&frame);
         batch.entries.push(entry);
-        batch.frames.push(self.log.bytes());
+        batch.frame_ends.push(self.log.bytes());
         Ok(())
     }
 
@@ -215,7 +219,7 @@ impl Index {
             tokens: self.settings.tokens,
             log: self.log.file().clone(),
             model: Arc::clone(&self.model),
-            head: self.head.clone(),
+            head: self.head,
         }));
     }
 
@@ -229,18 +233,17 @@ impl Index {
             self.subtract_former(former)?;
         }
         for link in document.links() {
-            // The lowest bit marks a link to the memory that this one follows.
-            let kind = if link & 1 == 1 { EdgeKind::Previous } else { EdgeKind::Other };
-            let to = End { slot: self.slot(link & !1), path: link & !1 };
+            let kind = if link.leads_to_previous() { EdgeKind::Previous } else { EdgeKind::Other };
+            let to = End { slot: self.slot(link.path()), path: link.path() };
             self.graph.link(End { slot, path }, to, kind);
         }
         Ok(())
     }
 
     /// Subtracts the former version of a memory from all counts.
-    fn subtract_former(&mut self, number: u32) -> Result<()> {
+    fn subtract_former(&mut self, former: DocumentId) -> Result<()> {
         let mut memory = None;
-        if let Some(former) = self.table.document(number) {
+        if let Some(former) = self.table.document(former) {
             self.waiting -= usize::from(former.waiting());
             let bytes = self.log.file().read(former.frame())?;
             memory = Frame::read(&bytes).and_then(|(frame, _)| frame.entry()?.body);
@@ -253,7 +256,7 @@ impl Index {
     }
 
     /// Returns the slot of a path; assigns one if the path is new.
-    fn slot(&mut self, path: u64) -> u32 {
+    fn slot(&mut self, path: PathHash) -> SlotId {
         *self.slots.entry(path).or_insert_with(|| self.table.add_slot())
     }
 }

@@ -1,63 +1,129 @@
 //! The features of a candidate: numbers about the memory, and a few about the query.
 //!
 //! Every feature is relative: to the query's best or ceiling, to its candidates, or to the distribution of cosines in a
-//! sample of the namespace. A feature therefore means the same in a namespace of fifty memories and of a hundred thousand.
+//! sample of the namespace. A feature therefore means the same in a namespace of fifty memories and of a hundred
+//! thousand.
 
 use super::signals::{CandidateSignals, Signals};
+use crate::hash::SessionHash;
+use crate::ids::DocumentId;
 use crate::index::Document;
 
-/// The names of the features, in the order of [`Features`].
-pub const FEATURE_NAMES: [&str; 38] = [
-    "bm25_of_ceiling",
-    "bm25_of_best",
-    "cosine",
-    "cosine_standardised",
-    "agreement",
-    "previous_bm25",
-    "previous_cosine",
-    "next_cosine",
-    "session_cosine",
-    "speaker_named",
-    "other_speaker_named",
-    "entity_named",
-    "length",
-    "asks",
-    "previous_asks",
-    "query_terms",
-    "lexical_rank",
-    "cue_rank",
-    "coverage_with_previous",
-    "coverage_of_session",
-    "rarest_term",
-    "soft_match",
-    "soft_match_squared",
-    "soft_match_of_best",
-    "previous_soft_match",
-    "next_soft_match",
-    "soft_match_with_neighbours",
-    "soft_match_with_neighbours_standing",
-    "soft_match_of_session",
-    "previous_length",
-    "next_length",
-    "next_asks",
-    "time_named",
-    "query_best_bm25_of_ceiling",
-    "query_best_cosine",
-    "query_best_soft_match",
-    "query_unknown",
-    "query_others_stand_out",
-];
+/// Declares the features: their struct and their names, in one order. `coefficients.rs` names every field of the
+/// struct, so it does not compile with a feature too few, too many or of another name.
+macro_rules! features {
+    ($($(#[$documentation:meta])* $name:ident,)*) => {
+        /// The features of a candidate. A score is computed from them alone.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Features {
+            $($(#[$documentation])* pub $name: f32,)*
+        }
 
-/// One number for each of [`FEATURE_NAMES`].
-pub type Features = [f32; FEATURE_NAMES.len()];
+        /// The names of the features, in the order of [`Features::values`].
+        pub const FEATURE_NAMES: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+        impl Features {
+            /// Returns the values in the order of [`FEATURE_NAMES`].
+            pub fn values(&self) -> [f32; FEATURE_NAMES.len()] {
+                [$(self.$name),*]
+            }
+
+            /// Returns the sum of the features, each times its weight, added in the order of their names.
+            pub(crate) fn weighted_sum(&self, weights: &Self) -> f32 {
+                let mut sum = 0.0;
+                $(sum += self.$name * weights.$name;)*
+                sum
+            }
+        }
+    };
+}
+
+features! {
+    /// BM25 relative to the score of a memory that holds every part of the query ever more often; at most 1.5.
+    bm25_of_ceiling,
+    /// BM25 relative to the query's best.
+    bm25_of_best,
+    /// The highest cosine of the memory's cues and the query.
+    cosine,
+    /// The cosine in deviations from the namespace's mean, clamped to 6 and divided by 6.
+    cosine_standardised,
+    /// `bm25_of_best` times the cosine relative to the query's best cosine.
+    agreement,
+    /// `bm25_of_best` of the previous memory.
+    previous_bm25,
+    /// `cosine_standardised` of the previous memory.
+    previous_cosine,
+    /// `cosine_standardised` of the next memory.
+    next_cosine,
+    /// The mean `cosine_standardised` of the session's best candidates.
+    session_cosine,
+    /// 1 if the query names the memory's speaker.
+    speaker_named,
+    /// 1 if the query names the speaker of other candidates, but not this one's.
+    other_speaker_named,
+    /// 1 if the query holds a word of a name in the memory.
+    entity_named,
+    /// The logarithm of the number of words, relative to what is usual for the speaker.
+    length,
+    /// Whether the memory asks, minus how often its speaker asks.
+    asks,
+    /// `asks` of the previous memory.
+    previous_asks,
+    /// The logarithm of the number of the query's parts that some memory holds.
+    query_terms,
+    /// The reciprocal rank in the lexical arm; 0 if the arm did not find the memory.
+    lexical_rank,
+    /// The reciprocal rank in the cue arm; 0 if the arm did not find the memory.
+    cue_rank,
+    /// The share of the query's weight in the parts that the memory and the previous one hold.
+    coverage_with_previous,
+    /// The share of the query's weight in the parts that the memory and the candidates of its session hold.
+    coverage_of_session,
+    /// 1 if the memory holds the query's rarest part.
+    rarest_term,
+    /// The weighted mean of the best cosines of the query's word pieces.
+    soft_match,
+    /// The weighted mean of the squares of these cosines.
+    soft_match_squared,
+    /// `soft_match` relative to the query's best.
+    soft_match_of_best,
+    /// `soft_match` of the previous memory.
+    previous_soft_match,
+    /// `soft_match` of the next memory.
+    next_soft_match,
+    /// `soft_match` of the memory and its neighbours as one text.
+    soft_match_with_neighbours,
+    /// `soft_match_with_neighbours` relative to the candidates: 0 is their mean, 1 the best if it stands out.
+    soft_match_with_neighbours_standing,
+    /// `soft_match` of the memory and the candidates of its session as one text.
+    soft_match_of_session,
+    /// `length` of the previous memory.
+    previous_length,
+    /// `length` of the next memory.
+    next_length,
+    /// `asks` of the next memory.
+    next_asks,
+    /// The logarithm of the likelihood ratio of the memory's time, if the query names times.
+    time_named,
+    /// The highest `bm25_of_ceiling` of the lexical arm.
+    query_best_bm25_of_ceiling,
+    /// The highest cosine of the cue arm.
+    query_best_cosine,
+    /// The highest `soft_match` of the candidates.
+    query_best_soft_match,
+    /// The share of the query's weight in parts that no memory holds.
+    query_unknown,
+    /// How much better others match the query than the speakers that it names.
+    query_others_stand_out,
+}
 
 impl Signals<'_> {
     /// Returns the features of a document whose signals were added.
-    pub(crate) fn features(&self, number: u32, document: Document<'_>) -> Features {
+    pub(crate) fn features(&self, id: DocumentId, document: Document<'_>) -> Features {
         let lexical = self.evidence.lexical;
         let empty = CandidateSignals::default();
-        let [previous, next] = self.neighbours(number);
-        let own = self.get_or(Some(number), &empty);
+        let [previous, next] = self.neighbours(id);
+        let own = self.get_or(Some(id), &empty);
         let (previous, next) = (self.get_or(previous, &empty), self.get_or(next, &empty));
         let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
         let in_session = self.in_session(own, document.session());
@@ -67,51 +133,51 @@ impl Signals<'_> {
             Some(times) => times.log_likelihood_ratio(document),
             None => 0.0,
         };
-        [
-            self.of_ceiling(lexical.score(number)),
-            own.bm25_of_best,
-            own.cosine,
-            own.cosine_standardised,
-            own.bm25_of_best * cosine_of_best,
-            previous.bm25_of_best,
-            previous.cosine_standardised,
-            next.cosine_standardised,
-            in_session.cosine,
-            one_if(speaker_named),
-            one_if(!speaker_named && self.any_speaker_named),
-            one_if(entity_named),
-            own.length,
-            own.asks,
-            previous.asks,
-            (1.0 + lexical.part_count() as f32).ln() / 3.0,
-            reciprocal_rank(self.lexical_ranks.get(&number).copied()),
-            reciprocal_rank(self.cue_ranks.get(&number).map(|(rank, _)| *rank)),
-            lexical.coverage(own.matched | previous.matched),
-            lexical.coverage(in_session.matched),
-            one_if(own.matched & 1 == 1),
-            own.soft,
-            own.soft_squared,
-            if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
-            previous.soft,
-            next.soft,
-            own.soft_with_neighbours,
-            self.standing(own.soft_with_neighbours),
-            in_session.soft,
-            previous.length,
-            next.length,
-            next.asks,
+        Features {
+            bm25_of_ceiling: self.of_ceiling(lexical.score(id)),
+            bm25_of_best: own.bm25_of_best,
+            cosine: own.cosine,
+            cosine_standardised: own.cosine_standardised,
+            agreement: own.bm25_of_best * cosine_of_best,
+            previous_bm25: previous.bm25_of_best,
+            previous_cosine: previous.cosine_standardised,
+            next_cosine: next.cosine_standardised,
+            session_cosine: in_session.cosine,
+            speaker_named: one_if(speaker_named),
+            other_speaker_named: one_if(!speaker_named && self.any_speaker_named),
+            entity_named: one_if(entity_named),
+            length: own.length,
+            asks: own.asks,
+            previous_asks: previous.asks,
+            query_terms: (1.0 + lexical.part_count() as f32).ln() / 3.0,
+            lexical_rank: reciprocal_rank(self.lexical_ranks.get(&id).copied()),
+            cue_rank: reciprocal_rank(self.cue_ranks.get(&id).map(|(rank, _)| *rank)),
+            coverage_with_previous: lexical.coverage(own.matched | previous.matched),
+            coverage_of_session: lexical.coverage(in_session.matched),
+            rarest_term: one_if(own.matched & 1 == 1),
+            soft_match: own.soft,
+            soft_match_squared: own.soft_squared,
+            soft_match_of_best: if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
+            previous_soft_match: previous.soft,
+            next_soft_match: next.soft,
+            soft_match_with_neighbours: own.soft_with_neighbours,
+            soft_match_with_neighbours_standing: self.standing(own.soft_with_neighbours),
+            soft_match_of_session: in_session.soft,
+            previous_length: previous.length,
+            next_length: next.length,
+            next_asks: next.asks,
             time_named,
-            self.of_ceiling(self.best_bm25),
-            self.best_cosine,
-            self.best_soft,
-            lexical.unknown_share,
-            self.others_stand_out,
-        ]
+            query_best_bm25_of_ceiling: self.of_ceiling(self.best_bm25),
+            query_best_cosine: self.best_cosine,
+            query_best_soft_match: self.best_soft,
+            query_unknown: lexical.unknown_share,
+            query_others_stand_out: self.others_stand_out,
+        }
     }
 
     /// Combines a memory's signals with those of the candidates of its session.
-    fn in_session(&self, own: &CandidateSignals, session: u64) -> InSession {
-        let Some(session) = self.sessions.get(&session) else {
+    fn in_session(&self, own: &CandidateSignals, session: Option<SessionHash>) -> InSession {
+        let Some(session) = session.and_then(|session| self.sessions.get(&session)) else {
             return InSession { matched: own.matched, cosine: 0.0, soft: own.soft };
         };
         let mut best_cosines = own.best_cosines;
@@ -124,9 +190,9 @@ impl Signals<'_> {
     }
 
     /// Returns the signals of a document, or `default` if there are none.
-    fn get_or<'s>(&'s self, number: Option<u32>, default: &'s CandidateSignals) -> &'s CandidateSignals {
-        match number {
-            Some(number) => self.get(number).unwrap_or(default),
+    fn get_or<'s>(&'s self, id: Option<DocumentId>, default: &'s CandidateSignals) -> &'s CandidateSignals {
+        match id {
+            Some(id) => self.get(id).unwrap_or(default),
             None => default,
         }
     }

@@ -4,6 +4,7 @@
 //! than Ann's. How much better is one number per query; it lowers the scores of all its hits equally.
 
 use super::spread::spread;
+use crate::hash::SessionHash;
 
 /// A side with fewer candidates than this can stand out by chance.
 const CANDIDATES_MIN: usize = 8;
@@ -14,8 +15,8 @@ const BEST: usize = 3;
 pub(super) struct SpeakerMatch {
     /// Whether the query names the speaker.
     pub(super) named: bool,
-    /// The conversation of the candidate; zero for none.
-    pub(super) session: u64,
+    /// The conversation of the candidate, if it belongs to one.
+    pub(super) session: Option<SessionHash>,
     pub(super) soft_match: f32,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct SpeakerMatch {
 /// Other speakers count only in conversations in which a named speaker spoke. Returns 0 if either side has few
 /// candidates.
 pub(super) fn others_stand_out(candidates: &[SpeakerMatch]) -> f32 {
-    let mut sessions: Vec<u64> =
+    let mut sessions: Vec<Option<SessionHash>> =
         candidates.iter().filter(|candidate| candidate.named).map(|candidate| candidate.session).collect();
     sessions.sort_unstable();
     sessions.dedup();
@@ -33,7 +34,7 @@ pub(super) fn others_stand_out(candidates: &[SpeakerMatch]) -> f32 {
     for candidate in candidates {
         if candidate.named {
             named.push(candidate.soft_match);
-        } else if candidate.session != 0 && sessions.binary_search(&candidate.session).is_ok() {
+        } else if candidate.session.is_some() && sessions.binary_search(&candidate.session).is_ok() {
             others.push(candidate.soft_match);
         }
     }
@@ -59,6 +60,7 @@ mod tests {
     use super::*;
 
     fn candidates(named: bool, session: u64, best: f32) -> Vec<SpeakerMatch> {
+        let session = Some(SessionHash::of_number(session));
         (0..CANDIDATES_MIN as u16)
             .map(|n| SpeakerMatch { named, session, soft_match: if n < 3 { best } else { 0.2 } })
             .collect()

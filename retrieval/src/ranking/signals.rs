@@ -10,9 +10,12 @@ use super::spread::spread;
 use crate::arms::lexical::LexicalScores;
 use crate::arms::soft::{BestCosines, SoftMatch, TokenCosines};
 use crate::arms::time::NamedTimes;
+use crate::hash::{NameHash, SessionHash};
+use crate::ids::{DocumentId, RowId, SlotId};
 use crate::index::{CueTable, Document, Graph, Row, Table};
 use crate::kernels::{AHEAD, prefetch};
 use crate::threads::Threads;
+use crate::top_k::Scored;
 
 /// Standardised cosines are clamped to this many deviations and divided by it.
 const STANDARDISED_MAX: f32 = 6.0;
@@ -33,14 +36,14 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical: &'a LexicalScores,
     /// The query's vector, if it has one.
     pub(crate) vector: Option<&'a Row>,
-    /// The hashes of the query's words that may be names.
-    pub(crate) names: &'a [u64],
+    /// The query's words that may be names.
+    pub(crate) names: &'a [NameHash],
     /// The times that the query names, if any memory is near them.
     pub(crate) times: Option<&'a NamedTimes<'a>>,
     /// The best documents of the lexical arm with their BM25 scores, best first.
-    pub(crate) lexical_best: &'a [(u32, f32)],
+    pub(crate) lexical_best: &'a [Scored],
     /// The best documents of the cue arm with their cosines, best first.
-    pub(crate) cue_best: &'a [(u32, f32)],
+    pub(crate) cue_best: &'a [Scored],
     /// The threads that process documents.
     pub(crate) threads: Threads,
 }
@@ -61,15 +64,15 @@ pub(crate) struct Signals<'a> {
     /// The mean and the deviation of the cosines of sampled memories.
     mean_cosine: f32,
     deviation_cosine: f32,
-    pub(super) lexical_ranks: HashMap<u32, usize, ahash::RandomState>,
+    pub(super) lexical_ranks: HashMap<DocumentId, usize, ahash::RandomState>,
     /// The rank and the cosine of each of the cue arm's best.
-    pub(super) cue_ranks: HashMap<u32, (usize, f32), ahash::RandomState>,
+    pub(super) cue_ranks: HashMap<DocumentId, (usize, f32), ahash::RandomState>,
     /// The index in `computed` of each document added so far.
-    positions: HashMap<u32, usize, ahash::RandomState>,
+    positions: HashMap<DocumentId, usize, ahash::RandomState>,
     computed: Vec<CandidateSignals>,
     /// The previous and the next memory of each document added so far.
-    neighbours: HashMap<u32, [Option<u32>; 2], ahash::RandomState>,
-    pub(super) sessions: HashMap<u64, SessionSignals, ahash::RandomState>,
+    neighbours: HashMap<DocumentId, [Option<DocumentId>; 2], ahash::RandomState>,
+    pub(super) sessions: HashMap<SessionHash, SessionSignals, ahash::RandomState>,
     /// Whether the query names the speaker of any candidate.
     pub(super) any_speaker_named: bool,
     /// How much better the memories of others match the query than those of the speakers that it names.
@@ -98,12 +101,12 @@ pub(super) struct CandidateSignals {
 impl<'a> Signals<'a> {
     /// Computes the signals of the candidates, and those that depend on all of them: sessions, named speakers, the best
     /// of each kind.
-    pub(crate) fn new(evidence: Evidence<'a>, soft_match: SoftMatch<'a>, candidates: &[u32]) -> Self {
+    pub(crate) fn new(evidence: Evidence<'a>, soft_match: SoftMatch<'a>, candidates: &[DocumentId]) -> Self {
         let lexical_best = evidence.lexical_best.iter().enumerate();
         let cue_best = evidence.cue_best.iter().enumerate();
         let mut signals = Self {
-            lexical_ranks: lexical_best.map(|(rank, (number, _))| (*number, rank)).collect(),
-            cue_ranks: cue_best.map(|(rank, (number, cosine))| (*number, (rank, *cosine))).collect(),
+            lexical_ranks: lexical_best.map(|(rank, scored)| (scored.document, rank)).collect(),
+            cue_ranks: cue_best.map(|(rank, scored)| (scored.document, (rank, scored.score))).collect(),
             best_bm25: best_score(evidence.lexical_best),
             best_cosine: best_score(evidence.cue_best),
             best_soft: 0.0,
@@ -130,19 +133,19 @@ impl<'a> Signals<'a> {
 
     /// Measures the mean and the deviation of the cosines in a sample of the namespace.
     fn measure_cosines(&mut self) {
-        let sample: Vec<u32> = self.evidence.table.sample().collect();
+        let sample: Vec<DocumentId> = self.evidence.table.sample().collect();
         let mut cosines: Vec<f32> = self.cosines(&sample).into_iter().flatten().collect();
         (self.mean_cosine, self.deviation_cosine) = spread(&mut cosines);
     }
 
     /// Combines the candidates' signals by session and by whether the query names their speakers.
-    fn combine(&mut self, candidates: &[u32]) {
+    fn combine(&mut self, candidates: &[DocumentId]) {
         let table = self.evidence.table;
         let chat_speakers = chat_speakers();
         let mut speaker_matches = Vec::with_capacity(candidates.len());
-        for number in candidates {
-            let Some(document) = table.document(*number) else { continue };
-            let Some(own) = self.get(*number).copied() else { continue };
+        for id in candidates {
+            let Some(document) = table.document(*id) else { continue };
+            let Some(own) = self.get(*id).copied() else { continue };
             self.best_soft = self.best_soft.max(own.soft);
             let (speaker, session) = (document.speaker(), document.session());
             let named = self.is_named(speaker);
@@ -151,7 +154,7 @@ impl<'a> Signals<'a> {
             if !speaker.is_empty() && !is_chat_speaker {
                 speaker_matches.push(SpeakerMatch { named, session, soft_match: own.soft });
             }
-            if session != 0 {
+            if let Some(session) = session {
                 let session = self.sessions.entry(session).or_default();
                 session.cosine.push(own.cosine_standardised);
                 session.matched |= own.matched;
@@ -162,10 +165,10 @@ impl<'a> Signals<'a> {
     }
 
     /// Measures the mean and the best of the candidates' soft matches with neighbours.
-    fn measure_soft_with_neighbours(&mut self, candidates: &[u32]) {
+    fn measure_soft_with_neighbours(&mut self, candidates: &[DocumentId]) {
         let mut values = Vec::with_capacity(candidates.len());
-        for number in candidates {
-            if let Some(signals) = self.get(*number) {
+        for id in candidates {
+            if let Some(signals) = self.get(*id) {
                 values.push(signals.soft_with_neighbours);
             }
         }
@@ -185,42 +188,42 @@ impl<'a> Signals<'a> {
         (soft_with_neighbours - self.mean_with_neighbours) / range
     }
 
-    pub(crate) fn has_lexical(&self, number: u32) -> bool {
-        self.evidence.lexical.score(number) > 0.0
+    pub(crate) fn has_lexical(&self, id: DocumentId) -> bool {
+        self.evidence.lexical.score(id) > 0.0
     }
 
-    pub(crate) fn has_cue(&self, number: u32) -> bool {
-        self.cue_ranks.contains_key(&number)
+    pub(crate) fn has_cue(&self, id: DocumentId) -> bool {
+        self.cue_ranks.contains_key(&id)
     }
 
     /// Whether the query holds every word of a name.
-    pub(super) fn is_named(&self, name: &[u64]) -> bool {
+    pub(super) fn is_named(&self, name: &[NameHash]) -> bool {
         !name.is_empty() && name.iter().all(|word| self.evidence.names.contains(word))
     }
 
     /// Returns the signals of a document that was added, or of a neighbour of one.
-    pub(super) fn get(&self, number: u32) -> Option<&CandidateSignals> {
-        self.computed.get(*self.positions.get(&number)?)
+    pub(super) fn get(&self, id: DocumentId) -> Option<&CandidateSignals> {
+        self.computed.get(*self.positions.get(&id)?)
     }
 
     /// Returns the previous and the next memory of a document that was added.
-    pub(super) fn neighbours(&self, number: u32) -> [Option<u32>; 2] {
-        self.neighbours.get(&number).copied().unwrap_or_default()
+    pub(super) fn neighbours(&self, id: DocumentId) -> [Option<DocumentId>; 2] {
+        self.neighbours.get(&id).copied().unwrap_or_default()
     }
 
     /// Computes the signals of documents and of their neighbours.
     ///
     /// Every step runs over all documents before the next step begins, because most of the time is spent waiting for
     /// memory.
-    pub(crate) fn add(&mut self, documents: &[u32]) {
+    pub(crate) fn add(&mut self, documents: &[DocumentId]) {
         self.find_neighbours(documents);
         let missing = self.without_signals(documents);
         self.compute_all(&missing);
-        for number in documents {
-            self.add_soft_with_neighbours(*number);
+        for id in documents {
+            self.add_soft_with_neighbours(*id);
         }
-        for number in documents {
-            if let Some(document) = self.evidence.table.document(*number) {
+        for id in documents {
+            if let Some(document) = self.evidence.table.document(*id) {
                 prefetch(document.speaker());
                 prefetch(document.entities());
             }
@@ -228,38 +231,38 @@ impl<'a> Signals<'a> {
     }
 
     /// Looks up the previous and the next memory of each document.
-    fn find_neighbours(&mut self, documents: &[u32]) {
+    fn find_neighbours(&mut self, documents: &[DocumentId]) {
         let (table, graph) = (self.evidence.table, self.evidence.graph);
-        documents.iter().for_each(|number| table.prefetch_slot_of(*number));
-        let slots: Vec<Option<u32>> = documents.iter().map(|number| table.slot_of(*number)).collect();
+        documents.iter().for_each(|id| table.prefetch_slot_of(*id));
+        let slots: Vec<Option<SlotId>> = documents.iter().map(|id| table.slot_of(*id)).collect();
         slots.iter().flatten().for_each(|slot| graph.prefetch_neighbours(*slot));
         let neighbour_slots = slots.iter().map(|slot| match slot {
             Some(slot) => graph.neighbours(*slot),
             None => [None; 2],
         });
-        let neighbour_slots: Vec<[Option<u32>; 2]> = neighbour_slots.collect();
+        let neighbour_slots: Vec<[Option<SlotId>; 2]> = neighbour_slots.collect();
         neighbour_slots.iter().flatten().flatten().for_each(|slot| table.prefetch_current(*slot));
         let neighbours = neighbour_slots.into_iter().map(|slots| slots.map(|slot| table.current(slot?)));
         self.neighbours.extend(documents.iter().copied().zip(neighbours));
     }
 
     /// Returns those documents and neighbours of them whose signals are not computed yet, ascending.
-    fn without_signals(&self, documents: &[u32]) -> Vec<u32> {
+    fn without_signals(&self, documents: &[DocumentId]) -> Vec<DocumentId> {
         let mut all = Vec::with_capacity(3 * documents.len());
-        for number in documents {
-            all.extend(self.neighbours(*number).into_iter().flatten());
+        for id in documents {
+            all.extend(self.neighbours(*id).into_iter().flatten());
         }
         all.extend_from_slice(documents);
         all.sort_unstable();
         all.dedup();
-        all.retain(|number| !self.positions.contains_key(number));
+        all.retain(|id| !self.positions.contains_key(id));
         all
     }
 
-    fn add_soft_with_neighbours(&mut self, number: u32) {
-        let Some(&position) = self.positions.get(&number) else { return };
+    fn add_soft_with_neighbours(&mut self, id: DocumentId) {
+        let Some(&position) = self.positions.get(&id) else { return };
         let mut best_cosines = self.computed[position].best_cosines;
-        for neighbour in self.neighbours(number).into_iter().flatten() {
+        for neighbour in self.neighbours(id).into_iter().flatten() {
             if let Some(signals) = self.get(neighbour) {
                 best_cosines.merge(&signals.best_cosines);
             }
@@ -268,7 +271,7 @@ impl<'a> Signals<'a> {
     }
 
     /// Computes the signals of documents, on two threads if they are many.
-    fn compute_all(&mut self, documents: &[u32]) {
+    fn compute_all(&mut self, documents: &[DocumentId]) {
         let mut caches = std::mem::take(&mut self.token_cosines);
         let [first, second] = &mut caches;
         let threads = if documents.len() < PARALLEL_MIN { Threads::One } else { self.evidence.threads };
@@ -277,31 +280,31 @@ impl<'a> Signals<'a> {
         let (front, back) = documents.split_at(documents.len() / parts);
         let (front, back) = threads.both(|| self.compute(front, first), || self.compute(back, second));
         self.token_cosines = caches;
-        for (number, signals) in front.into_iter().chain(back) {
-            self.positions.insert(number, self.computed.len());
+        for (id, signals) in front.into_iter().chain(back) {
+            self.positions.insert(id, self.computed.len());
             self.computed.push(signals);
         }
     }
 
     /// Computes the signals of documents that exist.
-    fn compute(&self, documents: &[u32], cache: &mut TokenCosines) -> Vec<(u32, CandidateSignals)> {
+    fn compute(&self, documents: &[DocumentId], cache: &mut TokenCosines) -> Vec<(DocumentId, CandidateSignals)> {
         let (table, lexical) = (self.evidence.table, self.evidence.lexical);
-        for number in documents {
-            if let Some(document) = table.document(*number) {
+        for id in documents {
+            if let Some(document) = table.document(*id) {
                 document.prefetch();
             }
         }
-        documents.iter().for_each(|number| lexical.prefetch(*number));
+        documents.iter().for_each(|id| lexical.prefetch(*id));
         let mut all = Vec::with_capacity(documents.len());
-        for (index, (number, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
+        for (index, (id, cosine)) in documents.iter().zip(self.cosines(documents)).enumerate() {
             if let Some(ahead) = documents.get(index + AHEAD)
                 && let Some(ahead) = table.document(*ahead)
             {
                 prefetch(ahead.tokens());
                 prefetch(ahead.speaker());
             }
-            if let Some(document) = table.document(*number) {
-                all.push((*number, self.compute_one(*number, document, cosine, cache)));
+            if let Some(document) = table.document(*id) {
+                all.push((*id, self.compute_one(*id, document, cosine, cache)));
             }
         }
         all
@@ -310,7 +313,7 @@ impl<'a> Signals<'a> {
     #[inline]
     fn compute_one(
         &self,
-        number: u32,
+        id: DocumentId,
         document: Document<'_>,
         cosine: Option<f32>,
         cache: &mut TokenCosines,
@@ -322,7 +325,7 @@ impl<'a> Signals<'a> {
         };
         let best_cosines = self.soft_match.best_cosines(document, cache);
         let (soft, soft_squared) = self.soft_match.mean(&best_cosines);
-        let bm25 = lexical.score(number);
+        let bm25 = lexical.score(id);
         let (length, asks) = self.evidence.table.habits().relative(document);
         CandidateSignals {
             bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
@@ -332,7 +335,7 @@ impl<'a> Signals<'a> {
             soft,
             soft_squared,
             soft_with_neighbours: 0.0,
-            matched: lexical.matched(number),
+            matched: lexical.matched(id),
             length,
             asks,
         }
@@ -340,33 +343,33 @@ impl<'a> Signals<'a> {
 
     /// Returns the highest cosine of each document's cues. Rows are prefetched ahead of their turn, on the assumption
     /// of two per document.
-    fn cosines(&self, documents: &[u32]) -> Vec<Option<f32>> {
-        let rows: Vec<Range<usize>> = documents.iter().map(|number| self.rows_to_compare(*number)).collect();
+    fn cosines(&self, documents: &[DocumentId]) -> Vec<Option<f32>> {
+        let rows: Vec<Range<RowId>> = documents.iter().map(|id| self.rows_to_compare(*id)).collect();
         let mut cosines = Vec::with_capacity(documents.len());
-        for (index, number) in documents.iter().enumerate() {
+        for (index, id) in documents.iter().enumerate() {
             if let Some(ahead) = rows.get(index + AHEAD / 2) {
-                ahead.clone().for_each(|row| self.evidence.cues.prefetch(row));
+                ahead.start.until(ahead.end).for_each(|row| self.evidence.cues.prefetch(row));
             }
-            cosines.push(self.cosine(*number, rows[index].clone()));
+            cosines.push(self.cosine(*id, rows[index].clone()));
         }
         cosines
     }
 
     /// Returns the rows of a document's cues; none if the cue arm compared them already.
     #[inline]
-    fn rows_to_compare(&self, number: u32) -> Range<usize> {
-        if self.cue_ranks.contains_key(&number) {
-            return 0..0;
+    fn rows_to_compare(&self, id: DocumentId) -> Range<RowId> {
+        if self.cue_ranks.contains_key(&id) {
+            return Range::default();
         }
-        match self.evidence.table.document(number) {
+        match self.evidence.table.document(id) {
             Some(document) => document.rows(),
-            None => 0..0,
+            None => Range::default(),
         }
     }
 
     #[inline]
-    fn cosine(&self, number: u32, rows: Range<usize>) -> Option<f32> {
-        if let Some((_, cosine)) = self.cue_ranks.get(&number) {
+    fn cosine(&self, id: DocumentId, rows: Range<RowId>) -> Option<f32> {
+        if let Some((_, cosine)) = self.cue_ranks.get(&id) {
             return Some(*cosine);
         }
         self.evidence.cues.cosine(self.evidence.vector?, rows)
@@ -374,9 +377,9 @@ impl<'a> Signals<'a> {
 }
 
 /// Returns the first score of a list that is sorted, best first; zero for an empty list.
-fn best_score(scores: &[(u32, f32)]) -> f32 {
+fn best_score(scores: &[Scored]) -> f32 {
     match scores.first() {
-        Some((_, score)) => *score,
+        Some(best) => best.score,
         None => 0.0,
     }
 }

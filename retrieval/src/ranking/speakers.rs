@@ -6,7 +6,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::hash::{Kind, hash};
+use crate::hash::NameHash;
 use crate::text;
 
 /// The speakers of a chat who have no names, folded.
@@ -40,21 +40,20 @@ const SAYING: [&str; 20] = [
     "advised",
 ];
 
-/// Returns the hashes of a query's folded words, to compare with names, and of the speaker that "I" or "you" stands
-/// for.
-pub(crate) fn name_hashes(query: &str) -> Vec<u64> {
+/// Returns a query's folded words, to compare with names, and the speaker that "I" or "you" stands for.
+pub(crate) fn name_hashes(query: &str) -> Vec<NameHash> {
     let words: Vec<String> = query.unicode_words().map(text::fold).collect();
-    let mut names: Vec<u64> =
-        words.iter().map(|word| hash(Kind::Name, word.strip_suffix("'s").unwrap_or(word))).collect();
+    let mut names: Vec<NameHash> =
+        words.iter().map(|word| NameHash::of(word.strip_suffix("'s").unwrap_or(word))).collect();
     if let Some(speaker) = chat_speaker(&words) {
-        names.push(hash(Kind::Name, speaker));
+        names.push(NameHash::of(speaker));
     }
     names
 }
 
-/// Returns the hashes of the speakers of a chat who have no names.
-pub(super) fn chat_speakers() -> [u64; 2] {
-    [USER, ASSISTANT].map(|speaker| hash(Kind::Name, speaker))
+/// Returns the speakers of a chat who have no names.
+pub(super) fn chat_speakers() -> [NameHash; 2] {
+    [USER, ASSISTANT].map(NameHash::of)
 }
 
 /// Returns the speaker of a chat that the words refer to.
@@ -107,6 +106,6 @@ mod tests {
         for neither in ["When did Ann move?", "Do you know the way?", "IKEA shelves"] {
             assert_eq!(speaker(neither), None, "{neither}");
         }
-        assert!(name_hashes("Where is Ann's boat?").contains(&hash(Kind::Name, "ann")));
+        assert!(name_hashes("Where is Ann's boat?").contains(&NameHash::of("ann")));
     }
 }

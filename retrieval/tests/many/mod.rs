@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Cue, Index, IndexSettings, Memory, Relation};
+use cuebase_retrieval::{Change, Cue, Head, Index, IndexSettings, Memory, Relation};
 
 use crate::pieces::Pieces;
 
@@ -80,7 +80,7 @@ pub(crate) fn filled(folder: &Path, memories: &[Memory], at_once: usize) -> Inde
     let mut index = open(folder);
     for (n, memories) in memories.chunks(at_once).enumerate() {
         let changes = memories.iter().map(|memory| Change::Put(Box::new(memory.clone()))).collect();
-        index.apply(changes, &n.to_string()).expect("applies");
+        index.apply(changes, Head::from([n as u8; 20])).expect("applies");
     }
     index
 }

@@ -53,9 +53,8 @@ pub(in crate::service) fn history_at(lease: &Lease, commit: &str, path: &str) ->
 }
 
 /// Returns the history of each path up to the head of a snapshot.
-pub(in crate::service) fn histories(lease: &Lease, head: Option<&str>, paths: &[&str]) -> Result<Vec<History>> {
+pub(in crate::service) fn histories(lease: &Lease, head: Option<CommitId>, paths: &[&str]) -> Result<Vec<History>> {
     let Some(head) = head else { return Ok(paths.iter().map(|_| History::default()).collect()) };
-    let head: CommitId = head.parse()?;
     let recorded = lease.recorded_revisions(paths, REVISIONS_MAX)?;
     lease.read_git(|repository| histories_at(repository, head, paths, recorded))
 }

@@ -9,6 +9,7 @@ use super::search_result::{FoundMemory, SearchResult};
 use crate::error::Result;
 use crate::memory::files::Details;
 use crate::memory::time::format_ms;
+use crate::namespace::heads::commit_at;
 
 /// A memory in an API response.
 #[derive(Debug, Serialize)]
@@ -56,7 +57,7 @@ impl SearchResult {
         let mut all_histories = Vec::new();
         if full {
             let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
-            all_histories = histories(&self.lease, self.head.as_deref(), &paths)?;
+            all_histories = histories(&self.lease, commit_at(self.head)?, &paths)?;
         }
         let mut all_histories = all_histories.into_iter();
         let mut views = Vec::with_capacity(self.hits.len());

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Error as IndexError, Listing, Mention, Query, SearchResults, Snapshot, Synonyms, Term, Vocabulary, content_terms,
+    Error as IndexError, Head, Listing, Mention, Query, SearchResults, Snapshot, Synonyms, Term, Vocabulary,
+    content_terms,
 };
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
@@ -29,9 +30,9 @@ struct QueryEmbedding {
     time: Duration,
 }
 
-/// The results of a search, and the commit id of the searched snapshot.
+/// The results of a search, and the head of the searched snapshot.
 struct SnapshotResults {
-    head: Option<String>,
+    head: Option<Head>,
     results: SearchResults,
 }
 
@@ -116,7 +117,7 @@ impl Service {
 
 fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<SearchResult> {
     let listing = Listing { filter: &request.filter, limit: request.limit, now: now.as_millisecond() };
-    let (head, memories) = lease.read(|snapshot| Ok((head_of(snapshot), snapshot.list(&listing)?)))?;
+    let (head, memories) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
     Ok(SearchResult {
         head,
         hits: memories.into_iter().map(FoundMemory::listed).collect(),
@@ -136,11 +137,7 @@ fn search_snapshot(snapshot: &Snapshot, query: &Query<'_>, model: &str) -> Resul
     if snapshot.model() != model {
         query.vector = None;
     }
-    Ok(SnapshotResults { head: head_of(snapshot), results: snapshot.search(&query)? })
-}
-
-fn head_of(snapshot: &Snapshot) -> Option<String> {
-    snapshot.head().map(str::to_owned)
+    Ok(SnapshotResults { head: snapshot.head(), results: snapshot.search(&query)? })
 }
 
 /// Returns the text to be embedded: the query with the first synonym of each term after the term.

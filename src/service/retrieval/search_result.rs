@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cuebase_retrieval::{Arms, Hit, Memory};
+use cuebase_retrieval::{Arms, Head, Hit, Memory};
 use serde::Serialize;
 
 use crate::namespace::registry::Lease;
@@ -11,8 +11,8 @@ use crate::namespace::registry::Lease;
 pub struct SearchResult {
     /// The open namespace.
     pub lease: Lease,
-    /// Commit id of the searched index.
-    pub head: Option<String>,
+    /// Head of the searched index.
+    pub head: Option<Head>,
     /// Found memories, best first.
     pub hits: Vec<FoundMemory>,
     /// Content words of the query and of its synonyms, sorted.

@@ -4,8 +4,10 @@
 
 use crate::arms::bm25::PostingScore;
 use crate::bitmap::Bitmap;
+use crate::hash::{PathHash, TermHash};
+use crate::ids::DocumentId;
 use crate::index::Postings;
-use crate::top_k::TopK;
+use crate::top_k::{Scored, TopK};
 
 /// Documents of a block; their scores take a quarter of a megabyte.
 pub(super) const BLOCK_DOCUMENTS: usize = 1 << 15;
@@ -16,15 +18,16 @@ const DOCUMENTS_PER_STEP: usize = 16;
 
 /// A term of the query that at least one memory holds.
 pub(super) struct QueryTerm<'a> {
-    pub(super) hash: u64,
+    pub(super) term: TermHash,
     pub(super) weight: f32,
     /// The postings in each layer that belong to the present or a later block.
     pub(super) rest: Vec<Postings<'a>>,
 }
 
-/// The scores of consecutive documents of one layer.
+/// The scores of consecutive documents of one layer. Inside a block, documents are plain numbers.
 pub(super) struct ScoreBlock<'a> {
     layer: usize,
+    /// The number of the first document.
     first: u32,
     /// The mean length of a memory in terms.
     mean_length: f32,
@@ -79,8 +82,8 @@ impl<'a> ScoreBlock<'a> {
         }
     }
 
-    /// Pushes the scores of the allowed documents that exceed the floor.
-    pub(super) fn push_to(&self, top: &mut TopK<impl Fn(u32) -> u64>, allowed: Option<&Bitmap>) {
+    /// Offers the scores of the allowed documents.
+    pub(super) fn offer_to(&self, top: &mut TopK<impl Fn(DocumentId) -> PathHash>, allowed: Option<&Bitmap>) {
         let first = self.first as usize;
         // The first step ends at a multiple of the step size, so that no later step crosses a word of the bitmap.
         let aligned = first.next_multiple_of(DOCUMENTS_PER_STEP) - first;
@@ -90,15 +93,16 @@ impl<'a> ScoreBlock<'a> {
             let documents = first..first + scores.len();
             first = documents.end;
             // Most steps hold no allowed document above the floor. The sum, unlike an early exit, vectorises.
-            let floor = top.floor;
+            let floor = top.floor();
             if allowed.is_some_and(|allowed| !allowed.any(documents.clone()))
                 || scores.iter().map(|score| u32::from(*score > floor)).sum::<u32>() == 0
             {
                 continue;
             }
-            for (document, score) in (documents.start as u32..).zip(scores) {
-                if *score > top.floor && allowed.is_none_or(|allowed| allowed.contains(document)) {
-                    top.push(document, *score);
+            for (number, score) in (documents.start as u32..).zip(scores) {
+                let document = DocumentId::new(number);
+                if *score > floor && allowed.is_none_or(|allowed| allowed.contains(document)) {
+                    top.offer(Scored { document, score: *score });
                 }
             }
         }
@@ -122,15 +126,15 @@ fn for_each_score(
     loop {
         let next = &rest.documents[..rest.documents.len().min(POSTINGS_PER_STEP)];
         let here = match next.last() {
-            Some(last) if *last < end => next.len(),
-            _ => next.partition_point(|document| *document < end),
+            Some(last) if last.get() < end => next.len(),
+            _ => next.partition_point(|document| document.get() < end),
         };
         let (documents, counts, lengths) = (&next[..here], &rest.counts[..here], &rest.lengths[..here]);
         // Scores are computed before they are added, so that the compiler vectorises the divisions.
         for ((score, count), length) in scores.iter_mut().zip(counts).zip(lengths) {
             *score = posting_score.of(f32::from(*count), f32::from(*length));
         }
-        documents.iter().zip(&scores).for_each(|(document, score)| take((document - first) as usize, *score));
+        documents.iter().zip(&scores).for_each(|(document, score)| take((document.get() - first) as usize, *score));
         rest.skip(here);
         if here < POSTINGS_PER_STEP {
             return;
@@ -164,23 +168,27 @@ mod tests {
 
             // Each term's postings, one layer.
             let holds = |term: usize| (offset..).zip(&held).filter(move |(_, (counts, ..))| counts[term] > 0);
-            let columns: Vec<(Vec<u32>, Vec<u8>, Vec<u16>)> = (0..WEIGHTS.len()).map(|term| {
+            let columns: Vec<(Vec<DocumentId>, Vec<u8>, Vec<u16>)> = (0..WEIGHTS.len()).map(|term| {
                 let posting = |(document, (counts, length, _)): (u32, &([u8; 3], u16, bool))| {
-                    (document, (counts[term], *length))
+                    (DocumentId::new(document), (counts[term], *length))
                 };
-                let (documents, (counts, lengths)): (Vec<u32>, (Vec<u8>, Vec<u16>)) = holds(term).map(posting).unzip();
+                let (documents, (counts, lengths)): (Vec<DocumentId>, (Vec<u8>, Vec<u16>)) =
+                    holds(term).map(posting).unzip();
                 (documents, counts, lengths)
             }).collect();
             let mut terms = Vec::new();
             for ((documents, counts, lengths), weight) in columns.iter().zip(WEIGHTS) {
-                terms.push(QueryTerm { hash: 0, weight, rest: vec![Postings { documents, counts, lengths }] });
+                let rest = vec![Postings { documents, counts, lengths }];
+                terms.push(QueryTerm { term: TermHash::of_number(0), weight, rest });
             }
             let mut allowed = Bitmap::default();
-            (offset..).zip(&held).filter(|(_, (.., open))| *open).for_each(|(document, _)| allowed.insert(document));
+            (offset..).zip(&held).filter(|(_, (.., open))| *open)
+                .for_each(|(document, _)| allowed.insert(DocumentId::new(document)));
             let allowed = filtered.then_some(&allowed);
 
             let (mut scores, mut matched) = (vec![7f32; held.len()], vec![7u32; held.len()]);
-            let mut top = TopK::new(limit, u64::from);
+            let path = |document: DocumentId| PathHash::of_number(u64::from(document.get()));
+            let mut top = TopK::new(limit, path);
             let cut = scores.chunks_mut(block).zip(matched.chunks_mut(block));
             for (first, (scores, matched)) in (offset..).step_by(block).zip(cut) {
                 let mut block = ScoreBlock::new(0, first, mean_length, scores, matched);
@@ -188,10 +196,11 @@ mod tests {
                 let (single, last) = terms.split_at_mut(2);
                 single.iter_mut().enumerate().for_each(|(bit, term)| block.add_term(term, 1 << bit));
                 let rest = std::mem::take(&mut last[0].rest);
-                let mut wordings = [vec![QueryTerm { hash: 0, weight: WEIGHTS[2], rest }], Vec::new()];
+                let last_term = QueryTerm { term: TermHash::of_number(0), weight: WEIGHTS[2], rest };
+                let mut wordings = [vec![last_term], Vec::new()];
                 block.add_best_wording(&mut wordings, 4);
                 last[0].rest = std::mem::take(&mut wordings[0][0].rest);
-                block.push_to(&mut top, allowed);
+                block.offer_to(&mut top, allowed);
             }
             for ((expected, score), (counts, ..)) in expected.iter().zip(&scores).zip(&held) {
                 prop_assert!((expected - score).abs() < 1e-4, "{} instead of {}", score, expected);
@@ -201,11 +210,11 @@ mod tests {
                 let bits = counts.iter().enumerate().map(|(bit, count)| u32::from(*count > 0) << bit);
                 prop_assert_eq!(*matched, bits.sum::<u32>());
             }
-            let mut sorted: Vec<(u32, f32)> = (offset..).zip(scores).zip(&held)
+            let mut sorted: Vec<Scored> = (offset..).zip(scores).zip(&held)
                 .filter(|((_, score), (.., open))| *score > 0.0 && (*open || !filtered))
-                .map(|(scored, _)| scored)
+                .map(|((document, score), _)| Scored { document: DocumentId::new(document), score })
                 .collect();
-            sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            sorted.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
             sorted.truncate(limit);
             prop_assert_eq!(top.finish(), sorted);
         }

@@ -16,12 +16,13 @@ use std::collections::HashSet;
 use self::block::{BLOCK_DOCUMENTS, QueryTerm, ScoreBlock};
 use super::bm25::{idf, saturated};
 use crate::bitmap::Bitmap;
-use crate::hash::{Kind, hash};
+use crate::hash::{PathHash, PostingKey, TermHash};
+use crate::ids::DocumentId;
 use crate::index::{Postings, Table};
 use crate::kernels::prefetch_at;
 use crate::query::Query;
 use crate::text::for_each_term;
-use crate::top_k::TopK;
+use crate::top_k::{Scored, TopK};
 use crate::vocabulary::Synonyms;
 
 /// Limit of the query's parts that are scored, the heaviest first: each has one bit in a mask.
@@ -65,7 +66,7 @@ impl Drop for LexicalScores {
 /// A part of the query: a memory that holds any one of its wordings holds the part.
 struct QueryPart {
     /// The terms of each wording.
-    wordings: Vec<Vec<u64>>,
+    wordings: Vec<Vec<TermHash>>,
     /// Whether the part is a word of a date: a memory of that date need not contain it.
     names_time: bool,
 }
@@ -92,8 +93,8 @@ impl LexicalScores {
         table: &Table,
         query: &Query<'_>,
         allowed: Option<&Bitmap>,
-        mut top: TopK<impl Fn(u32) -> u64>,
-    ) -> (Self, Vec<(u32, f32)>) {
+        mut top: TopK<impl Fn(DocumentId) -> PathHash>,
+    ) -> (Self, Vec<Scored>) {
         let WeightedParts { mut known, known_weight, unknown_weight, ceiling } = weighted_parts(table, query);
         // The heaviest first, ties by hash. This is the order in which every document's score is summed.
         known.sort_by(|a, b| {
@@ -106,18 +107,18 @@ impl LexicalScores {
         tallies.matched.resize(table.len(), 0);
         let mean_length = table.mean_length();
         for (index, layer) in table.layers().iter().enumerate() {
-            let documents = layer.range();
-            for first in documents.clone().step_by(BLOCK_DOCUMENTS) {
-                let range = first as usize..(first as usize + BLOCK_DOCUMENTS).min(documents.end as usize);
+            let end = layer.end().index();
+            for first in (layer.first().index()..end).step_by(BLOCK_DOCUMENTS) {
+                let range = first..(first + BLOCK_DOCUMENTS).min(end);
                 let (scores, matched) = (&mut tallies.scores[range.clone()], &mut tallies.matched[range]);
-                let mut block = ScoreBlock::new(index, first, mean_length, scores, matched);
+                let mut block = ScoreBlock::new(index, first as u32, mean_length, scores, matched);
                 for (bit, part) in known.iter_mut().enumerate() {
                     match part.wordings.as_mut_slice() {
                         [wording] if wording.len() == 1 => block.add_term(&mut wording[0], 1 << bit),
                         wordings => block.add_best_wording(wordings, 1 << bit),
                     }
                 }
-                block.push_to(&mut top, allowed);
+                block.offer_to(&mut top, allowed);
             }
         }
         let all_weight = known_weight + unknown_weight;
@@ -133,19 +134,19 @@ impl LexicalScores {
     }
 
     /// Returns the BM25 score of a document.
-    pub(crate) fn score(&self, document: u32) -> f32 {
-        self.tallies.scores.get(document as usize).copied().unwrap_or_default()
+    pub(crate) fn score(&self, document: DocumentId) -> f32 {
+        self.tallies.scores.get(document.index()).copied().unwrap_or_default()
     }
 
     /// Returns the parts of the query that a document holds, as bits.
-    pub(crate) fn matched(&self, document: u32) -> u32 {
-        self.tallies.matched.get(document as usize).copied().unwrap_or_default()
+    pub(crate) fn matched(&self, document: DocumentId) -> u32 {
+        self.tallies.matched.get(document.index()).copied().unwrap_or_default()
     }
 
     /// Prefetches what [`LexicalScores::score`] and [`LexicalScores::matched`] read.
-    pub(crate) fn prefetch(&self, document: u32) {
-        prefetch_at(&self.tallies.scores, document as usize);
-        prefetch_at(&self.tallies.matched, document as usize);
+    pub(crate) fn prefetch(&self, document: DocumentId) {
+        prefetch_at(&self.tallies.scores, document.index());
+        prefetch_at(&self.tallies.matched, document.index());
     }
 
     /// Returns the number of parts of the query that some memory holds.
@@ -206,18 +207,18 @@ fn query_parts(query: &Query<'_>) -> Vec<QueryPart> {
         rest.push_str(tail);
     }
     let time_terms = time_terms(query);
-    for term in term_hashes(&rest) {
+    for term in terms_of(&rest) {
         parts.push(QueryPart { wordings: vec![vec![term]], names_time: time_terms.contains(&term) });
     }
     parts
 }
 
 /// Returns the terms of each wording of a range with synonyms: as it is written, then the other forms.
-fn wordings(text: &str, synonyms: &Synonyms) -> Vec<Vec<u64>> {
+fn wordings(text: &str, synonyms: &Synonyms) -> Vec<Vec<TermHash>> {
     let mut wordings = Vec::with_capacity(1 + synonyms.forms.len());
     let written = text.get(synonyms.range.clone()).unwrap_or_default();
     for wording in std::iter::once(written).chain(synonyms.forms.iter().map(String::as_str)) {
-        let terms = term_hashes(wording);
+        let terms = terms_of(wording);
         if !terms.is_empty() {
             wordings.push(terms);
         }
@@ -226,39 +227,40 @@ fn wordings(text: &str, synonyms: &Synonyms) -> Vec<Vec<u64>> {
 }
 
 /// Returns the terms of the words that name times.
-fn time_terms(query: &Query<'_>) -> HashSet<u64> {
+fn time_terms(query: &Query<'_>) -> HashSet<TermHash> {
     let mut terms = HashSet::new();
     for range in query.time_words {
         if let Some(words) = query.text.get(range.clone()) {
-            terms.extend(term_hashes(words));
+            terms.extend(terms_of(words));
         }
     }
     terms
 }
 
-/// Returns the hashes of a text's terms, ascending, without duplicates.
-fn term_hashes(text: &str) -> Vec<u64> {
+/// Returns a text's terms, ascending, without duplicates.
+fn terms_of(text: &str) -> Vec<TermHash> {
     let mut terms = Vec::new();
-    for_each_term(text, |term| terms.push(hash(Kind::Term, term)));
+    for_each_term(text, |term| terms.push(TermHash::of(term)));
     terms.sort_unstable();
     terms.dedup();
     terms
 }
 
 /// Returns the terms of a wording that some memory holds.
-fn known_terms<'a>(table: &'a Table, wording: &[u64]) -> Vec<QueryTerm<'a>> {
+fn known_terms<'a>(table: &'a Table, wording: &[TermHash]) -> Vec<QueryTerm<'a>> {
     let memories = table.live() as f32;
     let mut terms = Vec::new();
-    for hash in wording {
-        let postings: Vec<Postings<'_>> = table.layers().iter().map(|layer| layer.postings(*hash)).collect();
-        let frequency = table.frequency(*hash, &postings);
+    for term in wording {
+        let key = PostingKey::from(*term);
+        let postings: Vec<Postings<'_>> = table.layers().iter().map(|layer| layer.postings(key)).collect();
+        let frequency = table.frequency(*term, &postings);
         if frequency > 0 {
-            terms.push(QueryTerm { hash: *hash, weight: idf(memories, frequency as f32), rest: postings });
+            terms.push(QueryTerm { term: *term, weight: idf(memories, frequency as f32), rest: postings });
         }
     }
     terms
 }
 
-fn first_term(wordings: &[Vec<QueryTerm<'_>>]) -> Option<u64> {
-    wordings.iter().flatten().map(|term| term.hash).next()
+fn first_term(wordings: &[Vec<QueryTerm<'_>>]) -> Option<TermHash> {
+    wordings.iter().flatten().map(|term| term.term).next()
 }

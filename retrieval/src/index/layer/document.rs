@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use super::{ASKS, FORGOTTEN, Layer, WAITING};
+use super::Layer;
 use crate::filter::TimeField;
+use crate::hash::{Link, NameHash, PathHash, SessionHash};
+use crate::ids::RowId;
 use crate::kernels::prefetch_at;
 use crate::memory::Millis;
 
@@ -18,25 +20,26 @@ pub(crate) struct Document<'a> {
 impl<'a> Document<'a> {
     /// Prefetches what ranking reads.
     pub(crate) fn prefetch(self) {
-        prefetch_at(&self.layer.rows, self.index);
-        prefetch_at(&self.layer.session, self.index);
-        prefetch_at(&self.layer.words, self.index);
-        prefetch_at(&self.layer.flags, self.index);
-        prefetch_at(&self.layer.path, self.index);
-        prefetch_at(self.layer.times(TimeField::Updated), self.index);
-        prefetch_at(&self.layer.speaker.starts, self.index);
-        prefetch_at(&self.layer.entities.starts, self.index);
-        prefetch_at(&self.layer.tokens.starts, self.index);
+        let Self { layer, index } = self;
+        layer.columns.rows.prefetch(index);
+        prefetch_at(&layer.columns.session, index);
+        prefetch_at(&layer.columns.words, index);
+        prefetch_at(&layer.columns.flags, index);
+        prefetch_at(&layer.columns.path, index);
+        prefetch_at(&layer.columns.updated, index);
+        layer.columns.speaker.prefetch(index);
+        layer.columns.entities.prefetch(index);
+        layer.columns.tokens.prefetch(index);
     }
 
-    /// Returns the hash of the path.
-    pub(crate) fn path(self) -> u64 {
-        self.layer.path[self.index]
+    pub(crate) fn path(self) -> PathHash {
+        self.layer.columns.path[self.index]
     }
 
-    /// Returns the hash of the conversation; zero for none.
-    pub(crate) fn session(self) -> u64 {
-        self.layer.session[self.index]
+    /// Returns the conversation; `None` if the memory belongs to none.
+    pub(crate) fn session(self) -> Option<SessionHash> {
+        let session = self.layer.columns.session[self.index];
+        if session == SessionHash::NONE { None } else { Some(session) }
     }
 
     pub(crate) fn time(self, field: TimeField) -> Millis {
@@ -44,57 +47,63 @@ impl<'a> Document<'a> {
     }
 
     pub(crate) fn hidden_from(self) -> Millis {
-        self.layer.hidden_from[self.index]
+        self.layer.columns.hidden_from[self.index]
     }
 
     /// Returns the byte range of the frame in the log.
     pub(crate) fn frame(self) -> Range<u64> {
-        self.layer.frames[self.index]..self.layer.frames[self.index + 1]
+        self.layer.columns.frames.range(self.index)
     }
 
-    /// Returns the rows of the cues in the cue table.
-    pub(crate) fn rows(self) -> Range<usize> {
-        self.layer.rows[self.index] as usize..self.layer.rows[self.index + 1] as usize
+    /// Returns the rows of the cues.
+    pub(crate) fn rows(self) -> Range<RowId> {
+        self.layer.columns.rows.range(self.index)
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn row_count(self) -> usize {
+        let rows = self.rows();
+        rows.end.index().saturating_sub(rows.start.index())
     }
 
     /// Returns the number of words of the content.
     pub(crate) fn words(self) -> u32 {
-        self.layer.words[self.index]
+        self.layer.columns.words[self.index]
     }
 
     /// Returns the number of terms.
     pub(crate) fn length(self) -> u32 {
-        self.layer.length[self.index]
+        self.layer.columns.length[self.index]
     }
 
     /// Whether the content contains a question.
     pub(crate) fn asks(self) -> bool {
-        self.layer.flags[self.index] & ASKS != 0
+        self.layer.columns.flags[self.index].asks()
     }
 
     /// Whether some cues await vectors.
     pub(crate) fn waiting(self) -> bool {
-        self.layer.flags[self.index] & WAITING != 0
+        self.layer.columns.flags[self.index].waiting()
     }
 
     /// Whether this is a tombstone: the path was forgotten.
     pub(crate) fn forgotten(self) -> bool {
-        self.layer.flags[self.index] & FORGOTTEN != 0
+        self.layer.columns.flags[self.index].forgotten()
     }
 
-    pub(crate) fn speaker(self) -> &'a [u64] {
-        self.layer.speaker.get(self.index)
+    pub(crate) fn speaker(self) -> &'a [NameHash] {
+        self.layer.columns.speaker.get(self.index)
     }
 
-    pub(crate) fn entities(self) -> &'a [u64] {
-        self.layer.entities.get(self.index)
+    pub(crate) fn entities(self) -> &'a [NameHash] {
+        self.layer.columns.entities.get(self.index)
     }
 
     pub(crate) fn tokens(self) -> &'a [u16] {
-        self.layer.tokens.get(self.index)
+        self.layer.columns.tokens.get(self.index)
     }
 
-    pub(crate) fn links(self) -> &'a [u64] {
-        self.layer.links.get(self.index)
+    pub(crate) fn links(self) -> &'a [Link] {
+        self.layer.columns.links.get(self.index)
     }
 }

@@ -1,9 +1,18 @@
 //! The inverted index of a layer: for each term, the documents that contain it.
 
+use std::io::Read;
+use std::ops::Range;
+
+use super::encoding::{Reader, Writer};
+use super::lists::are_starts;
+use crate::error::Result;
+use crate::hash::PostingKey;
+use crate::ids::DocumentId;
+
 /// The documents that contain a term, ascending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Postings<'a> {
-    pub(crate) documents: &'a [u32],
+    pub(crate) documents: &'a [DocumentId],
     /// The number of occurrences of the term in each document.
     pub(crate) counts: &'a [u8],
     /// The length of each document in terms, at most [`u16::MAX`].
@@ -22,22 +31,22 @@ impl Postings<'_> {
 /// For each term and facet, the documents that have it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct InvertedIndex {
-    /// The hashes of terms and facets, ascending.
-    pub(super) terms: Vec<u64>,
+    /// The terms and facets, ascending.
+    terms: Vec<PostingKey>,
     /// The index at which each term's postings begin, then the end of the last postings.
-    pub(super) starts: Vec<u32>,
-    pub(super) documents: Vec<u32>,
-    pub(super) counts: Vec<u8>,
+    starts: Vec<u32>,
+    documents: Vec<DocumentId>,
+    counts: Vec<u8>,
     /// The length of the document in terms, at most [`u16::MAX`]. Stored with every posting, because a lookup per
     /// posting would read scattered memory.
-    pub(super) lengths: Vec<u16>,
+    lengths: Vec<u16>,
 }
 
 /// A document that contains a term.
 #[derive(Clone, Copy)]
 pub(super) struct Posting {
-    pub(super) term: u64,
-    pub(super) document: u32,
+    pub(super) term: PostingKey,
+    pub(super) document: DocumentId,
     /// The number of occurrences of the term; zero for a facet.
     pub(super) count: u8,
     /// The length of the document in terms.
@@ -45,7 +54,7 @@ pub(super) struct Posting {
 }
 
 impl InvertedIndex {
-    pub(super) fn with_capacity(terms: usize, postings: usize) -> Self {
+    fn with_capacity(terms: usize, postings: usize) -> Self {
         let mut starts = Vec::with_capacity(terms + 1);
         starts.push(0);
         Self {
@@ -70,7 +79,7 @@ impl InvertedIndex {
     }
 
     /// Assigns the postings that were added since the last term to this one.
-    pub(super) fn end_term(&mut self, term: u64) {
+    fn end_term(&mut self, term: PostingKey) {
         self.terms.push(term);
         self.starts.push(self.documents.len() as u32);
     }
@@ -83,7 +92,7 @@ impl InvertedIndex {
         while let Some(term) = self.terms.get(own).into_iter().chain(next.terms.get(other)).min().copied() {
             for (source, index) in [(self, &mut own), (next, &mut other)] {
                 if source.terms.get(*index) == Some(&term) {
-                    let postings = source.postings(*index);
+                    let postings = source.postings_at(*index);
                     merged.documents.extend_from_slice(postings.documents);
                     merged.counts.extend_from_slice(postings.counts);
                     merged.lengths.extend_from_slice(postings.lengths);
@@ -95,13 +104,53 @@ impl InvertedIndex {
         merged
     }
 
+    /// Returns the number of postings of all terms.
+    pub(super) fn posting_count(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Returns the postings of a term or facet; empty if there are none.
+    pub(super) fn postings(&self, key: PostingKey) -> Postings<'_> {
+        match self.terms.binary_search(&key) {
+            Ok(index) => self.postings_at(index),
+            Err(_) => Postings::default(),
+        }
+    }
+
     /// Returns the postings of the term at an index, which must exist.
-    pub(super) fn postings(&self, index: usize) -> Postings<'_> {
+    fn postings_at(&self, index: usize) -> Postings<'_> {
         let range = self.starts[index] as usize..self.starts[index + 1] as usize;
         Postings {
             documents: &self.documents[range.clone()],
             counts: &self.counts[range.clone()],
             lengths: &self.lengths[range],
         }
+    }
+
+    pub(super) fn write(&self, out: &mut Writer) {
+        out.array(&self.terms);
+        out.array(&self.starts);
+        out.array(&self.documents);
+        out.array(&self.counts);
+        out.array(&self.lengths);
+    }
+
+    pub(super) fn read<R: Read>(from: &mut Reader<R>) -> Result<Self> {
+        Ok(Self {
+            terms: from.array()?,
+            starts: from.array()?,
+            documents: from.array()?,
+            counts: from.array()?,
+            lengths: from.array()?,
+        })
+    }
+
+    /// Whether the arrays fit together, and every posting is of one of these documents.
+    pub(super) fn is_consistent(&self, documents: &Range<DocumentId>) -> bool {
+        self.terms.is_sorted()
+            && self.counts.len() == self.documents.len()
+            && self.lengths.len() == self.documents.len()
+            && are_starts(&self.starts, self.terms.len(), self.documents.len())
+            && self.documents.iter().all(|document| documents.contains(document))
     }
 }

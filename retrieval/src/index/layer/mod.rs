@@ -7,166 +7,143 @@
 //! A layer of [`PERSISTED_MIN`] documents or more is also stored in a [`file`], so that opening an index need not
 //! process the log again.
 
+mod bounds;
+mod column;
+mod columns;
 mod document;
+mod encoding;
 mod file;
+mod flags;
 mod inverted;
 mod lists;
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
 pub(crate) use document::Document;
 pub(crate) use inverted::Postings;
 
+use self::bounds::Bounds;
+use self::columns::{Columns, DocumentValues};
+use self::flags::Flags;
 use self::inverted::{InvertedIndex, Posting};
-use self::lists::Lists;
-use super::entry::{ChangeEntry, IndexedMemory, NEVER, UNKNOWN};
+use super::entry::{ChangeEntry, IndexedMemory, UNKNOWN};
 use super::log::Extent;
 use crate::filter::TimeField;
+use crate::hash::PostingKey;
+use crate::ids::{DocumentId, RowId};
 use crate::memory::Millis;
 
 /// Layers of fewer documents have no file; they are rebuilt from the log when the index is opened.
 pub(crate) const PERSISTED_MIN: usize = 512;
 
-/// Bits of [`Layer::flags`].
-const ASKS: u8 = 1;
-const FORGOTTEN: u8 = 2;
-const WAITING: u8 = 4;
-
-/// Documents in columns. A column has one element per document, unless its comment says otherwise. The columns are
-/// those of [`IndexedMemory`].
+/// Consecutive documents.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layer {
-    /// The number of the first document.
-    first: u32,
+    /// The first document.
+    first: DocumentId,
     /// The bytes of the layer's rows in the log of vectors.
     vectors: Extent,
-    path: Vec<u64>,
-    session: Vec<u64>,
-    /// Occurred, created, updated.
-    times: [Vec<Millis>; 3],
+    columns: Columns,
+    inverted: InvertedIndex,
     /// The earliest and the latest occurred time; computed on first use.
     occurred_between: OnceLock<(Millis, Millis)>,
-    hidden_from: Vec<Millis>,
-    /// The offset in the log at which each document's frame begins, then the end of the last frame.
-    frames: Vec<u64>,
-    /// The first row of each document in the cue table, then the end of the last document's rows.
-    rows: Vec<u32>,
-    words: Vec<u32>,
-    length: Vec<u32>,
-    flags: Vec<u8>,
-    speaker: Lists<u64>,
-    entities: Lists<u64>,
-    tokens: Lists<u16>,
-    links: Lists<u64>,
-    inverted: InvertedIndex,
+}
+
+/// Where a layer begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LayerBegin {
+    /// The first document.
+    pub(crate) document: DocumentId,
+    /// The first row.
+    pub(crate) row: RowId,
+    /// The offset in the log at which the first frame begins.
+    pub(crate) frame: u64,
 }
 
 impl Layer {
-    /// Builds the layer of entries.
-    ///
-    /// `first` is the number of the first document, and `first_row` that of its first row. `frames` holds the begin of
-    /// the first frame in the log, then the end of every frame. `row_bytes` are the bytes of one row.
-    pub(crate) fn new(first: u32, entries: &[ChangeEntry], frames: Vec<u64>, first_row: u32, row_bytes: usize) -> Self {
-        let mut layer = Self::empty(first, frames, first_row, row_bytes);
-        let forgotten = IndexedMemory { times: [UNKNOWN; 3], hidden_from: NEVER, ..IndexedMemory::default() };
-        let (mut row, mut postings) = (first_row, Vec::new());
-        for (entry, document) in entries.iter().zip(first..) {
-            row += entry.rows;
-            layer.vectors.append(u64::from(entry.rows) * row_bytes as u64, entry.rows_checksum);
-            layer.path.push(entry.path);
-            layer.rows.push(row);
-            match &entry.body {
-                Some(memory) => {
-                    layer.push_columns(memory);
-                    layer.flags.push((u8::from(memory.asks) * ASKS) | (u8::from(memory.waiting) * WAITING));
-                    push_postings(&mut postings, document, memory);
-                }
-                None => {
-                    layer.push_columns(&forgotten);
-                    layer.flags.push(FORGOTTEN);
-                }
-            }
+    /// Builds the layer of entries. `frame_ends` holds the end of each entry's frame in the log, and `row_bytes` are
+    /// the bytes of one row.
+    pub(crate) fn new(begin: LayerBegin, entries: &[ChangeEntry], frame_ends: &[u64], row_bytes: usize) -> Self {
+        let mut columns = Columns {
+            frames: Bounds::starting_at(begin.frame),
+            rows: Bounds::starting_at(begin.row),
+            ..Columns::default()
+        };
+        let mut vectors = Extent::at(u64::from(begin.row.get()) * row_bytes as u64);
+        let tombstone = IndexedMemory::tombstone();
+        let (mut row_end, mut postings) = (begin.row, Vec::new());
+        let ids = begin.document.until(begin.document.after(entries.len() as u32));
+        for ((entry, id), frame_end) in entries.iter().zip(ids).zip(frame_ends) {
+            row_end = row_end.after(entry.rows);
+            vectors.append(u64::from(entry.rows) * row_bytes as u64, entry.rows_checksum);
+            let (memory, flags) = match &entry.body {
+                Some(memory) => (memory, Flags::of(memory)),
+                None => (&tombstone, Flags::FORGOTTEN),
+            };
+            push_postings(&mut postings, id, memory);
+            columns.push(DocumentValues {
+                path: entry.path,
+                session: memory.session,
+                occurred: memory.occurred,
+                created: memory.created,
+                updated: memory.updated,
+                hidden_from: memory.hidden_from,
+                frames: *frame_end,
+                rows: row_end,
+                words: memory.words,
+                length: memory.length,
+                flags,
+                speaker: &memory.speaker,
+                entities: &memory.entities,
+                links: &memory.links,
+                tokens: &memory.tokens,
+            });
         }
         postings
             .sort_unstable_by_key(|posting: &Posting| (posting.term, posting.document, posting.count, posting.length));
-        layer.inverted = InvertedIndex::new(&postings);
-        layer
-    }
-
-    fn empty(first: u32, frames: Vec<u64>, first_row: u32, row_bytes: usize) -> Self {
-        Self {
-            first,
-            vectors: Extent::at(u64::from(first_row) * row_bytes as u64),
-            path: Vec::new(),
-            session: Vec::new(),
-            times: Default::default(),
-            occurred_between: OnceLock::new(),
-            hidden_from: Vec::new(),
-            frames,
-            rows: vec![first_row],
-            words: Vec::new(),
-            length: Vec::new(),
-            flags: Vec::new(),
-            speaker: Lists::new(),
-            entities: Lists::new(),
-            tokens: Lists::new(),
-            links: Lists::new(),
-            inverted: InvertedIndex::with_capacity(0, 0),
-        }
-    }
-
-    fn push_columns(&mut self, memory: &IndexedMemory) {
-        self.session.push(memory.session);
-        for (column, time) in self.times.iter_mut().zip(memory.times) {
-            column.push(time);
-        }
-        self.hidden_from.push(memory.hidden_from);
-        self.words.push(memory.words);
-        self.length.push(memory.length);
-        self.speaker.push(memory.speaker.iter().copied());
-        self.entities.push(memory.entities.iter().copied());
-        self.tokens.push(memory.tokens.iter().copied());
-        self.links.push(memory.links.iter().copied());
+        let inverted = InvertedIndex::new(&postings);
+        Self { first: begin.document, vectors, columns, inverted, occurred_between: OnceLock::new() }
     }
 
     /// Merges this layer with the one whose documents follow.
     pub(crate) fn merge(&self, next: &Self) -> Self {
-        let [occurred, created, updated] = [0, 1, 2].map(|field| [&self.times[field][..], &next.times[field]].concat());
         Self {
             first: self.first,
             vectors: self.vectors.and(&next.vectors),
-            path: [&self.path[..], &next.path].concat(),
-            session: [&self.session[..], &next.session].concat(),
-            times: [occurred, created, updated],
-            occurred_between: OnceLock::new(),
-            hidden_from: [&self.hidden_from[..], &next.hidden_from].concat(),
-            frames: [&self.frames[..], &next.frames[1..]].concat(),
-            rows: [&self.rows[..], &next.rows[1..]].concat(),
-            words: [&self.words[..], &next.words].concat(),
-            length: [&self.length[..], &next.length].concat(),
-            flags: [&self.flags[..], &next.flags].concat(),
-            speaker: self.speaker.concat(&next.speaker),
-            entities: self.entities.concat(&next.entities),
-            tokens: self.tokens.concat(&next.tokens),
-            links: self.links.concat(&next.links),
+            columns: self.columns.concat(&next.columns),
             inverted: self.inverted.merge(&next.inverted),
+            occurred_between: OnceLock::new(),
         }
     }
 
     /// Returns the number of documents.
     pub(crate) fn len(&self) -> usize {
-        self.path.len()
+        self.columns.path.len()
     }
 
-    /// Returns the numbers of the documents.
-    pub(crate) fn range(&self) -> Range<u32> {
-        self.first..self.first + self.len() as u32
+    /// Returns the first document.
+    pub(crate) fn first(&self) -> DocumentId {
+        self.first
+    }
+
+    /// Returns the id after that of the last document.
+    pub(crate) fn end(&self) -> DocumentId {
+        self.first.after(self.len() as u32)
+    }
+
+    /// Returns the ids of the documents, ascending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = DocumentId> {
+        self.first.until(self.end())
     }
 
     /// Returns the offset in the log at which the last frame ends.
     pub(crate) fn log_end(&self) -> u64 {
-        self.frames.last().copied().unwrap_or(0)
+        self.columns.frames.end()
+    }
+
+    /// Returns where the next layer begins.
+    pub(crate) fn next_begin(&self) -> LayerBegin {
+        LayerBegin { document: self.end(), row: self.columns.rows.end(), frame: self.log_end() }
     }
 
     /// Returns the bytes of the layer's rows in the log of vectors.
@@ -174,40 +151,36 @@ impl Layer {
         &self.vectors
     }
 
-    /// Whether the layer's rows begin at row `first` of the cue table and fill exactly its bytes in the log of vectors.
-    pub(crate) fn rows_fill(&self, first: usize, row_bytes: usize) -> bool {
-        let begin = self.rows.first().copied().unwrap_or(0) as usize;
-        let bytes = self.vectors.range.clone();
+    /// Whether the layer's rows begin with this one and fill exactly the layer's bytes in the log of vectors.
+    pub(crate) fn rows_fill(&self, first: RowId, row_bytes: usize) -> bool {
+        let (begin, end) = (self.columns.rows.begin(), self.columns.rows.end());
+        let bytes = &self.vectors.range;
         begin == first
-            && bytes.start == begin as u64 * row_bytes as u64
-            && bytes.end == u64::from(self.rows_end()) * row_bytes as u64
+            && bytes.start == u64::from(begin.get()) * row_bytes as u64
+            && bytes.end == u64::from(end.get()) * row_bytes as u64
     }
 
     /// Returns the document of each row.
-    pub(crate) fn documents_of_rows(&self) -> Vec<u32> {
+    pub(crate) fn documents_of_rows(&self) -> Vec<DocumentId> {
         let mut documents = Vec::new();
-        for (number, document) in self.documents() {
-            documents.extend(std::iter::repeat_n(number, document.rows().len()));
+        for (id, document) in self.documents() {
+            documents.extend(std::iter::repeat_n(id, document.row_count()));
         }
         documents
     }
 
-    /// Returns the end of the layer's rows in the cue table.
-    pub(crate) fn rows_end(&self) -> u32 {
-        self.rows.last().copied().unwrap_or(0)
-    }
-
     /// Returns the postings of a term or facet; empty if there are none.
-    pub(crate) fn postings(&self, term: u64) -> Postings<'_> {
-        match self.inverted.terms.binary_search(&term) {
-            Ok(index) => self.inverted.postings(index),
-            Err(_) => Postings::default(),
-        }
+    pub(crate) fn postings(&self, key: PostingKey) -> Postings<'_> {
+        self.inverted.postings(key)
     }
 
     /// Returns one time of all documents.
     pub(crate) fn times(&self, field: TimeField) -> &[Millis] {
-        &self.times[field as usize]
+        match field {
+            TimeField::Occurred => &self.columns.occurred,
+            TimeField::Created => &self.columns.created,
+            TimeField::Updated => &self.columns.updated,
+        }
     }
 
     /// Returns the earliest and the latest occurred time. If none is known, the earliest is after the latest.
@@ -220,41 +193,49 @@ impl Layer {
 
     /// Returns the time of expiry of each document.
     pub(crate) fn hidden_from(&self) -> &[Millis] {
-        &self.hidden_from
+        &self.columns.hidden_from
     }
 
-    /// Returns a document; its number must be in [`Layer::range`].
-    pub(crate) fn document(&self, number: u32) -> Document<'_> {
-        Document { layer: self, index: (number - self.first) as usize }
+    /// Returns a document; its id must be one of [`Layer::ids`].
+    pub(crate) fn document(&self, id: DocumentId) -> Document<'_> {
+        Document { layer: self, index: (id.get() - self.first.get()) as usize }
     }
 
-    /// Returns every document with its number, ascending.
-    pub(crate) fn documents(&self) -> impl Iterator<Item = (u32, Document<'_>)> {
-        self.range().map(move |number| (number, self.document(number)))
+    /// Returns every document with its id, ascending.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (DocumentId, Document<'_>)> {
+        self.ids().map(move |id| (id, self.document(id)))
     }
 }
 
 /// Adds a memory's terms and facets.
-fn push_postings(postings: &mut Vec<Posting>, document: u32, memory: &IndexedMemory) {
+fn push_postings(postings: &mut Vec<Posting>, document: DocumentId, memory: &IndexedMemory) {
     let length = u16::try_from(memory.length).unwrap_or(u16::MAX);
-    postings.extend(memory.terms.iter().map(|(term, count)| Posting { term: *term, document, count: *count, length }));
-    postings.extend(memory.facets.iter().map(|facet| Posting { term: *facet, document, count: 0, length }));
+    for (term, count) in &memory.terms {
+        postings.push(Posting { term: PostingKey::from(*term), document, count: *count, length });
+    }
+    for facet in &memory.facets {
+        postings.push(Posting { term: PostingKey::from(*facet), document, count: 0, length });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::{PathHash, TermHash};
 
     fn entry(path: u64, term: u64) -> ChangeEntry {
-        let terms = vec![(2, 1), (term, 3)];
+        let terms = vec![(TermHash::of_number(2), 1), (TermHash::of_number(term), 3)];
         let body = IndexedMemory { terms, length: 4, tokens: vec![1, 5], ..IndexedMemory::default() };
-        ChangeEntry { path, rows: 2, rows_checksum: crc32fast::hash(&path.to_le_bytes()), body: Some(body) }
+        let rows_checksum = crc32fast::hash(&path.to_le_bytes());
+        ChangeEntry { path: PathHash::of_number(path), rows: 2, rows_checksum, body: Some(body) }
     }
 
     /// A layer of rows of four bytes.
     pub(super) fn layer(first: u32, first_row: u32, entries: &[ChangeEntry]) -> Layer {
-        let end = u64::from(first) + entries.len() as u64;
-        Layer::new(first, entries, (u64::from(first)..=end).collect(), first_row, 4)
+        let frame = u64::from(first);
+        let frame_ends: Vec<u64> = (frame + 1..=frame + entries.len() as u64).collect();
+        let begin = LayerBegin { document: DocumentId::new(first), row: RowId::new(first_row), frame };
+        Layer::new(begin, entries, &frame_ends, 4)
     }
 
     pub(super) fn two() -> Layer {
@@ -263,15 +244,18 @@ mod tests {
 
     #[test]
     fn merged_layers_equal_one_layer_of_all_entries() {
-        let forgotten = ChangeEntry { path: 10, rows: 0, rows_checksum: 0, body: None };
+        let forgotten = ChangeEntry { path: PathHash::of_number(10), rows: 0, rows_checksum: 0, body: None };
         let entries = [entry(10, 4), entry(12, 6), forgotten, entry(14, 4)];
         let merged = layer(0, 0, &entries[..1]).merge(&layer(1, 2, &entries[1..2]));
         let merged = merged.merge(&layer(2, 4, &entries[2..]));
         assert_eq!(merged, layer(0, 0, &entries));
         let rows = [10u64, 12, 14].map(u64::to_le_bytes).concat();
         assert_eq!((merged.vectors.range.clone(), merged.vectors.checksum), (0..24, crc32fast::hash(&rows)));
-        assert_eq!(merged.postings(4).documents, [0, 3]);
-        assert!(merged.postings(5).documents.is_empty());
-        assert!(merged.document(2).forgotten() && merged.document(3).rows() == (4..6));
+        let [four, five] = [4, 5].map(|term| PostingKey::from(TermHash::of_number(term)));
+        let [first, third, last] = [0, 2, 3].map(DocumentId::new);
+        assert_eq!(merged.postings(four).documents, [first, last]);
+        assert!(merged.postings(five).documents.is_empty());
+        assert!(merged.document(third).forgotten());
+        assert_eq!(merged.document(last).rows(), RowId::new(4)..RowId::new(6));
     }
 }

@@ -1,0 +1,59 @@
+//! The path of a query through a snapshot, stage by stage. Start at [`Snapshot::search`].
+//!
+//! 1. **Candidates** (`candidates`): the best documents of the lexical and the cue arm, within the filter's bitmap.
+//! 2. **Evidence** (`evidence`): what ranking reads of the arms.
+//! 3. **Ranking** (`ranking`): each candidate gets its features and, from these, its probability.
+//! 4. **Expansion** (`expansion`): the neighbours of the best candidates in the graph are ranked too.
+//! 5. **Reading** (`reading`): the memories of the best candidates are read from the log.
+//!
+//! The query is [`prepared`] first; `hit` is what comes out. How features are made is in `crate::ranking`.
+
+mod candidates;
+mod evidence;
+mod expansion;
+mod hit;
+mod prepared;
+mod ranking;
+mod reading;
+
+use std::time::Instant;
+
+pub use hit::{Arms, Hit, SearchResults};
+
+use self::prepared::Search;
+use self::ranking::Ranking;
+use crate::error::Result;
+use crate::index::Snapshot;
+use crate::query::Query;
+use crate::ranking::signals::Signals;
+use crate::threads::RunningSearch;
+
+impl Snapshot {
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Dimensions`](crate::Error::Dimensions) if the query's vector has another length than the index's rows;
+    /// otherwise the errors of reading the log.
+    pub fn search(&self, query: &Query<'_>) -> Result<SearchResults> {
+        let start = Instant::now();
+        let running = RunningSearch::begin();
+        let search = Search::new(self, query, running.threads(self.cues.rows()))?;
+        let (mut arms, words) = search.run_arms();
+
+        let ranking_start = Instant::now();
+        let candidates = search.candidates(&mut arms);
+        let evidence = search.evidence(&arms, &words.names);
+        let signals = Signals::new(evidence, words.soft_match, &candidates);
+        let mut ranking = Ranking::new(&self.table, signals, &candidates);
+        search.expand(&mut ranking, &candidates);
+        let hits = search.read(&ranking)?;
+        Ok(SearchResults {
+            hits,
+            vector_time: arms.cue.time,
+            lexical_time: arms.lexical.time,
+            graph_time: ranking_start.elapsed(),
+            total_time: start.elapsed(),
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! The candidates of one query, in the order of their probability.
+
+use std::collections::HashMap;
+
+use crate::arms::graph::{EXPANDED_HITS, NEIGHBOURS_MAX};
+use crate::filter::TimeField;
+use crate::hash::PathHash;
+use crate::ids::DocumentId;
+use crate::index::Table;
+use crate::memory::Millis;
+use crate::ranking::calibration::probability;
+use crate::ranking::features::Features;
+use crate::ranking::signals::Signals;
+
+/// The candidates of one query, ranked.
+pub(super) struct Ranking<'a> {
+    pub(super) table: &'a Table,
+    pub(super) signals: Signals<'a>,
+    /// The candidates, best first.
+    pub(super) candidates: Vec<Candidate>,
+    /// The features of all candidates, in the order in which they were ranked.
+    pub(super) features: Vec<Features>,
+    /// The documents that the graph arm found, each with the hit that it was reached from.
+    pub(super) reached_from: HashMap<DocumentId, DocumentId>,
+}
+
+/// A candidate, and what it is ranked by.
+pub(super) struct Candidate {
+    pub(super) document: DocumentId,
+    pub(super) score: f32,
+    updated: Millis,
+    path: PathHash,
+    /// The index of its features.
+    pub(super) features: usize,
+}
+
+impl Candidate {
+    /// Orders by score, highest first, then by time, newest first, then by the path's hash, so that the order never
+    /// depends on chance.
+    fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.score.total_cmp(&a.score).then_with(|| b.updated.cmp(&a.updated)).then_with(|| a.path.cmp(&b.path))
+    }
+}
+
+impl<'a> Ranking<'a> {
+    /// Ranks the candidates. `signals` are theirs.
+    pub(super) fn new(table: &'a Table, signals: Signals<'a>, candidates: &[DocumentId]) -> Self {
+        let candidates_max = candidates.len() + EXPANDED_HITS * NEIGHBOURS_MAX;
+        let mut ranking = Self {
+            table,
+            signals,
+            candidates: Vec::with_capacity(candidates_max),
+            features: Vec::with_capacity(candidates_max),
+            reached_from: HashMap::new(),
+        };
+        ranking.rank(candidates);
+        ranking
+    }
+
+    /// Ranks documents whose signals were added, among those that were ranked before.
+    pub(super) fn rank(&mut self, documents: &[DocumentId]) {
+        for id in documents.iter().copied() {
+            let Some(document) = self.table.document(id) else { continue };
+            let features = self.signals.features(id, document);
+            self.candidates.push(Candidate {
+                document: id,
+                score: probability(&features),
+                updated: document.time(TimeField::Updated),
+                path: document.path(),
+                features: self.features.len(),
+            });
+            self.features.push(features);
+        }
+        self.candidates.sort_unstable_by(Candidate::order);
+    }
+}
