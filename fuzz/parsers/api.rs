@@ -11,7 +11,7 @@ use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
 use cuebase::api::{AuthenticatedRequest, JSON_DEPTH_MAX, ReplyBody, RetrievalSlot, RouteRequest, error};
-use cuebase::config::Config;
+use cuebase::config::{Config, setting};
 use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
 use cuebase::service::Service;
@@ -57,8 +57,8 @@ impl InProcessServer {
     fn new() -> Self {
         let folder = super::scratch();
         let options = BTreeMap::from([
-            ("data", folder.path().join("data").display().to_string()),
-            ("payments.provider", "sandbox".to_owned()),
+            (setting::general::data.key, folder.path().join("data").display().to_string()),
+            (setting::payments::provider.key, "sandbox".to_owned()),
         ]);
         let config = Config::resolve(&options, |_| None, None).expect("settings");
         let service = Service::open(config).expect("opens");

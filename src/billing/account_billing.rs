@@ -66,7 +66,7 @@ impl Billing {
                 sandbox = Some(opened);
             }
         }
-        let mut charged = configured_rates(&config.billing);
+        let mut charged = config.billing.rates.by_meter();
         if settings.provider == ProviderChoice::Off {
             for rate in charged.values_mut() {
                 *rate = 0;
@@ -75,7 +75,7 @@ impl Billing {
         let mut billing = Self {
             store: Arc::clone(store),
             settings: config.billing.clone(),
-            default_plan: configured_plan(&config.billing),
+            default_plan: config.billing.default_plan,
             charged,
             webhook: webhook_secret(settings, store)?,
             meters: Meters::new(Arc::clone(store))?,
@@ -194,20 +194,6 @@ impl Billing {
     pub fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         self.meters.used(account, meter)
     }
-}
-
-/// Returns the configured plan of an account without a subscription.
-pub(super) fn configured_plan(settings: &BillingSettings) -> PlanName {
-    settings.default_plan.parse().unwrap_or_default()
-}
-
-/// Returns the configured price of one unit by meter.
-pub(super) fn configured_rates(settings: &BillingSettings) -> BTreeMap<Meter, u64> {
-    let mut rates = BTreeMap::new();
-    for meter in Meter::PRICED {
-        rates.insert(meter, settings.rates.get(meter.name()).copied().unwrap_or(0));
-    }
-    rates
 }
 
 /// Returns the secret that notifications are signed with. A provider without a configured secret is the sandbox, which

@@ -2,7 +2,7 @@
 
 use cuebase_storage::records::{Meter, PlanName};
 
-use crate::config::BillingSettings;
+use crate::config::{BillingSettings, PlanLimits};
 
 /// The smallest limit that counts as unlimited.
 pub const UNLIMITED: u64 = 1_000_000_000;
@@ -38,21 +38,10 @@ pub struct Limits {
 impl Plan {
     /// Returns the plan with the configured limits.
     pub fn of(settings: &BillingSettings, name: PlanName) -> Self {
-        let limits = Limits {
-            writes: limit_of(settings, name, "writes"),
-            reads: limit_of(settings, name, "reads"),
-            memories: limit_of(settings, name, "memories"),
-            chats: limit_of(settings, name, "chats"),
-            media_bytes: limit_of(settings, name, "media_mib").saturating_mul(MIB),
-        };
+        let PlanLimits { writes, reads, memories, chats, media_mib } = *settings.limits(name);
+        let limits = Limits { writes, reads, memories, chats, media_bytes: media_mib.saturating_mul(MIB) };
         Self { name, limits, priced: name == PlanName::Payg }
     }
-}
-
-/// Returns a configured limit of a plan; [`UNLIMITED`] if none is configured.
-fn limit_of(settings: &BillingSettings, plan: PlanName, limit: &str) -> u64 {
-    let Some(limits) = settings.plans.get(plan.name()) else { return UNLIMITED };
-    limits.get(limit).copied().unwrap_or(UNLIMITED)
 }
 
 impl Limits {

@@ -6,10 +6,9 @@ use cuebase_storage::records::{BillingChange, Meter, PaymentRecord, PlanName, Tr
 use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use serde::Serialize;
-use strum::VariantArray;
 use ulid::Ulid;
 
-use super::account_billing::{Billing, configured_rates};
+use super::account_billing::Billing;
 use super::month::month_of;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
@@ -80,10 +79,10 @@ impl Billing {
             tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
         }
         let plan = self.plan_of(&wallet);
-        let configured = configured_rates(&self.settings);
+        let rates = self.settings.rates.by_meter();
         let mut rates_paise = BTreeMap::new();
         for meter in Meter::PRICED {
-            rates_paise.insert(meter, rate_of(&plan, &configured, meter));
+            rates_paise.insert(meter, rate_of(&plan, &rates, meter));
         }
         let mut view = BillingView {
             plan: plan.name,
@@ -236,14 +235,9 @@ impl Billing {
 
     /// Starts a subscription to a plan.
     pub fn subscribe(&self, account: &AccountId, email: Option<&str>, plan: &str) -> Result<Checkout> {
-        let Some(plan) = subscribable_plan(plan) else {
-            let mut names = Vec::new();
-            for name in PlanName::VARIANTS {
-                if *name != PlanName::Payg {
-                    names.push(name.name());
-                }
-            }
-            let message = format!("plan: {plan:?} must be one of {}", names.join(", "));
+        let Some(plan) = PlanName::SOLD.into_iter().find(|sold| sold.name() == plan) else {
+            let sold = PlanName::SOLD.map(PlanName::name);
+            let message = format!("plan: {plan:?} must be one of {}", sold.join(", "));
             return Err(Error::invalid(ErrorCode::UnknownPlan, message));
         };
         let provider = self.live_provider()?;
@@ -317,14 +311,6 @@ fn rate_of(plan: &Plan, rates: &BTreeMap<Meter, u64>, meter: Meter) -> u64 {
         return 0;
     }
     rates.get(&meter).copied().unwrap_or(0)
-}
-
-/// Returns the plan of this name, unless it is the plan without a subscription.
-fn subscribable_plan(name: &str) -> Option<PlanName> {
-    match name.parse() {
-        Ok(PlanName::Payg) | Err(_) => None,
-        Ok(plan) => Some(plan),
-    }
 }
 
 /// Returns a new transaction with the current time.

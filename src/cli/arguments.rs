@@ -1,8 +1,9 @@
 //! The definition of the command line: commands, arguments, options and their help texts.
 //!
-//! Help, completions, manual pages and `docs/reference/cli.md` are generated from these types. `run.rs` runs the
-//! commands.
+//! Help, completions, manual pages and `docs/reference/cli.md` are generated from these types. Options that set
+//! settings are declared with the settings; `setting_options.rs` adds them. `run.rs` runs the commands.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -10,7 +11,9 @@ use cuebase_storage::records::Environment;
 
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
+use super::setting_options::{EveryCommand, ServingCommands, SettingOptions, with_default};
 use super::{backup, evaluate, mcp, transfer};
+use crate::config::{Key, setting};
 
 /// The text below the options in `cuebase --help`.
 const GETTING_STARTED: &str = "\
@@ -59,29 +62,11 @@ pub fn command() -> clap::Command {
 /// Options that every command takes.
 #[derive(Args)]
 pub(super) struct CommonOptions {
-    /// Data directory [default: ./cuebase-data]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(super) data: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions<EveryCommand>,
     /// TOML file with settings [default: cuebase.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "CUEBASE_CONFIG")]
     pub(super) config: Option<PathBuf>,
-}
-
-/// Listen addresses of the commands that serve.
-#[derive(Args)]
-pub(super) struct Listeners {
-    /// Listen address of the API; port 0 selects a free port [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<String>,
-    /// Listen address of the dashboard, or off [default: 127.0.0.1:8081]
-    #[arg(long, value_name = "ADDR")]
-    dashboard_listen: Option<String>,
-    /// Listen address of the animals API, or off [default: off]
-    #[arg(long, value_name = "ADDR")]
-    pets_listen: Option<String>,
-    /// Listen address of the metrics endpoint, or off [default: off]
-    #[arg(long, value_name = "ADDR")]
-    metrics_listen: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -94,7 +79,7 @@ pub(super) enum CliCommand {
     /// Example: cuebase serve --data ./cuebase-data --listen 127.0.0.1:8080
     Serve {
         #[command(flatten)]
-        listeners: Listeners,
+        listeners: SettingOptions<ServingCommands>,
     },
     /// Ingest a sample conversation, answer questions about it, and keep serving
     ///
@@ -103,7 +88,7 @@ pub(super) enum CliCommand {
     /// Example: cuebase demo --once
     Demo {
         #[command(flatten)]
-        listeners: Listeners,
+        listeners: SettingOptions<ServingCommands>,
         /// Exit after the answers
         #[arg(long)]
         once: bool,
@@ -209,8 +194,7 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase health --listen 127.0.0.1:8080
     Health {
-        /// Listen address of the API [default: 127.0.0.1:8080]
-        #[arg(long, value_name = "ADDR")]
+        #[arg(long, value_name = "ADDR", help = with_default("Listen address of the API", &setting::general::listen))]
         listen: Option<String>,
     },
     /// List the configured models, measure their latency, and show pending embeddings
@@ -355,21 +339,24 @@ fn parse_environment(name: &str) -> Result<Environment, String> {
     name.parse().map_err(|_| "must be live or test".to_owned())
 }
 
-impl CliCommand {
-    /// Returns the address settings that are options of this command, with their values.
-    pub(super) fn addresses(&self) -> Vec<(&'static str, &Option<String>)> {
-        match self {
-            Self::Serve { listeners } | Self::Demo { listeners, .. } => vec![
-                ("listen", &listeners.listen),
-                ("dashboard.listen", &listeners.dashboard_listen),
-                ("pets.listen", &listeners.pets_listen),
-                ("metrics.listen", &listeners.metrics_listen),
-            ],
-            Self::Health { listen } => vec![("listen", listen)],
-            _ => Vec::new(),
+impl Arguments {
+    /// Returns the settings that the command line sets.
+    pub(super) fn settings(&self) -> BTreeMap<Key, String> {
+        let mut settings = self.common.settings.values.clone();
+        match &self.command {
+            CliCommand::Serve { listeners } | CliCommand::Demo { listeners, .. } => {
+                settings.extend(listeners.values.clone());
+            }
+            CliCommand::Health { listen: Some(listen) } => {
+                settings.insert(setting::general::listen.key, listen.clone());
+            }
+            _ => {}
         }
+        settings
     }
+}
 
+impl CliCommand {
     /// Returns what this command requires of the data directory.
     pub(super) fn data_use(&self) -> DataUse {
         match self {

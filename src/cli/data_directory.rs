@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::config::{Config, Origin};
+use crate::config::{Config, Origin, setting};
 use crate::file_errors::explained;
 
 /// Files that identify a data directory: one of RocksDB, and the lock file created before RocksDB opens.
@@ -72,9 +72,9 @@ pub(super) fn check(config: &Config, data_use: DataUse) -> anyhow::Result<()> {
         (_, DataUse::ExistingOr(_)) => ", or add --init to create one there",
         (_, _) => "; `cuebase serve` creates one",
     };
-    let origin = match config.origin("data") {
-        Some(Origin::Default) | None => "the default path".to_owned(),
-        Some(origin) => format!("from {origin}"),
+    let origin = match config.origin(&setting::general::data) {
+        Origin::Default => "the default path".to_owned(),
+        origin => format!("from {origin}"),
     };
     bail!("{problem} ({origin})\nhint: set another path with --data DIR or CUEBASE_DATA{remedy}")
 }

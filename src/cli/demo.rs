@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::serve::{first_key, fit_into_memory, interrupted, runtime};
-use crate::config::Config;
+use crate::config::{Config, ListenAddress, setting};
 use crate::control;
 use crate::memory::request::conversation;
 use crate::namespace::names::parse_name;
@@ -36,13 +36,13 @@ const INGESTION_TIME_MAX: Duration = Duration::from_secs(60);
 /// Runs the demo on a fresh data directory and, unless `once`, keeps serving.
 pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
     // Without --data, each demo starts with an empty directory.
-    let is_temporary = !config.is_chosen("data");
+    let is_temporary = !config.is_chosen(&setting::general::data);
     if is_temporary {
         config.data = std::env::temp_dir().join(format!("cuebase-demo-{}", std::process::id()));
     }
     // The default port may be in use by another program.
-    if !config.is_chosen("listen") && TcpListener::bind(&config.listen).is_err() {
-        config.listen = "127.0.0.1:0".into();
+    if !config.is_chosen(&setting::general::listen) && TcpListener::bind(config.listen.to_string()).is_err() {
+        config.listen = ListenAddress::FREE_LOCAL_PORT;
     }
     let data = config.data.clone();
     let result = run(config, once);

@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_types, reason = "is a client of the own API")]
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
 
 /// Longest wait for the response.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -23,8 +23,8 @@ pub(super) fn health(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Returns an address that reaches a server with this listen address: loopback if it listens on all addresses.
-fn reachable_address(listen: &str) -> String {
-    let Ok(mut address) = listen.parse::<SocketAddr>() else { return listen.to_owned() };
+fn reachable_address(listen: &ListenAddress) -> String {
+    let ListenAddress::Ip(mut address) = *listen else { return listen.to_string() };
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
@@ -47,7 +47,8 @@ mod tests {
             ("localhost:80", "localhost:80"),
         ];
         for (listen, expected) in pairs {
-            assert_eq!(reachable_address(listen), expected);
+            let listen = ListenAddress::parse(listen).expect("an address");
+            assert_eq!(reachable_address(&listen), expected);
         }
     }
 }

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::data_directory::{DataUse, Init};
 use super::serve::{client_runtime, fit_into_memory, runtime};
 use crate::accounts::parse_account;
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
 use crate::control::{self, Command};
 use crate::mcp::Tools;
 use crate::mcp::api::RemoteApi;
@@ -76,8 +76,8 @@ fn new_session(config: &Config, connect: &Command) -> anyhow::Result<String> {
 
 /// Runs a server in this process until standard input ends, since no other server runs on the data directory.
 fn serve_in_process(mut config: Config, account: AccountId, namespace: Option<String>) -> anyhow::Result<()> {
-    config.listen = "127.0.0.1:0".into();
-    (config.dashboard_listen, config.pets_listen, config.metrics_listen) = (None, None, None);
+    config.listen = ListenAddress::FREE_LOCAL_PORT;
+    (config.dashboard.listen, config.pets.listen, config.metrics.listen) = (None, None, None);
     let plan = fit_into_memory(&mut config)?;
     let service = Service::open_for_command(config)?;
     service.models.probe()?;

@@ -16,6 +16,7 @@ mod models;
 mod progress;
 mod run;
 mod serve;
+mod setting_options;
 mod transfer;
 
 pub use self::arguments::command;

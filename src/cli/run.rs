@@ -1,6 +1,5 @@
 //! The entry point of the binary: reads the arguments, resolves the settings and runs one command.
 
-use std::collections::BTreeMap;
 use std::env::VarError;
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +16,7 @@ use super::arguments::{
 };
 use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, models, serve, transfer};
 use crate::accounts::parse_account;
-use crate::config::{Config, SETTINGS, environment_name, misspelt};
+use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
 use crate::error::with_causes;
 use crate::namespace::names::parse_name;
@@ -63,14 +62,6 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
 
 /// Resolves the settings from the command line, the environment and the settings file.
 fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
-    let mut options = arguments.command.addresses();
-    options.push(("data", &arguments.common.data));
-    let mut given = BTreeMap::new();
-    for (key, value) in options {
-        if let Some(value) = value {
-            given.insert(key, value.clone());
-        }
-    }
     let default_file = Path::new(DEFAULT_CONFIG_FILE);
     let file = match &arguments.common.config {
         Some(file) => Some(file.as_path()),
@@ -87,7 +78,7 @@ fn resolve_config(arguments: &Arguments) -> anyhow::Result<Config> {
             setting.key
         );
     }
-    Config::resolve(&given, environment_variable, file)
+    Config::resolve(&arguments.settings(), environment_variable, file)
 }
 
 fn environment_variable(name: &str) -> Option<String> {
@@ -232,8 +223,9 @@ fn print_answer(answer: &Value) -> anyhow::Result<()> {
 
 fn print_config(config: &Config) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    for ((key, value, origin), setting) in config.origins.iter().zip(&SETTINGS) {
-        writeln!(out, "{key} = {value:?}  # {origin}; {} {}", environment_name(key), setting.help)?;
+    for ResolvedValue { setting, value, origin } in &config.origins {
+        let variable = environment_name(setting.key);
+        writeln!(out, "{} = {value:?}  # {origin}; {variable} {}", setting.key, setting.help)?;
     }
     Ok(())
 }

@@ -5,15 +5,16 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use super::settings::{SETTINGS, nearest_key};
-use super::values::shortened;
+use super::declare::Key;
+use super::refusal::shortened;
+use super::spelling::{known_key, nearest_key};
 
-/// Reads the settings of a file into dotted keys.
+/// Reads the settings of a file.
 ///
 /// # Errors
 ///
 /// A key that is not a setting is refused, because it is most likely misspelt.
-pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<Key, String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let parsed: Result<toml::Table, toml::de::Error> = text.parse();
     let table = match parsed {
@@ -25,17 +26,19 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<BTreeMap<String, String>>
             bail!("{} is not valid TOML: line {line}: {}", path.display(), error.message().replace('\n', " "));
         }
     };
+    let mut texts = BTreeMap::new();
+    flatten("", &table, &mut texts);
     let mut values = BTreeMap::new();
-    flatten("", &table, &mut values);
-    for key in values.keys() {
-        if !is_setting(key) {
-            let advice = match nearest_key(key) {
-                Some(similar) => format!("; did you mean {similar:?}?"),
+    for (name, text) in texts {
+        let Some(key) = known_key(&name) else {
+            let advice = match nearest_key(&name) {
+                Some(similar) => format!("; did you mean \"{similar}\"?"),
                 None => ";".to_owned(),
             };
-            let key = shortened(key);
-            bail!("{}: unknown setting {key}{advice} `cuebase config` lists all settings", path.display());
-        }
+            let name = shortened(&name);
+            bail!("{}: unknown setting {name}{advice} `cuebase config` lists all settings", path.display());
+        };
+        values.insert(key, text);
     }
     Ok(values)
 }
@@ -46,7 +49,7 @@ fn flatten(prefix: &str, table: &toml::Table, values: &mut BTreeMap<String, Stri
         let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         match value {
             // Other sources write a setting that is a table on one line: a=1,b=2.
-            toml::Value::Table(inner) if is_setting(&key) => {
+            toml::Value::Table(inner) if known_key(&key).is_some() => {
                 let pairs: Vec<String> =
                     inner.iter().map(|(name, value)| format!("{name}={}", text_of(value))).collect();
                 values.insert(key, pairs.join(","));
@@ -61,10 +64,6 @@ fn flatten(prefix: &str, table: &toml::Table, values: &mut BTreeMap<String, Stri
             }
         }
     }
-}
-
-fn is_setting(key: &str) -> bool {
-    SETTINGS.iter().any(|setting| setting.key == key)
 }
 
 /// Returns the text of a value, without quotation marks if it is a string.

@@ -4,26 +4,39 @@
 //! the command line. The command line overrides the environment, which overrides the file. [`Config::resolve`] resolves
 //! all settings once at the start; nothing reads the environment later.
 //!
-//! Start at [`settings`], which lists all settings. `resolved.rs` holds [`Config`]; a file per group (`model.rs`,
-//! `payments.rs`, …) reads its part; `values.rs` parses single values, and `file.rs` the configuration file.
+//! Start at [`settings`], which declares each setting once; `declare.rs` says what a declaration yields. `resolved.rs`
+//! holds [`Config`]. `parsers.rs`, `pairs.rs`, `address.rs`, `plans.rs` and `provider.rs` parse values; `model.rs`,
+//! `identity.rs` and `payments.rs` check settings that depend on each other. `file.rs` reads the configuration file.
 
+pub mod address;
 mod billing;
+pub mod declare;
 pub mod endpoint;
 mod file;
 mod identity;
 mod model;
 mod origin;
+mod pairs;
+mod parsers;
 mod payments;
+mod plans;
+mod provider;
+mod refusal;
 mod resolved;
-mod server;
+mod secret;
 pub mod settings;
+mod spelling;
 mod values;
 
-pub use billing::{BillingSettings, PLANS};
+pub use address::ListenAddress;
+pub use declare::{Key, environment_name};
 pub use identity::IdentitySettings;
 pub use model::{ChatSettings, EmbeddingChoice, ModelSettings};
 pub use origin::Origin;
-pub use payments::{PaymentSettings, ProviderChoice};
-pub use resolved::{Config, misspelt};
-pub use server::ServerSettings;
-pub use settings::{SETTINGS, environment_name};
+pub use plans::{PlanLimits, Rates};
+pub use provider::ProviderChoice;
+pub use resolved::Config;
+pub use secret::Secret;
+pub use settings::{BillingSettings, PaymentSettings, SETTINGS, ServerSettings, setting};
+pub use spelling::misspelt;
+pub use values::ResolvedValue;

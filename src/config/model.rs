@@ -1,18 +1,21 @@
-//! Settings of the embedding model and the chat model.
+//! The embedding model and the chat model that the settings select.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::endpoint::EndpointSettings;
-use super::values::Values;
+use super::secret::Secret;
+use super::settings::{ModelValues, setting};
+use super::values::missing;
 
 /// Attempts of one call to a hosted model.
 const CALL_ATTEMPTS: u32 = 3;
 
 /// The models for embedding, extraction and answers: `model.*`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ModelSettings {
     /// `model.embedding` or `model.local`: the embedding model. Default: the built-in table.
     pub embedding: EmbeddingChoice,
@@ -20,14 +23,14 @@ pub struct ModelSettings {
     pub chat: Option<ChatSettings>,
     /// `model.base_url` with its key and limits. Default `None`.
     pub endpoint: Option<EndpointSettings>,
-    /// `model.embedding_deadline_ms`: how long a retrieval waits for the vector of its query. Default 1 second.
+    /// `model.embedding_deadline_ms`: how long a retrieval waits for the vector of its query.
     pub embedding_deadline: Duration,
-    /// `model.timeout_ms`: time limit of any other call, retries included. Default 60 seconds.
+    /// `model.timeout_ms`: time limit of any other call, retries included.
     pub call_time: Duration,
 }
 
 /// A chat model behind an endpoint.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ChatSettings {
     /// The endpoint: `model.chat_base_url` if it is set, otherwise `model.base_url`.
     pub endpoint: EndpointSettings,
@@ -36,7 +39,7 @@ pub struct ChatSettings {
 }
 
 /// The embedding model.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum EmbeddingChoice {
     /// The table compiled into the binary.
     BuiltIn,
@@ -51,56 +54,57 @@ pub enum EmbeddingChoice {
     },
 }
 
-impl std::fmt::Debug for ModelSettings {
-    // Leaves out the endpoints, which hold keys.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ModelSettings").field("embedding_deadline", &self.embedding_deadline).finish_non_exhaustive()
-    }
-}
-
 impl ModelSettings {
-    /// Reads `model.*` and checks that the settings agree with each other.
-    pub(super) fn read(values: &Values<'_>) -> anyhow::Result<Self> {
-        let endpoint = read_endpoint(values, "model.base_url", "model.api_key")?;
-        let chat_endpoint = match read_endpoint(values, "model.chat_base_url", "model.chat_api_key")? {
+    /// Checks that the settings agree with each other.
+    pub(super) fn new(values: ModelValues) -> anyhow::Result<Self> {
+        let (timeout, concurrency) = (values.timeout, values.concurrency);
+        let endpoint = endpoint_at(values.base_url, values.api_key, timeout, concurrency);
+        let chat_endpoint = match endpoint_at(values.chat_base_url, values.chat_api_key, timeout, concurrency) {
             Some(chat_endpoint) => Some(chat_endpoint),
             None => endpoint.clone(),
         };
         Ok(Self {
-            chat: read_chat(values, chat_endpoint)?,
-            embedding: read_embedding(values, endpoint.as_ref())?,
-            embedding_deadline: values.milliseconds("model.embedding_deadline_ms")?,
-            call_time: values.milliseconds("model.timeout_ms")?,
+            chat: chat(values.chat, chat_endpoint)?,
+            embedding: embedding(values.embedding, values.local, endpoint.as_ref())?,
+            embedding_deadline: values.embedding_deadline,
+            call_time: timeout,
             endpoint,
         })
     }
 }
 
-/// Reads an endpoint from the settings of its URL and its key; `None` if no URL is set.
-fn read_endpoint(values: &Values<'_>, url_key: &str, api_key_key: &str) -> anyhow::Result<Option<EndpointSettings>> {
-    let concurrency = values.positive("model.concurrency")?;
-    let timeout = values.milliseconds("model.timeout_ms")?;
-    let Some(base_url) = values.optional_url(url_key)? else { return Ok(None) };
-    let api_key = values.secret(api_key_key)?.into();
-    Ok(Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency }))
+/// Returns the endpoint at a URL; `None` without a URL.
+fn endpoint_at(
+    base_url: Option<String>,
+    api_key: Secret,
+    timeout: Duration,
+    concurrency: NonZeroUsize,
+) -> Option<EndpointSettings> {
+    let base_url = base_url?;
+    Some(EndpointSettings { base_url, api_key, attempts: CALL_ATTEMPTS, timeout, concurrency: concurrency.get() })
 }
 
-fn read_chat(values: &Values<'_>, endpoint: Option<EndpointSettings>) -> anyhow::Result<Option<ChatSettings>> {
-    if !values.is_set("model.chat") {
-        return Ok(None);
-    }
-    let endpoint = endpoint.context("setting model.base_url is missing: model.chat needs it")?;
-    Ok(Some(ChatSettings { endpoint, model: values.name("model.chat")? }))
+fn chat(model: Option<String>, endpoint: Option<EndpointSettings>) -> anyhow::Result<Option<ChatSettings>> {
+    let Some(model) = model else { return Ok(None) };
+    let Some(endpoint) = endpoint else { return Err(missing(&setting::model::base_url, &setting::model::chat)) };
+    Ok(Some(ChatSettings { endpoint, model }))
 }
 
-fn read_embedding(values: &Values<'_>, endpoint: Option<&EndpointSettings>) -> anyhow::Result<EmbeddingChoice> {
-    match (values.is_set("model.embedding"), values.is_set("model.local")) {
-        (true, true) => bail!("settings model.embedding and model.local: set one of them, not both"),
-        (true, false) => {
-            let endpoint = endpoint.cloned().context("setting model.base_url is missing: model.embedding needs it")?;
-            Ok(EmbeddingChoice::Hosted { endpoint, model: values.name("model.embedding")? })
+fn embedding(
+    hosted: Option<String>,
+    local: Option<PathBuf>,
+    endpoint: Option<&EndpointSettings>,
+) -> anyhow::Result<EmbeddingChoice> {
+    match (hosted, local) {
+        (Some(_), Some(_)) => {
+            let (embedding, local) = (setting::model::embedding.key, setting::model::local.key);
+            bail!("settings {embedding} and {local}: set one of them, not both")
         }
-        (false, true) => Ok(EmbeddingChoice::Local(values.path("model.local")?)),
-        (false, false) => Ok(EmbeddingChoice::BuiltIn),
+        (Some(model), None) => match endpoint {
+            Some(endpoint) => Ok(EmbeddingChoice::Hosted { endpoint: endpoint.clone(), model }),
+            None => Err(missing(&setting::model::base_url, &setting::model::embedding)),
+        },
+        (None, Some(folder)) => Ok(EmbeddingChoice::Local(folder)),
+        (None, None) => Ok(EmbeddingChoice::BuiltIn),
     }
 }

@@ -1,233 +1,254 @@
-//! The table of all settings: key, default and description.
+//! The declaration of every setting. A change of a setting starts here; most end here.
 //!
-//! `cuebase config` prints the descriptions, and `docs/reference/settings.md` is generated from them. Each description
-//! is read alone, so it names its subject and its unit.
+//! A setting is declared once: its key and default as in the settings file, then the field that holds its value, the
+//! type of the field, and the parser of the text. The doc comment is the setting's help. It is read alone, in
+//! `cuebase config` and `docs/reference/settings.md`, so it names its subject and its unit. `declare.rs` describes the
+//! form and what it yields; `parsers.rs` and its neighbours hold the parsers.
 
-/// The text that replaces a secret wherever settings are printed.
-pub(super) const MASK: &str = "********";
-/// Minimum similarity (Jaro-Winkler) at which one name is suggested for another.
-const SIMILARITY_MIN: f64 = 0.85;
+#![allow(rustdoc::bare_urls, rustdoc::invalid_html_tags, reason = "the doc comments are also printed as plain text")]
 
-/// A setting's definition.
-pub struct Setting {
-    /// Name of the setting; dots separate its parts.
-    pub key: &'static str,
-    /// Value if no source sets it.
-    pub default: &'static str,
-    /// Meaning of the setting, with its unit.
-    pub help: &'static str,
-    /// Whether the value is a secret and is never printed.
-    pub secret: bool,
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cuebase_storage::records::PlanName;
+
+use super::address::{ListenAddress, address, address_or_off};
+use super::declare::{Setting, settings};
+use super::parsers::{
+    COUNT_MAX, any_number, any_text, boolean, browser_origins, count, count_up_to, domain, letters, log_filter,
+    milliseconds, name, number, optional, path, secret, url,
+};
+use super::plans::{PlanLimits, Rates, plan_limits, plan_name, rates};
+use super::provider::{ProviderChoice, products, provider};
+use super::secret::Secret;
+use super::values::Values;
+
+/// Maximum number of ingestion workers. Each holds an extractor in memory.
+const WORKERS_MAX: usize = 1024;
+/// Maximum number of retries of a failed write.
+const RETRIES_MAX: u32 = 1000;
+
+settings! {
+    /// Settings without a group.
+    general: GeneralSettings {
+        /// Data directory: records, repositories, indexes, uploaded files.
+        "data" = "./cuebase-data" => data: PathBuf, path,
+            option_of_every_command("data", "DIR", "Data directory");
+        /// Address of the API; port 0 selects a free port.
+        "listen" = "127.0.0.1:8080" => listen: ListenAddress, address,
+            option("listen", "ADDR", "Listen address of the API; port 0 selects a free port");
+    }
+
+    /// The dashboard: `dashboard.*`.
+    dashboard: DashboardSettings {
+        /// Address of the dashboard, or off; port 0 selects a free port.
+        "dashboard.listen" = "127.0.0.1:8081" => listen: Option<ListenAddress>, address_or_off,
+            option("dashboard-listen", "ADDR", "Listen address of the dashboard, or off");
+        /// Public URL of the dashboard, for links; the listening address by default.
+        "dashboard.public_url" = "" => public_url: Option<String>, optional(url);
+        /// Exact browser origins that may call the API (CORS) in addition to the dashboard's own, comma-separated.
+        "dashboard.origins" = "" => origins: Vec<String>, browser_origins;
+    }
+
+    /// The animals API: `pets.*`.
+    pets: PetsSettings {
+        /// Address of the animals API, or off; port 0 selects a free port.
+        "pets.listen" = "off" => listen: Option<ListenAddress>, address_or_off,
+            option("pets-listen", "ADDR", "Listen address of the animals API, or off");
+    }
+
+    /// The metrics: `metrics.*`.
+    metrics: MetricsSettings {
+        /// Address of GET /metrics for Prometheus, or off; requires no credential; port 0 selects a free port.
+        "metrics.listen" = "off" => listen: Option<ListenAddress>, address_or_off,
+            option("metrics-listen", "ADDR", "Listen address of the metrics endpoint, or off");
+    }
+
+    /// git as a client: `git.*`.
+    git: GitSettings {
+        /// Permission to push with git to /v1/git/<namespace>: true or false; clone and pull are always allowed.
+        "git.accept_push" = "false" => accept_push: bool, boolean;
+    }
+
+    /// Retrieval: `retrieval.*`.
+    retrieval: RetrievalSettings {
+        /// Number of concurrent retrievals; further ones get 503, except a few reserved for other accounts.
+        "retrieval.concurrency" = "20" => concurrency: NonZeroUsize, count;
+        /// Number of idle namespaces kept open.
+        "retrieval.warm_namespaces" = "4" => warm_namespaces: NonZeroUsize, count;
+    }
+
+    /// Ingestion of accepted writes: `ingestion.*`.
+    ingestion: IngestionSettings {
+        /// Number of namespaces written to at once.
+        "ingestion.workers" = "5" => workers: NonZeroUsize, count_up_to(WORKERS_MAX);
+        /// Number of retries of a failed write before it becomes a dead letter.
+        "ingestion.retries" = "3" => retries: u32, number(0..=RETRIES_MAX);
+        /// Wait before the first retry of a failed write, in milliseconds; each further wait is four times as long.
+        "ingestion.backoff_ms" = "500" => backoff: Duration, milliseconds;
+        /// Time limit of one attempt to ingest a write, in milliseconds; a longer attempt counts as failed.
+        "ingestion.timeout_ms" = "900000" => timeout: Duration, milliseconds;
+        /// Storage of conversations as they were sent, for export, re-extraction and the sources of a memory: true or
+        /// false.
+        "ingestion.keep_sources" = "true" => keep_sources: bool, boolean;
+    }
+
+    /// Models as they are set: `model.*`. `ModelSettings` holds the models that result.
+    model: ModelValues {
+        /// Name of a hosted embedding model; empty selects model.local or the built-in table.
+        "model.embedding" = "" => embedding: Option<String>, optional(name);
+        /// Name of a hosted chat model for extraction and answers; empty selects the built-in extraction and answers.
+        "model.chat" = "" => chat: Option<String>, optional(name);
+        /// Base URL of an OpenAI-compatible endpoint, for example http://127.0.0.1:11434/v1.
+        "model.base_url" = "" => base_url: Option<String>, optional(url);
+        /// API key for model.base_url, if the endpoint requires one.
+        "model.api_key" = "" => api_key: Secret, secret, masked();
+        /// Base URL of the chat model's endpoint, if it differs from model.base_url.
+        "model.chat_base_url" = "" => chat_base_url: Option<String>, optional(url);
+        /// API key for model.chat_base_url, if the endpoint requires one.
+        "model.chat_api_key" = "" => chat_api_key: Secret, secret, masked();
+        /// Folder of a BERT-family encoder, which runs in the server process.
+        "model.local" = "" => local: Option<PathBuf>, optional(path);
+        /// Time that a retrieval waits for the vector of its query, in milliseconds; afterwards it searches without the
+        /// vector.
+        "model.embedding_deadline_ms" = "1000" => embedding_deadline: Duration, milliseconds;
+        /// Time limit of a call to a hosted model, retries included, in milliseconds.
+        "model.timeout_ms" = "60000" => timeout: Duration, milliseconds;
+        /// Number of concurrent calls to a model endpoint.
+        "model.concurrency" = "8" => concurrency: NonZeroUsize, count;
+    }
+
+    /// Limits and timeouts of the listeners: `server.*`.
+    server: ServerSettings {
+        /// Number of open connections of a listener; at the limit a new one replaces the one that has waited longest.
+        "server.connections" = "1024" => connections: usize, number(1..=COUNT_MAX);
+        /// Number of concurrent requests, without retrievals; further ones get 503, except some reserved for other
+        /// accounts.
+        "server.requests" = "256" => requests: NonZeroUsize, count;
+        /// Time limit of a shutdown, in milliseconds; remaining accepted writes resume at the next start.
+        "server.shutdown_ms" = "30000" => shutdown: Duration, milliseconds;
+        /// Public URL of the API, for links; the address that the client called by default.
+        "server.public_url" = "" => public_url: Option<String>, optional(url);
+        /// Time limit for receiving the head of a request, in milliseconds.
+        "server.header_timeout_ms" = "15000" => header_timeout: Duration, milliseconds;
+        /// Time limit for receiving the body of a request, in milliseconds.
+        "server.body_timeout_ms" = "60000" => body_timeout: Duration, milliseconds;
+        /// Memory for all request bodies and unsent responses together, in MiB; further requests get 503.
+        "server.body_memory_mib" = "512" => body_memory_mib: usize, number(1..=COUNT_MAX);
+        /// Time in which a client must read about 64 KiB of a pending response, in milliseconds; a slower client is
+        /// disconnected.
+        "server.write_timeout_ms" = "30000" => write_timeout: Duration, milliseconds;
+    }
+
+    /// Rate limits: `rate_limit.*`.
+    rate_limit: RateLimitSettings {
+        /// Number of requests per account and minute; 0 disables the limit.
+        "rate_limit.requests_per_minute" = "600000" => requests_per_minute: u32, any_number;
+    }
+
+    /// The external issuer as it is set: `identity.*`. `IdentitySettings` holds the issuer that results.
+    identity: IdentityValues {
+        /// External issuer of ID tokens for the dashboard, in addition to the built-in one.
+        "identity.issuer" = "" => issuer: Option<String>, optional(any_text);
+        /// Expected audience (aud) of the external issuer's tokens.
+        "identity.audience" = "" => audience: Option<String>, optional(name);
+        /// URL of the external issuer's public keys; <issuer>/.well-known/jwks.json by default.
+        "identity.jwks_url" = "" => jwks_url: Option<String>, optional(url);
+    }
+
+    /// Plans and prices: `billing.*` and `plans.*`.
+    billing: BillingSettings {
+        /// Plan of an account without a subscription.
+        "billing.default_plan" = "payg" => default_plan: PlanName, plan_name;
+        /// Currency of prices and balances, a three-letter code; amounts are in hundredths of it.
+        "billing.currency" = "INR" => currency: String, letters(3);
+        /// Price of one unit on the payg plan, by meter, in hundredths of the currency (paise).
+        "billing.rates" = "writes=10,reads=2,chats=50" => rates: Rates, rates;
+        /// Refusal of writes with 402 when the wallet of a payg account is empty: true or false.
+        "billing.enforce_balance" = "false" => enforce_balance: bool, boolean;
+        /// Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.
+        "plans.payg" = "writes=1000000000,reads=1000000000,memories=1000000000,chats=1000000000,media_mib=1000000000"
+            => payg: PlanLimits, plan_limits(setting::billing::payg.default);
+        /// Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.
+        "plans.starter" = "writes=100000,reads=1000000,memories=250000,chats=10000,media_mib=10240"
+            => starter: PlanLimits, plan_limits(setting::billing::starter.default);
+        /// Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.
+        "plans.growth" = "writes=500000,reads=5000000,memories=1000000,chats=50000,media_mib=51200"
+            => growth: PlanLimits, plan_limits(setting::billing::growth.default);
+        /// Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.
+        "plans.scale" = "writes=2000000,reads=20000000,memories=5000000,chats=200000,media_mib=204800"
+            => scale: PlanLimits, plan_limits(setting::billing::scale.default);
+        /// Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.
+        "plans.max" = "writes=10000000,reads=100000000,memories=25000000,chats=1000000,media_mib=1048576"
+            => max: PlanLimits, plan_limits(setting::billing::max.default);
+    }
+
+    /// The payment provider: `payments.*`.
+    payments: PaymentSettings {
+        /// Payment provider: off (nothing is charged), dodo, or sandbox (a test provider that takes no money).
+        "payments.provider" = "off" => provider: ProviderChoice, provider;
+        /// Base URL of the payment provider's API.
+        "payments.url" = "https://live.dodopayments.com" => url: String, url;
+        /// API key for the payment provider.
+        "payments.api_key" = "" => api_key: Secret, secret, masked();
+        /// Secret that signs the payment provider's notifications (whsec_…), at least 16 bytes.
+        "payments.webhook_secret" = "" => webhook_secret: Secret, secret, masked();
+        /// Product IDs at the payment provider, in the form recharge=…,starter=…,growth=…,scale=…,max=….
+        "payments.products" = "" => products: BTreeMap<String, String>, products;
+        /// URL that the payment page redirects to afterwards.
+        "payments.return_url" = "" => return_url: Option<String>, optional(url);
+        /// Country of the billing address, a two-letter code.
+        "payments.country" = "IN" => country: String, letters(2);
+        /// Domain of the email addresses generated for customers without one.
+        "payments.email_domain" = "customers.example.com" => email_domain: String, domain;
+        /// Time limit of a call to the payment provider, retries included, in milliseconds.
+        "payments.timeout_ms" = "10000" => timeout: Duration, milliseconds;
+        /// Address of the sandbox provider's payment page; port 0 selects a free port.
+        "payments.sandbox_listen" = "127.0.0.1:8082" => sandbox_listen: ListenAddress, address;
+    }
+
+    /// The log and traces: `log` and `telemetry.*`.
+    telemetry: TelemetrySettings {
+        /// Filter of the log on stderr: a level, or a tracing filter such as info,cuebase=debug.
+        "log" = "info" => log: String, log_filter;
+        /// Base URL of an OpenTelemetry collector that receives traces as OTLP over HTTP, for example
+        /// http://localhost:4318.
+        "telemetry.otlp_endpoint" = "" => otlp_endpoint: Option<String>, optional(url);
+    }
 }
 
-const fn setting(key: &'static str, default: &'static str, help: &'static str) -> Setting {
-    Setting { key, default, help, secret: false }
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-const fn secret(key: &'static str, help: &'static str) -> Setting {
-    Setting { key, default: "", help, secret: true }
-}
+    use super::*;
+    use crate::config::{Config, environment_name};
 
-/// All settings.
-pub const SETTINGS: [Setting; 58] = [
-    setting("data", "./cuebase-data", "Data directory: records, repositories, indexes, uploaded files."),
-    setting("listen", "127.0.0.1:8080", "Address of the API; port 0 selects a free port."),
-    setting("dashboard.listen", "127.0.0.1:8081", "Address of the dashboard, or off; port 0 selects a free port."),
-    setting("dashboard.public_url", "", "Public URL of the dashboard, for links; the listening address by default."),
-    setting(
-        "dashboard.origins",
-        "",
-        "Exact browser origins that may call the API (CORS) in addition to the dashboard's own, comma-separated.",
-    ),
-    setting("pets.listen", "off", "Address of the animals API, or off; port 0 selects a free port."),
-    setting(
-        "metrics.listen",
-        "off",
-        "Address of GET /metrics for Prometheus, or off; requires no credential; port 0 selects a free port.",
-    ),
-    setting(
-        "git.accept_push",
-        "false",
-        "Permission to push with git to /v1/git/<namespace>: true or false; clone and pull are always allowed.",
-    ),
-    setting(
-        "retrieval.concurrency",
-        "20",
-        "Number of concurrent retrievals; further ones get 503, except a few reserved for other accounts.",
-    ),
-    setting("retrieval.warm_namespaces", "4", "Number of idle namespaces kept open."),
-    setting("ingestion.workers", "5", "Number of namespaces written to at once."),
-    setting("ingestion.retries", "3", "Number of retries of a failed write before it becomes a dead letter."),
-    setting(
-        "ingestion.backoff_ms",
-        "500",
-        "Wait before the first retry of a failed write, in milliseconds; each further wait is four times as long.",
-    ),
-    setting(
-        "ingestion.timeout_ms",
-        "900000",
-        "Time limit of one attempt to ingest a write, in milliseconds; a longer attempt counts as failed.",
-    ),
-    setting(
-        "ingestion.keep_sources",
-        "true",
-        "Storage of conversations as they were sent, for export, re-extraction and the sources of a memory: true or false.",
-    ),
-    setting(
-        "model.embedding",
-        "",
-        "Name of a hosted embedding model; empty selects model.local or the built-in table.",
-    ),
-    setting(
-        "model.chat",
-        "",
-        "Name of a hosted chat model for extraction and answers; empty selects the built-in extraction and answers.",
-    ),
-    setting("model.base_url", "", "Base URL of an OpenAI-compatible endpoint, for example http://127.0.0.1:11434/v1."),
-    secret("model.api_key", "API key for model.base_url, if the endpoint requires one."),
-    setting("model.chat_base_url", "", "Base URL of the chat model's endpoint, if it differs from model.base_url."),
-    secret("model.chat_api_key", "API key for model.chat_base_url, if the endpoint requires one."),
-    setting("model.local", "", "Folder of a BERT-family encoder, which runs in the server process."),
-    setting(
-        "model.embedding_deadline_ms",
-        "1000",
-        "Time that a retrieval waits for the vector of its query, in milliseconds; afterwards it searches without the vector.",
-    ),
-    setting("model.timeout_ms", "60000", "Time limit of a call to a hosted model, retries included, in milliseconds."),
-    setting("model.concurrency", "8", "Number of concurrent calls to a model endpoint."),
-    setting(
-        "server.connections",
-        "1024",
-        "Number of open connections of a listener; at the limit a new one replaces the one that has waited longest.",
-    ),
-    setting(
-        "server.requests",
-        "256",
-        "Number of concurrent requests, without retrievals; further ones get 503, except some reserved for other accounts.",
-    ),
-    setting(
-        "server.shutdown_ms",
-        "30000",
-        "Time limit of a shutdown, in milliseconds; remaining accepted writes resume at the next start.",
-    ),
-    setting(
-        "server.public_url",
-        "",
-        "Public URL of the API, for links; the address that the client called by default.",
-    ),
-    setting("server.header_timeout_ms", "15000", "Time limit for receiving the head of a request, in milliseconds."),
-    setting("server.body_timeout_ms", "60000", "Time limit for receiving the body of a request, in milliseconds."),
-    setting(
-        "server.body_memory_mib",
-        "512",
-        "Memory for all request bodies and unsent responses together, in MiB; further requests get 503.",
-    ),
-    setting(
-        "server.write_timeout_ms",
-        "30000",
-        "Time in which a client must read about 64 KiB of a pending response, in milliseconds; a slower client is disconnected.",
-    ),
-    setting(
-        "rate_limit.requests_per_minute",
-        "600000",
-        "Number of requests per account and minute; 0 disables the limit.",
-    ),
-    setting("identity.issuer", "", "External issuer of ID tokens for the dashboard, in addition to the built-in one."),
-    setting("identity.audience", "", "Expected audience (aud) of the external issuer's tokens."),
-    setting(
-        "identity.jwks_url",
-        "",
-        "URL of the external issuer's public keys; <issuer>/.well-known/jwks.json by default.",
-    ),
-    setting("billing.default_plan", "payg", "Plan of an account without a subscription."),
-    setting(
-        "billing.currency",
-        "INR",
-        "Currency of prices and balances, a three-letter code; amounts are in hundredths of it.",
-    ),
-    setting(
-        "billing.rates",
-        "writes=10,reads=2,chats=50",
-        "Price of one unit on the payg plan, by meter, in hundredths of the currency (paise).",
-    ),
-    setting(
-        "billing.enforce_balance",
-        "false",
-        "Refusal of writes with 402 when the wallet of a payg account is empty: true or false.",
-    ),
-    setting(
-        "plans.payg",
-        "writes=1000000000,reads=1000000000,memories=1000000000,chats=1000000000,media_mib=1000000000",
-        PLAN_HELP,
-    ),
-    setting("plans.starter", "writes=100000,reads=1000000,memories=250000,chats=10000,media_mib=10240", PLAN_HELP),
-    setting("plans.growth", "writes=500000,reads=5000000,memories=1000000,chats=50000,media_mib=51200", PLAN_HELP),
-    setting("plans.scale", "writes=2000000,reads=20000000,memories=5000000,chats=200000,media_mib=204800", PLAN_HELP),
-    setting(
-        "plans.max",
-        "writes=10000000,reads=100000000,memories=25000000,chats=1000000,media_mib=1048576",
-        PLAN_HELP,
-    ),
-    setting(
-        "payments.provider",
-        "off",
-        "Payment provider: off (nothing is charged), dodo, or sandbox (a test provider that takes no money).",
-    ),
-    setting("payments.url", "https://live.dodopayments.com", "Base URL of the payment provider's API."),
-    secret("payments.api_key", "API key for the payment provider."),
-    secret(
-        "payments.webhook_secret",
-        "Secret that signs the payment provider's notifications (whsec_…), at least 16 bytes.",
-    ),
-    setting(
-        "payments.products",
-        "",
-        "Product IDs at the payment provider, in the form recharge=…,starter=…,growth=…,scale=…,max=….",
-    ),
-    setting("payments.return_url", "", "URL that the payment page redirects to afterwards."),
-    setting("payments.country", "IN", "Country of the billing address, a two-letter code."),
-    setting(
-        "payments.email_domain",
-        "customers.example.com",
-        "Domain of the email addresses generated for customers without one.",
-    ),
-    setting(
-        "payments.timeout_ms",
-        "10000",
-        "Time limit of a call to the payment provider, retries included, in milliseconds.",
-    ),
-    setting(
-        "payments.sandbox_listen",
-        "127.0.0.1:8082",
-        "Address of the sandbox provider's payment page; port 0 selects a free port.",
-    ),
-    setting("log", "info", "Filter of the log on stderr: a level, or a tracing filter such as info,cuebase=debug."),
-    setting(
-        "telemetry.otlp_endpoint",
-        "",
-        "Base URL of an OpenTelemetry collector that receives traces as OTLP over HTTP, for example http://localhost:4318.",
-    ),
-];
-
-const PLAN_HELP: &str =
-    "Monthly limits of the plan; memories and media_mib (MiB of uploaded files) limit the amount stored.";
-
-/// Returns the environment variable of a setting: `CUEBASE_A_B` for `a.b`.
-pub fn environment_name(key: &str) -> String {
-    format!("CUEBASE_{}", key.replace('.', "_").to_uppercase())
-}
-
-/// Returns the key that is most similar to a name, or `None` if no key is similar enough.
-pub(super) fn nearest_key(name: &str) -> Option<&'static str> {
-    let mut nearest = None;
-    let mut similarity_max = SIMILARITY_MIN;
-    for setting in &SETTINGS {
-        let similarity = strsim::jaro_winkler(name, setting.key);
-        // `>=` keeps the last one of equals.
-        if similarity > SIMILARITY_MIN && similarity >= similarity_max {
-            nearest = Some(setting.key);
-            similarity_max = similarity;
+    #[test]
+    fn every_setting_is_declared_once_and_has_a_help() {
+        let mut keys = BTreeSet::new();
+        let mut variables = BTreeSet::new();
+        for Setting { key, help, secret, default, .. } in &SETTINGS {
+            assert!(keys.insert(*key) && variables.insert(environment_name(*key)), "{key} is declared twice");
+            assert!(help.ends_with('.') && help.len() > 20 && !help.contains("  "), "{key}: {help:?}");
+            assert!(key.as_str().bytes().all(|byte| byte.is_ascii_lowercase() || b"._".contains(&byte)), "{key}");
+            assert!(!secret || default.is_empty(), "{key} is a secret with a default");
         }
     }
-    nearest
+
+    #[test]
+    fn every_default_can_be_written_out() {
+        let defaults = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
+        let mut written = BTreeMap::new();
+        for setting in &SETTINGS {
+            written.insert(setting.key, setting.default.to_owned());
+            assert!(!defaults.is_chosen(setting), "{}", setting.key);
+        }
+        let mut config = Config::resolve(&written, |_| None, None).expect("resolves");
+        assert!(config.is_chosen(&setting::general::data));
+        config.origins.clone_from(&defaults.origins);
+        assert_eq!(format!("{config:?}"), format!("{defaults:?}"));
+    }
 }

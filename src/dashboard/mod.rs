@@ -34,7 +34,7 @@ impl Dashboard {
             Some(settings) => Some(ExternalSignIn::new(settings.clone())?),
             None => None,
         };
-        let public_url = config.dashboard_public_url.clone();
+        let public_url = config.dashboard.public_url.clone();
         Ok(Self { links: Links::default(), external, public_url, address: OnceLock::new() })
     }
 

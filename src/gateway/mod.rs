@@ -100,7 +100,7 @@ impl Gateway {
             Some(settings) => Some(ExternalIssuer::new(settings.clone())?),
             None => None,
         };
-        let rate_limit = RateLimit::new(service.config.requests_per_minute);
+        let rate_limit = RateLimit::new(service.config.rate_limit.requests_per_minute);
         Ok(Self { service, cache, external, rate_limit, revocations: AtomicU64::new(0) })
     }
 

@@ -74,7 +74,7 @@ fn process(service: &Service, assignment: &Assignment, entry: QueueEntry) {
     // The API returns milliseconds, so the memory file stores milliseconds too.
     let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
     let began = Instant::now();
-    let is_traced = service.config.collector.is_some();
+    let is_traced = service.config.telemetry.otlp_endpoint.is_some();
     let _entered = telemetry::ingestion_span(is_traced, &entry.id.to_string(), entry.work.kind()).entered();
     if let Some(outcome) = attempt(service, assignment, entry, now) {
         service.metrics.record_ingestion(outcome, began.elapsed());
@@ -141,11 +141,11 @@ fn fail(
     tracing::warn!(message = %entry.id, failures = entry.failures, failure = error.code(), "ingestion failed");
     // A message whose commit is in git lacks only its index entry. It must not be ingested again, so it is never
     // buried.
-    if entry.failures > service.config.ingestion_retries && !is_committed(service, assignment) {
+    if entry.failures > service.config.ingestion.retries && !is_committed(service, assignment) {
         return bury(service, assignment, &entry, now, error);
     }
     let growths = (entry.failures - 1).min(BACKOFF_GROWTHS_MAX);
-    let wait = service.config.ingestion_backoff * BACKOFF_GROWTH.saturating_pow(growths);
+    let wait = service.config.ingestion.backoff * BACKOFF_GROWTH.saturating_pow(growths);
     match service.store.record_failure(&entry) {
         Ok(true) => service.queue.retry(assignment, wait),
         // Its namespace was deleted.
@@ -188,7 +188,7 @@ fn bury(
 fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
     let ingested = match service.namespaces.lease_key(&entry.namespace_key()) {
         Ok(namespace) => {
-            let deadline = Instant::now() + service.config.ingestion_timeout;
+            let deadline = Instant::now() + service.config.ingestion.timeout;
             Attempt { service, namespace: &namespace, entry, now, deadline }.ingest()
         }
         Err(error) => Err(error),

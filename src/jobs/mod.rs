@@ -30,7 +30,7 @@ impl Workers {
     /// Starts the configured number of ingestion workers, the re-embedding thread and the sweep thread.
     pub fn start(service: &Arc<Service>) -> std::io::Result<Self> {
         let mut threads = Vec::new();
-        for number in 0..service.config.ingestion_workers.max(1) {
+        for number in 0..service.config.ingestion.workers.get() {
             let service = Arc::clone(service);
             let thread = std::thread::Builder::new().name(format!("ingest-{number}"));
             threads.push(thread.spawn(move || ingestion::run(&service))?);

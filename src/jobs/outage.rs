@@ -26,7 +26,7 @@ pub(super) fn needs_model(service: &Service, entry: &QueueEntry) -> bool {
 
 /// Whether a write may be ingested now. Otherwise its namespace is held, and the worker must take other work.
 pub(super) fn admits(service: &Service, assignment: &Assignment, now: Timestamp) -> bool {
-    if service.queue.may_call_model(assignment, service.config.ingestion_backoff) {
+    if service.queue.may_call_model(assignment, service.config.ingestion.backoff) {
         return true;
     }
     ingest_forget_requests(service, assignment, now);
@@ -45,7 +45,7 @@ pub(super) fn wait_for_model(
     ingest_forget_requests(service, assignment, now);
     let cause = if *status == Some(RATE_LIMITED) { Cause::RateLimit } else { Cause::Other };
     let call = FailedCall { cause, retry_after: *retry_after };
-    match service.queue.model_failed(assignment, service.config.ingestion_backoff, call) {
+    match service.queue.model_failed(assignment, service.config.ingestion.backoff, call) {
         Verdict::Own => return None,
         Verdict::Held => tracing::debug!(message = %assignment.id, status, "a write waits for the chat model"),
         Verdict::Began => log_outage(service, *status),

@@ -67,7 +67,7 @@ impl Namespaces {
         Self {
             context,
             data: config.data.clone(),
-            warm_max: config.warm_namespaces.max(1),
+            warm_max: config.retrieval.warm_namespaces.get(),
             reserve,
             deletions: RwLock::new(()),
             open: Mutex::new(Vec::new()),

@@ -59,8 +59,8 @@ pub(super) struct RunPermit {
 impl Admission {
     /// Makes the pools as configured.
     pub(super) fn new(service: &Service) -> Self {
-        let requests = service.config.server.requests;
-        let retrievals = service.config.retrieval_concurrency;
+        let requests = service.config.server.requests.get();
+        let retrievals = service.config.retrieval.concurrency.get();
         // A retrieval that waits for the vector of a hosted model occupies no retrieval thread.
         let running_retrievals = match service.models.are_remote() {
             true => retrievals,

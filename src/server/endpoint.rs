@@ -91,7 +91,7 @@ async fn respond(
 /// permission.
 fn cors(service: &Service) -> anyhow::Result<CorsLayer> {
     let mut origins = Vec::new();
-    for origin in service.config.dashboard_origins.iter().map(String::as_str).chain(service.dashboard.url()) {
+    for origin in service.config.dashboard.origins.iter().map(String::as_str).chain(service.dashboard.url()) {
         let header = HeaderValue::from_str(origin);
         origins.push(header.with_context(|| format!("setting dashboard.origins: {origin:?} is not a valid origin"))?);
     }

@@ -221,7 +221,7 @@ fn check_permission(service: &Service, principal: &Principal, name: &str, action
             return Err(Error::forbidden(ErrorCode::ForbiddenNamespace, message));
         }
     };
-    if action == Action::Push && !service.config.accept_push {
+    if action == Action::Push && !service.config.git.accept_push {
         let message = "this server does not accept pushes: set git.accept_push = true in its settings to allow them";
         return Err(Error::forbidden(ErrorCode::PushNotAccepted, message));
     }

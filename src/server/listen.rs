@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
+use crate::config::{ListenAddress, setting};
 use crate::service::Service;
 
 /// The kernel's send buffer of a connection: 128 KiB, which Linux doubles.
@@ -16,13 +17,16 @@ const SEND_BUFFER_BYTES: u32 = 128 << 10;
 const BACKLOG: u32 = 1024;
 
 /// Listens at `address`, which `option` sets.
-pub(super) async fn bind(address: &str, option: &str) -> anyhow::Result<TcpListener> {
+pub(super) async fn bind(address: &ListenAddress, option: &str) -> anyhow::Result<TcpListener> {
     let listener = listen(address).await;
     listener.with_context(|| format!("cannot listen on {address} ({option} takes another address)"))
 }
 
 /// Listens at `address`, if one is set.
-pub(super) async fn bind_optional(address: Option<&str>, option: &str) -> anyhow::Result<Option<TcpListener>> {
+pub(super) async fn bind_optional(
+    address: Option<&ListenAddress>,
+    option: &str,
+) -> anyhow::Result<Option<TcpListener>> {
     match address {
         Some(address) => Ok(Some(bind(address, option).await?)),
         None => Ok(None),
@@ -31,11 +35,11 @@ pub(super) async fn bind_optional(address: Option<&str>, option: &str) -> anyhow
 
 /// Binds the dashboard's listener. If its port is taken and its address is only the default, it takes a free port.
 pub(super) async fn bind_dashboard(service: &Service) -> anyhow::Result<Option<TcpListener>> {
-    let Some(address) = &service.config.dashboard_listen else { return Ok(None) };
+    let Some(address) = &service.config.dashboard.listen else { return Ok(None) };
     let listener = match bind(address, "--dashboard-listen").await {
-        Err(error) if !service.config.is_chosen("dashboard.listen") => {
+        Err(error) if !service.config.is_chosen(&setting::dashboard::listen) => {
             tracing::warn!(error = format!("{error:#}"), "the dashboard takes a free port instead");
-            bind("127.0.0.1:0", "--dashboard-listen").await?
+            bind(&ListenAddress::FREE_LOCAL_PORT, "--dashboard-listen").await?
         }
         bound => bound?,
     };
@@ -43,10 +47,14 @@ pub(super) async fn bind_dashboard(service: &Service) -> anyhow::Result<Option<T
     Ok(Some(listener))
 }
 
-/// Listens at the first address that the name resolves to and that can be bound.
-async fn listen(address: &str) -> std::io::Result<TcpListener> {
+/// Listens at an address. Of a name, takes the first address that it resolves to and that can be bound.
+async fn listen(address: &ListenAddress) -> std::io::Result<TcpListener> {
+    let (name, port) = match address {
+        ListenAddress::Ip(address) => return listen_at(*address),
+        ListenAddress::Host { name, port } => (name.as_str(), *port),
+    };
     let mut last_error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name has no address");
-    for address in lookup_host(address).await? {
+    for address in lookup_host((name, port)).await? {
         match listen_at(address) {
             Ok(listener) => return Ok(listener),
             Err(error) => last_error = error,

@@ -62,8 +62,8 @@ impl Server {
     /// Binds the addresses and starts the workers.
     pub async fn bind(service: Arc<Service>) -> anyhow::Result<Self> {
         let listener = bind(&service.config.listen, "--listen").await?;
-        let pets = bind_optional(service.config.pets_listen.as_deref(), "--pets-listen").await?;
-        let metrics = bind_optional(service.config.metrics_listen.as_deref(), "--metrics-listen").await?;
+        let pets = bind_optional(service.config.pets.listen.as_ref(), "--pets-listen").await?;
+        let metrics = bind_optional(service.config.metrics.listen.as_ref(), "--metrics-listen").await?;
         let dashboard = bind_dashboard(&service).await?;
         let sandbox = match service.billing.sandbox() {
             Some(sandbox) => {

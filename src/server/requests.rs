@@ -118,7 +118,7 @@ impl RequestHandler {
             None => ("", ""),
         };
         // Log lines of this request carry its id and nothing that the client sent.
-        let traced = self.service.config.collector.is_some();
+        let traced = self.service.config.telemetry.otlp_endpoint.is_some();
         let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
         let reply = self.reply(request, found, &activity).instrument(span.clone()).await;
         let mut response = reply.unwrap_or_else(HeldReply::from).respond();

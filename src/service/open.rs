@@ -114,10 +114,10 @@ impl Service {
             metrics: Arc::clone(&metrics),
             ids: Arc::clone(&ids),
             pending: Arc::clone(&pending),
-            sources: SourceRetention::of_setting(config.keep_sources),
+            sources: SourceRetention::of_setting(config.ingestion.keep_sources),
         };
         let namespaces = Namespaces::new(&config, context, Arc::clone(&reserve));
-        let queue = load_queue(&store, &pending, config.ingestion_workers.max(1))?;
+        let queue = load_queue(&store, &pending, config.ingestion.workers.get())?;
         let dashboard = Dashboard::new(&config)?;
         let running = RunningTime::continue_from(store.running_ms()?);
         let service = Self {

@@ -28,9 +28,9 @@ pub struct Telemetry(Option<SdkTracerProvider>);
 
 /// Starts the log and, if a collector is configured, the traces. To be called outside any asynchronous runtime.
 pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
-    let filter = log_filter(&config.log);
+    let filter = log_filter(&config.telemetry.log);
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let Some(collector) = &config.collector else {
+    let Some(collector) = &config.telemetry.otlp_endpoint else {
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
         // A log on a full disk must not stop the service: reporting on stderr that stderr cannot be written panics. A
         // second initialisation can only come from a test that runs commands in process.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumString, VariantArray};
 use ulid::Ulid;
 
 use super::store::{Store, decode, encode};
@@ -18,19 +18,7 @@ const PRICES_KEY: &[u8] = b"prices";
 
 /// The name of a plan, from the smallest to the largest.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    IntoStaticStr,
-    EnumString,
-    VariantArray,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, EnumString, VariantArray,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -49,9 +37,18 @@ pub enum PlanName {
 }
 
 impl PlanName {
+    /// The plans that are sold as subscriptions.
+    pub const SOLD: [Self; 4] = [Self::Starter, Self::Growth, Self::Scale, Self::Max];
+
     /// Returns the name in the API, in the settings and in the store.
-    pub fn name(self) -> &'static str {
-        self.into()
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Payg => "payg",
+            Self::Starter => "starter",
+            Self::Growth => "growth",
+            Self::Scale => "scale",
+            Self::Max => "max",
+        }
     }
 }
 
