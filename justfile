@@ -18,7 +18,7 @@ test *arguments:
 check:
     sh .ci/run
 
-# Run a benchmark: engine, front, greedy, hosted, instructions, load or turns
+# Run a benchmark: engine, front, greedy, hosted, instructions, lexical, load or turns
 bench name="load" *arguments:
     cargo bench --locked --bench "$@"
 

@@ -264,3 +264,6 @@ fn known_terms<'a>(table: &'a Table, wording: &[TermHash]) -> Vec<QueryTerm<'a>>
 fn first_term(wordings: &[Vec<QueryTerm<'_>>]) -> Option<TermHash> {
     wordings.iter().flatten().map(|term| term.term).next()
 }
+
+#[cfg(test)]
+mod bm25_tantivy;
