@@ -166,7 +166,7 @@ impl Billing {
     }
 
     fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
-        let plan = self.plan_of(&wallet);
+        let plan = self.plan_of(wallet);
         let mut unsettled = Vec::new();
         for meter in Meter::PRICED {
             let total = self.meters.total(&wallet.account, meter)?;

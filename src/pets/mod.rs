@@ -208,7 +208,7 @@ fn parse_status(text: &str) -> Result<AnimalStatus, PetError> {
     if let Ok(status) = text.parse() {
         return Ok(status);
     }
-    let names: Vec<&str> = AnimalStatus::VARIANTS.iter().map(|status| status.into()).collect();
+    let names: Vec<&str> = AnimalStatus::VARIANTS.iter().map(std::convert::Into::into).collect();
     let message = format!("status: {text:?} is not one of {}", names.join(", "));
     Err(PetError::new(ErrorCode::InvalidStatus, message))
 }

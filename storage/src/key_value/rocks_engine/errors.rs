@@ -122,7 +122,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let absent = folder.path().join("absent");
         let opened = rocksdb::DB::open_for_read_only(&rocksdb::Options::default(), &absent, false);
-        let refused = opened.err().expect("is refused");
+        let refused = opened.expect_err("is refused");
         let text = refused.to_string();
         for error in [write_error(refused.clone(), folder.path()), read_error(refused)] {
             assert_eq!(error.disk_trouble(), Some(DiskTrouble::Failing), "{error:?}");
