@@ -1,5 +1,5 @@
-//! The lexical arm beside tantivy, on the same memories: latency of the best 200 with and without a filter, the time
-//! from an insert until the memory is found, and resident memory.
+//! The lexical arm compared with tantivy, on the same memories: latency of the best 200 with and without a filter, the
+//! time from an insert until the memory is found, and resident memory.
 //!
 //! ```sh
 //! cargo bench --bench lexical                              # 100,000 cues

@@ -16,7 +16,7 @@ use crate::error::Result;
 /// A call that reads fails with [`Error::DamagedRecords`](crate::Error::DamagedRecords) if stored bytes differ from
 /// what was written, and with [`Error::Engine`](crate::Error::Engine) if the operating system refuses to read them.
 pub trait Engine: Send + Sync {
-    /// Returns the value of a key. `None` if there is no such key.
+    /// Returns the value of a key. `None` if the key is absent.
     fn get(&self, column: Column, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     /// Returns up to `limit` entries whose key starts with `prefix` and is greater than `after`, in key order.
@@ -91,7 +91,7 @@ pub struct ColumnEntries<'a> {
     page: std::vec::IntoIter<KeyValuePair>,
     /// Key of the last entry of `page`.
     last_key: Option<Vec<u8>>,
-    /// Whether there is no further page.
+    /// Whether this was the last page.
     is_finished: bool,
 }
 

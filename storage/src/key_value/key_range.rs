@@ -1,6 +1,6 @@
 //! The ends of key ranges.
 
-/// The smallest key greater than every key with a prefix. `None` if there is no such key: the prefix is empty or
+/// The smallest key greater than every key with a prefix. `None` if none exists: the prefix is empty or
 /// consists of 0xff bytes only.
 pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
