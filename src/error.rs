@@ -106,6 +106,16 @@ pub enum Error {
     Internal(String),
 }
 
+/// Returns whether a batch was committed. False if a record changed since it was read: the caller reads again and
+/// repeats. Each repetition means that another writer has succeeded.
+pub fn was_committed(committed: Result<(), cuebase_storage::Error>) -> Result<bool> {
+    match committed {
+        Ok(()) => Ok(true),
+        Err(cuebase_storage::Error::ConditionFailed { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 impl Error {
     /// Returns an error for input that is not valid.
     pub fn invalid(code: ErrorCode, message: impl Into<String>) -> Self {

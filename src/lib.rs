@@ -10,8 +10,10 @@
 pub mod accounts;
 mod allocator;
 pub mod api;
+pub mod app;
 pub mod billing;
 pub mod cli;
+pub mod clock;
 pub mod config;
 pub mod control;
 pub mod dashboard;
@@ -37,6 +39,7 @@ pub mod queue;
 pub mod secrets;
 pub mod server;
 pub mod service;
+pub mod sha256;
 pub mod telemetry;
 pub mod text;
 pub mod webhook;

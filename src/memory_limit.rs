@@ -17,7 +17,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// Address space of the process before the first request: binary, word table, stacks of its own and the store's
+/// Address space of the process before the first request: binary, embedding table, stacks of its own and the store's
 /// threads, heap.
 const ADDRESS_SPACE_BASE_BYTES: u64 = 384 * MIB;
 /// Memory of the process before the first request.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fastrand::Rng;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
 use crate::support::provider::{Fault, Provider};
-use crate::support::{Answer, Server, SetOnDrop, SplitMix64, fresh, stdout, wait_for};
+use crate::support::{Answer, Server, SetOnDrop, fresh, stdout, wait_for};
 
 fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address.trim_start_matches("http://")).expect("connects");
@@ -254,7 +255,8 @@ fn upload(server: &Server, bytes: Vec<u8>) -> (String, String) {
 fn unread_downloads_of_one_address_take_little_memory() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let bytes: Vec<u8> = (0..30_u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
+    let mut bytes = vec![0_u8; 30 << 20];
+    Rng::with_seed(1).fill(&mut bytes);
     let (_, url) = upload(&server, bytes.clone());
     let other = other_account_key(&data);
     let before = server.peak_bytes();
@@ -368,8 +370,8 @@ fn slow_clones_by_one_account_leave_room_for_another() {
     let server = Server::start_configured(&data, "[server]\nwrite_timeout_ms = 600000\n");
     // Content that does not compress and exceeds the buffers between server and client.
     for n in 0..8_u64 {
-        let mut random = SplitMix64(n);
-        let text: String = (0..45_000).map(|_| format!("{:016x} ", random.next())).collect();
+        let mut random = Rng::with_seed(n);
+        let text: String = (0..45_000).map(|_| format!("{:016x} ", random.u64(..))).collect();
         let answer = server.post(&format!("/v1/memories/facts/{n}.md"), &json!({"content": text}));
         assert_eq!(answer.status, 201, "{answer:?}");
     }

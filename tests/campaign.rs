@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use fastrand::Rng;
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ use self::writes::{ExpectedFile, RecordedWrite, WriteLog};
 use crate::support::disk::Disk;
 use crate::support::provider::Provider;
 use crate::support::working_copy::WorkingCopy;
-use crate::support::{Server, SplitMix64, committed_messages, cuebase, git, repository, run, stdout};
+use crate::support::{Server, committed_messages, cuebase, git, repository, run, stdout};
 
 /// Kills in a run of the suite: one at every kill point, and random ones in between.
 const KILLS: u32 = 68;
@@ -107,6 +108,12 @@ static KILL_POINTS: [KillPoint; 38] = [
     at("while a push is unpacked", "kill write pushed.git 2", Background::Nothing),
 ];
 
+/// Tasks that run before a kill at a random moment.
+static RANDOM_BACKGROUNDS: [Background; 4] =
+    [Background::Nothing, Background::Nothing, Background::Backup, Background::Model];
+/// Actions of a kill at a random moment.
+static RANDOM_ACTIONS: [&str; 3] = ["kill", "killafter", "tear"];
+
 /// Totals of the campaign.
 #[derive(Default)]
 struct Tally {
@@ -128,7 +135,7 @@ fn acknowledged_writes_survive_every_kill_exactly_once() {
     let seed = environment_number("CUEBASE_CAMPAIGN_SEED").unwrap_or(1);
     let began = std::time::Instant::now();
     println!("seed {seed}, {kills} kills");
-    let mut random = SplitMix64(seed);
+    let mut random = Rng::with_seed(seed);
     let mut tally = Tally::default();
     let mut done = 0;
     while done < kills {
@@ -273,17 +280,16 @@ impl Campaign {
     }
 
     /// Kills a server once and checks the data directory.
-    fn round(&mut self, number: u32, random: &mut SplitMix64, tally: &mut Tally) {
+    fn round(&mut self, number: u32, random: &mut Rng, tally: &mut Tally) {
         let (point, rule, background) = match kill_point(number) {
             Some(point) => (point.name.to_owned(), point.rule.to_owned(), point.background),
             None => {
-                let background =
-                    *random.choose(&[Background::Nothing, Background::Nothing, Background::Backup, Background::Model]);
-                let action = *random.choose(&["kill", "killafter", "tear"]);
-                (format!("at random, {action}"), format!("{action} any * {}", 1 + random.below(1200)), background)
+                let background = RANDOM_BACKGROUNDS[random.usize(..RANDOM_BACKGROUNDS.len())];
+                let action = RANDOM_ACTIONS[random.usize(..RANDOM_ACTIONS.len())];
+                (format!("at random, {action}"), format!("{action} any * {}", random.u32(1..=1200)), background)
             }
         };
-        let cuts_power = random.below(2) == 0;
+        let cuts_power = random.bool();
         if background == Background::Model {
             self.is_hosted = !self.is_hosted;
         }

@@ -348,6 +348,11 @@ impl QueuedWrite {
         [&self.namespace.to_bytes()[..], rest].concat()
     }
 
+    /// Returns the key of a queue entry that cannot be read.
+    fn queue_key(&self) -> Vec<u8> {
+        [b"default\0", self.key(&UNREADABLE_ID.to_bytes()).as_slice()].concat()
+    }
+
     /// Starts a server and checks that it ingests the queued write and later ones, and that the doctor examines the
     /// namespace meanwhile.
     fn start(&self) -> Server {
@@ -386,7 +391,7 @@ fn deeply_nested_entry() -> Vec<u8> {
 fn an_undecodable_queue_entry_does_not_block_the_others() {
     for value in [b"garbage".to_vec(), b"\x01{\"id\":[".to_vec(), deeply_nested_entry(), Vec::new()] {
         let queued = QueuedWrite::new();
-        queued.put(Column::Queue, &queued.key(&UNREADABLE_ID.to_bytes()), &value);
+        queued.put(Column::Queue, &queued.queue_key(), &value);
         let _server = queued.start();
         queued.assert_is_set_aside();
     }
@@ -395,7 +400,7 @@ fn an_undecodable_queue_entry_does_not_block_the_others() {
 #[test]
 fn an_undecodable_queue_entry_can_be_dropped_while_stopped() {
     let queued = QueuedWrite::new();
-    queued.put(Column::Queue, &queued.key(&UNREADABLE_ID.to_bytes()), b"garbage");
+    queued.put(Column::Queue, &queued.queue_key(), b"garbage");
     let (is_sound, report) = run_doctor(&queued.data, &[]);
     assert!(!is_sound && report.contains("namespace default/default"), "{report}");
     queued.assert_is_set_aside();

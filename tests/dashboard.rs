@@ -3,8 +3,7 @@
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
-use crate::support::provider::{Fault, Provider};
-use crate::support::{Server, fresh, run, stdout, wait_for};
+use crate::support::{Server, fresh, run, stdout};
 
 /// Creates a sign-in link and returns its URL and its code.
 fn link(data: &std::path::Path, arguments: &[&str]) -> (String, String) {
@@ -132,32 +131,4 @@ fn links_use_the_public_url_and_its_origin_is_allowed() {
     let request = request.header("origin", "https://memory.example").header("access-control-request-method", "GET");
     let allowed = request.send().expect("answers").headers().get("access-control-allow-origin").cloned();
     assert_eq!(allowed.expect("allowed"), "https://memory.example");
-}
-
-#[test]
-fn dead_letters_are_visible_to_their_own_account_only() {
-    let (_folder, data) = fresh();
-    let provider = Provider::start();
-    provider.chat_fault(Some(Fault::WrongShape));
-    let settings = format!("{}[ingestion]\nretries = 0\n", provider.chat_settings());
-    let server = Server::start_with_models(&data, &settings);
-    server.remember("default", &["I like the sea."]);
-    let session = stdout(&data, &["token"]);
-    let queue = || server.call_as(&session, "GET", "/v1/queue", None).body;
-    wait_for("the write to fail for good", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
-    let letter = queue()["dead_letters"][0].clone();
-    assert_eq!((&letter["namespace"], &letter["failures"]), (&json!("default"), &json!(1)));
-    assert!(letter.get("account").is_none() && !letter.to_string().contains("the sea"));
-    let address = format!("/v1/dead-letters/{}", letter["id"].as_str().expect("an id"));
-    // Other accounts and keys have no access.
-    let stranger = stdout(&data, &["token", "--account", "stranger"]);
-    assert_eq!(server.call_as(&stranger, "GET", "/v1/queue", None).body["dead_letters"], json!([]));
-    assert_eq!(server.call_as(&stranger, "DELETE", &address, None).status, 404);
-    assert_eq!(server.call_as(&stranger, "POST", &format!("{address}/retry"), None).status, 404);
-    assert_eq!(server.call("DELETE", &address, None).code(), "dashboard_only");
-    assert_eq!(server.call_as(&session, "DELETE", "/v1/dead-letters/x", None).code(), "invalid_id");
-    assert_eq!(server.call_as(&session, "POST", &format!("{address}/retry"), None).status, 200);
-    wait_for("the write to fail again", || queue()["dead_letters"].as_array().is_some_and(|list| list.len() == 1));
-    assert_eq!(server.call_as(&session, "DELETE", &address, None).status, 200);
-    assert_eq!(queue(), json!({"waiting": 0, "waiting_since": null, "dead_letters": []}));
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use fastrand::Rng;
 use serde_json::json;
 
 use crate::support::{Server, fresh, git, stdout, wait_for};
@@ -277,11 +278,10 @@ fn a_push_is_searchable_at_once_and_counted() {
         commit(&clone, "many");
     }
     // A push larger than git sends in one request: git probes for access first, then sends chunks.
-    let mut state = 1_u64;
+    let mut random = Rng::with_seed(1);
     let mut words = String::from("# Large\n\n");
     while words.len() < 3 << 20 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        words.push_str(&format!("{:x} ", state >> 20));
+        words.push_str(&format!("{:x} ", random.u64(..1 << 44)));
     }
     write(&clone, "facts/large.md", &words);
     commit(&clone, "large");

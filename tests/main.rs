@@ -1,5 +1,5 @@
 //! Black-box tests: each test starts the real binary on a temporary directory and a free port, and sends it HTTP
-//! requests.
+//! requests. What a route accepts and returns is tested without a process, in `tests/api`.
 //!
 //! All tests are one binary, so that the dependencies are linked once. There is one module per subject.
 
@@ -11,7 +11,7 @@ mod support;
 
 /// Clients that try to use up memory, request slots and connections of other accounts.
 mod abuse;
-/// Answers without a chat model: quotes of procedures, tables and code, and the context that a chat model receives.
+/// Answers from large memories, and the context that a chat model receives.
 mod answers;
 /// Backups, restores and the doctor.
 mod backup;
@@ -23,11 +23,11 @@ mod campaign;
 mod ceiling;
 /// The command line, with a running server and on the directory of a stopped one.
 mod command_line;
-/// Managed conversations.
+/// Managed conversations before and after a kill.
 mod conversations;
 /// Kills under load and the restart after them.
 mod crash;
-/// API keys, dashboard sessions and rejected credentials.
+/// Credentials from the command line, rejected credentials, and origins.
 mod credentials;
 /// Missing or damaged repositories, branches, pack indexes and records.
 mod damage;
@@ -67,9 +67,9 @@ mod linear;
 mod log_privacy;
 /// File modes, memory limits of the machine, and clock changes between months.
 mod machine;
-/// Uploaded files.
+/// Uploaded files: large ones, and those on disk.
 mod media;
-/// Conversations to remember: validation, deduplication and ingestion.
+/// Conversations to remember: their repository and order, large bodies, dead letters.
 mod memories;
 /// A data directory of the previous format.
 mod migration;
@@ -77,7 +77,7 @@ mod migration;
 mod model_outage;
 /// Hosted and local models: their differences, their failures, and changes of model.
 mod models;
-/// Namespaces: creation, listing, deletion, isolation.
+/// Namespaces: their files, and requests during deletions.
 mod namespaces;
 /// Metrics, request ids and the log.
 mod observability;
@@ -85,21 +85,21 @@ mod observability;
 mod openapi;
 /// The order of writes, repeated bodies, clocks that go back, and lock contention.
 mod order;
-/// Memories by path.
+/// Memories by path in the repository.
 mod paths;
 /// The template animals API.
 mod pets;
 /// Memories extracted again from stored conversations.
 mod reextraction;
-/// Queries, filters and listings.
+/// Retrieval: restarts, damaged indexes, large memories, concurrent queries, ranking.
 mod retrieve;
 /// Fairness between accounts: queue turns, listings and large directories of one account do not slow down the others.
 mod shares;
-/// Skills.
+/// Skills over HTTP.
 mod skills;
-/// Original conversations, which are stored after ingestion.
+/// Original conversations, which are stored after ingestion: restarts, records, export and import.
 mod sources;
-/// The tables of the specification, one check per row.
+/// Rows of the specification's tables that need the binary.
 mod specification;
 /// Single statements and small talk.
 mod statements;
@@ -107,7 +107,5 @@ mod statements;
 mod tidy;
 /// Export and import of namespaces.
 mod transfer;
-/// Unknown parameter names: which routes reject them, and which return a warning.
-mod unknown_names;
 /// The vocabulary.
 mod vocabulary;

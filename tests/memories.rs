@@ -1,4 +1,5 @@
-//! Posting conversations: validation, deduplication, order, and the memories that result.
+//! Posting conversations: the repository that results, its order, large bodies and dead letters. The checks of each
+//! field are tested in `tests/api`.
 
 use serde_json::{Value, json};
 
@@ -55,94 +56,22 @@ fn a_posted_conversation_becomes_a_retrievable_memory() {
     assert!(file.starts_with("---\n") && file.contains("speaker: Bo"), "{file}");
 }
 
-/// A body that must be refused, with the expected error.
-struct InvalidBody {
-    body: Value,
-    status: u16,
-    code: &'static str,
-}
-
 #[test]
-fn every_invalid_body_is_refused_with_its_error_code() {
+fn a_body_that_is_not_json_or_too_large_changes_nothing() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
-    let one = json!([{"role": "user", "content": "x"}]);
-    let rows = [
-        InvalidBody { body: json!({"messages": []}), status: 400, code: "no_messages" },
-        InvalidBody { body: json!({}), status: 400, code: "no_messages" },
-        InvalidBody { body: json!([]), status: 400, code: "invalid_body" },
-        InvalidBody { body: json!("text"), status: 400, code: "invalid_body" },
-        InvalidBody { body: json!({"messages": "x"}), status: 400, code: "invalid_body" },
-        InvalidBody { body: json!({"messages": [1]}), status: 400, code: "invalid_body" },
-        InvalidBody {
-            body: json!({"messages": [{"role": "robot", "content": "x"}]}),
-            status: 400,
-            code: "invalid_body",
-        },
-        InvalidBody { body: json!({"messages": [{"role": "user"}]}), status: 400, code: "invalid_body" },
-        InvalidBody {
-            body: json!({"messages": [{"role": "user", "content": [{"text": "x"}]}]}),
-            status: 400,
-            code: "invalid_body",
-        },
-        InvalidBody {
-            body: json!({"messages": [{"role": "user", "content": "x", "name": 7}]}),
-            status: 400,
-            code: "invalid_body",
-        },
-        InvalidBody { body: json!({"messages": one, "session_id": 7}), status: 400, code: "invalid_body" },
-        InvalidBody { body: json!({"messages": one, "namespace": "No!"}), status: 400, code: "invalid_namespace" },
-        InvalidBody { body: json!({"messages": one, "namespace": ""}), status: 400, code: "invalid_namespace" },
-        InvalidBody { body: json!({"messages": one, "namespace": "../etc"}), status: 400, code: "invalid_namespace" },
-        InvalidBody { body: json!({"messages": one, "namespace": 5}), status: 400, code: "invalid_namespace" },
-        InvalidBody {
-            body: json!({"messages": one, "namespace": "never-made"}),
-            status: 404,
-            code: "namespace_not_found",
-        },
-        InvalidBody { body: json!({"messages": one, "tags": ["ok", "no!"]}), status: 400, code: "invalid_tag" },
-        InvalidBody { body: json!({"messages": one, "tags": vec!["a"; 33]}), status: 400, code: "invalid_tag" },
-        InvalidBody { body: json!({"messages": one, "occurred_at": "soon"}), status: 400, code: "invalid_time" },
-        InvalidBody { body: json!({"messages": one, "timezone": "Mars/Base"}), status: 400, code: "invalid_timezone" },
-    ];
-    let mut failures = Vec::new();
-    for InvalidBody { body, status, code } in rows {
-        let answer = server.post("/v1/memories", &body);
-        let has_message = answer.body["error"]["message"].as_str().is_some_and(|message| !message.is_empty());
-        if (answer.status, answer.code()) != (status, code) || !has_message {
-            failures.push(format!("{body}: expected {status} {code}, got {answer:?}"));
-        }
-    }
-    assert!(failures.is_empty(), "{failures:#?}");
-    let named = server.post("/v1/memories", &json!({"messages": [{"role": "user", "content": "x"}, {"role": "user"}]}));
-    assert!(named.body["error"]["message"].as_str().expect("a message").contains("messages[1]"));
-
     let bearer = format!("Bearer {}", server.key);
     for raw in [&b""[..], b"{", b"\xff\xfe", b"{\"messages\": [}"] {
         let answer = server.request("POST", "/v1/memories", Some(&bearer), Some(raw.to_vec()));
         assert_eq!((answer.status, answer.code()), (400, "invalid_body"));
     }
-    let huge = server.request("POST", "/v1/memories", Some(&bearer), Some(vec![b' '; (8 << 20) + 1]));
-    assert_eq!((huge.status, huge.code()), (413, "payload_too_large"));
-    assert_eq!(
-        server.get("/v1/namespaces").body["namespaces"][0]["head"],
-        Value::Null,
-        "a refused write changed the repository"
-    );
-}
-
-#[test]
-fn an_identical_body_is_ingested_once() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let text = "The spare key hangs behind the blue barrel";
-    let first = server.remember("default", &[text]);
-    assert_eq!(server.remember("default", &[text]), first);
-    let other = server.remember("default", &[text, "It fits the back door as well"]);
-    assert!(other > first, "ids sort by time");
-    server.settle("default");
-    let contents = server.retrieve("default", "q=spare+key+barrel").contents();
-    assert_eq!(contents.iter().filter(|content| content.contains("blue barrel")).count(), 2, "{contents:?}");
+    for path in ["/v1/memories", "/v1/skills"] {
+        let huge = server.request("POST", path, Some(&bearer), Some(vec![b' '; (8 << 20) + 1]));
+        assert_eq!((huge.status, huge.code()), (413, "payload_too_large"), "{path}");
+        assert_eq!(huge.retry_after, None, "{path}");
+    }
+    assert_eq!(server.get("/v1/namespaces").body["namespaces"][0]["head"], Value::Null);
+    assert_eq!(server.get("/v1/usage").body["used"]["writes"], 0);
 }
 
 #[test]

@@ -276,18 +276,18 @@ fn a_directory_of_a_newer_format_is_refused() {
     {
         let store = RocksEngine::open(&data.join("records")).expect("opens");
         let mut batch = Batch::new();
-        batch.put(Column::Meta, "format", 4u32.to_le_bytes());
+        batch.put(Column::Meta, "format", 5u32.to_le_bytes());
         store.write(&batch, Durability::Synced).expect("writes");
     }
     for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["doctor"], &["keys", "list"]] {
         let refused = run(&data, command);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && error.contains("format 4") && error.contains("newer"), "{error}");
+        assert!(!refused.status.success() && error.contains("format 5") && error.contains("newer"), "{error}");
     }
 }
 
 #[test]
-fn opening_a_format_2_directory_upgrades_it_to_format_3() {
+fn opening_a_format_2_directory_upgrades_it_to_format_4() {
     let (_folder, data) = fresh();
     assert!(Server::start(&data).terminate());
     {
@@ -303,5 +303,5 @@ fn opening_a_format_2_directory_upgrades_it_to_format_3() {
     assert!(server.terminate());
     let store = RocksEngine::open(&data.join("records")).expect("opens");
     let format = store.get(Column::Meta, b"format").expect("reads").expect("a format");
-    assert_eq!(format, 3u32.to_le_bytes());
+    assert_eq!(format, 4u32.to_le_bytes());
 }

@@ -1,67 +1,8 @@
-//! Namespaces over HTTP: creation, listing, deletion and isolation.
+//! Namespaces: their files, and requests during deletions. The routes are tested in `tests/api`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Server, fresh, git, stdout, wait_for};
-
-#[test]
-fn a_namespace_is_created_once_and_listed_by_name() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let made = server.post("/v1/namespaces", &json!({"name": "zebra"}));
-    assert_eq!((made.status, &made.body["name"]), (201, &json!("zebra")));
-    let again = server.post("/v1/namespaces", &json!({"name": "zebra"}));
-    assert_eq!((again.status, &again.body), (200, &made.body));
-    server.namespace("apple");
-    let names = |path: &str| -> Vec<String> {
-        let answer = server.get(path);
-        answer.body["namespaces"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|n| n["name"].as_str().expect("a name").to_owned())
-            .collect()
-    };
-    assert_eq!(names("/v1/namespaces"), ["apple", "default", "zebra"]);
-    assert_eq!(names("/v1/namespaces?after=apple"), ["default", "zebra"]);
-    for bad in
-        [json!({}), json!({"name": ""}), json!({"name": "A"}), json!({"name": 3}), json!({"name": "x".repeat(65)})]
-    {
-        let answer = server.post("/v1/namespaces", &bad);
-        assert_eq!((answer.status, answer.code()), (400, "invalid_namespace"), "{bad}");
-    }
-}
-
-#[test]
-fn a_page_of_namespaces_holds_two_hundred() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    for n in 0..201 {
-        server.namespace(&format!("n{n:03}"));
-    }
-    let answer = server.get("/v1/namespaces");
-    let listed = answer.body["namespaces"].as_array().expect("a list");
-    assert_eq!(listed.len(), 200);
-    let rest = server.get(&format!("/v1/namespaces?after={}", listed[199]["name"].as_str().expect("a name")));
-    assert_eq!(rest.body["namespaces"].as_array().expect("a list").len(), 2);
-}
-
-#[test]
-fn namespaces_and_accounts_are_isolated() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    server.namespace("red");
-    server.namespace("blue");
-    server.remember("red", &["The crimson vault opens with the word marmalade"]);
-    server.settle("red");
-    assert!(server.retrieve("blue", "q=marmalade+vault").hits().is_empty());
-    assert!(server.retrieve("blue", "q=marmalade+vault").body.get("hits").is_none());
-    let other = format!("Bearer {}", stdout(&data, &["keys", "create", "--account", "other"]));
-    let answer = server.request("GET", "/v1/retrieve?q=marmalade&namespace=red", Some(&other), None);
-    assert_eq!((answer.status, &answer.body["error"]), (404, &json!("namespace_not_found")));
-    let listed = server.request("GET", "/v1/namespaces", Some(&other), None);
-    assert_eq!(listed.body["namespaces"].as_array().expect("a list").len(), 1);
-}
 
 #[test]
 fn deletion_requires_a_session_and_removes_everything() {
@@ -86,21 +27,6 @@ fn deletion_requires_a_session_and_removes_everything() {
     server.remember("gone", &["The new tenant is an otter"]);
     server.settle("gone");
     assert!(server.retrieve("gone", "q=walrus+otter").contents().iter().all(|content| !content.contains("walrus")));
-}
-
-#[test]
-fn a_recreated_namespace_accepts_the_same_body_again() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let session = format!("Bearer {}", stdout(&data, &["token"]));
-    for _ in 0..2 {
-        server.namespace("again");
-        server.remember("again", &["The lantern festival starts at dusk"]);
-        server.settle("again");
-        assert!(server.retrieve("again", "q=lantern+festival").contents()[0].contains("dusk"));
-        let deleted = server.request("DELETE", "/v1/namespaces/again", Some(&session), None);
-        assert_eq!(deleted.status, 200, "{deleted:?}");
-    }
 }
 
 #[test]
@@ -172,19 +98,6 @@ fn reads_during_a_deletion_return_200_or_404() {
         }
         stop.store(true, std::sync::atomic::Ordering::SeqCst);
     });
-}
-
-#[test]
-fn the_namespace_record_follows_the_head() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let record = || -> Value { server.get("/v1/namespaces").body["namespaces"][0].clone() };
-    assert_eq!((&record()["memories"], &record()["head"]), (&json!(0), &Value::Null));
-    server.remember("default", &["The ferry leaves at noon from pier nine"]);
-    server.settle("default");
-    // The record is updated last, after the memory can be retrieved.
-    wait_for("both memories to be counted", || record()["memories"] == json!(2));
-    assert_eq!(record()["head"].as_str().expect("a commit").len(), 40);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Queries, filters and listings of `/v1/retrieve`, and the errors.
+//! Retrieval: restarts, damaged indexes, large memories, concurrent queries, and ranking. Parameters, filters and errors
+//! are tested in `tests/api`.
 
 use std::path::Path;
 
@@ -41,72 +42,6 @@ fn found(server: &Server, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn filters_restrict_the_results() {
-    let (_folder, server) = server_with_memories();
-    assert_eq!(found(&server, "q=singing+relative")[0], "Lena");
-    assert_eq!(found(&server, "q=harbour&tags=family"), ["Lena"]);
-    assert_eq!(found(&server, "q=harbour&tags=family,rule").len(), 2);
-    assert_eq!(found(&server, "q=harbour&tags=family&tags=rule").len(), 2);
-    assert_eq!(found(&server, "q=harbour&tags_all=work,rule"), ["rinse"]);
-    assert_eq!(found(&server, "q=harbour&tiers=rules"), ["rinse"]);
-    assert_eq!(found(&server, "q=harbour&tiers=skills"), ["bowline"]);
-    assert_eq!(found(&server, "q=harbour&paths=skills/user"), ["bowline"]);
-    assert!(found(&server, "q=harbour&paths=skills/us").is_empty());
-    let range = "q=harbour&time_field=occurred&since=2026-02-01&until=2026-03-10";
-    let mut in_range = found(&server, range);
-    in_range.sort();
-    assert_eq!(in_range, ["Lena", "rinse"], "a date-only until includes its day");
-    assert_eq!(found(&server, "q=harbour&tags=nobody"), Vec::<String>::new());
-    assert_eq!(server.retrieve("default", "q=harbour&limit=2").hits().len(), 2);
-    assert!(server.retrieve("default", "q=harbour&min_score=1").hits().is_empty());
-}
-
-#[test]
-fn without_a_query_a_filter_lists_newest_first() {
-    let (_folder, server) = server_with_memories();
-    assert_eq!(found(&server, "tags=work&time_field=occurred"), ["bowline", "rinse", "yellow"]);
-    assert_eq!(found(&server, "tags=work"), ["bowline", "rinse", "yellow"], "ordered by the time of writing");
-    assert_eq!(found(&server, "since=2026-04-01&until=2026-05-31&time_field=occurred"), ["tax", "bowline"]);
-    let listed = server.retrieve("default", "tags=work").hits();
-    assert!(listed.iter().all(|hit| hit["score"] == json!(1.0) && hit["matched"] == json!([])), "{listed:?}");
-    assert_eq!(server.retrieve("default", "tiers=facts,incidents,rules,skills&limit=3").hits().len(), 3);
-}
-
-#[test]
-fn a_hit_reports_how_it_was_found() {
-    let (_folder, server) = server_with_memories();
-    let answer = server.retrieve("default", "q=yellow+crane");
-    let hit = &answer.hits()[0];
-    let matched = hit["matched"].as_array().expect("arms");
-    assert!(matched.contains(&json!("lexical")) && matched.contains(&json!("cue")), "{hit}");
-    assert_eq!(hit["via"], Value::Null);
-    assert_eq!(hit["sections"], json!(["User: The harbour crane was painted yellow"]));
-    for field in ["vector_ms", "lexical_ms", "graph_ms"] {
-        assert!(answer.body[field].is_f64(), "{field}");
-    }
-    assert!(answer.body["cold_start"].is_boolean() && answer.body.get("defined").is_none());
-    let scores: Vec<f64> = answer.hits().iter().map(|hit| hit["score"].as_f64().expect("a score")).collect();
-    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
-}
-
-#[test]
-fn the_graph_adds_the_neighbour_of_a_hit() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    server.remember("default", &["We finally adopted the greyhound", "Zanzibar qualifies quietly"]);
-    server.settle("default");
-    let hits = server.retrieve("default", "q=greyhound").hits();
-    let neighbour = hits
-        .iter()
-        .find(|hit| hit["content"].as_str().expect("content").contains("Zanzibar"))
-        .expect("the neighbour of the hit");
-    assert!(neighbour["matched"].as_array().expect("arms").contains(&json!("graph")), "{neighbour}");
-    if neighbour["matched"] == json!(["graph"]) {
-        assert_eq!(neighbour["via"], hits[0]["path"]);
-    }
-}
-
-#[test]
 fn an_expired_incident_is_no_longer_found() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
@@ -136,55 +71,6 @@ fn an_expired_incident_is_no_longer_found() {
         paths.sort_unstable();
         assert_eq!(paths, ["facts/past.md", "incidents/future.md"], "{query}");
         assert!(hits.iter().all(|hit| hit["expires_at"].is_string()));
-    }
-}
-
-/// A query that must be refused, with the expected error.
-struct InvalidQuery {
-    query: &'static str,
-    status: u16,
-    code: &'static str,
-}
-
-#[test]
-fn errors_use_the_format_of_retrieve() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let rows = [
-        InvalidQuery { query: "", status: 400, code: "missing_query" },
-        InvalidQuery { query: "q=", status: 400, code: "missing_query" },
-        InvalidQuery { query: "q=x&tiers=nope", status: 400, code: "invalid_tier" },
-        InvalidQuery { query: "q=x&since=never", status: 400, code: "invalid_time" },
-        InvalidQuery { query: "q=x&timezone=Nowhere", status: 400, code: "invalid_timezone" },
-        InvalidQuery { query: "q=x&limit=0", status: 400, code: "invalid_limit" },
-        InvalidQuery { query: "q=x&limit=many", status: 400, code: "invalid_limit" },
-        InvalidQuery { query: "q=x&min_score=-1", status: 400, code: "invalid_score" },
-        InvalidQuery { query: "q=x&tags=%21", status: 400, code: "invalid_tag" },
-        InvalidQuery { query: "q=x&paths=..%2f..", status: 400, code: "invalid_path" },
-        InvalidQuery { query: "q=x&time_field=x", status: 400, code: "invalid_time_field" },
-        InvalidQuery { query: "q=x&namespace=Bad", status: 400, code: "invalid_namespace" },
-        InvalidQuery { query: "q=x&namespace=unknown", status: 404, code: "namespace_not_found" },
-    ];
-    let mut failures = Vec::new();
-    for InvalidQuery { query, status, code } in rows {
-        let answer = server.get(&format!("/v1/retrieve?{query}"));
-        let is_complete = answer.body["namespace"].is_string() && answer.body["message"].is_string();
-        if (answer.status, answer.body["error"].as_str()) != (status, Some(code)) || !is_complete {
-            failures.push(format!("{query:?}: expected {status} {code}, got {answer:?}"));
-        }
-    }
-    assert!(failures.is_empty(), "{failures:#?}");
-    let answer = server.get("/v1/retrieve?q=x&unknown=1");
-    assert_eq!(answer.status, 200);
-    assert!(answer.body.get("hits").is_none());
-}
-
-#[test]
-fn strange_queries_are_answered() {
-    let (_folder, server) = server_with_memories();
-    let long = "harbour+".repeat(900);
-    for query in ["🦀", "the+of+and", "%00%01", "日本語", "مرحبا", "สวัสดี", "\"(*:^", &long] {
-        assert_eq!(server.retrieve("default", &format!("q={query}")).status, 200, "{query:.20}");
     }
 }
 

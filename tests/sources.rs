@@ -1,4 +1,5 @@
-//! Kept conversations (sources): listing, reading, deletion, export and import of conversations as they were sent.
+//! Kept conversations (sources): stops and kills, their records, export and import. The routes are tested in
+//! `tests/api`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -70,35 +71,6 @@ fn import(data: &Path, namespace: &str, from: &Path) -> String {
 }
 
 #[test]
-fn a_conversation_is_kept_as_sent_under_its_write_id() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let id = post(&server, &trip());
-    drain(&server);
-    let source = server.get(&format!("/v1/sources/{id}"));
-    assert_eq!(source.status, 200, "{source:?}");
-    for field in ["session_id", "tags", "occurred_at", "timezone", "messages"] {
-        assert_eq!(source.body[field], trip()[field], "{field}");
-    }
-    assert_eq!((&source.body["id"], &source.body["namespace"]), (&json!(id), &json!("default")));
-    assert!(source.body["accepted_at"].is_string(), "{source:?}");
-    let paths = source.body["memories"].as_array().expect("paths");
-    assert_eq!(paths.len(), 1, "{source:?}");
-    let memory = server.get(&format!("/v1/memories/{}", paths[0].as_str().expect("a path")));
-    assert!(memory.body["content"].as_str().expect("content").contains("Tatra"), "{memory:?}");
-}
-
-#[test]
-fn a_conversation_without_memories_is_kept_too() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let id = server.remember("default", &["Thanks!"]);
-    drain(&server);
-    let source = server.get(&format!("/v1/sources/{id}"));
-    assert_eq!((source.status, &source.body["memories"]), (200, &json!([])), "{source:?}");
-}
-
-#[test]
 fn kept_conversations_survive_a_stop_and_a_kill() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);
@@ -112,34 +84,6 @@ fn kept_conversations_survive_a_stop_and_a_kill() {
     let server = Server::start(&data);
     assert_eq!(listed_ids(&server, ""), [second, first.clone()]);
     assert_eq!(server.get(&format!("/v1/sources/{first}")).body["messages"], trip()["messages"]);
-}
-
-#[test]
-fn kept_conversations_are_listed_by_page_and_session() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    server.namespace("other");
-    let mut ids = Vec::new();
-    for number in 0..5 {
-        let session = if number % 2 == 0 { "even" } else { "odd" };
-        let content = format!("The tide table number {number} hangs in the kitchen");
-        let body = json!({"session_id": session, "messages": [{"role": "user", "content": content}]});
-        ids.insert(0, post(&server, &body));
-    }
-    let elsewhere = server.remember("other", &["The baker closes on Tuesdays"]);
-    drain(&server);
-    assert_eq!(listed_ids(&server, ""), ids);
-    assert_eq!(listed_ids(&server, "limit=2"), ids[..2]);
-    assert_eq!(listed_ids(&server, &format!("limit=2&before={}", ids[1])), ids[2..4]);
-    assert_eq!(listed_ids(&server, "session_id=even"), [&ids[0], &ids[2], &ids[4]].map(String::clone));
-    assert_eq!(listed_ids(&server, &format!("session_id=even&limit=1&before={}", ids[0])), ids[2..3]);
-    assert_eq!(listed_ids(&server, "session_id=none"), Vec::<String>::new());
-    assert_eq!(listed_ids(&server, "namespace=other"), [elsewhere]);
-    let newest = &listed(&server, "limit=1")[0];
-    assert_eq!((&newest["session_id"], &newest["messages"]), (&json!("even"), &json!(1)), "{newest}");
-    assert!(newest["accepted_at"].is_string() && newest["occurred_at"].is_null(), "{newest}");
-    let refused = server.get("/v1/sources?before=nothing");
-    assert_eq!((refused.status, refused.code()), (400, "invalid_id"), "{refused:?}");
 }
 
 #[test]
@@ -183,44 +127,6 @@ fn deleting_a_namespace_deletes_its_kept_conversations() {
         let key = [namespace.to_bytes(), id.parse::<Ulid>().expect("a ULID").to_bytes()].concat();
         assert!(store.get(column, &key).expect("reads").is_none(), "{column:?}");
     }
-}
-
-#[test]
-fn kept_conversations_are_hidden_from_other_keys() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    server.namespace("mine");
-    let id = post(&server, &trip());
-    drain(&server);
-    let scoped = stdout(&data, &["keys", "create", "--namespace", "mine"]);
-    let stranger = stdout(&data, &["keys", "create", "--account", "stranger"]);
-    let at = format!("/v1/sources/{id}");
-    for key in [&scoped, &stranger] {
-        assert_eq!(server.call_as(key, "GET", "/v1/sources", None).body["sources"], json!([]));
-        for method in ["GET", "DELETE"] {
-            let own = server.call_as(key, method, &at, None);
-            assert_eq!((own.status, own.code()), (404, "not_found"), "{method}: {own:?}");
-        }
-    }
-    let named = server.call_as(&scoped, "GET", &format!("{at}?namespace=default"), None);
-    assert_eq!((named.status, named.code()), (403, "forbidden_namespace"), "{named:?}");
-    let named = server.call_as(&scoped, "DELETE", &format!("{at}?namespace=default"), None);
-    assert_eq!((named.status, named.code()), (400, "invalid_namespace"), "{named:?}");
-    assert_eq!(server.get(&at).status, 200);
-}
-
-#[test]
-fn a_hit_names_the_conversation_it_was_made_from() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    server.remember("default", &["The lighthouse keeper is called Agatha"]);
-    let id = post(&server, &trip());
-    drain(&server);
-    let hit = server.retrieve("default", "q=Tatra+mountains&detail=full").hits()[0].clone();
-    let source = &hit["sources"][1];
-    assert_eq!((&source["write"], &source["message"]), (&json!(id), &json!(1)), "{hit}");
-    let said = server.get(&format!("/v1/sources/{}", source["write"].as_str().expect("an id")));
-    assert_eq!(said.body["messages"][1]["content"][0]["text"], "We hiked in the Tatra mountains last week.");
 }
 
 #[test]
@@ -296,22 +202,6 @@ fn a_managed_conversation_is_exported_once_with_its_title() {
     let titles: Vec<&Value> = exported.iter().map(|line| &line["title"]).collect();
     assert_eq!(titles, [&Value::Null, &json!("Roof"), &Value::Null], "{exported:?}");
     assert_eq!(exported[1]["messages"].as_array().map(Vec::len), Some(2), "{exported:?}");
-}
-
-#[test]
-fn deleting_a_managed_conversation_deletes_its_sources() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let other = post(&server, &trip());
-    let made = server.post("/v1/conversations", &json!({"title": "Roof"}));
-    let at = format!("/v1/conversations/{}", made.body["id"].as_str().expect("an id"));
-    let body = json!({"messages": [{"role": "user", "content": "The skylight leaks"}]});
-    assert_eq!(server.post(&format!("{at}/messages"), &body).status, 201);
-    drain(&server);
-    assert_eq!(listed(&server, "").len(), 2);
-    assert_eq!(server.call("DELETE", &at, None).status, 200);
-    assert_eq!(listed_ids(&server, ""), [other]);
-    assert!(server.retrieve("default", "q=skylight").contents()[0].contains("leaks"));
 }
 
 #[test]

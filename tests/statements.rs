@@ -177,17 +177,6 @@ fn small_talk_is_dropped() {
 }
 
 #[test]
-fn a_one_word_answer_is_stored_with_its_question() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    let asked = json!({"role": "assistant", "content": "Which city?"});
-    write(&server, "default", &json!([asked, {"role": "user", "name": "Noor", "content": "Rome."}]));
-    server.settle("default");
-    let hits = server.retrieve("default", "q=which+city").hits();
-    assert_eq!(hits[0]["content"], json!("# Noor: Rome.\n\n> Assistant: Which city?\n"), "{hits:?}");
-}
-
-#[test]
 fn thanks_after_a_question_do_not_change_the_question() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

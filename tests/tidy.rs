@@ -1,4 +1,6 @@
-//! Rules that every file of the repository follows.
+//! Rules that every file of the repository follows. [`counts`] limits the sizes of types.
+
+mod counts;
 
 use std::path::{Path, PathBuf};
 

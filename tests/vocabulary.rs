@@ -61,44 +61,6 @@ fn a_query_matches_a_term_by_any_of_its_names() {
 }
 
 #[test]
-fn terms_with_one_slug_stay_separate_and_are_rewritten_in_place() {
-    let (_folder, data) = fresh();
-    let server = Server::start(&data);
-    teach(
-        &server,
-        &json!([{"term": "C", "definition": "one"}, {"term": "C++", "aliases": ["cpp"]}, {"term": "C#"}, {"term": "東京", "aliases": ["Tokyo"]}, {"term": "Résumé"}, {"term": "Resume"}]),
-    );
-    wait_for("the terms", || term(&server, "Resume") == "Resume");
-    for (word, expected) in [
-        ("c", "C"),
-        ("c%2B%2B", "C++"),
-        ("C%23", "C#"),
-        ("TOKYO", "東京"),
-        ("R%C3%A9sum%C3%A9", "Résumé"),
-        ("CPP", "C++"),
-    ] {
-        assert_eq!(term(&server, word), expected, "{word}");
-    }
-    let listed = server.get("/v1/vocab");
-    let paths: Vec<&str> =
-        listed.body["terms"].as_array().expect("terms").iter().filter_map(|term| term["path"].as_str()).collect();
-    assert_eq!(paths.len(), 6, "{paths:?}");
-    assert!(
-        listed.body["millis"].is_u64() && paths.iter().all(|path| path.starts_with("vocab/") && path.ends_with(".md"))
-    );
-    assert_eq!(server.get("/v1/vocab?like=RES").body["terms"].as_array().map(Vec::len), Some(1));
-    assert_eq!(server.get("/v1/vocab?limit=2").body["terms"].as_array().map(Vec::len), Some(2));
-
-    teach(&server, &json!([{"term": "c", "definition": "two", "aliases": ["see"]}]));
-    wait_for("the term to be rewritten", || term(&server, "see") == "c");
-    assert_eq!(server.get("/v1/vocab").body["terms"].as_array().map(Vec::len), Some(6));
-    assert_eq!(server.get("/v1/vocab?word=c").body["term"]["definition"], "two");
-    // An alias that was dropped no longer resolves.
-    teach(&server, &json!([{"term": "c", "definition": "three"}]));
-    wait_for("the alias to be removed", || term(&server, "see") == Value::Null);
-}
-
-#[test]
 fn the_lookup_follows_a_push_and_survives_a_restart() {
     let (folder, data) = fresh();
     let server = Server::start(&data);

@@ -7,15 +7,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cuebase::accounts::NewKey;
 use cuebase::api::query::QueryString;
 use cuebase::api::routes::{Handler, Router};
 use cuebase::api::unknown::UnknownNames;
 use cuebase::api::{AuthenticatedRequest, JSON_DEPTH_MAX, ReplyBody, RetrievalSlot, RouteRequest, error};
+use cuebase::app::App;
 use cuebase::config::{Config, setting};
 use cuebase::error::Error;
 use cuebase::gateway::{Credential, Gateway, Principal};
-use cuebase::service::Service;
-use cuebase::service::accounts::NewKey;
 use cuebase_storage::records::Environment;
 use cuebase_storage::{AccountId, NamespaceName};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -42,9 +42,9 @@ pub(super) fn enter(bytes: &[u8]) {
     });
 }
 
-/// A service with gateway and router, without sockets and workers.
+/// An open data directory with gateway and router, without sockets and workers.
 struct InProcessServer {
-    service: Arc<Service>,
+    app: Arc<App>,
     gateway: Arc<Gateway>,
     router: Router,
     wide_key: String,
@@ -61,13 +61,16 @@ impl InProcessServer {
             (setting::payments::provider.key, "sandbox".to_owned()),
         ]);
         let config = Config::resolve(&options, |_| None, None).expect("settings");
-        let service = Service::open(config).expect("opens");
+        let app = App::open(&config).expect("opens");
         let key = |namespace: Option<&str>| {
             let namespace = namespace.map(|name| NamespaceName::new(name).expect("a valid name"));
             let wanted = NewKey { name: String::new(), env: Environment::Live, namespace };
-            service.create_key(&AccountId::default(), wanted).expect("a key").1
+            app.accounts.create_key(&AccountId::default(), wanted).expect("a key").1
         };
-        let (wide_key, gateway) = (key(None), Arc::new(Gateway::new(Arc::clone(&service)).expect("a gateway")));
+        let access = &config.access;
+        let gateway = Gateway::new(Arc::clone(&app.accounts), access.identity.as_ref(), &access.rate_limit);
+        let gateway = gateway.expect("a gateway");
+        let (wide_key, gateway) = (key(None), Arc::new(gateway));
         let mut server = Self {
             gateway,
             router: Router::new().expect("routes"),
@@ -75,7 +78,7 @@ impl InProcessServer {
             scoped_key: String::new(),
             requests: 0,
             _folder: folder,
-            service: Arc::clone(&service),
+            app: Arc::clone(&app),
         };
         let new_namespace = format!("POST /v1/namespaces\nas: wide\n\n{{\"name\":\"{NAMESPACE}\"}}");
         server.handle(new_namespace.as_bytes());
@@ -100,7 +103,7 @@ impl InProcessServer {
         let query = QueryString::parse(uri.query().unwrap_or_default());
         let Ok(unknown) = UnknownNames::in_query(&route.known_names(), &query) else { return };
         let request = RouteRequest {
-            service: Arc::clone(&self.service),
+            app: Arc::clone(&self.app),
             parameters,
             query,
             unknown,
@@ -110,9 +113,9 @@ impl InProcessServer {
         };
         let outcome = match (&route.handler, principal) {
             (Handler::Open(handler), _) => handler(&request),
-            (Handler::Guarded(handler), Some(principal)) => route.access.check(&principal).and_then(|()| {
-                handler(&AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal })
-            }),
+            (Handler::Guarded(handler), Some(principal)) => {
+                route.access.check(&principal).and_then(|()| handler(&AuthenticatedRequest { request, principal }))
+            }
             (Handler::Guarded(_), None) => return,
         };
         match outcome {

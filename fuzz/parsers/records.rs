@@ -8,7 +8,7 @@ use std::path::Path;
 use cuebase_storage::Store;
 use cuebase_storage::key_value::{Batch, Column, Durability, Engine, RocksEngine};
 use cuebase_storage::records::{Environment, Meter, NamespaceRecord, RECORD_FORMAT, RemovalRecord};
-use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
+use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use ulid::Ulid;
 
 /// Id of the namespace and of everything in it. Its bytes are text, so that the keys of seeds can contain them.
@@ -85,8 +85,9 @@ fn read_namespace(store: &Store) {
     let (account, name) = (&AccountId::default(), &name());
     let message = MessageId::from(ID);
     let id = NamespaceId::new(ID);
-    let _ = (store.namespace(account, name), store.is_live(account, name, id), store.is_queued(id, message));
-    let _ = (store.queue_entry(id, message), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
+    let key = NamespaceKey { account: account.clone(), name: name.clone(), id };
+    let _ = (store.namespace(account, name), store.is_live(id), store.is_queued(&key, message));
+    let _ = (store.queue_entry(&key, message), store.imported(id, &[[b'0'; 32]]), store.newest_path_write(id, "x"));
     let _ = (store.has_path_writes(id), store.revisions(id, "x", 10), store.media(ID), store.media_of_namespace(id));
     let record = NamespaceRecord::new(account, name, id, 0);
     let _ = (store.conversation(account, ID), store.conversations(&record, None, 10), store.messages(ID));

@@ -23,11 +23,11 @@ fn found(snapshot: &Snapshot, text: &str, vector: &[f32], filter: &Filter, exact
 fn a_search_by_sketches_finds_what_an_exact_search_finds() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let snapshot = filled(folder.path(), &memories(), 4000).published().load_full();
-    let mut draws = Draws(29);
+    let mut draws = Draws::new(29);
     let (mut kept, mut wanted) = (0, 0);
     for question in 0..QUESTIONS {
         // From no filter to one that leaves a few hundred memories.
-        let since = (draws.next() as usize % MEMORIES) as i64 * HOUR;
+        let since = draws.below(MEMORIES) as i64 * HOUR;
         let filter = Filter {
             tags_any: if question % 2 == 1 { vec!["third".into()] } else { Vec::new() },
             since: (question % 4 > 1).then_some(since),
@@ -50,9 +50,9 @@ fn a_named_time_brings_its_memories_forward() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let memories = memories();
     let snapshot = filled(folder.path(), &memories, 4000).published().load_full();
-    let mut draws = Draws(31);
+    let mut draws = Draws::new(31);
     for _ in 0..10 {
-        let day = (draws.next() as usize % (MEMORIES / 24)) as i64 * 24;
+        let day = draws.below(MEMORIES / 24) as i64 * 24;
         let times = day * HOUR..(day + 24) * HOUR;
         let (text, vector) = (draws.word(), draws.vector());
         let holds = |n: &i64| memories[*n as usize].content.contains(text);
@@ -78,7 +78,7 @@ fn a_named_time_brings_its_memories_forward() {
 fn time_words_are_unknown_only_if_no_memory_is_near() {
     let folder = tempfile::tempdir().expect("temporary directory");
     let snapshot = filled(folder.path(), &memories()[..1000], 1000).published().load_full();
-    let (text, vector, filter) = ("amber smarch", Draws(37).vector(), Filter::default());
+    let (text, vector, filter) = ("amber smarch", Draws::new(37).vector(), Filter::default());
     let unknown_share = |time: std::ops::Range<i64>| {
         let (times, time_words) = (std::slice::from_ref(&time), std::slice::from_ref(&(6..12)));
         let query = Query { times, time_words, ..query(text, &vector, &filter) };

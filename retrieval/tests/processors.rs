@@ -14,7 +14,7 @@ use pieces::query;
 /// The hits of some queries, each with the bits of its features and its score.
 fn answers(index: &Index) -> Vec<(String, Vec<u32>)> {
     let snapshot = index.published().load_full();
-    let mut draws = Draws(5);
+    let mut draws = Draws::new(5);
     let third = Filter { tags_any: vec!["third".into()], ..Filter::default() };
     let mut answers = Vec::new();
     for question in 0..12 {

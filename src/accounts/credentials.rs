@@ -4,8 +4,8 @@
 //! SHA-256 is stored, and it is compared in constant time. A plain hash is enough, since 192 random bits cannot be
 //! guessed.
 
+use crate::sha256::sha256;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{SHA256, digest};
 use cuebase_storage::records::Environment;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 
@@ -69,7 +69,7 @@ fn is_key_id(text: &str) -> bool {
 }
 
 fn hash(secret: &str) -> String {
-    HEXLOWER.encode(digest(&SHA256, secret.as_bytes()).as_ref())
+    HEXLOWER.encode(&sha256(&[secret.as_bytes()]))
 }
 
 #[cfg(test)]

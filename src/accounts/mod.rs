@@ -1,13 +1,18 @@
-//! Accounts and credentials: the formats of account ids, API keys and dashboard sessions.
+//! Accounts and credentials: who may call, and the formats of account ids, API keys and dashboard sessions.
 //!
-//! [`credentials`] has API keys, [`sessions`] has the tokens of the built-in issuer, [`scope`] has the namespace that a
-//! credential selects, [`user_names`] has the fields by which other products separate users. `gateway` authenticates
-//! requests with them.
+//! Start with [`Accounts`], the accounts of a data directory. [`credentials`] has API keys, [`sessions`] has the
+//! tokens of the built-in issuer, [`principal`] has the caller that a credential identifies, [`cache`] has the callers
+//! that were authorized a short time ago. [`scope`] has the namespace that a credential selects, [`user_names`] has the
+//! fields by which other products separate users. `gateway` authenticates requests with them.
 
 mod account_id;
+pub mod cache;
 pub mod credentials;
+mod directory;
+pub mod principal;
 pub mod scope;
 pub mod sessions;
 pub mod user_names;
 
 pub use self::account_id::parse_account;
+pub use self::directory::{Accounts, KEY_NAME_CHARS_MAX, NewKey};

@@ -2,12 +2,16 @@
 //!
 //! The issuer signs with ES256 and a key in the data directory. The claim `custom:tenant_id` holds the account.
 
+use anyhow::Context;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use cuebase_storage::{AccountId, Store};
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
+/// Name of the key in the data directory.
+const KEY_NAME: &str = "issuer";
 /// The `iss` claim.
 const ISSUER: &str = "cuebase-local";
 /// The `aud` claim.
@@ -47,21 +51,10 @@ pub struct LocalIssuer {
 impl LocalIssuer {
     /// Opens the issuer with the key in the data directory, which is generated at the first call.
     pub fn open(store: &Store) -> anyhow::Result<Self> {
-        let mut failed = None;
-        let key = store.secret("issuer", || match EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING) {
-            Ok(pair) => match pair.to_pkcs8v1() {
-                Ok(document) => document.as_ref().to_vec(),
-                Err(_) => Vec::new(),
-            },
-            Err(error) => {
-                failed = Some(error);
-                Vec::new()
-            }
-        })?;
-        anyhow::ensure!(
-            failed.is_none(),
-            "cannot generate the key of the local issuer: the system provides no random bytes"
-        );
+        let key = match store.secret(KEY_NAME)? {
+            Some(key) => key,
+            None => store.put_secret_if_absent(KEY_NAME, &generate_key()?)?,
+        };
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key)
             .map_err(|error| anyhow::anyhow!("the local issuer's key in the data directory cannot be read: {error}"))?;
         let verifying = DecodingKey::from_ec_der(pair.public_key().as_ref());
@@ -82,20 +75,30 @@ impl LocalIssuer {
         jsonwebtoken::encode(&Header::new(Algorithm::ES256), &claims, &self.signing)
     }
 
-    /// Returns the identity of a session. Returns none if the token is malformed or expired, has a wrong signature, is
-    /// not an ID token, or has no valid tenant.
-    pub fn verify(&self, token: &str) -> Option<Identity> {
+    /// Returns the identity of a session at a time. Returns none if the token is malformed or expired, has a wrong
+    /// signature, is not an ID token, or has no valid tenant.
+    pub fn verify(&self, token: &str, now: Timestamp) -> Option<Identity> {
         let mut validation = Validation::new(Algorithm::ES256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[AUDIENCE]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        validation.leeway = LEEWAY_SECONDS;
+        // Compared with `now` below: the library reads the clock of the system.
+        validation.validate_exp = false;
         let claims = jsonwebtoken::decode::<Claims>(token, &self.verifying, &validation).ok()?.claims;
-        if claims.token_use != "id" {
+        let is_expired = claims.exp.saturating_add_unsigned(LEEWAY_SECONDS) < now.as_second();
+        if is_expired || claims.token_use != "id" {
             return None;
         }
         Some(Identity { account: claims.tenant, email: None })
     }
+}
+
+/// Generates a signing key, in PKCS #8.
+fn generate_key() -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    let failed = "cannot generate the key of the local issuer: the system provides no random bytes";
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context(failed)?;
+    let document = pair.to_pkcs8v1().context(failed)?;
+    Ok(Zeroizing::new(document.as_ref().to_vec()))
 }
 
 #[cfg(test)]
@@ -117,9 +120,9 @@ mod tests {
         let (_folder, issuer) = issuer();
         let now = Timestamp::now();
         let token = issuer.mint(&account("acme"), now).expect("mints");
-        assert_eq!(issuer.verify(&token).map(|identity| identity.account), Some(account("acme")));
+        assert_eq!(issuer.verify(&token, now).map(|identity| identity.account), Some(account("acme")));
         let old = Timestamp::from_second(now.as_second() - LIFETIME_SECONDS - 120).expect("a time");
-        assert_eq!(issuer.verify(&issuer.mint(&account("acme"), old).expect("mints")), None);
+        assert_eq!(issuer.verify(&issuer.mint(&account("acme"), old).expect("mints"), now), None);
     }
 
     #[test]
@@ -127,11 +130,11 @@ mod tests {
         let (_folder, issuer) = issuer();
         let (_other_folder, other) = self::issuer();
         let token = other.mint(&account("acme"), Timestamp::now()).expect("mints");
-        assert_eq!(issuer.verify(&token), None);
+        assert_eq!(issuer.verify(&token, Timestamp::now()), None);
         let good = issuer.mint(&account("acme"), Timestamp::now()).expect("mints");
         let unsigned = format!("{}.", good.rsplit_once('.').expect("three parts").0);
         for bad in [unsigned.as_str(), "", "a.b.c", &good[1..]] {
-            assert_eq!(issuer.verify(bad), None);
+            assert_eq!(issuer.verify(bad, Timestamp::now()), None);
         }
     }
 }

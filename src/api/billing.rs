@@ -1,38 +1,73 @@
 //! `/v1/usage` and `/v1/billing`: usage, the wallet, and payments.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Number, Value};
 
 use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
+use super::schema::values;
+use super::views::billing::{NotificationView, RechargeView, SubscriptionView};
+use crate::billing::wallet::RECHARGE_PAISE;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::memory::fields::{FieldType, request_type};
 use crate::memory::request::invalid_body;
 use crate::webhook::Signature;
 
-#[derive(Deserialize)]
-struct RechargeBody {
-    #[serde(default)]
-    amount_paise: Option<Value>,
+request_type! {
+    /// The body of `POST /v1/billing/recharge`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct RechargeRequest {
+        #[schemars(with = "values::Integer", range(min = *RECHARGE_PAISE.start(), max = *RECHARGE_PAISE.end()))]
+        amount_paise: Option<Paise>,
+    }
 }
 
-#[derive(Deserialize)]
-struct SubscriptionBody {
-    #[serde(default)]
-    plan: Option<Value>,
+request_type! {
+    /// The body of `POST /v1/billing/subscribe`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct SubscriptionRequest {
+        #[schemars(with = "Value", extend("enum" = ["starter", "growth", "scale", "max"]))]
+        plan: Option<String> => UnknownPlan,
+    }
+}
+
+/// An integer number of paise. One outside the range of `i64` becomes the nearest bound.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Number")]
+struct Paise(i64);
+
+impl FieldType for Paise {}
+
+impl TryFrom<Number> for Paise {
+    type Error = &'static str;
+
+    fn try_from(number: Number) -> Result<Self, Self::Error> {
+        if let Some(integer) = number.as_i64() {
+            return Ok(Self(integer));
+        }
+        if number.is_u64() {
+            return Ok(Self(i64::MAX));
+        }
+        match number.as_f64() {
+            // The cast saturates.
+            Some(float) if float.fract() == 0.0 => Ok(Self(float as i64)),
+            _ => Err("must be an integer number of paise"),
+        }
+    }
 }
 
 /// `GET /v1/usage`. Counts cover all namespaces of the account, so a key of one namespace is refused.
 pub fn usage(request: &AuthenticatedRequest) -> Result<Reply> {
     check_account_wide(request)?;
-    let memories = request.service.memory_count(request.account())?;
-    Reply::ok(&request.service.billing.usage(request.account(), memories)?)
+    Reply::ok(&request.app.billing.usage(request.account())?)
 }
 
 /// `GET /v1/billing`. Transactions show the usage of all namespaces, so a key of one namespace is refused.
 pub fn statement(request: &AuthenticatedRequest) -> Result<Reply> {
     check_account_wide(request)?;
-    Reply::ok(&request.service.billing.statement(request.account())?)
+    Reply::ok(&request.app.billing.statement(request.account())?)
 }
 
 fn check_account_wide(request: &AuthenticatedRequest) -> Result<()> {
@@ -45,39 +80,22 @@ fn check_account_wide(request: &AuthenticatedRequest) -> Result<()> {
 
 /// `POST /v1/billing/recharge`.
 pub fn recharge(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: RechargeBody = request.json()?;
-    let Some(amount) = body.amount_paise.as_ref().and_then(integer) else {
+    let body: RechargeRequest = request.json()?;
+    let Some(Paise(amount)) = body.amount_paise else {
         return Err(invalid_body("amount_paise must be an integer number of paise"));
     };
-    let checkout = request.service.billing.recharge(request.account(), request.principal.email(), amount)?;
-    Reply::ok(&json!({"payment_link": checkout.link, "payment_id": checkout.id}))
-}
-
-/// Returns an integer. One outside the range of `i64` becomes the nearest bound.
-fn integer(value: &Value) -> Option<i64> {
-    let number = value.as_number()?;
-    if let Some(integer) = number.as_i64() {
-        return Some(integer);
-    }
-    if number.is_u64() {
-        return Some(i64::MAX);
-    }
-    let float = number.as_f64()?;
-    if float.fract() != 0.0 {
-        return None;
-    }
-    // The cast saturates.
-    Some(float as i64)
+    let checkout = request.app.billing.recharge(request.account(), request.principal.email(), amount)?;
+    Reply::ok(&RechargeView { payment_link: checkout.link, payment_id: checkout.id })
 }
 
 /// `POST /v1/billing/subscribe`.
 pub fn subscribe(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: SubscriptionBody = request.json()?;
-    let Some(Value::String(plan)) = &body.plan else {
+    let body: SubscriptionRequest = request.json()?;
+    let Some(plan) = &body.plan else {
         return Err(Error::invalid(ErrorCode::UnknownPlan, "plan must be starter, growth, scale or max"));
     };
-    let checkout = request.service.billing.subscribe(request.account(), request.principal.email(), plan)?;
-    Reply::ok(&json!({"payment_link": checkout.link}))
+    let checkout = request.app.billing.subscribe(request.account(), request.principal.email(), plan)?;
+    Reply::ok(&SubscriptionView { payment_link: checkout.link })
 }
 
 /// `POST /v1/billing/notifications`: a notification of the payment provider, authenticated by its signature.
@@ -87,6 +105,6 @@ pub fn notification(request: &RouteRequest) -> Result<Reply> {
         timestamp: request.header("webhook-timestamp"),
         signature: request.header("webhook-signature"),
     };
-    let processed = request.service.billing.notification(&headers, &request.body)?;
-    Reply::ok(&json!({"received": true, "processed": processed}))
+    let processed = request.app.billing.notification(&headers, &request.body)?;
+    Reply::ok(&NotificationView { received: true, processed })
 }

@@ -1,50 +1,126 @@
 //! `/v1/conversations`: conversations that the service keeps, with their branches.
 
-use cuebase_storage::records::{BranchRecord, ConversationRecord, MessageRecord, NamespaceRecord};
+use cuebase_storage::records::{ConversationRecord, MessageBody, MessageContent, NamespaceRecord, SentTime};
 use hyper::StatusCode;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use ulid::Ulid;
 
-use super::query::PageSize;
+use super::limits::TITLE_CHARS_MAX;
+use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::schema::values;
+use super::views::DeletedView;
+use super::views::conversations::{
+    AppendedMessagesView, BranchesView, ConversationMessagesView, ConversationView, ConversationsView, MessageView,
+    NewBranchView,
+};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::{content, conversation, invalid_body, text};
-use crate::memory::time::format_ms;
+use crate::memory::fields::request_type;
+use crate::memory::request::{RememberRequest, invalid_body, text_and_references};
 use crate::service::conversations::NewMessage;
 
-/// Most characters of a title.
-const TITLE_CHARS_MAX: usize = 500;
 /// Conversations in a page.
 const PAGE: PageSize = PageSize { default: 50, max: 200 };
 
+request_type! {
+    /// The body of `POST /v1/conversations`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct CreateRequest {
+        #[schemars(default, with = "values::WantedName")]
+        namespace: Option<String> => InvalidNamespace,
+        #[schemars(default, with = "values::Title")]
+        title: Option<String>,
+    }
+}
+
+request_type! {
+    /// The body of `PATCH /v1/conversations/{id}`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct UpdateRequest {
+        #[schemars(default, with = "values::Title")]
+        title: Option<String>,
+        /// Name of the new active branch.
+        branch: Option<String>,
+    }
+}
+
+request_type! {
+    /// The body of `POST /v1/conversations/{id}/messages`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct AppendRequest {
+        #[schemars(with = "Vec<values::Message>", length(min = 1))]
+        messages: Option<Vec<MessageBody>>,
+        /// Name of the branch; the active branch by default.
+        branch: Option<String>,
+        #[schemars(default, with = "values::Tags")]
+        tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::GivenTime")]
+        occurred_at: Option<SentTime> => InvalidTime,
+        #[schemars(default, with = "values::Zone")]
+        timezone: Option<String>,
+        /// Use `occurred_at`.
+        #[schemars(default, with = "values::Refined<values::GivenTime>", extend("deprecated" = true))]
+        date: Option<SentTime> => InvalidTime,
+    }
+}
+
+request_type! {
+    /// The body of `POST /v1/conversations/{id}/rewind`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct RewindRequest {
+        /// Id of the message at which the branch ends.
+        #[schemars(required)]
+        to: Option<String>,
+    }
+}
+
+request_type! {
+    /// The body of the two routes that edit a message.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct EditRequest {
+        #[schemars(with = "values::Content")]
+        content: Option<MessageContent>,
+    }
+}
+
 /// `POST /v1/conversations`.
 pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = request.json()?;
-    let title = title(&body)?.unwrap_or_default();
-    let namespace = request.writable_namespace(text(&body, "namespace")?)?;
-    let record = request.service.create_conversation(&namespace, title)?;
-    Reply::json(StatusCode::CREATED, &conversation_json(&record))
+    let body: CreateRequest = request.json()?;
+    let title = checked_title(body.title)?.unwrap_or_default();
+    let namespace = request.writable_namespace(body.namespace.as_deref())?;
+    let record = request.app.conversations.create(&namespace, title)?;
+    Reply::json(StatusCode::CREATED, &ConversationView::of(&record))
 }
 
 /// `GET /v1/conversations`.
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
-    let limit = request.query.page_limit(PAGE)?;
-    let before = before(request)?;
-    let records = request.service.conversations(request.account(), &namespace, before, limit)?;
-    let conversations: Vec<Value> = records.iter().map(conversation_json).collect();
-    Reply::ok(&json!({"namespace": namespace, "conversations": conversations}))
+    let ListQuery { limit, before } = ListQuery::of(&request.query)?;
+    let records = request.app.conversations.list(request.account(), &namespace, before, limit)?;
+    let conversations = records.iter().map(ConversationView::of).collect();
+    Reply::ok(&ConversationsView { namespace: &namespace, conversations })
 }
 
-/// Returns the id at which the previous page ended.
-fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
-    let Some(text) = request.query.last("before") else { return Ok(None) };
-    match text.parse() {
-        Ok(id) => Ok(Some(id)),
-        Err(_) => {
-            Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a conversation")))
+/// The query of `GET /v1/conversations`.
+struct ListQuery {
+    /// Conversations in the page.
+    limit: usize,
+    /// The id at which the previous page ended.
+    before: Option<Ulid>,
+}
+
+impl ListQuery {
+    fn of(query: &QueryString) -> Result<Self> {
+        let limit = query.page_limit(PAGE)?;
+        let Some(text) = query.last("before") else { return Ok(Self { limit, before: None }) };
+        match text.parse() {
+            Ok(id) => Ok(Self { limit, before: Some(id) }),
+            Err(_) => {
+                Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a conversation")))
+            }
         }
     }
 }
@@ -53,91 +129,86 @@ fn before(request: &AuthenticatedRequest) -> Result<Option<Ulid>> {
 pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
     let record = readable_conversation(request)?;
     let branch = request.query.get("branch").unwrap_or(&record.branch);
-    let messages = request.service.branch_messages(&record, branch)?;
-    let mut body = conversation_json(&record);
-    body["branch"] = json!(branch);
-    body["messages"] = messages.iter().map(message_json).collect();
-    Reply::ok(&body)
+    let messages = request.app.conversations.branch_messages(&record, branch)?;
+    let conversation = ConversationView { branch, ..ConversationView::of(&record) };
+    Reply::ok(&ConversationMessagesView { conversation, messages: MessageView::list(&messages) })
 }
 
 /// `PATCH /v1/conversations/{id}`.
 pub fn update(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = writable_conversation(request)?;
-    let body: Map<String, Value> = request.json()?;
-    let branch = text(&body, "branch")?;
-    let record = request.service.update_conversation(request.account(), record.id, title(&body)?, branch)?;
-    Reply::ok(&conversation_json(&record))
+    let body: UpdateRequest = request.json()?;
+    let (title, branch) = (checked_title(body.title)?, body.branch.as_deref());
+    let record = request.app.conversations.update(request.account(), record.id, title.as_deref(), branch)?;
+    Reply::ok(&ConversationView::of(&record))
 }
 
 /// `DELETE /v1/conversations/{id}`.
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = writable_conversation(request)?;
     let id = record.id.to_string();
-    request.service.delete_conversation(request.account(), &id)?;
-    Reply::ok(&json!({"id": id, "deleted": true}))
+    request.app.conversations.delete(request.account(), &id)?;
+    Reply::ok(&DeletedView::new(id))
 }
 
 /// `POST /v1/conversations/{id}/messages`.
 pub fn append(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, namespace) = writable_conversation(request)?;
-    let mut body: Map<String, Value> = request.json()?;
+    let AppendRequest { messages, branch, tags, occurred_at, timezone, date } = request.json()?;
     // Memories of the messages name the conversation as their session.
-    body.insert("session_id".into(), json!(record.id.to_string()));
-    let ingested = conversation(&body)?;
-    let branch = text(&body, "branch")?.map(str::to_owned);
-    let mut messages = Vec::new();
-    if let Some(Value::Array(sent)) = body.remove("messages") {
-        for message in sent {
-            if let Value::Object(body) = message {
-                messages.push(NewMessage { body });
-            }
-        }
+    let session_id = Some(record.id.to_string());
+    let sent = RememberRequest { messages, namespace: None, session_id, tags, occurred_at, timezone, date };
+    let ingested = sent.conversation()?;
+    let mut messages = Vec::with_capacity(ingested.messages.len());
+    for body in sent.messages.into_iter().flatten() {
+        messages.push(NewMessage { body });
     }
-    let added = request.service.append(&namespace, record.id, branch.as_deref(), messages, &ingested)?;
-    let ids: Vec<String> = added.iter().map(|message| message.id.to_string()).collect();
-    let messages: Vec<Value> = added.iter().map(message_json).collect();
-    Reply::json(StatusCode::CREATED, &json!({"id": record.id.to_string(), "ids": ids, "messages": messages}))
+    let added = request.app.conversations.append(&namespace, record.id, branch.as_deref(), messages, ingested)?;
+    let ids = added.iter().map(|message| message.id).collect();
+    let body = AppendedMessagesView { id: record.id, ids, messages: MessageView::list(&added) };
+    Reply::json(StatusCode::CREATED, &body)
 }
 
 /// `POST /v1/conversations/{id}/rewind`.
 pub fn rewind(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = writable_conversation(request)?;
-    let body: Map<String, Value> = request.json()?;
-    let Some(to) = text(&body, "to")? else {
+    let body: RewindRequest = request.json()?;
+    let Some(to) = body.to.as_deref() else {
         return Err(invalid_body("to is missing: send the id of the message at which the branch is to end"));
     };
-    let record = request.service.rewind(request.account(), record.id, to)?;
-    Reply::ok(&conversation_json(&record))
+    let record = request.app.conversations.rewind(request.account(), record.id, to)?;
+    Reply::ok(&ConversationView::of(&record))
 }
 
 /// `PATCH /v1/conversations/{id}/messages/{mid}`.
 pub fn edit_in_place(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = writable_conversation(request)?;
     let content = edited_content(request)?;
-    let edited = request.service.edit_in_place(request.account(), record.id, request.parameter(1), content)?;
-    Reply::ok(&message_json(&edited))
+    let edited =
+        request.app.conversations.edit_in_place(request.account(), record.id, request.parameter(1), &content)?;
+    Reply::ok(&MessageView::of(&edited))
 }
 
 /// `POST /v1/conversations/{id}/messages/{mid}/edit`.
 pub fn edit(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, _) = writable_conversation(request)?;
     let content = edited_content(request)?;
-    let branch = request.service.edit_as_branch(request.account(), record.id, request.parameter(1), content)?;
-    let head = branch.head.map(|id| id.to_string());
-    Reply::json(StatusCode::CREATED, &json!({"id": record.id.to_string(), "branch": branch.name, "message": head}))
+    let branch =
+        request.app.conversations.edit_as_branch(request.account(), record.id, request.parameter(1), &content)?;
+    let body = NewBranchView { id: record.id, branch: &branch.name, message: branch.head };
+    Reply::json(StatusCode::CREATED, &body)
 }
 
 /// `GET /v1/conversations/{id}/branches`.
 pub fn branches(request: &AuthenticatedRequest) -> Result<Reply> {
     let record = readable_conversation(request)?;
-    let branches: Vec<Value> = record.branches.iter().map(|branch| branch_json(branch, &record.branch)).collect();
-    Reply::ok(&json!({"id": record.id.to_string(), "branches": branches}))
+    Reply::ok(&BranchesView::of(&record))
 }
 
 /// Returns the conversation of the path, if the caller may read it.
 fn readable_conversation(request: &AuthenticatedRequest) -> Result<ConversationRecord> {
     request.read_namespace()?;
-    let record = request.service.conversation(request.account(), request.parameter(0))?;
+    let record = request.app.conversations.get(request.account(), request.parameter(0))?;
     request.readable_namespace(Some(record.namespace.as_str()))?;
     Ok(record)
 }
@@ -147,61 +218,23 @@ fn writable_conversation(request: &AuthenticatedRequest) -> Result<(Conversation
     if request.query.last("namespace").is_some() {
         request.write_namespace()?;
     }
-    let record = request.service.conversation(request.account(), request.parameter(0))?;
+    let record = request.app.conversations.get(request.account(), request.parameter(0))?;
     let namespace = request.writable_namespace(Some(record.namespace.as_str()))?;
     Ok((record, namespace))
 }
 
-fn title(body: &Map<String, Value>) -> Result<Option<String>> {
-    let Some(title) = text(body, "title")? else { return Ok(None) };
+fn checked_title(title: Option<String>) -> Result<Option<String>> {
+    let Some(title) = title else { return Ok(None) };
     if title.chars().count() > TITLE_CHARS_MAX || title.chars().any(char::is_control) {
         return Err(invalid_body(format!("title must be at most {TITLE_CHARS_MAX} characters on one line")));
     }
-    Ok(Some(title.to_owned()))
+    Ok(Some(title))
 }
 
 /// Returns the new content of a message, checked by the same rules as that of a sent message.
-fn edited_content(request: &AuthenticatedRequest) -> Result<Value> {
-    let mut body: Map<String, Value> = request.json()?;
-    let edited = body.remove("content").unwrap_or(Value::Null);
-    content(Some(&edited)).map_err(invalid_body)?;
-    Ok(edited)
-}
-
-fn conversation_json(record: &ConversationRecord) -> Value {
-    json!({
-        "id": record.id.to_string(),
-        "namespace": record.namespace,
-        "title": record.title,
-        "branch": record.branch,
-        "created_at": format_ms(record.created_at_ms),
-        "updated_at": format_ms(record.updated_at_ms),
-    })
-}
-
-fn branch_json(branch: &BranchRecord, active: &str) -> Value {
-    json!({
-        "name": branch.name,
-        "head": branch.head.map(|id| id.to_string()),
-        "messages": branch.messages,
-        "active": branch.name == active,
-        "forked_from": branch.forked_from.map(|id| id.to_string()),
-    })
-}
-
-fn message_json(record: &MessageRecord) -> Value {
-    let mut message = json!({
-        "id": record.id.to_string(),
-        "parent": record.parent.map(|id| id.to_string()),
-        "role": record.body.get("role"),
-        "content": record.body.get("content"),
-        "created_at": format_ms(record.created_at_ms),
-        "edited_at": record.edited_at_ms.and_then(format_ms),
-    });
-    if let Some(name) = record.body.get("name")
-        && !name.is_null()
-    {
-        message["name"] = name.clone();
-    }
-    message
+fn edited_content(request: &AuthenticatedRequest) -> Result<MessageContent> {
+    let body: EditRequest = request.json()?;
+    let Some(content) = body.content else { return Err(invalid_body("content must be text or a list of parts")) };
+    text_and_references(&content).map_err(invalid_body)?;
+    Ok(content)
 }

@@ -5,9 +5,10 @@
 
 use hyper::StatusCode;
 use hyper::header::RETRY_AFTER;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::reply::Reply;
+use super::views::errors::{ErrorBody, ErrorDetail, RefusalBody, RetrieveErrorBody};
 use crate::error::{Error, disk_message};
 use crate::error_codes::ErrorCode;
 use crate::gateway::Refusal;
@@ -54,11 +55,13 @@ pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
         }
         other => other.to_string(),
     };
-    let body = match format {
-        ErrorFormat::Envelope => json!({"error": {"code": code, "message": message}}),
-        ErrorFormat::Retrieve { namespace } => json!({"error": code, "namespace": namespace, "message": message}),
+    let status = code.status();
+    let reply = match format {
+        ErrorFormat::Envelope => json_reply(status, &ErrorBody { error: ErrorDetail { code, message } }),
+        ErrorFormat::Retrieve { namespace } => {
+            json_reply(status, &RetrieveErrorBody { error: code, message, namespace })
+        }
     };
-    let reply = json_reply(code.status(), &body);
     match error {
         Error::LimitReached { retry_after, .. } => reply.with(RETRY_AFTER, &retry_after.to_string()),
         Error::Disk { .. } => reply.with(RETRY_AFTER, DISK_RETRY_AFTER_SECONDS),
@@ -82,18 +85,21 @@ fn log(error: &Error) {
 /// Makes the gateway's response to a missing or invalid credential.
 pub fn refusal(refusal: Refusal) -> Reply {
     match refusal {
-        Refusal::Missing => json_reply(StatusCode::UNAUTHORIZED, &json!({"message": "Unauthorized"})),
-        Refusal::Refused => json_reply(StatusCode::FORBIDDEN, &json!({"message": "Forbidden"})),
+        Refusal::Missing => json_reply(StatusCode::UNAUTHORIZED, &RefusalBody { message: "Unauthorized" }),
+        Refusal::Refused => json_reply(StatusCode::FORBIDDEN, &RefusalBody { message: "Forbidden" }),
     }
 }
 
 /// Makes the response when a limit of concurrent requests, or of memory for bodies, is reached.
 pub fn unavailable() -> Reply {
-    json_reply(StatusCode::SERVICE_UNAVAILABLE, &json!({"message": "Service Unavailable"})).with(RETRY_AFTER, "1")
+    let body = RefusalBody { message: "Service Unavailable" };
+    json_reply(StatusCode::SERVICE_UNAVAILABLE, &body).with(RETRY_AFTER, "1")
 }
 
-fn json_reply(status: StatusCode, body: &Value) -> Reply {
-    Reply { status, headers: Vec::new(), body: body.to_string().into() }
+fn json_reply(status: StatusCode, body: &impl Serialize) -> Reply {
+    // Bodies of errors consist of texts, which cannot fail to become JSON.
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    Reply { status, headers: Vec::new(), body: body.into() }
 }
 
 /// The error for a body whose decoded values need more memory than there is.

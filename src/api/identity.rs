@@ -2,22 +2,19 @@
 
 use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
-use serde_json::json;
 
 use super::document;
 use super::reply::{Reply, ReplyBody};
 use super::request::{AuthenticatedRequest, RouteRequest};
+use super::views::identity::{HealthView, WhoamiView};
 use crate::error::Result;
 use crate::gateway::Credential;
 
 /// `GET /health`: the liveness check. It counts the namespaces that were found damaged but does not name them.
 pub fn health(request: &RouteRequest) -> Result<Reply> {
-    let mut body = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")});
-    let damaged = request.service.namespaces.damaged().len();
-    if damaged > 0 {
-        body["damaged_namespaces"] = json!(damaged);
-    }
-    Reply::ok(&body)
+    let damaged = request.app.namespaces.damaged().len();
+    let damaged_namespaces = if damaged > 0 { Some(damaged) } else { None };
+    Reply::ok(&HealthView { status: "ok", version: env!("CARGO_PKG_VERSION"), damaged_namespaces })
 }
 
 /// `GET /v1/whoami`: the account and the kind of the credential.
@@ -26,7 +23,7 @@ pub fn whoami(request: &AuthenticatedRequest) -> Result<Reply> {
         Credential::Key { env, .. } => ("api_key", env.name()),
         Credential::Session { .. } => ("jwt", ""),
     };
-    Reply::ok(&json!({"account": request.principal.account, "auth": auth, "env": env}))
+    Reply::ok(&WhoamiView { account: &request.principal.account, auth, env })
 }
 
 /// `GET /v1/openapi.json`: the OpenAPI description.

@@ -1,4 +1,4 @@
-//! Limits of request bodies.
+//! Limits of request bodies, and of the texts that both a handler and the OpenAPI document check.
 
 /// Largest JSON body, in bytes: 8 MiB.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
@@ -10,3 +10,9 @@ pub const PACK_BYTES_MAX: usize = 64 << 20;
 pub const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
 /// Deepest nesting of a JSON body. The decoder's own limit is 128, and stored records wrap the values of a body.
 pub const JSON_DEPTH_MAX: usize = 64;
+/// Most characters of a text of one line, such as the description of a skill.
+pub const LINE_CHARS_MAX: usize = 1000;
+/// Most characters of a term or an alias.
+pub const TERM_CHARS_MAX: usize = 120;
+/// Most characters of the title of a conversation.
+pub const TITLE_CHARS_MAX: usize = 500;

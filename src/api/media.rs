@@ -6,18 +6,16 @@ use hyper::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::json;
 
 use super::error;
 use super::reply::{Reply, ReplyBody, StoredFile};
 use super::request::{AuthenticatedRequest, RouteRequest};
+use super::views::media::{MediaAddressView, MediaView};
 use crate::error::Result;
 use crate::gateway::Refusal;
 use crate::memory::request::invalid_body;
 use crate::memory::time::format_ms;
-use crate::service::media::URL_LIFETIME_SECONDS;
 
 /// Most characters of a file's name, and of its media type.
 const NAME_CHARS_MAX: usize = 255;
@@ -48,15 +46,8 @@ pub fn upload(request: &AuthenticatedRequest) -> Result<Reply> {
     };
     let filename = filename(request)?;
     let namespace = request.write_namespace()?;
-    let record = request.service.upload(&namespace, content_type, filename, &request.body)?;
-    let body = json!({
-        "id": record.id.to_string(),
-        "namespace": record.namespace,
-        "content_type": record.content_type,
-        "bytes": record.bytes,
-        "sha256": record.sha256,
-    });
-    Reply::json(StatusCode::CREATED, &body)
+    let record = request.app.media.upload(&namespace, content_type, filename, &request.body)?;
+    Reply::json(StatusCode::CREATED, &MediaView::of(&record))
 }
 
 fn filename(request: &AuthenticatedRequest) -> Result<Option<String>> {
@@ -70,31 +61,19 @@ fn filename(request: &AuthenticatedRequest) -> Result<Option<String>> {
 /// `GET /v1/media/{id}`: a URL that returns the file for 15 minutes.
 pub fn address(request: &AuthenticatedRequest) -> Result<Reply> {
     request.read_namespace()?;
-    let record = request.service.media_record(request.account(), request.parameter(0))?;
+    let record = request.app.media.record(request.account(), request.parameter(0))?;
     request.readable_namespace(Some(record.namespace.as_str()))?;
-    let expires = Timestamp::now().as_second() + URL_LIFETIME_SECONDS;
-    let signature = request.service.media.sign(record.id, expires);
-    let base = match &request.service.config.server.public_url {
-        Some(url) => url.clone(),
-        // The address that the caller itself used.
-        None => format!("http://{}", request.header("host")),
-    };
-    let url = format!("{base}/v1/media/{}/content?expires={expires}&signature={signature}", record.id);
+    let (url, expires) = request.app.media.signed_url(&record, request.header("host"));
     let expires_at = format_ms(expires.saturating_mul(1000));
-    Reply::ok(&json!({
-        "id": record.id.to_string(),
-        "url": url,
-        "expires_at": expires_at,
-        "content_type": record.content_type,
-        "bytes": record.bytes,
-    }))
+    let MediaRecord { id, content_type, bytes, .. } = &record;
+    Reply::ok(&MediaAddressView { id: *id, url, expires_at, content_type, bytes: *bytes })
 }
 
 /// `GET /v1/media/{id}/content`: the bytes, sent from disk with headers that keep browsers from running them.
 pub fn content(request: &RouteRequest) -> Result<Reply> {
     let expires = request.query.get("expires").unwrap_or("");
     let signature = request.query.get("signature").unwrap_or("");
-    let Some((record, file)) = request.service.open_media(request.parameter(0), expires, signature)? else {
+    let Some((record, file)) = request.app.media.open(request.parameter(0), expires, signature)? else {
         return Ok(error::refusal(Refusal::Refused));
     };
     let content_type = safe_type(&record.content_type);

@@ -1,17 +1,22 @@
 //! Memories by path: `/v1/memories/{path}`, `/v1/tree`, `/v1/topics`, `/v1/graph`.
 
 use cuebase_storage::memory_file::MemoryPath;
+use cuebase_storage::records::SentTime;
 use hyper::StatusCode;
-use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::query::QueryString;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::schema::values;
 use super::values::{directory, lines, memory_path};
+use super::views::memories::{TopicsView, TreeView, WrittenMemoryView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::ingest::direct::DirectWrite;
-use crate::memory::request::{invalid_body, moment_field, occurred, text, zone};
+use crate::memory::fields::request_type;
+use crate::memory::request::{invalid_body, moment_of, occurred, zone_or_utc};
 use crate::memory::tags;
 use crate::namespace::names::parse_name;
 use crate::service::memories::MemoryReadOptions;
@@ -29,6 +34,32 @@ const NODES_DEFAULT: usize = 500;
 /// Most nodes of a graph.
 const NODES_MAX: usize = 10_000;
 
+request_type! {
+    /// The body of `POST /v1/memories/{path}`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct DirectWriteRequest {
+        /// Markdown text of the memory.
+        #[schemars(required, regex(pattern = r"\S"))]
+        content: Option<String>,
+        #[schemars(default, with = "values::Tags")]
+        tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::GivenTime")]
+        occurred_at: Option<SentTime> => InvalidTime,
+        #[schemars(default, with = "values::Zone")]
+        timezone: Option<String>,
+        /// Texts that queries are compared with to find the memory.
+        #[schemars(length(max = CUES_MAX), inner(length(max = CUE_CHARS_MAX)))]
+        cues: Option<Vec<String>>,
+        #[schemars(default, with = "values::GivenTime")]
+        expires_at: Option<SentTime> => InvalidTime,
+        #[schemars(default, with = "values::WantedName")]
+        namespace: Option<String> => InvalidNamespace,
+        /// Use `occurred_at`.
+        #[schemars(default, with = "values::Refined<values::GivenTime>", extend("deprecated" = true))]
+        date: Option<SentTime> => InvalidTime,
+    }
+}
+
 /// `GET /v1/memories/{path}`.
 pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
@@ -42,56 +73,61 @@ pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
         revision: request.query.get("revision"),
         full: request.query.get("detail") == Some("full"),
     };
-    Reply::ok(&request.service.memory(request.account(), &namespace, &memory_path(path)?, &options)?)
+    Reply::ok(&request.app.reads.memory(request.account(), &namespace, &memory_path(path)?, &options)?)
 }
 
 /// `POST /v1/memories/{path}`.
 pub fn write(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = request.json()?;
+    let body: DirectWriteRequest = request.json()?;
     let parameter = request.query.last("namespace");
     if let Some(name) = parameter {
         // The name must be valid even where the body names another namespace.
         parse_name(name)?;
     }
-    let name = text(&body, "namespace")?.or(parameter);
-    let write = direct_write(memory_path(request.parameter(0))?, &body)?;
-    let namespace = request.writable_namespace(name)?;
-    let service = &request.service;
-    let written = service.write_recreating_default(&namespace, |namespace| service.write_memory(namespace, &write))?;
+    let write = body.direct_write(memory_path(request.parameter(0))?)?;
+    let namespace = request.writable_namespace(body.namespace.as_deref().or(parameter))?;
+    let app = &request.app;
+    let written = match app.writes.write(&namespace, &write) {
+        // Deleted since its record was read. `default` is created again.
+        Err(Error::NamespaceGone) if namespace.name.is_default() => {
+            let successor = app.namespaces.existing(request.account(), &namespace.name)?;
+            app.writes.write(&successor, &write)?
+        }
+        written => written?,
+    };
     let status = if written.is_new { StatusCode::CREATED } else { StatusCode::OK };
     let path = write.path.as_str();
-    Reply::json(status, &json!({"path": path, "namespace": namespace.name, "commit": written.commit}))
+    Reply::json(status, &WrittenMemoryView { path, namespace: &namespace.name, commit: &written.commit })
 }
 
-/// Checks the body of a direct write.
-fn direct_write(path: MemoryPath, body: &Map<String, Value>) -> Result<DirectWrite> {
-    let content = text(body, "content")?.unwrap_or("");
-    if content.trim().is_empty() {
-        return Err(invalid_body("content is missing: send the memory's text as markdown"));
+impl DirectWriteRequest {
+    /// Checks the request.
+    fn direct_write(&self, path: MemoryPath) -> Result<DirectWrite> {
+        let content = self.content.as_deref().unwrap_or("");
+        if content.trim().is_empty() {
+            return Err(invalid_body("content is missing: send the memory's text as markdown"));
+        }
+        if content.len() > CONTENT_BYTES_MAX {
+            let message = format!("content has {} bytes, the maximum is {CONTENT_BYTES_MAX}", content.len());
+            return Err(Error::TooLarge { code: ErrorCode::PayloadTooLarge, message });
+        }
+        let zone = zone_or_utc(self.timezone.as_deref())?;
+        Ok(DirectWrite {
+            path,
+            content: content.to_owned(),
+            tags: tags::check("tags", self.tags.clone())?,
+            occurred: occurred(self.occurred_at.as_ref(), self.date.as_ref(), &zone)?,
+            cues: lines("cues", self.cues.as_deref().unwrap_or_default(), CUES_MAX, CUE_CHARS_MAX)?,
+            expires_at: moment_of("expires_at", self.expires_at.as_ref(), &zone)?.map(|moment| moment.at),
+        })
     }
-    if content.len() > CONTENT_BYTES_MAX {
-        let message = format!("content has {} bytes, the maximum is {CONTENT_BYTES_MAX}", content.len());
-        return Err(Error::TooLarge { code: ErrorCode::PayloadTooLarge, message });
-    }
-    let zone = match text(body, "timezone")? {
-        Some(name) => zone(name)?,
-        None => TimeZone::UTC,
-    };
-    Ok(DirectWrite {
-        path,
-        content: content.to_owned(),
-        tags: tags::check("tags", body.get("tags"))?,
-        occurred: occurred(body, &zone)?,
-        cues: lines(body, "cues", CUES_MAX, CUE_CHARS_MAX)?,
-        expires_at: moment_field(body, "expires_at", &zone)?.map(|moment| moment.at),
-    })
 }
 
 /// `DELETE /v1/memories/{path}`.
 pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let path = memory_path(request.parameter(0))?;
     let namespace = request.write_namespace()?;
-    let id = request.service.forget_memory(&namespace, &path)?;
+    let id = request.app.writes.forget(&namespace, &path)?;
     Reply::accepted(id, &namespace.name)
 }
 
@@ -102,26 +138,45 @@ pub fn tree(request: &AuthenticatedRequest) -> Result<Reply> {
     if !folder.is_empty() {
         directory("path", folder)?;
     }
-    let entries = request.service.tree(request.account(), &namespace, folder)?;
-    Reply::ok(&json!({"namespace": namespace, "path": folder, "entries": entries}))
+    let entries = request.app.reads.tree(request.account(), &namespace, folder)?;
+    Reply::ok(&TreeView { namespace: &namespace, path: folder, entries })
 }
 
 /// `GET /v1/topics`.
 pub fn topics(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
-    let topics = request.service.topics(request.account(), &namespace)?;
-    Reply::ok(&json!({"namespace": namespace, "topics": topics}))
+    let topics = request.app.reads.topics(request.account(), &namespace)?;
+    Reply::ok(&TopicsView { namespace: &namespace, topics })
+}
+
+/// The query of `GET /v1/graph`.
+struct GraphQuery {
+    /// The memory around which the graph is.
+    path: Option<MemoryPath>,
+    /// Relations that are followed from it.
+    depth: usize,
+    /// Most nodes.
+    limit: usize,
+}
+
+impl GraphQuery {
+    fn of(query: &QueryString) -> Result<Self> {
+        let path = match query.get("path") {
+            Some(path) => Some(memory_path(path)?),
+            None => None,
+        };
+        Ok(Self {
+            path,
+            depth: query.number("depth", 1..=DEPTH_MAX, ErrorCode::InvalidDepth)?.unwrap_or(1),
+            limit: query.number("limit", 1..=NODES_MAX, ErrorCode::InvalidLimit)?.unwrap_or(NODES_DEFAULT),
+        })
+    }
 }
 
 /// `GET /v1/graph`.
 pub fn graph(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
-    let path = match request.query.get("path") {
-        Some(path) => Some(memory_path(path)?),
-        None => None,
-    };
-    let depth = request.query.number("depth", 1..=DEPTH_MAX, ErrorCode::InvalidDepth)?.unwrap_or(1);
-    let limit = request.query.number("limit", 1..=NODES_MAX, ErrorCode::InvalidLimit)?.unwrap_or(NODES_DEFAULT);
+    let GraphQuery { path, depth, limit } = GraphQuery::of(&request.query)?;
     let around = path.as_ref().map(|path| (path, depth));
-    Reply::ok(&request.service.graph(request.account(), &namespace, around, limit)?)
+    Reply::ok(&request.app.reads.graph(request.account(), &namespace, around, limit)?)
 }

@@ -2,8 +2,9 @@
 //!
 //! A handler takes an [`AuthenticatedRequest`] (caller, path parameters, query, body) and returns a [`Reply`] or an
 //! error. Handlers are blocking functions; `server` runs them outside of the async threads. [`error`] alone maps errors
-//! to HTTP, [`unknown`] turns names that a route does not know into warnings, and [`document`] is the OpenAPI
-//! description. Sockets, limits of concurrency and the counting of units are in `server`. Start at [`routes`].
+//! to HTTP, [`unknown`] turns names that a route does not know into warnings, [`views`] has the bodies of responses,
+//! and [`schema`] generates the OpenAPI description. Sockets, limits of concurrency and the counting of units are in
+//! `server`. Start at [`routes`].
 
 pub mod answer;
 pub mod billing;
@@ -24,11 +25,14 @@ pub mod reply;
 pub mod request;
 pub mod retrieve;
 pub mod routes;
+pub mod schema;
 pub mod skills;
 pub mod sources;
 pub mod unknown;
+pub mod views;
 pub mod vocabulary;
 
+mod names;
 mod values;
 
 pub use limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX};

@@ -2,65 +2,63 @@
 
 use cuebase_storage::records::NamespaceRecord;
 use hyper::StatusCode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::schema::values;
+use super::views::namespaces::{CreatedNamespaceView, DeletedNamespaceView, NamespaceView, NamespacesView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::memory::fields::request_type;
 use crate::memory::time::format_ms;
 use crate::namespace::names::parse_name;
 
 /// Namespaces in a page.
 const LISTED_MAX: usize = 200;
 
-#[derive(Deserialize)]
-struct NewNamespaceBody {
-    #[serde(default)]
-    name: Option<Value>,
+request_type! {
+    /// The body of `POST /v1/namespaces`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct NewNamespaceRequest {
+        #[schemars(with = "values::Name")]
+        name: Option<String> => InvalidNamespace,
+    }
 }
 
 /// `POST /v1/namespaces`.
 pub fn create(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: NewNamespaceBody = request.json()?;
-    let name = match &body.name {
-        Some(Value::String(name)) => name.as_str(),
-        _ => "",
-    };
-    let (record, is_new) = request.service.namespaces.create(request.account(), &parse_name(name)?)?;
+    let body: NewNamespaceRequest = request.json()?;
+    let name = parse_name(body.name.as_deref().unwrap_or(""))?;
+    let (record, is_new) = request.app.namespaces.create(request.account(), &name)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Reply::json(status, &json!({"name": record.name, "created_at": format_ms(record.created_at_ms)}))
+    let created_at = format_ms(record.created_at_ms);
+    Reply::json(status, &CreatedNamespaceView { name: &record.name, created_at })
 }
 
 /// `GET /v1/namespaces`. A key that is limited to a namespace gets only that one.
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
-    let namespaces = &request.service.namespaces;
+    let namespaces = &request.app.namespaces;
     let account = request.account();
     let records = match request.principal.scope() {
         Some(scope) => namespaces.record(account, scope)?.into_iter().collect(),
         None => namespaces.list(account, request.query.get("after"), LISTED_MAX)?,
     };
-    let listed: Vec<Value> = records.iter().map(namespace_json).collect();
-    Reply::ok(&json!({"namespaces": listed}))
+    Reply::ok(&NamespacesView { namespaces: records.iter().map(NamespaceView::of).collect() })
 }
 
-/// Makes the JSON of a namespace in a list.
+/// Makes the JSON of a namespace in a list, for the command line.
 pub fn namespace_json(record: &NamespaceRecord) -> Value {
-    json!({
-        "name": record.name,
-        "created_at": format_ms(record.created_at_ms),
-        "updated_at": format_ms(record.updated_at_ms),
-        "memories": record.memories,
-        "head": record.head,
-    })
+    json!(NamespaceView::of(record))
 }
 
 /// `DELETE /v1/namespaces/{name}`.
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
     let name = parse_name(request.parameter(0))?;
-    if !request.service.delete_namespace(request.account(), &name)? {
+    if !request.app.namespaces.delete(request.account(), &name)? {
         return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("namespace {name:?} does not exist")));
     }
-    Reply::ok(&json!({"name": name, "deleted": true}))
+    Reply::ok(&DeletedNamespaceView { name: &name, deleted: true })
 }

@@ -2,14 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::Number;
 
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::zone;
+use crate::memory::fields::FieldType;
 
 /// A number of this many digits fits into `usize`.
 const DIGITS_MAX: usize = 18;
+/// Absolute values below this are exact integers in a JSON number's floating-point form.
+const EXACT_BELOW: f64 = 1e15;
 
 /// Parameters in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
@@ -32,11 +35,6 @@ impl QueryString {
         Self { pairs: form_urlencoded::parse(raw.as_bytes()).into_owned().collect() }
     }
 
-    /// Makes a query string of decoded parameters.
-    pub fn from_pairs(pairs: Vec<(String, String)>) -> Self {
-        Self { pairs }
-    }
-
     /// Returns the names of all parameters; a repeated name is repeated.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pairs.iter().map(|(name, _)| name.as_str())
@@ -48,14 +46,10 @@ impl QueryString {
     ///
     /// `code` for any other value.
     pub fn number(&self, name: &str, range: RangeInclusive<usize>, code: ErrorCode) -> Result<Option<usize>> {
-        let Some(text) = self.get(name) else { return Ok(None) };
-        if let Ok(number) = text.parse::<usize>()
-            && range.contains(&number)
-        {
-            return Ok(Some(number));
+        match self.get(name) {
+            Some(text) => Ok(Some(integer(name, text, range, code)?)),
+            None => Ok(None),
         }
-        let (min, max) = range.into_inner();
-        Err(Error::invalid(code, format!("{name}: {text:?} is not an integer from {min} to {max}")))
     }
 
     /// Returns the parameter `limit`, reduced to the most that a page can have.
@@ -90,28 +84,105 @@ impl QueryString {
 
     /// Returns the values of a list. A comma and a repeated parameter both separate values; blank ones are left out.
     pub fn list(&self, name: &str) -> Vec<String> {
+        self.values(name).list()
+    }
+
+    /// Returns the values of a parameter.
+    pub fn values(&self, name: &str) -> ParameterValues {
         let mut values = Vec::new();
         for (key, value) in &self.pairs {
-            if key != name {
-                continue;
+            if key == name {
+                values.push(value.clone());
             }
+        }
+        ParameterValues(values)
+    }
+}
+
+/// The values of a parameter, in the order in which they were sent.
+///
+/// A field of a body with the same meaning is a string, a number, a boolean, or an array of them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "SentValues")]
+pub struct ParameterValues(Vec<String>);
+
+impl FieldType for ParameterValues {}
+
+impl ParameterValues {
+    /// Returns the last value that is not empty.
+    pub fn last(&self) -> Option<&str> {
+        let value = self.0.iter().rev().find(|value| !value.is_empty())?;
+        Some(value.as_str())
+    }
+
+    /// Returns the values as a list. A comma separates values as well; blank ones are left out.
+    pub fn list(&self) -> Vec<String> {
+        let mut list = Vec::new();
+        for value in &self.0 {
             for part in value.split(',') {
                 let part = part.trim();
                 if !part.is_empty() {
-                    values.push(part.to_owned());
+                    list.push(part.to_owned());
                 }
             }
         }
-        values
+        list
     }
+}
 
-    /// Returns the time zone that `timezone` names, or UTC.
-    pub fn zone(&self) -> Result<TimeZone> {
-        match self.get("timezone") {
-            Some(name) => zone(name),
-            None => Ok(TimeZone::UTC),
+/// The values of a parameter in a JSON body.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be a string, a number, or an array of them")]
+enum SentValues {
+    One(SentValue),
+    Several(Vec<SentValue>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SentValue {
+    Text(String),
+    Number(Number),
+    Flag(bool),
+    Null(()),
+}
+
+impl From<SentValues> for ParameterValues {
+    fn from(sent: SentValues) -> Self {
+        let sent = match sent {
+            SentValues::One(value) => vec![value],
+            SentValues::Several(values) => values,
+        };
+        let mut values = Vec::with_capacity(sent.len());
+        for value in sent {
+            match value {
+                SentValue::Text(text) => values.push(text),
+                SentValue::Number(number) => values.push(number_text(&number)),
+                SentValue::Flag(flag) => values.push(flag.to_string()),
+                SentValue::Null(()) => {}
+            }
         }
+        Self(values)
     }
+}
+
+/// Writes a number as a parameter has it: 26.0 is the integer 26.
+fn number_text(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if float.fract() == 0.0 && float.abs() < EXACT_BELOW => format!("{float:.0}"),
+        _ => number.to_string(),
+    }
+}
+
+/// Reads an integer within a range. `name` is the parameter that the error names.
+pub fn integer(name: &str, text: &str, range: RangeInclusive<usize>, code: ErrorCode) -> Result<usize> {
+    if let Ok(number) = text.parse::<usize>()
+        && range.contains(&number)
+    {
+        return Ok(number);
+    }
+    let (min, max) = range.into_inner();
+    Err(Error::invalid(code, format!("{name}: {text:?} is not an integer from {min} to {max}")))
 }
 
 #[cfg(test)]
@@ -126,5 +197,25 @@ mod tests {
         assert_eq!(query.get("q"), Some("a b"));
         assert_eq!(query.get("none"), None);
         assert!(query.get("y").is_some());
+    }
+
+    #[test]
+    fn a_field_of_a_body_has_the_values_of_a_parameter() {
+        let values = |json: &str| serde_json::from_str::<ParameterValues>(json).map(|values| values.0);
+        for (json, expected) in [
+            (r#""a,b""#, vec!["a,b"]),
+            (r#"["a", null, 26.0, 0.5, 7, true]"#, vec!["a", "26", "0.5", "7", "true"]),
+            ("null", vec![]),
+            ("[]", vec![]),
+            ("-1e20", vec!["-1e+20"]),
+        ] {
+            assert_eq!(values(json).expect("values"), expected, "{json}");
+        }
+        for bad in ["{}", "[[1]]", r#"["a", {}]"#] {
+            let error = values(bad).expect_err("refused").to_string();
+            assert!(error.starts_with("must be a string, a number, or an array of them"), "{error}");
+        }
+        let list = values(r#"["a, b", "", "c"]"#).map(|values| ParameterValues(values).list());
+        assert_eq!(list.expect("values"), ["a", "b", "c"]);
     }
 }

@@ -4,8 +4,10 @@ use cuebase_storage::MessageId;
 use cuebase_storage::records::{DeadLetter, UnreadableRecord};
 use serde_json::{Value, json};
 
+use super::query::QueryString;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::views::queue::{DeadLetterView, DroppedLetterView, JobView, QueueView, RetriedLetterView};
 use crate::error::Result;
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
@@ -16,32 +18,49 @@ const LETTERS_DEFAULT: usize = 200;
 /// Most dead letters in a page.
 const LETTERS_MAX: usize = 1000;
 
-/// `GET /v1/queue`: the queue of the account. Dead letters come in pages.
+/// The query of `GET /v1/queue`.
+struct ShowQuery {
+    /// Dead letters in the page.
+    limit: usize,
+    /// The id at which the previous page ended.
+    after: Option<MessageId>,
+}
+
+impl ShowQuery {
+    fn of(query: &QueryString) -> Result<Self> {
+        let limit = query.number("limit", 1..=LETTERS_MAX, ErrorCode::InvalidLimit)?.unwrap_or(LETTERS_DEFAULT);
+        let after = match query.last("after") {
+            Some(id) => Some(message_id(id)?),
+            None => None,
+        };
+        Ok(Self { limit, after })
+    }
+}
+
+/// `GET /v1/queue`: the queue of the account, and the jobs of the server. Dead letters come in pages.
 pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
-    let limit = request.query.number("limit", 1..=LETTERS_MAX, ErrorCode::InvalidLimit)?.unwrap_or(LETTERS_DEFAULT);
-    let after = match request.query.last("after") {
-        Some(id) => Some(message_id(id)?),
-        None => None,
-    };
-    let waiting = request.service.queue.account_levels(request.account());
+    let ShowQuery { limit, after } = ShowQuery::of(&request.query)?;
+    let waiting = request.app.jobs.account_levels(request.account());
     // One letter beyond the page shows whether there is another page.
-    let mut letters = request.service.dead_letters(request.account(), after, limit + 1)?;
+    let mut letters = request.app.intake.dead_letters(request.account(), after, limit + 1)?;
     let has_next_page = letters.len() > limit;
     letters.truncate(limit);
-    let mut body = json!({
-        "waiting": waiting.messages,
-        "waiting_since": waiting.oldest.and_then(accepted_at),
-        "dead_letters": letters.iter().map(dead_letter_json).collect::<Vec<_>>(),
-    });
-    if let Some(outage) = request.service.queue.outage() {
-        body["model_unavailable_since"] = json!(format_ms(outage.since.as_millisecond()));
-    }
-    if let Some(last) = letters.last()
-        && has_next_page
-    {
-        body["next"] = json!(last.id.to_string());
-    }
-    Reply::ok(&body)
+    let model_unavailable_since = match request.app.jobs.outage() {
+        Some(outage) => format_ms(outage.since.as_millisecond()),
+        None => None,
+    };
+    let next = match letters.last() {
+        Some(last) if has_next_page => Some(last.id),
+        _ => None,
+    };
+    Reply::ok(&QueueView {
+        waiting: waiting.messages,
+        waiting_since: waiting.oldest.and_then(accepted_at),
+        model_unavailable_since,
+        dead_letters: letters.iter().map(DeadLetterView::of).collect(),
+        jobs: request.app.jobs.status().iter().map(JobView::of).collect(),
+        next,
+    })
 }
 
 /// Returns the time at which a message was accepted, which its id holds.
@@ -52,27 +71,20 @@ fn accepted_at(id: MessageId) -> Option<String> {
 /// `POST /v1/dead-letters/{id}/retry`.
 pub fn retry(request: &AuthenticatedRequest) -> Result<Reply> {
     let id = request.parameter(0);
-    request.service.retry_dead_letter(Some(request.account()), id)?;
-    Reply::ok(&json!({"id": id, "retried": true}))
+    request.app.intake.retry_dead_letter(Some(request.account()), id)?;
+    Reply::ok(&RetriedLetterView { id, retried: true })
 }
 
 /// `DELETE /v1/dead-letters/{id}`.
 pub fn drop_letter(request: &AuthenticatedRequest) -> Result<Reply> {
     let id = request.parameter(0);
-    request.service.drop_dead_letter(Some(request.account()), id)?;
-    Reply::ok(&json!({"id": id, "dropped": true}))
+    request.app.intake.drop_dead_letter(Some(request.account()), id)?;
+    Reply::ok(&DroppedLetterView { id, dropped: true })
 }
 
-/// Makes the JSON of a dead letter in a list.
+/// Makes the JSON of a dead letter in a list, for the command line.
 pub fn dead_letter_json(letter: &DeadLetter) -> Value {
-    json!({
-        "id": letter.id.to_string(),
-        "namespace": letter.namespace,
-        "accepted_at": format_ms(letter.accepted_at_ms),
-        "died_at": format_ms(letter.died_at_ms),
-        "failures": letter.failures,
-        "reason": letter.reason,
-    })
+    json!(DeadLetterView::of(letter))
 }
 
 /// Makes the JSON of a record that cannot be decoded, in a list of dead letters.

@@ -7,9 +7,9 @@ use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Serialize;
-use serde_json::json;
 use ulid::Ulid;
 
+use super::views::AcceptedView;
 use crate::error::{Error, Result};
 
 /// A response of a handler.
@@ -76,7 +76,7 @@ impl Reply {
 
     /// Makes the `202` for a write that is in the queue.
     pub fn accepted(id: MessageId, namespace: &NamespaceName) -> Result<Self> {
-        Self::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": namespace, "status": "accepted"}))
+        Self::json(StatusCode::ACCEPTED, &AcceptedView::new(id, namespace))
     }
 
     /// Makes a `200` with a JSON body.

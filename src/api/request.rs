@@ -10,15 +10,16 @@ use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::query::QueryString;
 use super::unknown::UnknownNames;
 use crate::accounts::scope::{Selection, select_namespace};
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::gateway::{Gateway, Principal};
-use crate::service::Service;
+use crate::gateway::Principal;
+use crate::memory::fields::Fields;
+use crate::memory::request::{decode, invalid_body};
 
 /// A permit under the limit of concurrent retrievals. Empty for requests that are not retrievals.
 #[derive(Default)]
@@ -38,8 +39,8 @@ impl RetrievalSlot {
 
 /// A request, with or without a credential.
 pub struct RouteRequest {
-    /// The service.
-    pub service: Arc<Service>,
+    /// The parts of the service.
+    pub app: Arc<App>,
     /// Parameters of the path, decoded, in order.
     pub parameters: Vec<String>,
     /// The query string.
@@ -58,8 +59,6 @@ pub struct RouteRequest {
 pub struct AuthenticatedRequest {
     /// The request.
     pub request: RouteRequest,
-    /// The gateway, for handlers that change credentials.
-    pub gateway: Arc<Gateway>,
     /// The caller.
     pub principal: Principal,
 }
@@ -89,23 +88,14 @@ impl RouteRequest {
         }
     }
 
-    /// Decodes the body, a JSON object, and checks its names against those that the route knows.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+    /// Checks the names in the body, a JSON object, against those that the route knows, and decodes it.
+    pub fn json<T: DeserializeOwned + Fields>(&self) -> Result<T> {
         if self.body.is_empty() {
-            return Err(Error::invalid(ErrorCode::InvalidBody, "the body is empty: send a JSON object"));
+            return Err(invalid_body("the body is empty: send a JSON object"));
         }
-        let value: Value = serde_json::from_slice(&self.body).map_err(|error| invalid_json(&error))?;
-        // Serde would also decode a struct from an array.
-        let Some(object) = value.as_object() else {
-            return Err(Error::invalid(ErrorCode::InvalidBody, "the body must be a JSON object"));
-        };
-        self.unknown.check_body(object)?;
-        serde_json::from_value(value).map_err(|error| invalid_json(&error))
+        self.unknown.check_body(&self.body)?;
+        decode(&self.body)
     }
-}
-
-fn invalid_json(error: &serde_json::Error) -> Error {
-    Error::invalid(ErrorCode::InvalidBody, format!("body: {error}"))
 }
 
 impl AuthenticatedRequest {
@@ -143,7 +133,7 @@ impl AuthenticatedRequest {
 
     /// Returns an existing namespace that the caller may write to.
     pub fn writable_namespace(&self, name: Option<&str>) -> Result<NamespaceRecord> {
-        self.service.namespaces.existing(self.account(), &self.writable_name(name)?)
+        self.app.namespaces.existing(self.account(), &self.writable_name(name)?)
     }
 
     /// Returns the namespace of a write: the `namespace` of the query, else the credential's own.

@@ -4,34 +4,75 @@ use cuebase_retrieval::{Filter, TimeField};
 use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Number, Value};
 
-use super::query::QueryString;
+use super::query::{ParameterValues, QueryString, integer};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::schema::values;
 use super::values::directory;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
-use crate::memory::tags;
+use crate::memory::fields::{Field, Fields, joined, names, request_type};
+use crate::memory::request::zone_or_utc;
+use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
 use crate::service::retrieval::RetrievalRequest;
 
+request_type! {
+    /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
+    /// `POST /v1/answer`. [`RetrieveTarget`] has the namespace.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default)]
+    #[schemars(extend("required" = ["q"]))]
+    pub(super) struct RetrieveQuery {
+        /// The question.
+        #[schemars(required, regex(pattern = r"\S"))]
+        pub(super) q: Option<String>,
+        #[schemars(with = "Vec<values::Tier>")]
+        tiers: ParameterValues,
+        #[schemars(with = "Vec<values::Folder>")]
+        paths: ParameterValues,
+        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
+        tags: ParameterValues,
+        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
+        tags_all: ParameterValues,
+        #[schemars(with = "values::QueryTime")]
+        since: ParameterValues,
+        #[schemars(with = "values::QueryTime")]
+        until: ParameterValues,
+        #[schemars(with = "Value", extend("enum" = ["occurred", "created", "updated"]))]
+        time_field: ParameterValues,
+        #[schemars(with = "values::QueryZone")]
+        timezone: ParameterValues,
+        #[schemars(with = "Number", range(min = 0, max = 1))]
+        min_score: ParameterValues,
+        #[schemars(with = "values::Integer", range(min = 1, max = LIMIT_MAX))]
+        limit: ParameterValues,
+        /// `full` adds revisions, the last diff, relations, cues and sources to the hits.
+        #[schemars(example = &"full")]
+        detail: Option<String>,
+    }
+}
+
+request_type! {
+    /// Where a retrieval searches.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default)]
+    pub(super) struct RetrieveTarget {
+        #[schemars(with = "values::WantedName")]
+        pub(super) namespace: Option<String> => InvalidNamespace,
+    }
+}
+
+/// All fields of a retrieval.
+pub const FIELDS: [Field; RetrieveTarget::FIELDS.len() + RetrieveQuery::FIELDS.len()] =
+    joined(RetrieveTarget::FIELDS, RetrieveQuery::FIELDS);
 /// Names of the query parameters.
-pub const PARAMETERS: &[&str] = &[
-    "q",
-    "namespace",
-    "tiers",
-    "paths",
-    "tags",
-    "tags_all",
-    "since",
-    "until",
-    "time_field",
-    "timezone",
-    "min_score",
-    "limit",
-    "detail",
-];
+pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
 /// Hits when no limit is given.
 const LIMIT_DEFAULT: usize = 24;
 /// Most hits that a request can ask for.
@@ -43,7 +84,7 @@ const QUERY_CHARS_MAX: usize = 8192;
 pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
     let search = self::request(&request.query)?;
-    Reply::ok(&request.service.retrieve(request.account(), &namespace, &search)?)
+    Reply::ok(&request.app.reads.retrieve(request.account(), &namespace, &search)?)
 }
 
 /// Returns the namespace as the caller named it, for the bodies of errors.
@@ -59,45 +100,75 @@ pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> St
 
 /// Checks the query string.
 pub fn request(query: &QueryString) -> Result<RetrievalRequest> {
-    let zone = query.zone()?;
-    let filter = filter(query, &zone)?;
-    let text = search_text(query);
-    if text.is_none() && filter.is_empty() {
-        let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
-        return Err(Error::invalid(ErrorCode::MissingQuery, message));
+    RetrieveQuery::of(query).request()
+}
+
+impl RetrieveQuery {
+    /// Takes the parameters of a query string.
+    fn of(query: &QueryString) -> Self {
+        Self {
+            q: query.get("q").map(str::to_owned),
+            tiers: query.values("tiers"),
+            paths: query.values("paths"),
+            tags: query.values("tags"),
+            tags_all: query.values("tags_all"),
+            since: query.values("since"),
+            until: query.values("until"),
+            time_field: query.values("time_field"),
+            timezone: query.values("timezone"),
+            min_score: query.values("min_score"),
+            limit: query.values("limit"),
+            detail: query.get("detail").map(str::to_owned),
+        }
     }
-    Ok(RetrievalRequest {
-        query: text,
-        filter,
-        min_score: min_score(query.get("min_score"))?,
-        limit: query.number("limit", 1..=LIMIT_MAX, ErrorCode::InvalidLimit)?.unwrap_or(LIMIT_DEFAULT),
-        zone: Some(zone),
-        full: query.get("detail") == Some("full"),
-    })
+
+    /// Checks the values.
+    pub(super) fn request(&self) -> Result<RetrievalRequest> {
+        let zone = zone_or_utc(self.timezone.last())?;
+        let filter = self.filter(&zone)?;
+        let text = search_text(self.q.as_deref());
+        if text.is_none() && filter.is_empty() {
+            let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
+            return Err(Error::invalid(ErrorCode::MissingQuery, message));
+        }
+        let min_score = min_score(self.min_score.last())?;
+        let limit = match self.limit.last() {
+            Some(limit) => integer("limit", limit, 1..=LIMIT_MAX, ErrorCode::InvalidLimit)?,
+            None => LIMIT_DEFAULT,
+        };
+        Ok(RetrievalRequest {
+            query: text,
+            filter,
+            min_score,
+            limit,
+            zone: Some(zone),
+            full: self.detail.as_deref() == Some("full"),
+        })
+    }
+
+    fn filter(&self, zone: &TimeZone) -> Result<Filter> {
+        let since = match time("since", self.since.last(), zone)? {
+            Some(time) => Some(time.since_ms(zone).ok_or_else(out_of_range)?),
+            None => None,
+        };
+        let until = match time("until", self.until.last(), zone)? {
+            Some(time) => Some(time.until_ms(zone).ok_or_else(out_of_range)?),
+            None => None,
+        };
+        Ok(Filter {
+            tiers: tiers(self.tiers.list())?,
+            folders: folders(self.paths.list())?,
+            time_field: time_field(self.time_field.last())?,
+            tags_any: tags::check_all("tags", self.tags.list())?,
+            tags_all: tags::check_all("tags_all", self.tags_all.list())?,
+            since,
+            until,
+        })
+    }
 }
 
-fn filter(query: &QueryString, zone: &TimeZone) -> Result<Filter> {
-    let since = match time_parameter(query, "since", zone)? {
-        Some(time) => Some(time.since_ms(zone).ok_or_else(out_of_range)?),
-        None => None,
-    };
-    let until = match time_parameter(query, "until", zone)? {
-        Some(time) => Some(time.until_ms(zone).ok_or_else(out_of_range)?),
-        None => None,
-    };
-    Ok(Filter {
-        tiers: tiers(query)?,
-        folders: folders(query)?,
-        time_field: time_field(query)?,
-        tags_any: tags::check_all("tags", query.list("tags"))?,
-        tags_all: tags::check_all("tags_all", query.list("tags_all"))?,
-        since,
-        until,
-    })
-}
-
-fn time_parameter(query: &QueryString, name: &str, zone: &TimeZone) -> Result<Option<TimeInput>> {
-    let Some(text) = query.get(name) else { return Ok(None) };
+fn time(name: &str, text: Option<&str>, zone: &TimeZone) -> Result<Option<TimeInput>> {
+    let Some(text) = text else { return Ok(None) };
     if let Some(time) = time::parse(text, zone) {
         return Ok(Some(time));
     }
@@ -109,9 +180,9 @@ fn out_of_range() -> Error {
     Error::invalid(ErrorCode::InvalidTime, "since or until is out of range")
 }
 
-fn tiers(query: &QueryString) -> Result<Vec<String>> {
-    let mut tiers = Vec::new();
-    for name in query.list("tiers") {
+fn tiers(names: Vec<String>) -> Result<Vec<String>> {
+    let mut tiers = Vec::with_capacity(names.len());
+    for name in names {
         match name.parse::<Tier>() {
             Ok(tier) => tiers.push(tier.name().into()),
             Err(error) => return Err(Error::invalid(ErrorCode::InvalidTier, format!("tiers: {name:?}: {error}"))),
@@ -120,16 +191,16 @@ fn tiers(query: &QueryString) -> Result<Vec<String>> {
     Ok(tiers)
 }
 
-fn folders(query: &QueryString) -> Result<Vec<String>> {
-    let mut folders = Vec::new();
-    for folder in query.list("paths") {
-        folders.push(directory("paths", &folder)?);
+fn folders(paths: Vec<String>) -> Result<Vec<String>> {
+    let mut folders = Vec::with_capacity(paths.len());
+    for path in paths {
+        folders.push(directory("paths", &path)?);
     }
     Ok(folders)
 }
 
-fn time_field(query: &QueryString) -> Result<TimeField> {
-    match query.get("time_field") {
+fn time_field(name: Option<&str>) -> Result<TimeField> {
+    match name {
         None | Some("updated") => Ok(TimeField::Updated),
         Some("occurred") => Ok(TimeField::Occurred),
         Some("created") => Ok(TimeField::Created),
@@ -141,8 +212,8 @@ fn time_field(query: &QueryString) -> Result<TimeField> {
 }
 
 /// Returns the text of `q`, cut to the longest query. `None` where it is blank.
-pub(super) fn search_text(query: &QueryString) -> Option<String> {
-    let text = query.get("q")?.trim();
+pub(super) fn search_text(q: Option<&str>) -> Option<String> {
+    let text = q?.trim();
     if text.is_empty() {
         return None;
     }

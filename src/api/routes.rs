@@ -1,7 +1,7 @@
 //! The route table: for each route its method, path, access, meter, handler, and the names of its query and body.
 //!
-//! A name that is missing here is reported as unknown ([`super::unknown`]), and a test compares the names with
-//! `openapi.yaml`.
+//! A name that is missing here is reported as unknown ([`super::unknown`]), and a test compares the names with the
+//! OpenAPI document ([`super::schema`]).
 
 use hyper::Method;
 

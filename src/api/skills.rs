@@ -4,19 +4,26 @@ use std::time::Instant;
 
 use cuebase_retrieval::Filter;
 use cuebase_storage::memory_file::{Tier, path};
+use cuebase_storage::records::SentTime;
 use hyper::StatusCode;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Number;
 
+use super::limits::LINE_CHARS_MAX;
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
 use super::retrieve::search_text;
+use super::schema::values;
 use super::values::{directory, line, lines, memory_path, milliseconds_since};
+use super::views::skills::{AcceptedSkillsView, SkillsView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::memory::fields::{Object, request_type};
 use crate::memory::file_names::slug;
-use crate::memory::request::{entries, invalid_body, occurred, text};
+use crate::memory::request::{check_count, invalid_body, occurred};
 use crate::memory::skill::SkillDraft;
 use crate::memory::tags;
 use crate::service::retrieval::RetrievalRequest;
@@ -26,8 +33,6 @@ use crate::service::skills::SkillLocation;
 const SKILLS_MAX: usize = 100;
 /// Most characters of a name.
 const NAME_CHARS_MAX: usize = 200;
-/// Most characters of a description.
-const DESCRIPTION_CHARS_MAX: usize = 1000;
 /// Most bytes of a procedure.
 const CONTENT_BYTES_MAX: usize = 1 << 20;
 /// Most triggers of one skill.
@@ -37,18 +42,76 @@ const TRIGGER_CHARS_MAX: usize = 1000;
 /// Skills in a response.
 const PAGE: PageSize = PageSize { default: 20, max: 200 };
 
+request_type! {
+    /// The body of `POST /v1/skills`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct StoreRequest {
+        #[schemars(default, with = "values::WantedName")]
+        namespace: Option<String> => InvalidNamespace,
+        #[schemars(with = "Vec<SkillRequest>", length(min = 1, max = SKILLS_MAX))]
+        skills: Option<Vec<Object<SkillRequest>>> => InvalidSkill,
+    }
+}
+
+request_type! {
+    /// A skill of a request.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[schemars(
+        inline,
+        description = "",
+        // A skill has a description, a content, or both.
+        extend("anyOf" = [
+            {
+                "type": "object",
+                "properties": {"description": {"type": "string", "minLength": 1}},
+                "required": ["description"],
+            },
+            {"type": "object", "properties": {"content": {"type": "string", "minLength": 1}}, "required": ["content"]},
+        ])
+    )]
+    pub(super) struct SkillRequest {
+        #[schemars(with = "values::Refined<values::Line>", extend("maxLength" = NAME_CHARS_MAX))]
+        name: Option<String>,
+        #[schemars(default, with = "values::OrEmpty<values::Line>")]
+        description: Option<String>,
+        /// Markdown. Its headings become sections.
+        content: Option<String>,
+        /// Directory under `skills/`; `general` by default. An invalid name is converted to a valid one.
+        topic: Option<String>,
+        /// Path to store the skill at: under `skills/`, ending in `.md`. Overrides `topic`.
+        #[schemars(default, with = "values::OrEmpty<values::NewSkillPath>")]
+        path: Option<String>,
+        #[schemars(default, with = "values::Tags")]
+        tags: Option<Vec<String>> => InvalidTag,
+        /// Cues of the skill; its name and description by default.
+        #[schemars(length(max = TRIGGERS_MAX), inner(length(max = TRIGGER_CHARS_MAX)))]
+        triggers: Option<Vec<String>>,
+        #[schemars(with = "Option<Number>", range(min = 0, max = 1))]
+        confidence: Option<f64>,
+        /// Time of the skill. Overrides `date`.
+        #[schemars(default, with = "values::Refined<values::GivenTime>")]
+        occurred_at: Option<SentTime>,
+        #[schemars(default, with = "values::GivenTime")]
+        date: Option<SentTime>,
+    }
+}
+
 /// `POST /v1/skills`.
 pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = request.json()?;
-    let mut drafts = Vec::new();
-    let entries = entries(&body, "skills", ErrorCode::NoSkills, (SKILLS_MAX, ErrorCode::TooManySkills))?;
-    for (index, value) in entries.iter().enumerate() {
-        drafts.push(draft(value).map_err(|error| error_of_skill(index, error))?);
+    let body: StoreRequest = request.json()?;
+    let skills = body.skills.unwrap_or_default();
+    check_count("skills", &skills, ErrorCode::NoSkills, (SKILLS_MAX, ErrorCode::TooManySkills))?;
+    let mut drafts = Vec::with_capacity(skills.len());
+    for (index, Object(skill)) in skills.iter().enumerate() {
+        match skill.draft() {
+            Ok(draft) => drafts.push(draft),
+            Err(error) => return Err(error_of_skill(index, error)),
+        }
     }
-    let namespace = request.writable_namespace(text(&body, "namespace")?)?;
-    let (id, paths) = request.service.accept_skills(&namespace, drafts, &request.body)?;
-    let (id, name) = (id.to_string(), &namespace.name);
-    Reply::json(StatusCode::ACCEPTED, &json!({"id": id, "namespace": name, "status": "accepted", "paths": paths}))
+    let namespace = request.writable_namespace(body.namespace.as_deref())?;
+    let (id, paths) = request.app.skills.accept(&namespace, drafts, &request.body)?;
+    let body = AcceptedSkillsView { id, namespace: &namespace.name, status: "accepted", paths };
+    Reply::json(StatusCode::ACCEPTED, &body)
 }
 
 /// Adds the index of the skill to an error. A skill's own fields have the code `invalid_skill`.
@@ -62,63 +125,65 @@ fn error_of_skill(index: usize, error: Error) -> Error {
     }
 }
 
-fn draft(value: &Value) -> Result<(SkillLocation, SkillDraft)> {
-    let Some(fields) = value.as_object() else { return Err(invalid_body("must be an object")) };
-    let Some(name) = line(fields, "name", NAME_CHARS_MAX)? else { return Err(invalid_body("name is missing")) };
-    let description = line(fields, "description", DESCRIPTION_CHARS_MAX)?;
-    let content = text(fields, "content")?.unwrap_or("").trim();
-    if description.is_none() && content.is_empty() {
-        return Err(invalid_body("either description or content must be present"));
+impl SkillRequest {
+    /// Checks the skill. The path of the draft is not assigned yet.
+    fn draft(&self) -> Result<(SkillLocation, SkillDraft)> {
+        let Some(name) = line("name", self.name.as_deref(), NAME_CHARS_MAX)? else {
+            return Err(invalid_body("name is missing"));
+        };
+        let description = line("description", self.description.as_deref(), LINE_CHARS_MAX)?;
+        let content = self.content.as_deref().unwrap_or("").trim();
+        if description.is_none() && content.is_empty() {
+            return Err(invalid_body("either description or content must be present"));
+        }
+        if content.len() > CONTENT_BYTES_MAX {
+            return Err(invalid_body(format!("content has more than {CONTENT_BYTES_MAX} bytes")));
+        }
+        let confidence = self.confidence()?;
+        let sent = self.triggers.as_deref().unwrap_or_default();
+        let mut triggers = lines("triggers", sent, TRIGGERS_MAX, TRIGGER_CHARS_MAX)?;
+        if triggers.is_empty() {
+            triggers.push(name.clone());
+            triggers.extend(description.clone());
+        }
+        let location = self.location()?;
+        let draft = SkillDraft {
+            path: String::new(),
+            name,
+            description,
+            content: if content.is_empty() { None } else { Some(content.to_owned()) },
+            tags: tags::check("tags", self.tags.clone())?,
+            triggers,
+            confidence,
+            occurred: occurred(self.occurred_at.as_ref(), self.date.as_ref(), &TimeZone::UTC)?,
+        };
+        Ok((location, draft))
     }
-    if content.len() > CONTENT_BYTES_MAX {
-        return Err(invalid_body(format!("content has more than {CONTENT_BYTES_MAX} bytes")));
-    }
-    let confidence = confidence(fields)?;
-    let mut triggers = lines(fields, "triggers", TRIGGERS_MAX, TRIGGER_CHARS_MAX)?;
-    if triggers.is_empty() {
-        triggers.push(name.clone());
-        triggers.extend(description.clone());
-    }
-    let location = location(fields)?;
-    let draft = SkillDraft {
-        path: String::new(),
-        name,
-        description,
-        content: if content.is_empty() { None } else { Some(content.to_owned()) },
-        tags: tags::check("tags", fields.get("tags"))?,
-        triggers,
-        confidence,
-        occurred: occurred(fields, &TimeZone::UTC)?,
-    };
-    Ok((location, draft))
-}
 
-fn confidence(fields: &Map<String, Value>) -> Result<Option<f64>> {
-    let number = match fields.get("confidence") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(value) => value.as_f64(),
-    };
-    match number {
-        Some(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
-        _ => Err(invalid_body("confidence must be a number from 0 to 1")),
+    fn confidence(&self) -> Result<Option<f64>> {
+        match self.confidence {
+            None => Ok(None),
+            Some(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
+            Some(_) => Err(invalid_body("confidence must be a number from 0 to 1")),
+        }
     }
-}
 
-/// Returns where to store a skill: at its `path`, else in the directory of its `topic`. Both fields are checked.
-fn location(fields: &Map<String, Value>) -> Result<SkillLocation> {
-    let topic = match text(fields, "topic")? {
-        Some(text) => topic(text)?,
-        None => None,
-    };
-    let path = text(fields, "path")?.unwrap_or("");
-    if path.is_empty() {
-        return Ok(SkillLocation::Topic(topic));
+    /// Returns where to store the skill: at its `path`, else in the directory of its `topic`. Both fields are checked.
+    fn location(&self) -> Result<SkillLocation> {
+        let topic = match &self.topic {
+            Some(text) => topic(text)?,
+            None => None,
+        };
+        let path = self.path.as_deref().unwrap_or("");
+        if path.is_empty() {
+            return Ok(SkillLocation::Topic(topic));
+        }
+        let path = memory_path(path)?;
+        if path.tier() != Tier::Skills {
+            return Err(Error::invalid(ErrorCode::InvalidPath, format!("path: {path} is not under skills/")));
+        }
+        Ok(SkillLocation::Path(path.to_string()))
     }
-    let path = memory_path(path)?;
-    if path.tier() != Tier::Skills {
-        return Err(Error::invalid(ErrorCode::InvalidPath, format!("path: {path} is not under skills/")));
-    }
-    Ok(SkillLocation::Path(path.to_string()))
 }
 
 /// Returns the directory of a topic below `skills/`; `None` where it is blank. Segments that are not valid names become
@@ -150,17 +215,21 @@ fn topic(text: &str) -> Result<Option<String>> {
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let start = Instant::now();
     let namespace = request.read_namespace()?;
+    let search = search(&request.query)?;
+    let skills = request.app.skills.find(request.account(), &namespace, &search)?;
+    Reply::ok(&SkillsView { namespace: &namespace, skills, millis: milliseconds_since(start) })
+}
+
+/// Checks the query of `GET /v1/skills`.
+fn search(query: &QueryString) -> Result<RetrievalRequest> {
     let filter = Filter {
         tiers: vec![Tier::Skills.name().into()],
-        folders: folders(&request.query)?,
-        tags_any: tags::check_all("tags", request.query.list("tags"))?,
+        folders: folders(query)?,
+        tags_any: tags::check_all("tags", query.list("tags"))?,
         ..Filter::default()
     };
-    let query = search_text(&request.query);
-    let search =
-        RetrievalRequest { query, filter, limit: request.query.page_limit(PAGE)?, ..RetrievalRequest::default() };
-    let skills = request.service.skills(request.account(), &namespace, &search)?;
-    Reply::ok(&json!({"namespace": namespace, "skills": skills, "millis": milliseconds_since(start)}))
+    let text = search_text(query.get("q"));
+    Ok(RetrievalRequest { query: text, filter, limit: query.page_limit(PAGE)?, ..RetrievalRequest::default() })
 }
 
 /// Returns the directories of the parameter `paths`, which may omit `skills/`.

@@ -1,15 +1,14 @@
 //! `/v1/sources`: accepted conversations, kept after ingestion.
 
-use cuebase_storage::records::SourceRecord;
-use cuebase_storage::{MessageId, NamespaceName};
-use serde_json::{Value, json};
+use cuebase_storage::MessageId;
 
-use super::query::PageSize;
+use super::query::{PageSize, QueryString};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::views::DeletedView;
+use super::views::sources::{SourceMessagesView, SourceView, SourcesView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::time::format_ms;
 use crate::service::sources::SourceFilter;
 
 /// Sources in a page.
@@ -18,48 +17,50 @@ const PAGE: PageSize = PageSize { default: 50, max: 200 };
 /// `GET /v1/sources`.
 pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.read_namespace()?;
-    let limit = request.query.page_limit(PAGE)?;
-    let filter = SourceFilter { session_id: request.query.get("session_id"), before: before(request)? };
-    let records = request.service.sources(request.account(), &namespace, filter, limit)?;
-    let sources: Vec<Value> = records.iter().map(|record| source_json(record, &namespace)).collect();
-    Reply::ok(&json!({"namespace": namespace, "sources": sources}))
+    let ListQuery { limit, filter } = ListQuery::of(&request.query)?;
+    let records = request.app.conversations.sources(request.account(), &namespace, filter, limit)?;
+    let mut sources = Vec::with_capacity(records.len());
+    for record in &records {
+        sources.push(SourceView::of(record, &namespace));
+    }
+    Reply::ok(&SourcesView { namespace: &namespace, sources })
 }
 
 /// `GET /v1/sources/{id}`.
 pub fn get(request: &AuthenticatedRequest) -> Result<Reply> {
     let name = request.read_namespace()?;
-    let namespace = request.service.namespaces.existing(request.account(), &name)?;
-    let source = request.service.source(&namespace, request.parameter(0))?;
-    let mut body = source.body();
-    body.insert("id".into(), json!(source.id.to_string()));
-    body.insert("namespace".into(), json!(name));
-    body.insert("memories".into(), json!(request.service.source_memories(&namespace, source.id)?));
-    Reply::ok(&body)
+    let namespace = request.app.namespaces.existing(request.account(), &name)?;
+    let source = request.app.conversations.source(&namespace, request.parameter(0))?;
+    let memories = request.app.conversations.source_memories(&namespace, source.id)?;
+    Reply::ok(&SourceMessagesView { id: source.id, namespace: &name, conversation: source.body(), memories })
 }
 
 /// `DELETE /v1/sources/{id}`.
 pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.write_namespace()?;
-    let id = request.service.delete_source(&namespace, request.parameter(0))?;
-    Reply::ok(&json!({"id": id.to_string(), "deleted": true}))
+    let id = request.app.conversations.delete_source(&namespace, request.parameter(0))?;
+    Reply::ok(&DeletedView::new(id.to_string()))
+}
+
+/// The query of `GET /v1/sources`.
+struct ListQuery<'a> {
+    /// Sources in the page.
+    limit: usize,
+    filter: SourceFilter<'a>,
+}
+
+impl<'a> ListQuery<'a> {
+    fn of(query: &'a QueryString) -> Result<Self> {
+        let limit = query.page_limit(PAGE)?;
+        Ok(Self { limit, filter: SourceFilter { session_id: query.get("session_id"), before: before(query)? } })
+    }
 }
 
 /// Returns the id at which the previous page ended.
-fn before(request: &AuthenticatedRequest) -> Result<Option<MessageId>> {
-    let Some(text) = request.query.last("before") else { return Ok(None) };
+fn before(query: &QueryString) -> Result<Option<MessageId>> {
+    let Some(text) = query.last("before") else { return Ok(None) };
     match text.parse() {
         Ok(id) => Ok(Some(id)),
         Err(_) => Err(Error::invalid(ErrorCode::InvalidId, format!("before: {text:?} is not the id of a source"))),
     }
-}
-
-fn source_json(record: &SourceRecord, namespace: &NamespaceName) -> Value {
-    json!({
-        "id": record.id.to_string(),
-        "namespace": namespace,
-        "session_id": record.session_id,
-        "messages": record.messages,
-        "occurred_at": record.occurred_at,
-        "accepted_at": format_ms(record.accepted_at_ms),
-    })
 }

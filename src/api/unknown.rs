@@ -13,15 +13,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::CONTENT_TYPE;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
 
-use super::fields::{Contents, Field, part_fields};
+use super::names::{self, ObjectNames};
 use super::query::QueryString;
 use super::reply::{Reply, ReplyBody};
 use crate::accounts::user_names::{same_letters, separates_users};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::invalid_body;
+use crate::memory::fields::Field;
+use crate::memory::request::{invalid_body, invalid_json};
 
 /// Unknown names that a response lists; the others are counted.
 const LISTED_MAX: usize = 10;
@@ -90,10 +90,11 @@ impl UnknownNames {
     ///
     /// # Errors
     ///
-    /// `invalid_body` for a name by which other products separate users.
-    pub fn check_body(&self, body: &Map<String, Value>) -> Result<()> {
+    /// `invalid_body` for a name by which other products separate users, and for a body that is not JSON.
+    pub fn check_body(&self, body: &[u8]) -> Result<()> {
+        let unknown = names::unknown_names(body, self.fields).map_err(|error| invalid_json(&error))?;
         let mut body_warnings = Warnings::default();
-        check_object(body, self.fields, NameLocation::Body, &mut body_warnings)?;
+        check_object(&unknown, NameLocation::Body, &mut body_warnings)?;
         if let Some(warnings) = &self.warnings {
             warnings.lock().append(body_warnings);
         }
@@ -185,45 +186,25 @@ impl fmt::Display for NameLocation<'_> {
     }
 }
 
-/// Checks the names of an object, then those of the objects in it: misspelt fields of the body are listed first.
-fn check_object(
-    object: &Map<String, Value>,
-    fields: &'static [Field],
-    location: NameLocation<'_>,
-    warnings: &mut Warnings,
-) -> Result<()> {
-    for name in object.keys() {
-        if fields.iter().any(|field| field.name == name) {
-            continue;
-        }
+/// Checks the unknown names of an object, then those of the objects in it: misspelt fields of the body are listed first.
+fn check_object(object: &ObjectNames, location: NameLocation<'_>, warnings: &mut Warnings) -> Result<()> {
+    for name in &object.unknown {
         if separates_users(name) {
             return Err(invalid_body(separation_message(&quoted_with_location("field", name, location))));
         }
         if warnings.reserve_line() {
-            warnings.listed.push(field_warning(name, fields, location));
+            warnings.listed.push(field_warning(name, object.fields, location));
         }
     }
-    for field in fields {
-        let Some(Value::Array(entries)) = object.get(field.name) else { continue };
-        for (index, entry) in entries.iter().enumerate() {
-            let Some(entry) = entry.as_object() else { continue };
-            let entry_fields = match field.contents {
-                Contents::Opaque => break,
-                Contents::Objects(fields) => Some(fields),
-                Contents::Parts => fields_of_part(entry),
-            };
-            if let Some(fields) = entry_fields {
-                let entry_location = NameLocation::Entry { object: &location, field: field.name, index };
-                check_object(entry, fields, entry_location, warnings)?;
+    for field in object.fields {
+        for entry in &object.entries {
+            if entry.field == field.name {
+                let entry_location = NameLocation::Entry { object: &location, field: field.name, index: entry.index };
+                check_object(&entry.names, entry_location, warnings)?;
             }
         }
     }
     Ok(())
-}
-
-/// Returns the fields of a content part; `None` where its type has no fixed fields.
-fn fields_of_part(part: &Map<String, Value>) -> Option<&'static [Field]> {
-    part_fields(part.get("type")?.as_str()?)
 }
 
 /// Quotes a name, with the location of its object.
@@ -297,8 +278,10 @@ fn separation_message(what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::*;
 
     #[test]
     fn the_nearest_name_within_the_edit_limit_is_suggested() {

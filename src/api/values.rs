@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use cuebase_storage::memory_file::{MemoryPath, path};
-use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::{invalid_body, text};
+use crate::memory::request::invalid_body;
 
 /// Parses the path of a memory.
 pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
@@ -27,9 +26,9 @@ pub(super) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a text field of one line; `None` where it is absent or blank.
-pub(super) fn line(fields: &Map<String, Value>, name: &str, chars_max: usize) -> Result<Option<String>> {
-    let Some(text) = text(fields, name)? else { return Ok(None) };
+/// Checks the text of a field of one line; `None` where it is absent or blank.
+pub(super) fn line(name: &str, text: Option<&str>, chars_max: usize) -> Result<Option<String>> {
+    let Some(text) = text else { return Ok(None) };
     let line = on_one_line(text);
     if line.chars().count() > chars_max {
         return Err(invalid_body(format!("{name} is longer than {chars_max} characters")));
@@ -43,26 +42,13 @@ pub(super) fn line(fields: &Map<String, Value>, name: &str, chars_max: usize) ->
     Ok(Some(line))
 }
 
-/// Reads an array of texts, each put on one line; blank ones are left out.
-pub(super) fn lines(
-    fields: &Map<String, Value>,
-    name: &str,
-    entries_max: usize,
-    chars_max: usize,
-) -> Result<Vec<String>> {
-    let values = match fields.get(name) {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(values)) => values,
-        Some(_) => return Err(invalid_body(format!("{name} must be an array of strings"))),
-    };
-    if values.len() > entries_max {
-        return Err(invalid_body(format!("{name} has {} entries, the maximum is {entries_max}", values.len())));
+/// Checks the texts of a field, and puts each on one line; blank ones are left out.
+pub(super) fn lines(name: &str, texts: &[String], entries_max: usize, chars_max: usize) -> Result<Vec<String>> {
+    if texts.len() > entries_max {
+        return Err(invalid_body(format!("{name} has {} entries, the maximum is {entries_max}", texts.len())));
     }
     let mut lines = Vec::new();
-    for (index, value) in values.iter().enumerate() {
-        let Some(text) = value.as_str() else {
-            return Err(invalid_body(format!("{name}[{index}] must be a string")));
-        };
+    for (index, text) in texts.iter().enumerate() {
         if text.chars().count() > chars_max {
             return Err(invalid_body(format!("{name}[{index}] is longer than {chars_max} characters")));
         }

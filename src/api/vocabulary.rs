@@ -2,22 +2,25 @@
 
 use std::time::Instant;
 
-use cuebase_storage::records::{FingerprintSubject, QueuedWork, TermRecord};
-use serde_json::{Map, Value, json};
+use cuebase_storage::records::{FingerprintSubject, QueuedWork};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::limits::TERM_CHARS_MAX;
 use super::query::PageSize;
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
+use super::schema::values;
 use super::values::{milliseconds_since, on_one_line};
+use super::views::vocabulary::{ResolvedTermView, TermView, TermsView};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::{entries, text};
+use crate::memory::fields::{Object, request_type};
+use crate::memory::request::check_count;
 use crate::memory::terms::{TermDraft, identity};
 
 /// Most terms of one request.
 const TERMS_MAX: usize = 200;
-/// Most characters of a term or an alias.
-const TERM_CHARS_MAX: usize = 120;
 /// Most aliases of one term.
 const ALIASES_MAX: usize = 100;
 /// Most characters of a definition.
@@ -25,14 +28,41 @@ const DEFINITION_CHARS_MAX: usize = 2000;
 /// Terms in a page.
 const PAGE: PageSize = PageSize { default: 200, max: 1000 };
 
+request_type! {
+    /// The body of `POST /v1/vocab`.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    pub(super) struct TeachRequest {
+        #[schemars(default, with = "values::WantedName")]
+        namespace: Option<String> => InvalidNamespace,
+        #[schemars(with = "Vec<TermRequest>", length(min = 1, max = TERMS_MAX))]
+        terms: Option<Vec<Object<TermRequest>>> => InvalidTerm,
+    }
+}
+
+request_type! {
+    /// A term of a request.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[schemars(inline, description = "")]
+    pub(super) struct TermRequest {
+        #[schemars(with = "values::Surface")]
+        term: Option<String>,
+        /// Other surface forms of the term.
+        #[schemars(with = "Option<Vec<values::Surface>>", length(max = ALIASES_MAX))]
+        aliases: Option<Vec<String>>,
+        #[schemars(length(max = DEFINITION_CHARS_MAX))]
+        definition: Option<String>,
+    }
+}
+
 /// `POST /v1/vocab`.
 pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
-    let body: Map<String, Value> = request.json()?;
-    let mut drafts = Vec::new();
-    let mut subjects = Vec::new();
-    let entries = entries(&body, "terms", ErrorCode::NoTerms, (TERMS_MAX, ErrorCode::TooManyTerms))?;
-    for (index, value) in entries.iter().enumerate() {
-        match draft(value) {
+    let body: TeachRequest = request.json()?;
+    let terms = body.terms.unwrap_or_default();
+    check_count("terms", &terms, ErrorCode::NoTerms, (TERMS_MAX, ErrorCode::TooManyTerms))?;
+    let mut drafts = Vec::with_capacity(terms.len());
+    let mut subjects = Vec::with_capacity(terms.len());
+    for (index, Object(term)) in terms.iter().enumerate() {
+        match term.draft() {
             Ok(draft) => {
                 subjects.push(FingerprintSubject::term(&identity(&draft.term)));
                 drafts.push(draft);
@@ -40,28 +70,30 @@ pub fn teach(request: &AuthenticatedRequest) -> Result<Reply> {
             Err(reason) => return Err(Error::invalid(ErrorCode::InvalidTerm, format!("terms[{index}]: {reason}"))),
         }
     }
-    let namespace = request.writable_namespace(text(&body, "namespace")?)?;
-    let work = QueuedWork::Teach { request: serde_json::to_value(drafts).map_err(Error::internal)? };
-    let id = request.service.accept(&namespace, work, Some(&request.body), &subjects)?;
+    let namespace = request.writable_namespace(body.namespace.as_deref())?;
+    let work = QueuedWork::Teach { request: drafts };
+    let id = request.app.intake.accept(&namespace, work, Some(&request.body), &subjects)?;
     Reply::accepted(id, &namespace.name)
 }
 
-fn draft(value: &Value) -> Result<TermDraft, String> {
-    let Some(fields) = value.as_object() else { return Err("must be an object".into()) };
-    let term = surface_form(fields.get("term")).map_err(|reason| format!("term {reason}"))?;
-    Ok(TermDraft { aliases: aliases(fields, &term)?, definition: definition(fields)?, term })
+impl TermRequest {
+    /// Checks the term.
+    fn draft(&self) -> Result<TermDraft, String> {
+        let Some(term) = &self.term else { return Err("term must be a string".into()) };
+        let term = surface_form(term).map_err(|reason| format!("term {reason}"))?;
+        let aliases = aliases(self.aliases.as_deref().unwrap_or_default(), &term)?;
+        Ok(TermDraft { aliases, definition: definition(self.definition.as_deref().unwrap_or(""))?, term })
+    }
 }
 
 /// Returns the aliases of a term, without repeats and without the term itself.
-fn aliases(fields: &Map<String, Value>, term: &str) -> Result<Vec<String>, String> {
-    let sent = match fields.get("aliases") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(sent)) if sent.len() <= ALIASES_MAX => sent,
-        Some(_) => return Err(format!("aliases must be an array of at most {ALIASES_MAX} strings")),
-    };
+fn aliases(sent: &[String], term: &str) -> Result<Vec<String>, String> {
+    if sent.len() > ALIASES_MAX {
+        return Err(format!("aliases must be an array of at most {ALIASES_MAX} strings"));
+    }
     let mut aliases: Vec<String> = Vec::new();
     for (index, alias) in sent.iter().enumerate() {
-        let alias = surface_form(Some(alias)).map_err(|reason| format!("aliases[{index}] {reason}"))?;
+        let alias = surface_form(alias).map_err(|reason| format!("aliases[{index}] {reason}"))?;
         if alias != term && !aliases.contains(&alias) {
             aliases.push(alias);
         }
@@ -69,12 +101,8 @@ fn aliases(fields: &Map<String, Value>, term: &str) -> Result<Vec<String>, Strin
     Ok(aliases)
 }
 
-fn definition(fields: &Map<String, Value>) -> Result<String, String> {
-    let definition = match fields.get("definition") {
-        None | Some(Value::Null) => "",
-        Some(Value::String(text)) => text.trim(),
-        Some(_) => return Err("definition must be a string".into()),
-    };
+fn definition(text: &str) -> Result<String, String> {
+    let definition = text.trim();
     if definition.chars().count() > DEFINITION_CHARS_MAX {
         return Err(format!("definition is longer than {DEFINITION_CHARS_MAX} characters"));
     }
@@ -82,8 +110,7 @@ fn definition(fields: &Map<String, Value>) -> Result<String, String> {
 }
 
 /// Returns a surface form: one line with at least one letter or digit.
-fn surface_form(value: Option<&Value>) -> Result<String, String> {
-    let Some(Value::String(text)) = value else { return Err("must be a string".into()) };
+fn surface_form(text: &str) -> Result<String, String> {
     let text = on_one_line(text);
     if text.chars().count() > TERM_CHARS_MAX {
         return Err(format!("is longer than {TERM_CHARS_MAX} characters"));
@@ -102,27 +129,19 @@ pub fn list(request: &AuthenticatedRequest) -> Result<Reply> {
     let start = Instant::now();
     let namespace = request.read_namespace()?;
     if let Some(word) = request.query.get("word") {
-        let term = request.service.resolve_term(request.account(), &namespace, word)?;
-        let mut body = json!({
-            "namespace": namespace,
-            "word": word,
-            "found": term.is_some(),
-            "millis": milliseconds_since(start),
+        let term = request.app.reads.resolve_term(request.account(), &namespace, word)?;
+        return Reply::ok(&ResolvedTermView {
+            namespace: &namespace,
+            word,
+            found: term.is_some(),
+            term: term.as_ref().map(TermView::of),
+            millis: milliseconds_since(start),
         });
-        if let Some(record) = &term {
-            body["term"] = term_json(record);
-        }
-        return Reply::ok(&body);
     }
     let limit = request.query.page_limit(PAGE)?;
-    let records = request.service.terms(request.account(), &namespace, request.query.get("like"), limit)?;
-    let terms: Vec<Value> = records.iter().map(term_json).collect();
-    Reply::ok(&json!({"namespace": namespace, "terms": terms, "millis": milliseconds_since(start)}))
-}
-
-fn term_json(record: &TermRecord) -> Value {
-    let TermRecord { path, term, aliases, definition, .. } = record;
-    json!({"path": path, "term": term, "aliases": aliases, "definition": definition})
+    let records = request.app.reads.terms(request.account(), &namespace, request.query.get("like"), limit)?;
+    let terms = records.iter().map(TermView::of).collect();
+    Reply::ok(&TermsView { namespace: &namespace, terms, millis: milliseconds_since(start) })
 }
 
 /// `DELETE /v1/vocab`.
@@ -141,6 +160,6 @@ pub fn forget(request: &AuthenticatedRequest) -> Result<Reply> {
     let namespace = request.write_namespace()?;
     let subjects: Vec<FingerprintSubject> =
         terms.iter().map(|term| FingerprintSubject::term(&identity(term))).collect();
-    let id = request.service.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
+    let id = request.app.intake.accept(&namespace, QueuedWork::ForgetTerms { terms }, None, &subjects)?;
     Reply::accepted(id, &namespace.name)
 }

@@ -1,14 +1,14 @@
 //! [`Billing`]: plans, limits and meters of all accounts.
 //!
 //! Further methods are in [`wallet`](super::wallet), [`notifications`](super::notifications), `prices.rs` (the change
-//! of prices at a start) and `sandbox_payment.rs`.
+//! of prices at a start) and `sandbox_payment.rs`. `wallet_change.rs` changes a wallet on the condition that it is as
+//! it was read, so no lock is held over it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use cuebase_storage::records::{Meter, PlanName, WalletRecord};
 use cuebase_storage::{AccountId, Store};
-use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::dodo::Dodo;
@@ -18,6 +18,7 @@ use super::permit::Permit;
 use super::plans::{Plan, UNLIMITED};
 use super::provider::Provider;
 use super::sandbox::{Sandbox, sandbox_secret};
+use crate::clock::Clock;
 use crate::config::{BillingSettings, Config, PaymentSettings, ProviderChoice};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -36,8 +37,8 @@ pub struct Billing {
     sandbox: Option<Sandbox>,
     /// Secret that notifications are signed with; `None` while payments are off and no secret is configured.
     pub(super) webhook: Option<WebhookSecret>,
-    /// Held around every read and change of a wallet; never over a call to the provider.
-    pub(super) wallets: Mutex<()>,
+    /// The time by which months begin and wallets are debited.
+    pub(super) clock: Clock,
     /// Accounts whose transactions are being mirrored to the provider's ledger.
     pub(super) mirroring: Mutex<HashSet<AccountId>>,
 }
@@ -53,7 +54,7 @@ pub enum PriceSource {
 
 impl Billing {
     /// Opens billing with the configured provider.
-    pub fn open(config: &Config, store: &Arc<Store>, prices: PriceSource) -> anyhow::Result<Self> {
+    pub fn open(config: &Config, store: &Arc<Store>, prices: PriceSource, clock: Clock) -> anyhow::Result<Self> {
         let settings = &config.payments;
         let mut sandbox = None;
         let mut provider: Option<Box<dyn Provider>> = None;
@@ -78,10 +79,10 @@ impl Billing {
             default_plan: config.billing.default_plan,
             charged,
             webhook: webhook_secret(settings, store)?,
-            meters: Meters::new(Arc::clone(store))?,
+            meters: Meters::new(Arc::clone(store), clock.clone())?,
             provider,
             sandbox,
-            wallets: Mutex::new(()),
+            clock,
             mirroring: Mutex::new(HashSet::new()),
         };
         match prices {
@@ -101,24 +102,20 @@ impl Billing {
         self.sandbox.as_ref()
     }
 
-    /// Reserves one unit of a meter. `memories` returns the account's number of memories, and is called only if the
-    /// plan limits it.
+    /// Reserves one unit of a meter; for a write, within the plan's limit of stored memories.
     ///
     /// The unit counts when the permit is charged, and does not count if the permit is dropped.
     ///
     /// # Errors
     ///
     /// `quota_exceeded` when the plan leaves no room for it.
-    pub fn reserve(
-        &self,
-        account: &AccountId,
-        meter: Meter,
-        memories: impl FnOnce() -> Result<u64>,
-    ) -> Result<Permit<'_>> {
-        self.reserve_units(account, meter, 1, memories)
+    pub fn reserve(&self, account: &AccountId, meter: Meter) -> Result<Permit<'_>> {
+        self.reserve_units(account, meter, 1, 1)
     }
 
-    /// Reserves units of a meter, all of them or none; otherwise as [`Self::reserve`].
+    /// Reserves units of a meter, all of them or none; otherwise as [`Self::reserve`]. `added_memories` is the number
+    /// of memories that a write adds. At the limit, a write that adds none is refused too: of most writes the number
+    /// is known only after they are accepted.
     ///
     /// # Errors
     ///
@@ -128,11 +125,15 @@ impl Billing {
         account: &AccountId,
         meter: Meter,
         units: u64,
-        memories: impl FnOnce() -> Result<u64>,
+        added_memories: u64,
     ) -> Result<Permit<'_>> {
         let limits = self.plan(account)?.limits;
-        if meter == Meter::Writes && limits.memories < UNLIMITED && memories()? >= limits.memories {
-            return Err(quota_exceeded("memories", limits.memories));
+        // The records of all namespaces are read only if the plan limits the number.
+        if meter == Meter::Writes && limits.memories < UNLIMITED {
+            let others = added_memories.saturating_sub(1);
+            if self.memory_count(account)?.saturating_add(others) >= limits.memories {
+                return Err(self.quota_exceeded("memories", limits.memories));
+            }
         }
         self.reserve_within(account, meter, units, limits.of(meter))
     }
@@ -151,8 +152,25 @@ impl Billing {
     fn reserve_within(&self, account: &AccountId, meter: Meter, units: u64, limit: u64) -> Result<Permit<'_>> {
         match self.meters.reserve(account, meter, units, limit)? {
             Some(permit) => Ok(permit),
-            None => Err(quota_exceeded(meter.name(), limit)),
+            None => Err(self.quota_exceeded(meter.name(), limit)),
         }
+    }
+
+    fn quota_exceeded(&self, limited: &str, limit: u64) -> Error {
+        Error::LimitReached {
+            code: ErrorCode::QuotaExceeded,
+            message: format!("the plan's limit of {limit} {limited} is reached; a larger plan raises it"),
+            retry_after: seconds_until_next_month(self.clock.now()),
+        }
+    }
+
+    /// Returns the number of memories of an account, in all its namespaces.
+    pub fn memory_count(&self, account: &AccountId) -> Result<u64> {
+        let mut memories = 0;
+        for record in self.store.namespaces(account, None, usize::MAX)? {
+            memories += record.memories;
+        }
+        Ok(memories)
     }
 
     /// Returns a permit that releases the room of files. The record of its charge belongs in the batch that removes the
@@ -208,10 +226,77 @@ fn webhook_secret(settings: &PaymentSettings, store: &Store) -> anyhow::Result<O
     Ok(Some(sandbox_secret(store)?))
 }
 
-fn quota_exceeded(limited: &str, limit: u64) -> Error {
-    Error::LimitReached {
-        code: ErrorCode::QuotaExceeded,
-        message: format!("the plan's limit of {limit} {limited} is reached; a larger plan raises it"),
-        retry_after: seconds_until_next_month(Timestamp::now()),
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Opens billing with the sandbox as provider, at a price of 2 paise per read and with a limit of reads per month.
+    fn open(clock: &Clock, reads: u64) -> Billing {
+        let mut config = Config::resolve(&BTreeMap::new(), |_| None, None).expect("resolves");
+        config.billing.payg.reads = reads;
+        config.billing.rates.reads = 2;
+        config.payments.provider = ProviderChoice::Sandbox;
+        let store = Arc::new(Store::in_memory().expect("opens"));
+        Billing::open(&config, &store, PriceSource::Configured, clock.clone()).expect("opens")
+    }
+
+    fn clock() -> Clock {
+        Clock::manual("2026-01-31T23:59:00Z".parse().expect("a time"))
+    }
+
+    #[test]
+    fn counts_start_again_at_the_end_of_the_month() {
+        let (clock, account) = (clock(), AccountId::default());
+        let billing = open(&clock, 2);
+        for _ in 0..2 {
+            billing.reserve(&account, Meter::Reads).expect("room").charge();
+        }
+        let Err(Error::LimitReached { retry_after, .. }) = billing.reserve(&account, Meter::Reads) else {
+            panic!("the quota of the month was exceeded");
+        };
+        assert_eq!(retry_after, 60);
+        clock.advance(SignedDuration::from_mins(1));
+        assert_eq!(billing.used(&account, Meter::Reads).expect("reads"), 0);
+        billing.reserve(&account, Meter::Reads).expect("room").charge();
+        let usage = serde_json::to_value(billing.usage(&account).expect("reads")).expect("a view");
+        assert_eq!((&usage["period"], &usage["used"]["reads"]), (&json!("2026-02"), &json!(1)));
+        assert_eq!(billing.settle(&account).expect("settles").balance_paise, -6, "units of both months are debited");
+    }
+
+    #[test]
+    fn settling_at_the_same_time_debits_each_unit_once() {
+        let account = AccountId::default();
+        let billing = open(&clock(), UNLIMITED);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        billing.reserve(&account, Meter::Reads).expect("room").charge();
+                        billing.settle(&account).expect("settles");
+                    }
+                });
+            }
+        });
+        let mut debited = 0;
+        for transaction in billing.store.transactions(&account, usize::MAX).expect("reads") {
+            debited += transaction.amount_paise;
+        }
+        assert_eq!((billing.balance(&account).expect("reads"), debited), (-80, -80));
+    }
+
+    #[test]
+    fn a_notification_received_several_times_at_once_counts_once() {
+        let account = AccountId::default();
+        let billing = open(&clock(), UNLIMITED);
+        let checkout = billing.recharge(&account, None, 50_000).expect("starts");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| billing.pay_in_sandbox(&checkout.id).expect("pays"));
+            }
+        });
+        assert_eq!(billing.balance(&account).expect("reads"), 50_000);
     }
 }

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
 use super::month::month_of;
+use crate::clock::Clock;
 use crate::error::Result;
 
 /// Maximum number of records written in one batch.
@@ -22,6 +23,8 @@ const BATCH_RECORDS_MAX: usize = 1000;
 /// Every counter that was used since the start.
 pub(super) struct CounterRegistry {
     store: Arc<Store>,
+    /// The time by which a unit belongs to a month.
+    pub(super) clock: Clock,
     by_meter: Mutex<HashMap<(AccountId, Meter), Arc<Counter>>>,
     unwritten: Mutex<UnwrittenCounters>,
     /// Notified when `unwritten` gets a counter, and when the registry is closed.
@@ -62,8 +65,8 @@ pub(super) enum UsageChange {
 }
 
 impl CounterRegistry {
-    pub(super) fn new(store: Arc<Store>) -> Self {
-        Self { store, by_meter: Mutex::default(), unwritten: Mutex::default(), has_work: Condvar::new() }
+    pub(super) fn new(store: Arc<Store>, clock: Clock) -> Self {
+        Self { store, clock, by_meter: Mutex::default(), unwritten: Mutex::default(), has_work: Condvar::new() }
     }
 
     /// Returns the counter of an account and meter, read from the store at its first use.
@@ -180,11 +183,11 @@ impl Counter {
 }
 
 impl CounterState {
-    /// Returns the units used in the current month; for a level, the level.
-    pub(super) fn used(&self, meter: Meter) -> u64 {
+    /// Returns the units used in the month of a time; for a level, the level.
+    pub(super) fn used(&self, meter: Meter, now: Timestamp) -> u64 {
         match meter {
             Meter::MediaBytes => self.record.total,
-            Meter::Writes | Meter::Reads | Meter::Chats => self.record.used_in(&month_of(Timestamp::now())),
+            Meter::Writes | Meter::Reads | Meter::Chats => self.record.used_in(&month_of(now)),
         }
     }
 

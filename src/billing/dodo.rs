@@ -23,6 +23,7 @@ use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
 use crate::outgoing::{CallError, Caller};
+use crate::sha256::sha256;
 
 /// Maximum number of attempts per call.
 const ATTEMPTS_MAX: u32 = 3;
@@ -115,8 +116,8 @@ impl Provider for Dodo {
     }
 
     fn create_customer(&self, account: &AccountId, email: Option<&str>) -> Result<String, ProviderError> {
-        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_str().as_bytes());
-        let local = data_encoding::HEXLOWER.encode(&hash.as_ref()[..8]);
+        let hash = sha256(&[account.as_str().as_bytes()]);
+        let local = data_encoding::HEXLOWER.encode(&hash[..8]);
         let email = match email {
             Some(email) => email.to_owned(),
             None => format!("account-{local}@{}", self.email_domain),

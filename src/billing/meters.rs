@@ -3,8 +3,8 @@
 //! A meter of an account is one record: its total, and its units by month. Used and reserved units are kept in memory,
 //! so limits are exact at every moment. A unit reaches the store in one of two ways:
 //!
-//! - With the write that it pays for, in one batch: [`Permit::charge_guard`] returns the record to put into the batch,
-//!   and [`Charge::commit`] counts the unit once the batch is written.
+//! - With the write that it pays for, in one batch: `batch.charge(charge.record())` adds the record of a charge
+//!   that [`Permit::charge_guard`] began, and [`Charge::commit`] counts the unit once the batch is written.
 //! - Buffered: [`Permit::charge`] counts in memory and wakes a thread that writes all changed records in one batch,
 //!   without a sync, usually within a millisecond. The caller never waits for the disk. If the process is killed while
 //!   the disk takes no writes, the units of that time are lost, in the account's favour.
@@ -17,6 +17,7 @@ use cuebase_storage::records::Meter;
 use cuebase_storage::{AccountId, Store};
 
 use super::counters::{CounterRegistry, UsageChange};
+use crate::clock::Clock;
 use crate::error::Result;
 
 pub use super::permit::{Charge, Permit};
@@ -34,8 +35,8 @@ pub struct Meters {
 
 impl Meters {
     /// Opens the meters and starts the thread that writes them.
-    pub(super) fn new(store: Arc<Store>) -> std::io::Result<Self> {
-        let registry = Arc::new(CounterRegistry::new(store));
+    pub(super) fn new(store: Arc<Store>, clock: Clock) -> std::io::Result<Self> {
+        let registry = Arc::new(CounterRegistry::new(store, clock));
         let for_writer = Arc::clone(&registry);
         let writer = std::thread::Builder::new().name("meters".into()).spawn(move || write_changes(&for_writer))?;
         Ok(Self { registry, writer: Some(writer) })
@@ -51,8 +52,9 @@ impl Meters {
         limit: u64,
     ) -> Result<Option<Permit<'_>>> {
         let counter = self.registry.counter(account, meter)?;
+        let now = self.registry.clock.now();
         let mut state = counter.state.lock();
-        let total = state.used(meter).saturating_add(state.reserved).saturating_add(units);
+        let total = state.used(meter, now).saturating_add(state.reserved).saturating_add(units);
         if total > limit {
             return Ok(None);
         }
@@ -71,7 +73,7 @@ impl Meters {
     /// Returns the units used in the current month; for a level, the level.
     pub(super) fn used(&self, account: &AccountId, meter: Meter) -> Result<u64> {
         let counter = self.registry.counter(account, meter)?;
-        let used = counter.state.lock().used(meter);
+        let used = counter.state.lock().used(meter, self.registry.clock.now());
         Ok(used)
     }
 
@@ -136,7 +138,7 @@ mod tests {
     }
 
     fn open(folder: &std::path::Path) -> Meters {
-        Meters::new(Arc::new(Store::open(folder).expect("opens"))).expect("starts")
+        Meters::new(Arc::new(Store::open(folder).expect("opens")), Clock::system()).expect("starts")
     }
 
     #[test]
@@ -164,7 +166,7 @@ mod tests {
     fn a_buffered_count_is_written_in_the_background() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
-        let meters = Meters::new(Arc::clone(&store)).expect("starts");
+        let meters = Meters::new(Arc::clone(&store), Clock::system()).expect("starts");
         meters.reserve(&account("a"), Meter::Reads, 1, 9).expect("reads").expect("a permit").charge();
         let deadline = Instant::now() + Duration::from_secs(60);
         while store.usage(&account("a"), Meter::Reads).expect("reads").is_none_or(|record| record.total == 0) {
@@ -177,7 +179,7 @@ mod tests {
     fn a_count_does_not_wait_for_a_charge_that_is_being_written() {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = Arc::new(Store::open(folder.path()).expect("opens"));
-        let meters = Meters::new(Arc::clone(&store)).expect("starts");
+        let meters = Meters::new(Arc::clone(&store), Clock::system()).expect("starts");
         let reserve = || meters.reserve(&account("a"), Meter::Writes, 1, 9).expect("reads").expect("a permit");
         let (mut slow, quick) = (reserve(), reserve());
         let charge = slow.charge_guard();

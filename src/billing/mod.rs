@@ -7,8 +7,9 @@
 //!
 //! Nothing is counted twice and nothing is lost, because each step is one batch of the store. A unit is counted in the
 //! batch of the write that it pays for. A debit changes the balance, the settled total of the meter, and the list of
-//! transactions that the ledger lacks in one batch. The ledger receives a transaction under its id, so a retry changes
-//! nothing.
+//! transactions that the ledger lacks in one batch. The batch is written only if the wallet is still as it was read, so
+//! two settlements at the same time cannot debit the same units. The ledger receives a transaction under its id, so a
+//! retry changes nothing.
 //!
 //! A unit costs the price at the time of its use: each start records its prices. If the next start has other prices, it
 //! first settles all earlier usage at the recorded ones.
@@ -31,5 +32,6 @@ pub mod rate_limit;
 pub mod sandbox;
 mod sandbox_payment;
 pub mod wallet;
+mod wallet_change;
 
 pub use account_billing::{Billing, PriceSource};

@@ -2,15 +2,14 @@
 //! (<https://www.standardwebhooks.com>): HMAC-SHA-256 over `id.timestamp.body`, in base64 with the prefix `v1,`.
 
 use cuebase_storage::AccountId;
-use cuebase_storage::records::{BillingChange, PaymentRecord, PlanName, TransactionRecord, WalletRecord};
+use cuebase_storage::records::{PaymentRecord, PlanName, RecordBatch, WalletRecord};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::account_billing::Billing;
 use super::metadata::{ACCOUNT_KEY, AMOUNT_KEY, PLAN_KEY};
-use super::wallet::transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, was_committed};
 use crate::error_codes::ErrorCode;
 use crate::webhook::{Signature, TOLERANCE_SECONDS};
 
@@ -27,9 +26,6 @@ struct PaymentEvent {
     #[serde(default)]
     data: EventData,
 }
-
-/// The id of a notification and the time at which it was received, milliseconds since the epoch.
-type ReceivedNotification<'a> = (&'a str, i64);
 
 impl PaymentEvent {
     /// Returns the time of the event in milliseconds since the epoch; if the body has none, the time of sending.
@@ -78,7 +74,7 @@ impl Billing {
     ///
     /// `unauthenticated` if the signature is wrong, `invalid_body` if the body cannot be read.
     pub fn notification(&self, headers: &Signature<'_>, body: &[u8]) -> Result<bool> {
-        let now = Timestamp::now();
+        let now = self.clock.now();
         let Some(secret) = &self.webhook else { return Err(Error::Unauthenticated) };
         if !secret.verify(headers, body, now) {
             return Err(Error::Unauthenticated);
@@ -86,51 +82,59 @@ impl Billing {
         let event: PaymentEvent = serde_json::from_slice(body).map_err(|error| {
             Error::invalid(ErrorCode::InvalidBody, format!("the notification cannot be read: {error}"))
         })?;
-        let _guard = self.wallets.lock();
-        if self.store.is_notification_processed(headers.id)? {
-            return Ok(false);
+        let at_ms = event.at_ms(headers, now);
+        loop {
+            if self.store.is_notification_processed(headers.id)? {
+                // Another call may still be syncing it, and the provider does not repeat what was confirmed.
+                self.store.sync()?;
+                return Ok(false);
+            }
+            let Some(mut batch) = self.change_by_event(&event, at_ms)? else { return Ok(false) };
+            // Fails if the same notification was processed since it was looked up.
+            batch.process_notification(headers.id, now.as_millisecond())?;
+            if was_committed(self.store.commit_synced(batch))? {
+                return Ok(true);
+            }
         }
-        let notification = (headers.id, now.as_millisecond());
+    }
+
+    /// Returns the change that an event requests. `None` if it changes nothing.
+    fn change_by_event(&self, event: &PaymentEvent, at_ms: i64) -> Result<Option<RecordBatch<'_>>> {
         match event.kind.as_str() {
-            "payment.succeeded" => self.credit_recharge(&event.data, notification),
+            "payment.succeeded" => self.credit_recharge(&event.data),
             "subscription.active" | "subscription.renewed" | "subscription.plan_changed" => {
-                self.begin_plan(&event.data, event.at_ms(headers, now), notification)
+                self.begin_plan(&event.data, at_ms)
             }
             "subscription.cancelled" | "subscription.expired" | "subscription.failed" | "subscription.on_hold" => {
-                self.end_plan(&event.data, event.at_ms(headers, now), notification)
+                self.end_plan(&event.data, at_ms)
             }
-            _ => Ok(false),
+            _ => Ok(None),
         }
     }
 
     /// Credits a paid recharge to the wallet, once per payment.
-    fn credit_recharge(&self, data: &EventData, notification: ReceivedNotification<'_>) -> Result<bool> {
-        let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(false) };
-        let payment = match self.store.payment(id)? {
-            Some(recorded) => Some(recorded),
+    fn credit_recharge(&self, data: &EventData) -> Result<Option<RecordBatch<'_>>> {
+        let Some(id) = data.payment_id.as_deref().filter(|id| !id.is_empty()) else { return Ok(None) };
+        let stored = self.store.stored_payment(id)?;
+        let payment = match &stored.record {
+            Some(recorded) => Some(recorded.clone()),
             // The provider's response to the start of the payment was lost: the metadata identifies it.
             None => payment_in_metadata(id, data),
         };
-        let Some(mut payment) = payment else { return Ok(false) };
+        let Some(mut payment) = payment else { return Ok(None) };
         if payment.credited || payment.amount_paise <= 0 {
-            return Ok(false);
+            return Ok(None);
         }
         if self.is_underpaid(data, &payment) {
             tracing::warn!(payment = id, "less was paid than was requested; nothing is credited");
-            return Ok(false);
+            return Ok(None);
         }
+        let mut change = self.begin_change(&payment.account)?;
+        change.book(payment.amount_paise, format!("recharge {id}"));
         payment.credited = true;
-        let mut wallet = self.wallet(&payment.account)?;
-        wallet.balance_paise = wallet.balance_paise.saturating_add(payment.amount_paise);
-        let transactions = [transaction(payment.amount_paise, format!("recharge {id}"))];
-        let change = BillingChange {
-            wallet: Some(&wallet),
-            transactions: &transactions,
-            payment: Some(&payment),
-            notification: Some(notification),
-        };
-        self.store.change_billing(&payment.account, &change)?;
-        Ok(true)
+        let mut batch = change.batch(&self.store)?;
+        batch.replace_payment(&stored, &payment)?;
+        Ok(Some(batch))
     }
 
     /// Returns whether less was paid than requested. An amount in another currency cannot be compared; the provider's
@@ -149,19 +153,20 @@ impl Billing {
 
     /// Begins or continues a plan, unless a later event is known that changed the plan or ended this subscription:
     /// notifications may arrive in any order.
-    fn begin_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
-        let Some(account) = data.account() else { return Ok(false) };
-        let Some(plan) = self.subscribed_plan(data) else { return Ok(false) };
-        let mut wallet = self.wallet(&account)?;
-        if at_ms < wallet.plan_changed_at_ms || has_ended_after(&wallet, data, at_ms) {
+    fn begin_plan(&self, data: &EventData, at_ms: i64) -> Result<Option<RecordBatch<'_>>> {
+        let Some(account) = data.account() else { return Ok(None) };
+        let Some(plan) = self.subscribed_plan(data) else { return Ok(None) };
+        let mut change = self.begin_change(&account)?;
+        if at_ms < change.wallet.plan_changed_at_ms || has_ended_after(&change.wallet, data, at_ms) {
             tracing::info!(?account, "a subscription event is older than the recorded state and is ignored");
-            return Ok(false);
+            return Ok(None);
         }
-        let transactions = self.debit_usage(&mut wallet)?;
-        wallet.plan = Some(plan);
-        wallet.subscription.clone_from(&data.subscription_id);
-        wallet.plan_changed_at_ms = at_ms;
-        self.put_plan(&wallet, &transactions, notification)
+        // Earlier usage is debited under the former plan.
+        change.debit(&self.unsettled_usage(&change.wallet)?);
+        change.wallet.plan = Some(plan);
+        change.wallet.subscription.clone_from(&data.subscription_id);
+        change.wallet.plan_changed_at_ms = at_ms;
+        Ok(Some(change.batch(&self.store)?))
     }
 
     /// Returns the plan of a subscription: the plan that its product stands for, or the plan in its metadata. `None` if
@@ -180,36 +185,23 @@ impl Billing {
 
     /// Ends a plan. The end is recorded even if the subscription is not the one in effect: the event of its beginning
     /// may still arrive.
-    fn end_plan(&self, data: &EventData, at_ms: i64, notification: ReceivedNotification<'_>) -> Result<bool> {
-        let Some(account) = data.account() else { return Ok(false) };
-        let Some(subscription) = &data.subscription_id else { return Ok(false) };
-        let mut wallet = self.wallet(&account)?;
-        let mut transactions = Vec::new();
-        if wallet.subscription.as_ref() == Some(subscription) {
-            if at_ms < wallet.plan_changed_at_ms {
+    fn end_plan(&self, data: &EventData, at_ms: i64) -> Result<Option<RecordBatch<'_>>> {
+        let Some(account) = data.account() else { return Ok(None) };
+        let Some(subscription) = &data.subscription_id else { return Ok(None) };
+        let mut change = self.begin_change(&account)?;
+        if change.wallet.subscription.as_ref() == Some(subscription) {
+            if at_ms < change.wallet.plan_changed_at_ms {
                 tracing::info!(?account, "a subscription event is older than the recorded state and is ignored");
-                return Ok(false);
+                return Ok(None);
             }
-            transactions = self.debit_usage(&mut wallet)?;
-            wallet.plan = None;
-            wallet.subscription = None;
-            wallet.plan_changed_at_ms = at_ms;
+            // Earlier usage is debited under the plan that ends.
+            change.debit(&self.unsettled_usage(&change.wallet)?);
+            change.wallet.plan = None;
+            change.wallet.subscription = None;
+            change.wallet.plan_changed_at_ms = at_ms;
         }
-        remember_end(&mut wallet, subscription, at_ms);
-        self.put_plan(&wallet, &transactions, notification)
-    }
-
-    /// Writes a change of plan, together with the debits of earlier usage under the former plan.
-    fn put_plan(
-        &self,
-        wallet: &WalletRecord,
-        transactions: &[TransactionRecord],
-        notification: ReceivedNotification<'_>,
-    ) -> Result<bool> {
-        let notification = Some(notification);
-        let change = BillingChange { wallet: Some(wallet), transactions, payment: None, notification };
-        self.store.change_billing(&wallet.account, &change)?;
-        Ok(true)
+        remember_end(&mut change.wallet, subscription, at_ms);
+        Ok(Some(change.batch(&self.store)?))
     }
 }
 

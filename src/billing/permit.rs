@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use cuebase_storage::records::UsageRecord;
-use jiff::Timestamp;
 use parking_lot::MutexGuard;
 
 use super::counters::{Counter, CounterRegistry, UsageChange};
@@ -47,8 +46,9 @@ impl<'a> Permit<'a> {
 impl Permit<'_> {
     /// Charges the units in memory and lists their record to be written soon, without waiting for it.
     pub fn charge(mut self) {
+        let month = month_of(self.registry.clock.now());
         let reserved = std::mem::take(&mut self.reserved);
-        self.counter.state.lock().apply(self.change, &month_of(Timestamp::now()), reserved);
+        self.counter.state.lock().apply(self.change, &month, reserved);
         self.registry.list_unwritten(&self.counter);
     }
 
@@ -57,7 +57,7 @@ impl Permit<'_> {
     pub fn charge_guard(&mut self) -> Charge<'_> {
         let counter: &Counter = &self.counter;
         let write_order = counter.write_order.lock();
-        let month = month_of(Timestamp::now());
+        let month = month_of(self.registry.clock.now());
         let mut record = counter.state.lock().record.clone();
         self.change.apply(&mut record, &month);
         Charge { counter, change: self.change, month, reserved: &mut self.reserved, record, _write_order: write_order }

@@ -21,7 +21,8 @@ pub struct Plan {
 }
 
 /// Limits of a month's usage, or the usage itself. `memories` and `media_bytes` are levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Meters")]
 pub struct Limits {
     /// Accepted writes.
     pub writes: u64,

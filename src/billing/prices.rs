@@ -54,7 +54,7 @@ impl Billing {
         self.charged.clone_from(&recorded.rates);
         for account in self.store.accounts()? {
             match self.settle_buffered(&account.account) {
-                Ok(_) => {}
+                Ok(()) => {}
                 Err(error @ Error::Disk { .. }) => return Err(error),
                 // A wallet that cannot be read must not keep the other accounts from being served.
                 Err(error) => {

@@ -12,7 +12,7 @@ use ulid::Ulid;
 use super::provider::{Checkout, Provider, ProviderError};
 use crate::config::PaymentSettings;
 use crate::error::Result;
-use crate::secrets::random_secret;
+use crate::secrets::stored_secret;
 use crate::webhook::WebhookSecret;
 
 /// The sandbox provider. Cheap to clone; its orders and its ledger are in the store.
@@ -95,9 +95,7 @@ fn unavailable(error: cuebase_storage::Error) -> ProviderError {
 
 /// Returns the secret of this data directory that signs the sandbox's notifications.
 pub(super) fn sandbox_secret(store: &Store) -> anyhow::Result<WebhookSecret> {
-    let bytes = store.secret("webhook", random_secret)?;
-    anyhow::ensure!(!bytes.is_empty(), "the system returned no random bytes for the key of notifications");
-    Ok(WebhookSecret::of_bytes(&bytes))
+    Ok(WebhookSecret::of_bytes(&stored_secret(store, "webhook")?))
 }
 
 impl Provider for Sandbox {

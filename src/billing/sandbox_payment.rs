@@ -23,7 +23,7 @@ impl Billing {
         let Some(mut order) = sandbox.order(id)? else {
             return Err(Error::not_found(ErrorCode::NotFound, format!("payment {id:?} does not exist")));
         };
-        self.process_own_notification(&format!("evt_{}", order.id), &event_of_payment(&order))?;
+        self.process_own_notification(&format!("evt_{}", order.id), &event_of_payment(&order, self.clock.now()))?;
         order.paid = true;
         sandbox.put(&order).map_err(Error::internal)?;
         Ok(order)
@@ -33,14 +33,14 @@ impl Billing {
     fn process_own_notification(&self, id: &str, body: &Value) -> Result<bool> {
         let Some(secret) = &self.webhook else { return Err(Error::Unauthenticated) };
         let body = body.to_string().into_bytes();
-        let timestamp = Timestamp::now().as_second().to_string();
+        let timestamp = self.clock.now().as_second().to_string();
         let signature = secret.sign(id, &timestamp, &body);
         self.notification(&Signature { id, timestamp: &timestamp, signature: &signature }, &body)
     }
 }
 
-/// Returns the body of the notification that an order was paid.
-fn event_of_payment(order: &SandboxOrder) -> Value {
+/// Returns the body of the notification that an order was paid at a time.
+fn event_of_payment(order: &SandboxOrder, now: Timestamp) -> Value {
     match &order.item {
         SandboxItem::Recharge(amount) => json!({
             "type": "payment.succeeded",
@@ -52,7 +52,7 @@ fn event_of_payment(order: &SandboxOrder) -> Value {
         }),
         SandboxItem::Plan(plan) => json!({
             "type": "subscription.active",
-            "timestamp": Timestamp::now().to_string(),
+            "timestamp": now.to_string(),
             "data": {"subscription_id": order.id, "metadata": {ACCOUNT_KEY: order.account, PLAN_KEY: plan}},
         }),
     }

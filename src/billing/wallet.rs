@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use cuebase_storage::records::{BillingChange, Meter, PaymentRecord, PlanName, TransactionRecord, WalletRecord};
-use cuebase_storage::{AccountId, Store};
-use jiff::Timestamp;
+use cuebase_storage::AccountId;
+use cuebase_storage::records::{Meter, PaymentRecord, PlanName, TransactionRecord, WalletRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
-use ulid::Ulid;
 
 use super::account_billing::Billing;
 use super::month::month_of;
 use super::plans::{Limits, Plan};
 use super::provider::{Checkout, Provider, ProviderError};
-use crate::error::{Error, Result};
+use super::wallet_change::{UnsettledUsage, WalletChange};
+use crate::error::{Error, Result, was_committed};
 use crate::error_codes::ErrorCode;
 use crate::memory::time::format_ms;
 
@@ -22,42 +22,64 @@ pub const RECHARGE_PAISE: std::ops::RangeInclusive<i64> = 50_000..=10_000_000;
 const STATEMENT_TRANSACTIONS_MAX: usize = 100;
 
 /// Response of `GET /v1/usage`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct UsageView {
+    /// Month of the usage.
+    #[schemars(extend("pattern" = "^[0-9]{4}-[0-9]{2}$"))]
     period: String,
+    /// Name of the plan.
+    #[schemars(with = "String")]
     plan: PlanName,
+    /// Usage of the month.
     used: Limits,
+    /// Limits of the plan.
     limits: Limits,
+    /// Whether any limit is reached.
     exceeded: bool,
 }
 
 /// Response of `GET /v1/billing`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BillingView {
+    /// Name of the plan.
+    #[schemars(with = "String")]
     plan: PlanName,
+    /// Code of the currency.
     currency: String,
+    /// Name of the payment provider's ledger; `local` while payments are off.
     ledger: &'static str,
+    /// Balance of the wallet; zero while payments are off.
     balance_paise: i64,
+    /// Smallest amount of a recharge.
     min_recharge_paise: i64,
+    /// Configured price of each unit. Nothing is charged while payments are off.
+    #[schemars(with = "BTreeMap<String, u64>", extend("required" = ["writes", "reads", "chats"]))]
     rates_paise: BTreeMap<Meter, u64>,
+    /// Transactions, newest first. Empty while payments are off.
+    #[schemars(extend("maxItems" = STATEMENT_TRANSACTIONS_MAX))]
     transactions: Vec<TransactionView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Transaction")]
 struct TransactionView {
+    /// Amount; negative for a debit.
     amount_paise: i64,
+    /// Reason of the transaction.
     note: String,
+    /// Time of the transaction.
+    #[schemars(with = "String", extend("format" = "date-time"))]
     at: Option<String>,
 }
 
 impl Billing {
-    /// Returns the usage of this month and the limits of the plan. `memories` is the number stored now.
-    pub fn usage(&self, account: &AccountId, memories: u64) -> Result<UsageView> {
+    /// Returns the usage of this month and the limits of the plan.
+    pub fn usage(&self, account: &AccountId) -> Result<UsageView> {
         let plan = self.plan(account)?;
         let used = Limits {
             writes: self.used(account, Meter::Writes)?,
             reads: self.used(account, Meter::Reads)?,
-            memories,
+            memories: self.memory_count(account)?,
             chats: self.used(account, Meter::Chats)?,
             media_bytes: self.used(account, Meter::MediaBytes)?,
         };
@@ -67,7 +89,7 @@ impl Billing {
             || used.memories >= limits.memories
             || used.chats >= limits.chats
             || used.media_bytes >= limits.media_bytes;
-        Ok(UsageView { period: month_of(Timestamp::now()), plan: plan.name, used, limits, exceeded })
+        Ok(UsageView { period: month_of(self.clock.now()), plan: plan.name, used, limits, exceeded })
     }
 
     /// Returns the wallet, after debiting open usage and mirroring it to the provider's ledger. While payments are off,
@@ -115,57 +137,60 @@ impl Billing {
 
     /// Debits the usage since the last settlement, one transaction per meter, in one batch. The batch is synced.
     pub fn settle(&self, account: &AccountId) -> Result<WalletRecord> {
-        self.settle_with(account, Store::change_billing)
+        loop {
+            let mut change = self.begin_change(account)?;
+            let usage = self.unsettled_usage(&change.wallet)?;
+            if usage.is_empty() {
+                return Ok(change.wallet);
+            }
+            change.debit(&usage);
+            let batch = change.batch(&self.store)?;
+            if was_committed(self.store.commit_synced(batch))? {
+                return Ok(change.wallet);
+            }
+        }
     }
 
     /// As [`Self::settle`], but durable only with the next synced write.
-    pub(super) fn settle_buffered(&self, account: &AccountId) -> Result<WalletRecord> {
-        self.settle_with(account, Store::change_billing_buffered)
-    }
-
-    fn settle_with(&self, account: &AccountId, write: WriteBilling) -> Result<WalletRecord> {
-        let _guard = self.wallets.lock();
-        let mut wallet = self.wallet(account)?;
-        let settled = wallet.settled.clone();
-        let transactions = self.debit_usage(&mut wallet)?;
-        // Free units are settled too: left unsettled, they would be charged at a later price.
-        if wallet.settled != settled {
-            let change =
-                BillingChange { wallet: Some(&wallet), transactions: &transactions, ..BillingChange::default() };
-            write(&self.store, account, &change)?;
+    pub(super) fn settle_buffered(&self, account: &AccountId) -> Result<()> {
+        loop {
+            let mut change = self.begin_change(account)?;
+            let usage = self.unsettled_usage(&change.wallet)?;
+            if usage.is_empty() {
+                return Ok(());
+            }
+            change.debit(&usage);
+            let batch = change.batch(&self.store)?;
+            if was_committed(self.store.commit(batch))? {
+                return Ok(());
+            }
         }
-        Ok(wallet)
     }
 
     /// Credits the debt of an account that is not known to any payment provider, since nobody could have paid it.
+    /// Durable with the next synced write.
     pub(super) fn waive_debt(&self, account: &AccountId) -> Result<()> {
-        let _guard = self.wallets.lock();
-        let mut wallet = self.wallet(account)?;
-        if wallet.customer.is_some() || wallet.balance_paise >= 0 {
-            return Ok(());
-        }
-        let credit = transaction(wallet.balance_paise.saturating_neg(), "used while payments were off".into());
-        wallet.balance_paise = 0;
-        let transactions = std::slice::from_ref(&credit);
-        let change = BillingChange { wallet: Some(&wallet), transactions, ..BillingChange::default() };
-        Ok(self.store.change_billing_buffered(account, &change)?)
-    }
-
-    /// Debits unsettled usage from the wallet in memory. Returns the transactions, to be written together with the
-    /// wallet.
-    pub(super) fn debit_usage(&self, wallet: &mut WalletRecord) -> Result<Vec<TransactionRecord>> {
-        let mut transactions = Vec::new();
-        for UnsettledUsage { meter, total, units, paise } in self.unsettled_usage(wallet)? {
-            wallet.settled.insert(meter, total);
-            if paise > 0 {
-                wallet.balance_paise = wallet.balance_paise.saturating_sub(paise);
-                transactions.push(transaction(-paise, format!("{units} {}", meter.name())));
+        loop {
+            let mut change = self.begin_change(account)?;
+            let balance_paise = change.wallet.balance_paise;
+            if change.wallet.customer.is_some() || balance_paise >= 0 {
+                return Ok(());
+            }
+            change.book(balance_paise.saturating_neg(), "used while payments were off".into());
+            let batch = change.batch(&self.store)?;
+            if was_committed(self.store.commit(batch))? {
+                return Ok(());
             }
         }
-        Ok(transactions)
     }
 
-    fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
+    /// Reads the wallet of an account in order to change it.
+    pub(super) fn begin_change(&self, account: &AccountId) -> Result<WalletChange> {
+        WalletChange::begin(&self.store, account, self.clock.now_ms())
+    }
+
+    /// Returns the usage that a wallet does not include yet, by meter.
+    pub(super) fn unsettled_usage(&self, wallet: &WalletRecord) -> Result<Vec<UnsettledUsage>> {
         let plan = self.plan_of(wallet);
         let mut unsettled = Vec::new();
         for meter in Meter::PRICED {
@@ -224,13 +249,24 @@ impl Billing {
         let checkout = provider.start_payment(account, &customer, amount_paise).map_err(unavailable)?;
         let payment =
             PaymentRecord { id: checkout.id.clone(), account: account.clone(), amount_paise, credited: false };
-        // Its notification may have arrived already: a record that is credited must not be replaced.
-        let _guard = self.wallets.lock();
-        if self.store.payment(&payment.id)?.is_none() {
-            let change = BillingChange { payment: Some(&payment), ..BillingChange::default() };
-            self.store.change_billing(account, &change)?;
-        }
+        self.record_payment(&payment)?;
         Ok(checkout)
+    }
+
+    /// Records a payment that was started, unless it is recorded already: its notification may have arrived first, and
+    /// the record of a credited payment must not be replaced.
+    fn record_payment(&self, payment: &PaymentRecord) -> Result<()> {
+        loop {
+            let stored = self.store.stored_payment(&payment.id)?;
+            if stored.record.is_some() {
+                return Ok(());
+            }
+            let mut batch = self.store.batch();
+            batch.replace_payment(&stored, payment)?;
+            if was_committed(self.store.commit_synced(batch))? {
+                return Ok(());
+            }
+        }
     }
 
     /// Starts a subscription to a plan.
@@ -267,13 +303,18 @@ impl Billing {
             return Ok(customer);
         }
         let created = provider.create_customer(account, email).map_err(unavailable)?;
-        let _guard = self.wallets.lock();
-        let mut wallet = self.wallet(account)?;
-        // Two concurrent calls create two customers; the first one recorded counts.
-        let customer = wallet.customer.get_or_insert(created).clone();
-        let change = BillingChange { wallet: Some(&wallet), ..BillingChange::default() };
-        self.store.change_billing(account, &change)?;
-        Ok(customer)
+        loop {
+            let mut change = self.begin_change(account)?;
+            // Two concurrent calls create two customers; the first one recorded counts.
+            if let Some(recorded) = change.wallet.customer {
+                return Ok(recorded);
+            }
+            change.wallet.customer = Some(created.clone());
+            let batch = change.batch(&self.store)?;
+            if was_committed(self.store.commit_synced(batch))? {
+                return Ok(created);
+            }
+        }
     }
 
     /// Returns the wallet of an account; an empty one if none is stored.
@@ -283,20 +324,6 @@ impl Billing {
             None => Ok(WalletRecord { account: account.clone(), ..WalletRecord::default() }),
         }
     }
-}
-
-/// The store's method that writes a change of billing: synced or buffered.
-type WriteBilling = fn(&Store, &AccountId, &BillingChange<'_>) -> Result<(), cuebase_storage::Error>;
-
-/// Units of a meter that are not debited yet.
-struct UnsettledUsage {
-    meter: Meter,
-    /// Units ever used.
-    total: u64,
-    /// Units used since the last settlement.
-    units: u64,
-    /// Price of `units`.
-    paise: i64,
 }
 
 impl TransactionView {
@@ -311,11 +338,6 @@ fn rate_of(plan: &Plan, rates: &BTreeMap<Meter, u64>, meter: Meter) -> u64 {
         return 0;
     }
     rates.get(&meter).copied().unwrap_or(0)
-}
-
-/// Returns a new transaction with the current time.
-pub(super) fn transaction(amount_paise: i64, note: String) -> TransactionRecord {
-    TransactionRecord { id: Ulid::generate(), amount_paise, note, at_ms: Timestamp::now().as_millisecond() }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]

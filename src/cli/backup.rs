@@ -78,7 +78,7 @@ pub(super) fn doctor(config: &Config, options: &DoctorOptions) -> anyhow::Result
             Health::Repairable => "to repair",
             Health::Damaged => "DAMAGED",
         };
-        writeln!(out, "{word:<9} {}: {}", finding.subject, finding.says)?;
+        writeln!(out, "{word:<9} {}: {}", finding.subject, finding.description)?;
     }
     match advice(&config.data, &findings) {
         Some(advice) => bail!(advice),

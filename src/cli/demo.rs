@@ -10,13 +10,12 @@ use cuebase_storage::records::QueuedWork;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::serve::{first_key, fit_into_memory, interrupted, runtime};
+use super::serve::{first_key, fit_into_memory, interrupted, runtime, start};
+use crate::app::App;
 use crate::config::{Config, ListenAddress, setting};
-use crate::control;
+use crate::dashboard::Dashboard;
 use crate::memory::request::conversation;
 use crate::namespace::names::parse_name;
-use crate::server::Server;
-use crate::service::Service;
 use crate::service::retrieval::{RetrievalRequest, RetrievalResponse};
 
 /// Conversations of two friends over three months, written for this demo.
@@ -41,8 +40,8 @@ pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
         config.data = std::env::temp_dir().join(format!("cuebase-demo-{}", std::process::id()));
     }
     // The default port may be in use by another program.
-    if !config.is_chosen(&setting::general::listen) && TcpListener::bind(config.listen.to_string()).is_err() {
-        config.listen = ListenAddress::FREE_LOCAL_PORT;
+    if !config.is_chosen(&setting::general::listen) && TcpListener::bind(config.listeners.api.to_string()).is_err() {
+        config.listeners.api = ListenAddress::FREE_LOCAL_PORT;
     }
     let data = config.data.clone();
     let result = run(config, once);
@@ -54,13 +53,13 @@ pub(super) fn demo(mut config: Config, once: bool) -> anyhow::Result<()> {
 
 fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
     let plan = fit_into_memory(&mut config)?;
-    let service = Service::open(config)?;
+    let app = App::open(&config)?;
     runtime(&plan)?.block_on(async {
-        let server = Server::bind(Arc::clone(&service)).await?;
-        control::listen(Arc::clone(&service), server.gateway())?;
+        let server = start(&app, config).await?;
+        let dashboard = server.dashboard();
         let address = server.address()?;
-        let key = first_key(&service, "demo")?;
-        let shown = Arc::clone(&service);
+        let key = first_key(&app.accounts, "demo")?;
+        let shown = Arc::clone(&app);
         let questions = tokio::task::spawn_blocking(move || ingest_and_ask(&shown));
         let mut result = Ok(());
         let stop = async {
@@ -69,7 +68,7 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
                 Err(error) => Err(error.into()),
             };
             if result.is_ok() && !once {
-                print_addresses(&service, &address.to_string(), &key);
+                print_addresses(&dashboard, &address.to_string(), &key);
                 interrupted().await;
             }
         };
@@ -79,9 +78,9 @@ fn run(mut config: Config, once: bool) -> anyhow::Result<()> {
 }
 
 /// Prints how to reach the server of the demo.
-fn print_addresses(service: &Service, address: &str, key: &str) {
+fn print_addresses(dashboard: &Dashboard, address: &str, key: &str) {
     println!("\nServing until Ctrl-C.\n");
-    if let Some(link) = service.dashboard.link(&AccountId::default()) {
+    if let Some(link) = dashboard.link(&AccountId::default()) {
         println!("  dashboard  {link}");
     }
     println!("  key        {key}\n");
@@ -92,19 +91,24 @@ fn print_addresses(service: &Service, address: &str, key: &str) {
 }
 
 /// Ingests the sample and prints the hits of each question.
-fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
+fn ingest_and_ask(app: &App) -> anyhow::Result<()> {
     let account = AccountId::default();
     let name = parse_name("demo")?;
-    service.ensure_account(&account)?;
-    let (namespace, _) = service.namespaces.create(&account, &name)?;
+    app.accounts.ensure_account(&account)?;
+    let (namespace, _) = app.namespaces.create(&account, &name)?;
     let sessions: Vec<Value> = serde_json::from_str(SAMPLE).context("the sample conversation")?;
     let began = Instant::now();
     for session in &sessions {
         let body = session.as_object().context("the sample conversation")?;
-        let request = serde_json::to_value(conversation(body)?)?;
-        service.accept(&namespace, QueuedWork::Conversation { request }, Some(session.to_string().as_bytes()), &[])?;
+        let request = conversation(body)?;
+        app.intake.accept(
+            &namespace,
+            QueuedWork::Conversation { request },
+            Some(session.to_string().as_bytes()),
+            &[],
+        )?;
     }
-    while service.queue.levels().waiting > 0 {
+    while app.jobs.queue_levels().waiting > 0 {
         ensure!(
             began.elapsed() < INGESTION_TIME_MAX,
             "the sample conversation was not ingested within {INGESTION_TIME_MAX:?}"
@@ -123,7 +127,7 @@ fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
             zone: Some(TimeZone::UTC),
             ..RetrievalRequest::default()
         };
-        let answer = service.retrieve(&account, &name, &request)?;
+        let answer = app.reads.retrieve(&account, &name, &request)?;
         println!("\n{question}");
         print_hits(&answer);
     }
@@ -132,16 +136,13 @@ fn ingest_and_ask(service: &Service) -> anyhow::Result<()> {
 
 fn print_hits(answer: &RetrievalResponse) {
     for hit in &answer.hits {
-        let hit = serde_json::to_value(hit).unwrap_or_default();
         let mut arms = Vec::new();
-        for arm in hit["matched"].as_array().into_iter().flatten() {
-            arms.push(arm.as_str().unwrap_or_default());
+        for arm in &hit.matched {
+            arms.push(<&str>::from(arm));
         }
-        let content = hit["content"].as_str().unwrap_or_default();
-        let words: Vec<&str> = content.trim_start_matches(['#', ' ']).split_whitespace().collect();
+        let words: Vec<&str> = hit.content.trim_start_matches(['#', ' ']).split_whitespace().collect();
         let text: String = words.join(" ").chars().take(CONTENT_CHARS_SHOWN).collect();
-        let score = hit["score"].as_f64().unwrap_or_default();
-        println!("  {score:.2}  {:<17} {text}", arms.join("+"));
-        println!("        {}", hit["path"].as_str().unwrap_or_default());
+        println!("  {:.2}  {:<17} {text}", hit.score, arms.join("+"));
+        println!("        {}", hit.path);
     }
 }

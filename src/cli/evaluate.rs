@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::eval::{locomo, measure};
 use crate::file_errors::explained;
@@ -41,11 +42,12 @@ pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Re
     };
     let progress = ProgressBar::new(samples.len() as u64);
     progress.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} conversations, {elapsed}")?);
+    let setup = measure::Setup { embedder, clock: Clock::system() };
     let mut figures = measure::Figures::default();
     for sample in &samples {
         let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-{}", std::process::id(), progress.position()));
         let out = features.as_mut().map(|file| file as &mut dyn Write);
-        let measured = measure::measure(sample, &folder, embedder, &mut figures, out);
+        let measured = measure::measure(sample, &folder, &setup, &mut figures, out);
         let _ = std::fs::remove_dir_all(&folder);
         measured.with_context(|| format!("conversation {}", sample.id))?;
         progress.inc(1);
@@ -63,7 +65,7 @@ pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Re
         }
         for (number, window) in windows.iter().enumerate() {
             let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-w{number}", std::process::id()));
-            let measured = measure::measure(window, &folder, embedder, &mut unreported, Some(&mut file));
+            let measured = measure::measure(window, &folder, &setup, &mut unreported, Some(&mut file));
             let _ = std::fs::remove_dir_all(&folder);
             measured.with_context(|| format!("a part of conversation {}", window.id))?;
         }

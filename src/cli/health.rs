@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Sends `GET /health` to the listen address. Fails without a response or with a status other than success.
 pub(super) fn health(config: &Config) -> anyhow::Result<()> {
-    let url = format!("http://{}/health", reachable_address(&config.listen));
+    let url = format!("http://{}/health", reachable_address(&config.listeners.api));
     let client = reqwest::blocking::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
     let response = client.get(&url).send().with_context(|| format!("{url} does not respond"))?;
     ensure!(response.status().is_success(), "{url} responds with {}", response.status());

@@ -7,19 +7,17 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use cuebase_storage::AccountId;
-use jiff::Timestamp;
 use rmcp::ServiceExt;
 use zeroize::Zeroizing;
 
 use super::data_directory::{DataUse, Init};
-use super::serve::{client_runtime, fit_into_memory, runtime};
+use super::serve::{client_runtime, fit_into_memory, runtime, start};
 use crate::accounts::parse_account;
+use crate::app::App;
 use crate::config::{Config, ListenAddress};
 use crate::control::{self, Command};
 use crate::mcp::Tools;
 use crate::mcp::api::RemoteApi;
-use crate::server::Server;
-use crate::service::Service;
 
 /// Options of `cuebase mcp`.
 #[derive(Args)]
@@ -76,19 +74,19 @@ fn new_session(config: &Config, connect: &Command) -> anyhow::Result<String> {
 
 /// Runs a server in this process until standard input ends, since no other server runs on the data directory.
 fn serve_in_process(mut config: Config, account: AccountId, namespace: Option<String>) -> anyhow::Result<()> {
-    config.listen = ListenAddress::FREE_LOCAL_PORT;
-    (config.dashboard.listen, config.pets.listen, config.metrics.listen) = (None, None, None);
+    config.listeners.api = ListenAddress::FREE_LOCAL_PORT;
+    config.listeners.dashboard.listen = None;
+    config.listeners.pets.listen = None;
+    config.listeners.metrics.listen = None;
     let plan = fit_into_memory(&mut config)?;
-    let service = Service::open_for_command(config)?;
-    service.models.probe()?;
-    service.ensure_account(&account)?;
+    let app = App::open_for_command(&config)?;
+    app.reads.models().probe()?;
+    app.accounts.ensure_account(&account)?;
     let runtime = runtime(&plan)?;
     let served = runtime.block_on(async {
-        let server = Server::bind(Arc::clone(&service)).await?;
-        control::listen(Arc::clone(&service), server.gateway())?;
-        let url = format!("http://{}", server.address()?);
-        let session_service = Arc::clone(&service);
-        let remote = RemoteApi::new(&url, move || Ok(session_service.issuer.mint(&account, Timestamp::now())?))?;
+        let server = start(&app, config).await?;
+        let accounts = Arc::clone(&app.accounts);
+        let remote = RemoteApi::new(&server.url()?, move || Ok(accounts.create_session(&account)?))?;
         let mut result = Ok(());
         server.run(async { result = serve_tools(remote, namespace).await }).await?;
         result

@@ -15,12 +15,12 @@ use super::arguments::{
     AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
 };
 use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, models, serve, transfer};
+use crate::accounts::NewKey;
 use crate::accounts::parse_account;
 use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
 use crate::control::{self, Command};
 use crate::error::with_causes;
 use crate::namespace::names::parse_name;
-use crate::service::accounts::NewKey;
 use crate::{allocator, telemetry};
 
 /// The settings file that is read if the command line names none.

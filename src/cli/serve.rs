@@ -7,23 +7,23 @@ use std::sync::Arc;
 use cuebase_storage::AccountId;
 use cuebase_storage::records::Environment;
 
+use crate::accounts::{Accounts, NewKey};
+use crate::app::App;
 use crate::config::Config;
 use crate::control;
+use crate::control::RunningServer;
 use crate::memory_limit::MemoryPlan;
 use crate::server::Server;
-use crate::service::Service;
-use crate::service::accounts::NewKey;
 
 /// Serves until SIGINT or SIGTERM.
 pub(super) fn serve(mut config: Config) -> anyhow::Result<()> {
     let plan = fit_into_memory(&mut config)?;
-    let service = Service::open(config)?;
-    service.models.probe()?;
+    let app = App::open(&config)?;
+    app.reads.models().probe()?;
     let runtime = runtime(&plan)?;
     let served = runtime.block_on(async {
-        let server = Server::bind(Arc::clone(&service)).await?;
-        control::listen(Arc::clone(&service), server.gateway())?;
-        print_addresses(&service, &server)?;
+        let server = start(&app, config.clone()).await?;
+        print_addresses(&app.accounts, &config, &server)?;
         server.run(interrupted()).await
     });
     // `Server::run` has already waited for running requests.
@@ -31,29 +31,38 @@ pub(super) fn serve(mut config: Config) -> anyhow::Result<()> {
     served
 }
 
+/// Binds the server and opens the socket for commands.
+pub(super) async fn start(app: &Arc<App>, config: Config) -> anyhow::Result<Server> {
+    let server = Server::bind(Arc::clone(app), config).await?;
+    let running = RunningServer { dashboard: server.dashboard(), url: server.url()? };
+    control::listen(Arc::clone(app), running)?;
+    Ok(server)
+}
+
 /// Prints the addresses of the server and, if the data directory has no accounts yet, a first key.
-fn print_addresses(service: &Service, server: &Server) -> anyhow::Result<()> {
+fn print_addresses(accounts: &Accounts, config: &Config, server: &Server) -> anyhow::Result<()> {
     let address = server.address()?;
-    if service.accounts()?.is_empty() {
-        let key = first_key(service, "first key")?;
+    let dashboard = server.dashboard();
+    if accounts.accounts()?.is_empty() {
+        let key = first_key(accounts, "first key")?;
         // The listen address of a container is not the address that clients use.
-        let url = match &service.config.server.public_url {
+        let url = match &config.server.public_url {
             Some(url) => url.clone(),
             None => format!("http://{address}"),
         };
         println!("First start with this data directory.\n");
         println!("  address    {url}");
-        println!("  data       {}", service.config.data.display());
+        println!("  data       {}", config.data.display());
         println!("  key        {key}");
         println!("             (for the whole account, not shown again; `cuebase keys create` creates another)");
-        if let Some(link) = service.dashboard.link(&AccountId::default()) {
+        if let Some(link) = dashboard.link(&AccountId::default()) {
             println!("  dashboard  {link}");
             println!("             (signs in once, within an hour; `cuebase token --link` creates another)");
         }
         println!();
         println!("  curl -H 'authorization: Bearer {key}' {url}/v1/whoami\n");
     }
-    if let Some(url) = service.dashboard.url() {
+    if let Some(url) = dashboard.url() {
         println!("dashboard on {url} (`cuebase token --link` signs in)");
     }
     if let Some(address) = server.pets_address() {
@@ -67,9 +76,9 @@ fn print_addresses(service: &Service, server: &Server) -> anyhow::Result<()> {
 }
 
 /// Creates a key for the whole default account.
-pub(super) fn first_key(service: &Service, name: &str) -> anyhow::Result<String> {
+pub(super) fn first_key(accounts: &Accounts, name: &str) -> anyhow::Result<String> {
     let key = NewKey { name: name.to_owned(), env: Environment::Live, namespace: None };
-    Ok(service.create_key(&AccountId::default(), key)?.1)
+    Ok(accounts.create_key(&AccountId::default(), key)?.1)
 }
 
 /// Lowers the settings to the memory limit of this process, and sizes the thread pools for it.

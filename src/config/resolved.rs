@@ -18,33 +18,24 @@ use super::settings::{
 };
 use super::values::{ResolvedValue, Values, find};
 
-/// The resolved settings. Each group is a field: the value of `dashboard.listen` is `config.dashboard.listen`.
+/// The resolved settings. Each group is a field: the value of `retrieval.concurrency` is `config.retrieval.concurrency`.
+/// Groups of one subject are together in one field.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `data`: the data directory.
     pub data: PathBuf,
-    /// `listen`: the address of the API.
-    pub listen: ListenAddress,
-    /// The dashboard.
-    pub dashboard: DashboardSettings,
-    /// The animals API.
-    pub pets: PetsSettings,
-    /// The metrics.
-    pub metrics: MetricsSettings,
-    /// git as a client.
-    pub git: GitSettings,
+    /// What listens at which address.
+    pub listeners: Listeners,
+    /// Limits and timeouts of the listeners.
+    pub server: ServerSettings,
+    /// Who may call, and how often.
+    pub access: AccessSettings,
     /// Retrieval.
     pub retrieval: RetrievalSettings,
     /// Ingestion of accepted writes.
     pub ingestion: IngestionSettings,
     /// The models.
     pub model: ModelSettings,
-    /// Limits and timeouts of the listeners.
-    pub server: ServerSettings,
-    /// Rate limits.
-    pub rate_limit: RateLimitSettings,
-    /// The external issuer of ID tokens, if there is one.
-    pub identity: Option<IdentitySettings>,
     /// Plans and prices.
     pub billing: BillingSettings,
     /// The payment provider.
@@ -53,6 +44,30 @@ pub struct Config {
     pub telemetry: TelemetrySettings,
     /// Value and origin of every setting in the order of [`SETTINGS`], for `cuebase config`. Secrets are masked.
     pub origins: Vec<ResolvedValue>,
+}
+
+/// What listens at which address.
+#[derive(Clone, Debug)]
+pub struct Listeners {
+    /// `listen`: the address of the API.
+    pub api: ListenAddress,
+    /// The dashboard.
+    pub dashboard: DashboardSettings,
+    /// The animals API.
+    pub pets: PetsSettings,
+    /// The metrics.
+    pub metrics: MetricsSettings,
+}
+
+/// Who may call, and how often.
+#[derive(Clone, Debug)]
+pub struct AccessSettings {
+    /// The external issuer of ID tokens, if there is one.
+    pub identity: Option<IdentitySettings>,
+    /// git as a client.
+    pub git: GitSettings,
+    /// Rate limits.
+    pub rate_limit: RateLimitSettings,
 }
 
 impl Config {
@@ -106,23 +121,30 @@ impl Config {
     /// Parses every setting. Leaves `origins` empty.
     fn read(values: &Values<'_>) -> anyhow::Result<Self> {
         let GeneralSettings { data, listen } = GeneralSettings::read(values)?;
-        Ok(Self {
-            data,
-            listen,
+        let listeners = Listeners {
+            api: listen,
             dashboard: DashboardSettings::read(values)?,
             pets: PetsSettings::read(values)?,
             metrics: MetricsSettings::read(values)?,
-            git: GitSettings::read(values)?,
+        };
+        let git = GitSettings::read(values)?;
+        let rate_limit = RateLimitSettings::read(values)?;
+        Ok(Self {
+            data,
+            listeners,
             retrieval: RetrievalSettings::read(values)?,
             ingestion: IngestionSettings::read(values)?,
             server: ServerSettings::read(values)?,
-            rate_limit: RateLimitSettings::read(values)?,
             billing: BillingSettings::read(values)?,
             payments: PaymentSettings::read(values)?,
             telemetry: TelemetrySettings::read(values)?,
             // Last, so that a value that is wrong by itself is reported before one that is missing.
             model: ModelSettings::new(ModelValues::read(values)?)?,
-            identity: IdentitySettings::new(IdentityValues::read(values)?, values)?,
+            access: AccessSettings {
+                identity: IdentitySettings::new(IdentityValues::read(values)?, values)?,
+                git,
+                rate_limit,
+            },
             origins: Vec::new(),
         })
     }
@@ -153,11 +175,11 @@ mod tests {
             |name: &str| (name == "CUEBASE_RETRIEVAL_CONCURRENCY" || name == "CUEBASE_LISTEN").then(|| "8".to_owned());
         let command_line = BTreeMap::from([(setting::general::listen.key, "2.2.2.2:2".to_owned())]);
         let config = Config::resolve(&command_line, environment, Some(&file)).expect("resolves");
-        assert_eq!(config.listen.to_string(), "2.2.2.2:2");
+        assert_eq!(config.listeners.api.to_string(), "2.2.2.2:2");
         assert_eq!(config.retrieval.concurrency.get(), 8);
         assert_eq!(config.retrieval.warm_namespaces.get(), 9);
         assert_eq!(config.ingestion.workers.get(), 5);
-        assert_eq!(config.dashboard.origins, ["https://a", "https://b"]);
+        assert_eq!(config.listeners.dashboard.origins, ["https://a", "https://b"]);
         assert!(matches!(config.origins[1].origin, Origin::CommandLine));
     }
 

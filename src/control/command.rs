@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
 
+use crate::accounts::NewKey;
 use crate::maintenance::export::Format;
 use crate::maintenance::import;
-use crate::service::accounts::NewKey;
 
 /// A command on a data directory. Its JSON is the format of the socket.
 #[derive(Debug, Serialize, Deserialize)]

@@ -4,19 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cuebase_storage::{AccountId, NamespaceName};
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::RunningServer;
 use super::command::Command;
+use crate::accounts::NewKey;
 use crate::api::{keys, namespaces, queue};
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::gateway::Gateway;
-use crate::jobs::Workers;
 use crate::maintenance::doctor::Mode;
 use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
-use crate::service::Service;
-use crate::service::accounts::NewKey;
+use crate::service::inspector::Inspector;
 
 /// Namespaces in one list.
 const LISTED_MAX: usize = 100_000;
@@ -26,15 +25,15 @@ const NAMED_MAX: usize = 5;
 /// The process that runs a command.
 #[derive(Clone, Copy)]
 pub(super) enum Host<'a> {
-    /// The server. Its gateway caches credentials, and its workers ingest.
-    Server(&'a Gateway),
+    /// The server, whose jobs ingest.
+    Server(&'a RunningServer),
     /// A process without a server.
     CommandLine,
 }
 
 /// Runs commands.
 pub(super) struct CommandRunner<'a> {
-    pub(super) service: &'a Arc<Service>,
+    pub(super) app: &'a Arc<App>,
     pub(super) host: Host<'a>,
     /// Receives the progress of long commands.
     pub(super) report: &'a dyn Fn(Progress),
@@ -43,7 +42,7 @@ pub(super) struct CommandRunner<'a> {
 impl CommandRunner<'_> {
     /// Runs a command and returns its result.
     pub(super) fn run(&self, command: Command) -> Result<Value> {
-        let service = self.service;
+        let app = self.app;
         match command {
             Command::CreateKey { account, key } => self.create_key(&account, key),
             Command::ListKeys { account } => self.list_keys(&account),
@@ -52,80 +51,76 @@ impl CommandRunner<'_> {
             Command::Link { account } => self.create_link(&account),
             Command::Connect { account } => {
                 let token = self.create_session(&account)?;
-                Ok(json!({"url": service.address(), "token": token}))
+                let url = match self.host {
+                    Host::Server(server) => Some(&server.url),
+                    Host::CommandLine => None,
+                };
+                Ok(json!({"url": url, "token": token}))
             }
             Command::CreateNamespace { account, name } => self.create_namespace(&account, &name),
             Command::ListNamespaces { account } => self.list_namespaces(&account),
             Command::DeleteNamespace { account, name } => self.delete_namespace(&account, &name),
             Command::ListDeadLetters => self.list_dead_letters(),
             Command::RetryDeadLetter { id } => {
-                service.retry_dead_letter(None, &id)?;
+                app.intake.retry_dead_letter(None, &id)?;
                 Ok(json!({"id": id, "retried": true}))
             }
             Command::RetryDeadLetters { account, namespace } => {
-                let retried = service.retry_dead_letters(account.as_ref(), namespace.as_ref())?;
+                let retried = app.intake.retry_dead_letters(account.as_ref(), namespace.as_ref())?;
                 Ok(json!({"retried": retried}))
             }
             Command::DropDeadLetter { id } => {
-                service.drop_dead_letter(None, &id)?;
+                app.intake.drop_dead_letter(None, &id)?;
                 Ok(json!({"id": id, "dropped": true}))
             }
             Command::Models => self.list_models(),
-            Command::Backup { folder, keep } => Ok(json!(backup::backup(service, &folder, keep, self.report)?)),
+            Command::Backup { folder, keep } => Ok(json!(backup::backup(app, &folder, keep, self.report)?)),
             Command::Doctor { repair } => {
                 let mode = if repair { Mode::Repair } else { Mode::Examine };
-                Ok(json!(doctor::examine(service, mode, self.report)?))
+                Ok(json!(doctor::examine(app, mode, self.report)?))
             }
             Command::Export { account, namespace, format, to } => {
-                Ok(json!(export::export(service, &account, &namespace, format, &to, self.report)?))
+                Ok(json!(export::export(app, &account, &namespace, format, &to, self.report)?))
             }
             Command::Import { account, namespace, from, options } => self.import(&account, &namespace, &from, options),
             Command::Reextract { account, namespace, session } => {
                 self.reextract(&account, &namespace, session.as_deref())
             }
-            Command::ListAccounts => Ok(json!(service.accounts()?)),
-            Command::SuspendAccount { account, suspended } => {
-                let record = service.suspend(&account, suspended)?;
-                self.clear_cached_credentials();
-                Ok(json!(record))
-            }
+            Command::ListAccounts => Ok(json!(app.accounts.accounts()?)),
+            Command::SuspendAccount { account, suspended } => Ok(json!(app.accounts.suspend(&account, suspended)?)),
         }
     }
 
     fn create_key(&self, account: &AccountId, key: NewKey) -> Result<Value> {
         if let Some(namespace) = &key.namespace {
-            require_namespace(self.service, account, namespace)?;
+            require_namespace(&self.app.inspector, account, namespace)?;
         }
-        let (record, full) = self.service.create_key(account, key)?;
+        let (record, full) = self.app.accounts.create_key(account, key)?;
         Ok(keys::new_key_json(&record, &full))
     }
 
     fn list_keys(&self, account: &AccountId) -> Result<Value> {
-        let keys: Vec<Value> = self.service.keys(account)?.iter().map(keys::key_json).collect();
+        let keys: Vec<Value> = self.app.accounts.keys(account)?.iter().map(keys::key_json).collect();
         Ok(json!(keys))
     }
 
     fn revoke_key(&self, account: &AccountId, id: &str) -> Result<Value> {
-        self.service.revoke_key(account, id)?;
-        self.clear_cached_credentials();
+        self.app.accounts.revoke_key(account, id)?;
         Ok(json!({"id": id, "revoked": true}))
-    }
-
-    /// Makes a revocation or suspension take effect at once.
-    fn clear_cached_credentials(&self) {
-        if let Host::Server(gateway) = self.host {
-            gateway.forget();
-        }
     }
 
     fn create_session(&self, account: &AccountId) -> Result<String> {
         self.ensure_account(account)?;
-        self.service.issuer.mint(account, Timestamp::now()).map_err(Error::internal)
+        self.app.accounts.create_session(account)
     }
 
     fn create_link(&self, account: &AccountId) -> Result<Value> {
         self.ensure_account(account)?;
-        let Some(link) = self.service.dashboard.link(account) else {
+        let link = match self.host {
+            Host::Server(server) => server.dashboard.link(account),
+            Host::CommandLine => None,
+        };
+        let Some(link) = link else {
             let message =
                 "no dashboard runs on this data directory: start `cuebase serve` without --dashboard-listen off";
             return Err(Error::not_found(ErrorCode::NotFound, message));
@@ -135,24 +130,24 @@ impl CommandRunner<'_> {
 
     /// Creates the account if it does not exist.
     fn ensure_account(&self, account: &AccountId) -> Result<()> {
-        self.service.ensure_account(account)?;
+        self.app.accounts.ensure_account(account)?;
         Ok(())
     }
 
     fn create_namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<Value> {
         self.ensure_account(account)?;
-        let (record, _) = self.service.namespaces.create(account, name)?;
+        let (record, _) = self.app.namespaces.create(account, name)?;
         Ok(namespaces::namespace_json(&record))
     }
 
     fn list_namespaces(&self, account: &AccountId) -> Result<Value> {
-        let records = self.service.namespaces.list(account, None, LISTED_MAX)?;
+        let records = self.app.namespaces.list(account, None, LISTED_MAX)?;
         Ok(json!(records.iter().map(namespaces::namespace_json).collect::<Vec<_>>()))
     }
 
     fn delete_namespace(&self, account: &AccountId, name: &NamespaceName) -> Result<Value> {
-        if !self.service.delete_namespace(account, name)? {
-            let message = unknown_namespace(self.service, account, name)?;
+        if !self.app.namespaces.delete(account, name)? {
+            let message = unknown_namespace(&self.app.inspector, account, name)?;
             return Err(Error::not_found(ErrorCode::NamespaceNotFound, message));
         }
         Ok(json!({"name": name, "deleted": true}))
@@ -160,25 +155,25 @@ impl CommandRunner<'_> {
 
     fn list_dead_letters(&self) -> Result<Value> {
         let mut listed = Vec::new();
-        self.service.store.for_each_dead_letter(|letter| {
+        for letter in self.app.inspector.dead_letters()? {
             let mut view = queue::dead_letter_json(&letter);
             view["account"] = json!(letter.account);
             listed.push(view);
-        })?;
-        listed.extend(self.service.store.unreadable()?.iter().map(queue::unreadable_json));
+        }
+        listed.extend(self.app.inspector.unreadable()?.iter().map(queue::unreadable_json));
         Ok(json!(listed))
     }
 
     fn list_models(&self) -> Result<Value> {
-        self.service.models.note_calls()?;
+        self.app.reads.models().note_calls()?;
         let mut backlog = Vec::new();
-        for (key, progress) in self.service.backlog.list() {
+        for (key, progress) in self.app.jobs.backlog() {
             let done = progress.map(|progress| progress.done);
             let all = progress.map(|progress| progress.all);
             backlog.push(json!({"account": key.account, "namespace": key.name, "done": done, "all": all}));
         }
         let mut calls = Map::new();
-        for (model, record) in self.service.store.models()? {
+        for (model, record) in self.app.inspector.model_calls()? {
             if record.calls + record.failures > 0 {
                 calls.insert(model, json!(record));
             }
@@ -193,38 +188,41 @@ impl CommandRunner<'_> {
         from: &Path,
         options: import::Options,
     ) -> Result<Value> {
-        let workers = self.start_workers()?;
-        let report = import::import(self.service, account, namespace, from, options, self.report);
-        if let Some(workers) = workers {
-            workers.drain();
-        }
+        self.start_jobs()?;
+        let report = import::import(self.app, account, namespace, from, options, self.report);
+        self.stop_jobs();
         Ok(json!(report?))
     }
 
     fn reextract(&self, account: &AccountId, namespace: &NamespaceName, session: Option<&str>) -> Result<Value> {
-        let workers = self.start_workers()?;
-        let report = reextract::reextract(self.service, account, namespace, session, self.report);
-        if let Some(workers) = workers {
-            workers.drain();
-        }
+        self.start_jobs()?;
+        let report = reextract::reextract(self.app, account, namespace, session, self.report);
+        self.stop_jobs();
         Ok(json!(report?))
     }
 
-    /// Starts workers for a command that waits for ingestion. A server has workers already.
-    fn start_workers(&self) -> Result<Option<Workers>> {
+    /// Starts the jobs for a command that waits for ingestion. In a server they run already.
+    fn start_jobs(&self) -> Result<()> {
         match self.host {
-            Host::CommandLine => Ok(Some(Workers::start(self.service)?)),
-            Host::Server(_) => Ok(None),
+            Host::CommandLine => Ok(self.app.jobs.start()?),
+            Host::Server(_) => Ok(()),
+        }
+    }
+
+    fn stop_jobs(&self) {
+        match self.host {
+            Host::CommandLine => self.app.jobs.drain(),
+            Host::Server(_) => {}
         }
     }
 }
 
 /// Refuses a key that is confined to a namespace that does not exist. `default` exists in every account.
-fn require_namespace(service: &Service, account: &AccountId, name: &NamespaceName) -> Result<()> {
-    if name.is_default() || service.store.namespace(account, name)?.is_some() {
+fn require_namespace(inspector: &Inspector, account: &AccountId, name: &NamespaceName) -> Result<()> {
+    if name.is_default() || inspector.namespace(account, name)?.is_some() {
         return Ok(());
     }
-    let mut message = unknown_namespace(service, account, name)?;
+    let mut message = unknown_namespace(inspector, account, name)?;
     message.push_str(&format!("\nhint: create it first with `cuebase namespaces create {name}`"));
     if *account != AccountId::default() {
         message.push_str(&format!(" and --account {account:?}"));
@@ -233,8 +231,8 @@ fn require_namespace(service: &Service, account: &AccountId, name: &NamespaceNam
 }
 
 /// Returns a message that a namespace does not exist, with the names of some that do.
-fn unknown_namespace(service: &Service, account: &AccountId, name: &NamespaceName) -> Result<String> {
-    let records = service.store.namespaces(account, None, NAMED_MAX + 1)?;
+fn unknown_namespace(inspector: &Inspector, account: &AccountId, name: &NamespaceName) -> Result<String> {
+    let records = inspector.namespaces(account, NAMED_MAX + 1)?;
     let mut names = Vec::new();
     for record in records.iter().take(NAMED_MAX) {
         names.push(record.name.as_str());

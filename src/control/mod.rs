@@ -9,3 +9,15 @@ mod socket;
 
 pub use self::command::Command;
 pub use self::socket::{ask_running, listen, run};
+
+use std::sync::Arc;
+
+use crate::dashboard::Dashboard;
+
+/// What commands need to know of the server that runs them.
+pub struct RunningServer {
+    /// The dashboard, which issues sign-in links.
+    pub dashboard: Arc<Dashboard>,
+    /// Base URL of the API.
+    pub url: String,
+}

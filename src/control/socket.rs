@@ -15,13 +15,13 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::RunningServer;
 use super::command::Command;
 use super::execution::{CommandRunner, Host};
+use crate::app::App;
 use crate::config::Config;
 use crate::file_errors::explained;
-use crate::gateway::Gateway;
 use crate::maintenance::Progress;
-use crate::service::Service;
 
 const SOCKET: &str = "control.sock";
 /// Bytes of a command, at most.
@@ -46,7 +46,7 @@ enum SocketMessage {
 /// Runs a command in the server if one is running, otherwise in this process. `show` receives the progress.
 pub fn run(config: &Config, command: Command, show: &dyn Fn(Progress)) -> anyhow::Result<Value> {
     let started = Instant::now();
-    let service = loop {
+    let app = loop {
         match with_path(&config.data, |path| UnixStream::connect(path)) {
             Ok(stream) => return ask(stream, &command, show),
             // The server runs as another user.
@@ -56,15 +56,15 @@ pub fn run(config: &Config, command: Command, show: &dyn Fn(Progress)) -> anyhow
             // No server, or only the socket of a crashed one.
             Err(_) => {}
         }
-        match Service::open_for_command(config.clone()) {
+        match App::open_for_command(config) {
             // A starting server locks the records before it listens.
             Err(error) if is_locked(&error) && started.elapsed() < START_TIMEOUT => std::thread::sleep(POLL_INTERVAL),
             opened => break opened?,
         }
     };
-    let runner = CommandRunner { service: &service, host: Host::CommandLine, report: show };
+    let runner = CommandRunner { app: &app, host: Host::CommandLine, report: show };
     let result = runner.run(command)?;
-    service.store.sync()?;
+    app.close()?;
     Ok(result)
 }
 
@@ -107,22 +107,24 @@ fn with_path<T>(data: &Path, action: impl FnOnce(&Path) -> std::io::Result<T>) -
 }
 
 /// Opens the socket and serves it until the process ends, with one thread per connection.
-pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()> {
-    let path = service.config.data.join(SOCKET);
+pub fn listen(app: Arc<App>, server: RunningServer) -> anyhow::Result<()> {
+    let data = app.inspector.data();
+    let path = data.join(SOCKET);
     // This process holds the lock of the records, so no other server uses the socket.
     if path.exists() {
         std::fs::remove_file(&path).map_err(explained("remove", &path))?;
     }
-    let listener = with_path(&service.config.data, |path| UnixListener::bind(path));
+    let listener = with_path(data, |path| UnixListener::bind(path));
     let listener = listener.map_err(explained("open", &path))?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
         .map_err(explained("change the mode of", &path))?;
+    let server = Arc::new(server);
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
-            let service = Arc::clone(&service);
-            let gateway = Arc::clone(&gateway);
+            let app = Arc::clone(&app);
+            let server = Arc::clone(&server);
             let thread = std::thread::Builder::new().name("command".into()).spawn(move || {
-                if let Err(error) = serve(&service, &gateway, &stream) {
+                if let Err(error) = serve(&app, &server, &stream) {
                     tracing::warn!(%error, "a command through the socket failed");
                 }
             });
@@ -134,7 +136,7 @@ pub fn listen(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<()
     Ok(())
 }
 
-fn serve(service: &Arc<Service>, gateway: &Gateway, stream: &UnixStream) -> anyhow::Result<()> {
+fn serve(app: &Arc<App>, server: &RunningServer, stream: &UnixStream) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut line = String::new();
     BufReader::new(stream.try_clone()?.take(COMMAND_BYTES_MAX)).read_line(&mut line)?;
@@ -144,7 +146,7 @@ fn serve(service: &Arc<Service>, gateway: &Gateway, stream: &UnixStream) -> anyh
     };
     // The command continues even if the client has left.
     let report = &|progress| drop(send(stream, &SocketMessage::Progress(progress)));
-    let runner = CommandRunner { service, host: Host::Server(gateway), report };
+    let runner = CommandRunner { app, host: Host::Server(server), report };
     match runner.run(command) {
         Ok(value) => send(stream, &SocketMessage::Ok(value)),
         Err(error) => send(stream, &SocketMessage::Error(error.to_string())),

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use aws_lc_rs::digest::{SHA256, digest};
 use cuebase_storage::AccountId;
 use data_encoding::BASE64URL_NOPAD;
 use parking_lot::Mutex;
+
+use crate::sha256::sha256;
 
 /// Time for which a code is valid.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -53,9 +54,7 @@ impl Links {
 }
 
 fn hash(code: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, code.as_bytes()).as_ref());
-    hash
+    sha256(&[code.as_bytes()])
 }
 
 #[cfg(test)]

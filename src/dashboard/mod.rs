@@ -30,11 +30,11 @@ pub struct Dashboard {
 impl Dashboard {
     /// Creates the dashboard from the settings.
     pub fn new(config: &Config) -> anyhow::Result<Self> {
-        let external = match &config.identity {
+        let external = match &config.access.identity {
             Some(settings) => Some(ExternalSignIn::new(settings.clone())?),
             None => None,
         };
-        let public_url = config.dashboard.public_url.clone();
+        let public_url = config.listeners.dashboard.public_url.clone();
         Ok(Self { links: Links::default(), external, public_url, address: OnceLock::new() })
     }
 

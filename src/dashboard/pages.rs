@@ -3,8 +3,9 @@
 
 use std::sync::OnceLock;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
+
+use crate::sha256::sha256;
 
 /// A file of the page.
 pub struct Page {
@@ -20,7 +21,7 @@ pub struct Page {
 impl Page {
     /// Returns the value of the `etag` header, a hash of the content.
     pub fn tag(&self) -> &str {
-        self.tag.get_or_init(|| format!("\"{}\"", HEXLOWER.encode(&digest(&SHA256, self.body).as_ref()[..12])))
+        self.tag.get_or_init(|| format!("\"{}\"", HEXLOWER.encode(&sha256(&[self.body])[..12])))
     }
 }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::Context;
 use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Head, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::locomo::{Question, Sample, UNANSWERABLE};
+use crate::clock::Clock;
 use crate::dates::question::{self, QuestionTimes};
 use crate::ingest::extract;
 use crate::memory::file_names::slug;
@@ -39,6 +39,14 @@ const STOP: &str = "a an the and or but if of at by for with about to from in on
     being am i'm you're it's that's do does did have has had i me my we our you your he him his she her it its they them \
     their this that these those so as not no yes hey hi oh wow just too very can will would could should what which who \
     when where why how there here than then really like get got";
+
+/// What samples are measured with.
+pub struct Setup<'a> {
+    /// The model that embeds cues and questions.
+    pub embedder: &'a dyn Embedder,
+    /// The time at which conversations are ingested and questions are asked.
+    pub clock: Clock,
+}
 
 /// The figures of one question.
 pub struct QuestionResult {
@@ -83,16 +91,16 @@ fn content_words(text: &str) -> Vec<String> {
 pub fn measure(
     sample: &Sample,
     folder: &Path,
-    embedder: &dyn Embedder,
+    setup: &Setup<'_>,
     figures: &mut Figures,
     mut features: Option<&mut dyn Write>,
 ) -> anyhow::Result<()> {
-    let index = ingest(sample, folder, embedder)?;
+    let index = ingest(sample, folder, setup)?;
     let snapshot = index.published().load_full();
     // A fit needs every candidate: the best candidates of the current fit would be a biased choice.
     let limit = if features.is_some() { usize::MAX } else { HITS_MAX };
     for question in &sample.questions {
-        let hits = ask(&snapshot, &question.text, embedder, limit)?;
+        let hits = ask(&snapshot, &question.text, setup, limit)?;
         let best_score = hits.first().map(|hit| hit.score);
         if question.category == UNANSWERABLE {
             figures.unanswerable.extend(best_score);
@@ -116,7 +124,7 @@ pub fn measure(
         figures.results.push(result);
     }
     for question in &sample.off_topic {
-        let hits = ask(&snapshot, &question.text, embedder, limit)?;
+        let hits = ask(&snapshot, &question.text, setup, limit)?;
         figures.off_topic.extend(hits.first().map(|hit| hit.score));
         if let Some(out) = features.as_deref_mut() {
             write_features(out, sample, figures.next_number(), &hits, None)?;
@@ -164,9 +172,9 @@ pub fn features_header() -> String {
     format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
 }
 
-fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Result<Index> {
-    let mut index = Index::open(folder, index_settings(embedder)?)?;
-    let now = Timestamp::now();
+fn ingest(sample: &Sample, folder: &Path, setup: &Setup<'_>) -> anyhow::Result<Index> {
+    let mut index = Index::open(folder, index_settings(setup.embedder)?)?;
+    let now = setup.clock.now();
     for (session, body) in sample.sessions.iter().enumerate() {
         let conversation = conversation(body)?;
         let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
@@ -176,7 +184,7 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
             paths.push(format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")));
             texts.extend(draft.cues.iter().map(String::as_str));
         }
-        let embedded = embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
+        let embedded = setup.embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
         let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
         let mut changes = Vec::with_capacity(drafts.len());
         for (draft, path) in drafts.iter().zip(&paths) {
@@ -191,11 +199,11 @@ fn ingest(sample: &Sample, folder: &Path, embedder: &dyn Embedder) -> anyhow::Re
     Ok(index)
 }
 
-fn ask(snapshot: &Snapshot, text: &str, embedder: &dyn Embedder, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let embedded = embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
+fn ask(snapshot: &Snapshot, text: &str, setup: &Setup<'_>, limit: usize) -> anyhow::Result<Vec<Hit>> {
+    let embedded = setup.embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
     let vector = embedded.first().context("the model returned no vector")?;
     let filter = Filter::default();
-    let now = Timestamp::now();
+    let now = setup.clock.now();
     let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
     let query = Query {
         text,

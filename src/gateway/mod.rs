@@ -1,77 +1,30 @@
 //! Authentication and rate limits, before any handler runs.
 //!
-//! [`Gateway`] resolves a credential to a [`Principal`] and caches the result for 30 seconds. [`crate::accounts`]
-//! checks API keys and dashboard sessions of the local issuer, [`external`] checks sessions of an external issuer.
+//! [`Gateway`] resolves a credential to a [`Principal`], which [`Accounts`] caches for 30 seconds. [`Accounts`] also
+//! has the API keys and the dashboard sessions of the local issuer, [`external`] checks sessions of an external issuer.
 //! Refusals have a separate response body that does not reveal their reason.
 
 pub mod external;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cuebase_storage::records::Environment;
-use cuebase_storage::{AccountId, NamespaceName};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
-use moka::sync::Cache;
 
 use self::external::ExternalIssuer;
+use crate::accounts::Accounts;
+use crate::accounts::cache::CacheKey;
 use crate::accounts::credentials::KeyText;
 use crate::accounts::sessions::Identity;
 use crate::billing::rate_limit::RateLimit;
-use crate::service::Service;
+use crate::config::IdentitySettings;
+use crate::config::settings::RateLimitSettings;
 
-/// Time for which authorization results are cached.
-const CACHE_TIME: Duration = Duration::from_secs(30);
-/// Cached results, at most.
-const CACHE_ENTRIES: u64 = 10_000;
+pub use crate::accounts::principal::{Credential, Principal};
+
 /// A longer credential is refused without a lookup.
 const CREDENTIAL_BYTES_MAX: usize = 8 << 10;
-
-/// The caller of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal {
-    /// The account of the credential.
-    pub account: AccountId,
-    /// The kind of the credential.
-    pub credential: Credential,
-}
-
-/// The kinds of credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// An API key. It opens all namespaces of the account unless it is confined to one.
-    Key {
-        /// The environment of the key.
-        env: Environment,
-        /// The namespace that the key is confined to.
-        namespace: Option<NamespaceName>,
-    },
-    /// A dashboard session.
-    Session {
-        /// The email address of the person, if the issuer provides it.
-        email: Option<String>,
-    },
-}
-
-impl Principal {
-    /// Returns the namespace that the credential is confined to.
-    pub fn scope(&self) -> Option<&NamespaceName> {
-        match &self.credential {
-            Credential::Key { namespace, .. } => namespace.as_ref(),
-            Credential::Session { .. } => None,
-        }
-    }
-
-    /// Returns the email address of the person with a dashboard session, if it is known.
-    pub fn email(&self) -> Option<&str> {
-        match &self.credential {
-            Credential::Key { .. } => None,
-            Credential::Session { email } => email.as_deref(),
-        }
-    }
-}
 
 /// Why the gateway refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,24 +37,23 @@ pub enum Refusal {
 
 /// Authenticates callers and limits their rate.
 pub struct Gateway {
-    service: Arc<Service>,
-    cache: Cache<[u8; 32], Principal>,
+    accounts: Arc<Accounts>,
     external: Option<ExternalIssuer>,
     rate_limit: RateLimit,
-    /// How often the cache was cleared. A lookup compares it to detect a revocation that happened meanwhile.
-    revocations: AtomicU64,
 }
 
 impl Gateway {
-    /// Makes the gateway of a service.
-    pub fn new(service: Arc<Service>) -> anyhow::Result<Self> {
-        let cache = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_TIME).build();
-        let external = match &service.config.identity {
+    /// Makes the gateway of accounts, with the external issuer if there is one.
+    pub fn new(
+        accounts: Arc<Accounts>,
+        identity: Option<&IdentitySettings>,
+        rate_limit: &RateLimitSettings,
+    ) -> anyhow::Result<Self> {
+        let external = match identity {
             Some(settings) => Some(ExternalIssuer::new(settings.clone())?),
             None => None,
         };
-        let rate_limit = RateLimit::new(service.config.rate_limit.requests_per_minute);
-        Ok(Self { service, cache, external, rate_limit, revocations: AtomicU64::new(0) })
+        Ok(Self { accounts, external, rate_limit: RateLimit::new(rate_limit.requests_per_minute) })
     }
 
     /// Counts a request of an account.
@@ -116,30 +68,21 @@ impl Gateway {
     /// Returns the cached result of [`Gateway::authorize`]. It reads no store and asks no issuer.
     pub fn cached(&self, headers: &HeaderMap) -> Option<Principal> {
         let credential = credential(headers).ok()?;
-        self.cache.get(&cache_key(credential))
+        self.accounts.cache().get(&CacheKey::of(credential))
     }
 
     /// Returns the caller that sent these headers. Blocking: it reads the store and may ask an issuer.
     pub fn authorize(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let credential = credential(headers)?;
-        let key = cache_key(credential);
-        if let Some(principal) = self.cache.get(&key) {
+        let key = CacheKey::of(credential);
+        let cache = self.accounts.cache();
+        if let Some(principal) = cache.get(&key) {
             return Ok(principal);
         }
-        let revocations = self.revocations.load(Ordering::SeqCst);
+        let revocations = cache.revocations();
         let principal = self.resolve(credential).ok_or(Refusal::Refused)?;
-        self.cache.insert(key, principal.clone());
-        if self.revocations.load(Ordering::SeqCst) != revocations {
-            // The result may be older than the revocation, which has already cleared the cache.
-            self.cache.invalidate(&key);
-        }
+        cache.insert(key, principal.clone(), revocations);
         Ok(principal)
-    }
-
-    /// Clears the cache, so that a revocation takes effect at once instead of after 30 seconds.
-    pub fn forget(&self) {
-        self.revocations.fetch_add(1, Ordering::SeqCst);
-        self.cache.invalidate_all();
     }
 
     fn resolve(&self, credential: &str) -> Option<Principal> {
@@ -147,7 +90,7 @@ impl Gateway {
             Some(key) => self.resolve_key(&key)?,
             None => self.resolve_session(credential)?,
         };
-        match self.service.ensure_account(&principal.account) {
+        match self.accounts.ensure_account(&principal.account) {
             Ok(account) if !account.suspended => Some(principal),
             Ok(_) => None,
             Err(error) => {
@@ -158,7 +101,7 @@ impl Gateway {
     }
 
     fn resolve_session(&self, token: &str) -> Option<Principal> {
-        let identity = match self.service.issuer.verify(token) {
+        let identity = match self.accounts.verify_session(token) {
             Some(identity) => identity,
             None => self.external.as_ref()?.verify(token)?,
         };
@@ -167,7 +110,7 @@ impl Gateway {
     }
 
     fn resolve_key(&self, key: &KeyText<'_>) -> Option<Principal> {
-        let record = match self.service.store.api_key(key.id) {
+        let record = match self.accounts.api_key(key.id) {
             Ok(record) => record,
             Err(error) => {
                 tracing::error!(%error, "a key could not be read");
@@ -209,9 +152,60 @@ fn credential(headers: &HeaderMap) -> Result<&str, Refusal> {
     Ok(credential.trim())
 }
 
-/// Returns the cache key of a credential: its hash, so that the cache does not hold the credential.
-fn cache_key(credential: &str) -> [u8; 32] {
-    let mut key = [0; 32];
-    key.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, credential.as_bytes()).as_ref());
-    key
+#[cfg(test)]
+mod tests {
+    use cuebase_storage::{AccountId, Store};
+    use hyper::header::HeaderValue;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::accounts::NewKey;
+    use crate::clock::Clock;
+
+    fn open(clock: &Clock) -> (Arc<Accounts>, Gateway) {
+        let store = Arc::new(Store::in_memory().expect("opens"));
+        let accounts = Arc::new(Accounts::open(store, clock.clone()).expect("opens"));
+        let rate_limit = RateLimitSettings { requests_per_minute: 0 };
+        let gateway = Gateway::new(Arc::clone(&accounts), None, &rate_limit).expect("a gateway");
+        (accounts, gateway)
+    }
+
+    fn headers(credential: &str) -> HeaderMap {
+        let value = HeaderValue::from_str(&format!("Bearer {credential}")).expect("a header");
+        HeaderMap::from_iter([(AUTHORIZATION, value)])
+    }
+
+    #[test]
+    fn a_revoked_key_is_refused_at_once() {
+        let (accounts, gateway) = open(&Clock::system());
+        let account = AccountId::default();
+        let (key, text) = accounts.create_key(&account, NewKey::default()).expect("a key");
+        let headers = headers(&text);
+        assert_eq!(gateway.authorize(&headers).expect("authorized").account, account);
+        assert!(gateway.cached(&headers).is_some());
+        accounts.revoke_key(&account, &key.id).expect("revokes");
+        assert_eq!(gateway.cached(&headers), None);
+        assert_eq!(gateway.authorize(&headers), Err(Refusal::Refused));
+    }
+
+    #[test]
+    fn a_suspended_account_is_refused_at_once() {
+        let (accounts, gateway) = open(&Clock::system());
+        let account = AccountId::default();
+        let headers = headers(&accounts.create_session(&account).expect("a session"));
+        assert!(gateway.authorize(&headers).is_ok());
+        accounts.suspend(&account, true).expect("suspends");
+        assert_eq!(gateway.authorize(&headers), Err(Refusal::Refused));
+        accounts.suspend(&account, false).expect("ends the suspension");
+        assert!(gateway.authorize(&headers).is_ok());
+    }
+
+    #[test]
+    fn an_expired_session_is_refused() {
+        let clock = Clock::manual("2026-03-01T08:00:00Z".parse().expect("a time"));
+        let (accounts, gateway) = open(&clock);
+        let headers = headers(&accounts.create_session(&AccountId::default()).expect("a session"));
+        clock.advance(SignedDuration::from_hours(13));
+        assert_eq!(gateway.authorize(&headers), Err(Refusal::Refused));
+    }
 }

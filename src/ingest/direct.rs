@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::error::Result;
 use crate::memory::conversation::Moment;
 use crate::memory::files;
-use crate::namespace::plan::{Content, Plan, PlanContext};
+use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
 /// A valid memory from a caller.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp)
     // Rendered and parsed, as when it is read from git, so that a rebuild of the index gives the same memory.
     let rendered = MemoryFile { front, body: write.content.clone() }.render()?;
     let file = MemoryFile::parse(rendered.as_bytes())?;
-    Ok(Plan::new(format!("{verb} {path}"), vec![(path.to_owned(), Some(Content::Memory(Box::new(file))))]))
+    Ok(Plan::new(format!("{verb} {path}"), vec![PlannedFile::memory(path.to_owned(), file)]))
 }
 
 /// Plans the removal of memories. Paths without a file are skipped.
@@ -74,5 +74,5 @@ pub fn forget(context: &mut PlanContext<'_>, paths: &[String]) -> Result<Plan> {
         [path] => format!("Forget {path}"),
         _ => format!("Forget {} memories", existing.len()),
     };
-    Ok(Plan::new(subject, existing.into_iter().map(|path| (path, None)).collect()))
+    Ok(Plan::new(subject, existing.into_iter().map(PlannedFile::removal).collect()))
 }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::ingest::model_extract::plan::EXTRACTOR_TRAILER;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Plan, PlanContext};
+use crate::namespace::plan::{Content, Plan, PlanContext, PlannedFile};
 use crate::namespace::sync::MESSAGE_TRAILER;
 
 /// Commit trailer with the id of the write whose conversation was extracted again.
@@ -75,16 +75,16 @@ impl Replacement<'_> {
                     continue;
                 }
             }
-            files.push((path.clone(), Some(Content::Memory(Box::new(file)))));
+            files.push(PlannedFile::memory(path.clone(), file));
         }
         for path in former.into_keys() {
-            files.push((path, None));
+            files.push(PlannedFile::removal(path));
         }
         Ok(self.plan_with(files))
     }
 
-    fn plan_with(&self, files: Vec<(String, Option<Content>)>) -> Plan {
-        let forgotten = files.iter().filter(|(_, content)| content.is_none()).count();
+    fn plan_with(&self, files: Vec<PlannedFile>) -> Plan {
+        let forgotten = files.iter().filter(|file| file.content.is_none()).count();
         let subject = format!("Extract again: remember {}, forget {forgotten}", files.len() - forgotten);
         let mut plan = Plan::new(subject, files);
         plan.trailers.push((SOURCE_TRAILER.to_owned(), self.origin.write.to_string()));

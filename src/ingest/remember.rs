@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::error::Result;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Plan, PlanContext};
+use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
 /// Plans the files of a conversation's drafts, each at a new path.
 pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Result<Plan> {
@@ -13,7 +13,7 @@ pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Dra
     let mut files = Vec::with_capacity(drafts.len());
     for (path, draft) in paths.iter().zip(drafts) {
         let file = origin.file_of(draft, &paths, now);
-        files.push((path.clone(), Some(Content::Memory(Box::new(file)))));
+        files.push(PlannedFile::memory(path.clone(), file));
     }
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
     Ok(Plan::new(subject, files))

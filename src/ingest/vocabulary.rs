@@ -10,7 +10,8 @@ use cuebase_storage::records::TermRecord;
 use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::terms::{TermDraft, identity};
-use crate::namespace::plan::{Content, Plan, PlanContext};
+use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
+use crate::sha256::sha256;
 
 /// Plans the files of terms. A known term keeps its path, and a new one gets a free path.
 pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan> {
@@ -25,7 +26,7 @@ pub fn teach(context: &mut PlanContext<'_>, terms: &[TermDraft]) -> Result<Plan>
         files.insert(path, TermFile { term, aliases, definition, other });
     }
     let subject = format!("Learn {} term{}", files.len(), if files.len() == 1 { "" } else { "s" });
-    let files = files.into_iter().map(|(path, file)| (path, Some(Content::Term(file)))).collect();
+    let files = files.into_iter().map(|(path, file)| PlannedFile::term(path, file)).collect();
     Ok(Plan::new(subject, files))
 }
 
@@ -60,7 +61,7 @@ pub fn forget(context: &mut PlanContext<'_>, terms: &[String]) -> Result<Plan> {
     paths.sort();
     paths.dedup();
     let subject = format!("Forget {} term{}", paths.len(), if paths.len() == 1 { "" } else { "s" });
-    Ok(Plan::new(subject, paths.into_iter().map(|path| (path, None)).collect()))
+    Ok(Plan::new(subject, paths.into_iter().map(PlannedFile::removal).collect()))
 }
 
 fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
@@ -70,6 +71,6 @@ fn known(context: &PlanContext<'_>, term: &str) -> Result<Option<TermRecord>> {
 
 /// Returns a hash for the file name of a term without a letter that file names allow. Any fixed hash would do.
 fn short_hash(term: &str) -> u32 {
-    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, term.as_bytes());
-    hash.as_ref().iter().take(4).fold(0, |sum, byte| sum << 8 | u32::from(*byte))
+    let [a, b, c, d, ..] = sha256(&[term.as_bytes()]);
+    u32::from_be_bytes([a, b, c, d])
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use cuebase_storage::records::QueueEntry;
 use jiff::Timestamp;
 
+use super::ingestion_shared::Ingestion;
 use super::outage;
 use crate::error::{Error, Result};
 use crate::ingest::extract;
@@ -14,12 +15,11 @@ use crate::memory::conversation::Conversation;
 use crate::memory::draft::Draft;
 use crate::model::hosted::Chat;
 use crate::namespace::open::Namespace;
-use crate::service::Service;
 use crate::text::steps::Steps;
 
 /// One attempt to ingest a queued write.
 pub(super) struct Attempt<'a> {
-    pub(super) service: &'a Service,
+    pub(super) ingestion: &'a Ingestion,
     pub(super) namespace: &'a Namespace,
     pub(super) entry: &'a QueueEntry,
     /// The time of ingestion, to the millisecond.
@@ -31,7 +31,7 @@ pub(super) struct Attempt<'a> {
 impl Attempt<'_> {
     /// Extracts memories with the built-in extractor.
     pub(super) fn extract(&self, conversation: &Conversation, accepted_at: Timestamp) -> Result<Vec<Draft>> {
-        let stopping: &dyn Fn() -> bool = &|| self.service.queue.is_stopping();
+        let stopping: &dyn Fn() -> bool = &|| self.ingestion.queue.is_stopping();
         Ok(extract::extract(conversation, accepted_at, &Steps::until(self.deadline).or_when(stopping))?)
     }
 
@@ -49,19 +49,19 @@ impl Attempt<'_> {
             accepted_at,
             vocabulary: &self.namespace.vocabulary(),
             find_similar,
-            call_time: self.service.models.chat_time(),
+            call_time: self.ingestion.models.chat_time(),
             deadline: self.deadline,
-            is_stopping: &|| self.service.queue.is_stopping(),
+            is_stopping: &|| self.ingestion.queue.is_stopping(),
             model_answered: Cell::new(false),
         };
         let extraction = extractor.extract();
-        outage::end_if_answered(self.service, extractor.model_answered.get(), &extraction);
+        outage::end_if_answered(self.ingestion, extractor.model_answered.get(), &extraction);
         Ok(extraction?)
     }
 
     /// Embeds the texts that the write needs, before it takes the writer lock.
     pub(super) fn embed(&self, texts: &[String]) {
-        let deadline = self.service.models.write_deadline().at_most(self.deadline);
+        let deadline = self.ingestion.models.write_deadline().at_most(self.deadline);
         self.namespace.prepare(texts, deadline);
     }
 

@@ -1,28 +1,29 @@
-//! The ingestion workers: threads that take a write from the queue and commit and index it.
+//! Ingestion: each worker takes one write after another from the queue, and commits and indexes it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::attempt::{Attempt, cue_texts};
+use super::ingestion_shared::Ingestion;
+use super::job::{Job, JobName, Retry};
 use super::outage;
 use super::reextraction::reextract;
+use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
 use crate::ingest::model_extract::plan::plan_extraction;
 use crate::ingest::model_extract::{Operation, SimilarMemory};
 use crate::ingest::{direct, remember, skills, vocabulary};
 use crate::memory::conversation::Conversation;
 use crate::memory::files::Origin;
-use crate::memory::skill::SkillDraft;
-use crate::memory::terms::TermDraft;
+use crate::memory::skill;
 use crate::memory::time::format_ms;
 use crate::metrics::IngestionOutcome;
 use crate::queue::dispatch::Assignment;
-use crate::service::Service;
 use crate::service::retrieval::RetrievalRequest;
 use crate::telemetry;
 
@@ -41,161 +42,191 @@ const SIMILAR_MAX: usize = 8;
 /// Characters of the part that are used to find them.
 const SIMILAR_QUERY_CHARS_MAX: usize = 2000;
 
-/// Processes writes until the queue stops.
-pub(super) fn run(service: &Service) {
-    while let Some(assignment) = service.queue.next() {
-        match service.store.queue_entry(assignment.key.id, assignment.id) {
+/// One worker, on a thread of its own.
+pub(super) struct IngestionWorker {
+    ingestion: Arc<Ingestion>,
+    /// The message of the next run.
+    next: Option<Assignment>,
+}
+
+impl IngestionWorker {
+    pub(super) fn new(ingestion: &Arc<Ingestion>) -> Self {
+        Self { ingestion: Arc::clone(ingestion), next: None }
+    }
+}
+
+impl Job for IngestionWorker {
+    fn name(&self) -> JobName {
+        JobName::Ingestion
+    }
+
+    fn wait(&mut self, _stop: &StopSignal) -> Wake {
+        self.next = self.ingestion.queue.next();
+        if self.next.is_some() { Wake::Work } else { Wake::Stop }
+    }
+
+    /// A write that cannot be ingested is not an error of the run: it has its own retries and metrics.
+    fn run(&mut self) -> Result<()> {
+        match self.next.take() {
+            Some(assignment) => self.ingestion.handle(&assignment),
+            None => Ok(()),
+        }
+    }
+
+    /// The queue repeats a message later. Other messages must not wait for that.
+    fn retry(&self) -> Retry {
+        Retry::OwnSchedule
+    }
+}
+
+impl Ingestion {
+    /// Processes the message of an assignment, and returns the assignment to the queue.
+    fn handle(&self, assignment: &Assignment) -> Result<()> {
+        match self.store.queue_entry(&assignment.key, assignment.id) {
             // Deleted with its namespace, or acknowledged together with another write.
-            Ok(None) => finish(service, &assignment),
-            Ok(Some(entry)) => process(service, &assignment, entry),
+            Ok(None) => self.finish(assignment),
+            Ok(Some(entry)) => self.process(assignment, entry),
             Err(error @ StorageError::Corrupt { .. }) => {
                 tracing::error!(message = %assignment.id, %error, "a queue entry cannot be decoded and is set aside");
-                match service.store.set_entry_aside(assignment.key.id, assignment.id) {
-                    Ok(()) => finish(service, &assignment),
-                    Err(_) => service.queue.retry(&assignment, DISK_BACKOFF),
+                match self.store.set_entry_aside(&assignment.key, assignment.id) {
+                    Ok(()) => self.finish(assignment),
+                    Err(_) => self.queue.retry(assignment, DISK_BACKOFF),
                 }
+                return Err(error.into());
             }
             Err(error) => {
                 tracing::error!(message = %assignment.id, %error, "a queue entry cannot be read");
-                service.queue.retry(&assignment, UNREADABLE_BACKOFF);
+                self.queue.retry(assignment, UNREADABLE_BACKOFF);
+                return Err(error.into());
             }
         }
+        Ok(())
     }
-}
 
-/// Removes a message that needs no more work from the queue and from the pending paths.
-fn finish(service: &Service, assignment: &Assignment) {
-    service.pending.release(assignment.key.id, assignment.id);
-    service.queue.finish(assignment);
-}
+    /// Removes a message that needs no more work from the queue and from the pending paths.
+    fn finish(&self, assignment: &Assignment) {
+        self.pending.release(assignment.key.id, assignment.id);
+        self.queue.finish(assignment);
+    }
 
-/// Tries to ingest a message, and records outcome and duration for the metrics.
-fn process(service: &Service, assignment: &Assignment, entry: QueueEntry) {
-    // The API returns milliseconds, so the memory file stores milliseconds too.
-    let now = Timestamp::now().round(jiff::Unit::Millisecond).unwrap_or_else(|_| Timestamp::now());
-    let began = Instant::now();
-    let is_traced = service.config.telemetry.otlp_endpoint.is_some();
-    let _entered = telemetry::ingestion_span(is_traced, &entry.id.to_string(), entry.work.kind()).entered();
-    if let Some(outcome) = attempt(service, assignment, entry, now) {
-        service.metrics.record_ingestion(outcome, began.elapsed());
-    }
-}
-
-/// Tries to ingest a message once. Returns `None` if the attempt did not take place or was interrupted by a stop.
-fn attempt(service: &Service, assignment: &Assignment, entry: QueueEntry, now: Timestamp) -> Option<IngestionOutcome> {
-    if service.waited_ms(&entry) > RETENTION_MS {
-        let error = Error::internal("the write was not ingested within four days of running time");
-        return Some(bury(service, assignment, &entry, now, &error));
-    }
-    if outage::needs_model(service, &entry) && !outage::admits(service, assignment, now) {
-        return None;
-    }
-    let Err(error) = ingest_without_panic(service, &entry, now) else {
-        finish(service, assignment);
-        consolidate_packs(service, assignment);
-        return Some(IngestionOutcome::Done);
-    };
-    if service.queue.is_stopping() {
-        // The stop itself may have caused the error. The message is still queued and starts over at the next start.
-        tracing::info!(message = %entry.id, "ingestion was interrupted by a stop; it resumes at the next start");
-        return None;
-    }
-    if let Some(outcome) = outage::wait_for_model(service, assignment, now, &error) {
-        return Some(outcome);
-    }
-    Some(fail(service, assignment, entry, now, &error))
-}
-
-/// Ingests a message. A text that makes the extractor panic must neither end the worker nor stop every later start.
-fn ingest_without_panic(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ingest(service, entry, now)));
-    caught.unwrap_or_else(|_| Err(Error::internal("ingestion panicked")))
-}
-
-/// Joins the packs of a namespace after a write.
-fn consolidate_packs(service: &Service, assignment: &Assignment) {
-    if let Ok(namespace) = service.namespaces.lease_key(&assignment.key)
-        && let Err(error) = namespace.consolidate_packs()
-    {
-        tracing::error!(%error, "joining packs failed; the next write tries again");
-    }
-}
-
-/// Handles a failed attempt: the message waits for the disk, is tried again later, or becomes a dead letter. The log
-/// gets the kind of the error and the message's id only, because the error's text may quote what a client sent. The
-/// full text is stored in the dead letter.
-fn fail(
-    service: &Service,
-    assignment: &Assignment,
-    mut entry: QueueEntry,
-    now: Timestamp,
-    error: &Error,
-) -> IngestionOutcome {
-    if error.is_temporary() || matches!(error, Error::DamagedNamespace(_)) {
-        // The message is not the cause, so it waits without a limit.
-        tracing::error!(message = %entry.id, failure = error.code(), "ingestion waits for the disk");
-        service.queue.retry(assignment, DISK_BACKOFF);
-        return IngestionOutcome::Waiting;
-    }
-    entry.failures += 1;
-    tracing::warn!(message = %entry.id, failures = entry.failures, failure = error.code(), "ingestion failed");
-    // A message whose commit is in git lacks only its index entry. It must not be ingested again, so it is never
-    // buried.
-    if entry.failures > service.config.ingestion.retries && !is_committed(service, assignment) {
-        return bury(service, assignment, &entry, now, error);
-    }
-    let growths = (entry.failures - 1).min(BACKOFF_GROWTHS_MAX);
-    let wait = service.config.ingestion.backoff * BACKOFF_GROWTH.saturating_pow(growths);
-    match service.store.record_failure(&entry) {
-        Ok(true) => service.queue.retry(assignment, wait),
-        // Its namespace was deleted.
-        Ok(false) => finish(service, assignment),
-        Err(error) => {
-            tracing::error!(message = %entry.id, %error, "a failed write could not be recorded; it is tried again");
-            service.queue.retry(assignment, UNREADABLE_BACKOFF);
+    /// Tries to ingest a message, and records outcome and duration for the metrics.
+    fn process(&self, assignment: &Assignment, entry: QueueEntry) {
+        let now = self.clock.now();
+        // The API returns milliseconds, so the memory file stores milliseconds too.
+        let now = now.round(jiff::Unit::Millisecond).unwrap_or(now);
+        let began = Instant::now();
+        let span = telemetry::ingestion_span(self.is_traced, &entry.id.to_string(), entry.work.kind());
+        let _entered = span.entered();
+        if let Some(outcome) = self.attempt(assignment, entry, now) {
+            self.metrics.record_ingestion(outcome, began.elapsed());
         }
     }
-    IngestionOutcome::Failed
-}
 
-fn is_committed(service: &Service, assignment: &Assignment) -> bool {
-    let namespace = service.namespaces.lease_key(&assignment.key);
-    namespace.is_ok_and(|namespace| namespace.is_committed(assignment.id))
-}
+    /// Tries to ingest a message once. Returns `None` if the attempt did not take place or was interrupted by a stop.
+    fn attempt(&self, assignment: &Assignment, entry: QueueEntry, now: Timestamp) -> Option<IngestionOutcome> {
+        if self.running.waited_ms(&entry) > RETENTION_MS {
+            let error = Error::internal("the write was not ingested within four days of running time");
+            return Some(self.bury(assignment, &entry, now, &error));
+        }
+        if outage::needs_model(self, &entry) && !outage::admits(self, assignment, now) {
+            return None;
+        }
+        let Err(error) = self.ingest_without_panic(&entry, now) else {
+            self.finish(assignment);
+            self.consolidate_packs(assignment);
+            return Some(IngestionOutcome::Done);
+        };
+        if self.queue.is_stopping() {
+            // The stop itself may have caused the error. The message is still queued and starts over at the next start.
+            tracing::info!(message = %entry.id, "ingestion was interrupted by a stop; it resumes at the next start");
+            return None;
+        }
+        if let Some(outcome) = outage::wait_for_model(self, assignment, now, &error) {
+            return Some(outcome);
+        }
+        Some(self.fail(assignment, entry, now, &error))
+    }
 
-/// Moves a message to the dead letters.
-fn bury(
-    service: &Service,
-    assignment: &Assignment,
-    entry: &QueueEntry,
-    now: Timestamp,
-    error: &Error,
-) -> IngestionOutcome {
-    let letter = DeadLetter::of(entry, now.as_millisecond(), service.running_ms(), error.to_string());
-    match service.store.bury(&letter, entry) {
-        // Also where the entry no longer exists: its namespace was deleted.
-        Ok(_) => finish(service, assignment),
-        Err(error) => {
-            tracing::error!(message = %entry.id, %error, "a failed write could not be recorded; it is tried again");
-            service.queue.retry(assignment, UNREADABLE_BACKOFF);
+    /// Ingests a message. A text that makes the extractor panic must neither end the worker nor stop every later start.
+    fn ingest_without_panic(&self, entry: &QueueEntry, now: Timestamp) -> Result<()> {
+        let caught = catch_unwind(AssertUnwindSafe(|| self.ingest(entry, now)));
+        caught.unwrap_or_else(|_| Err(Error::internal("ingestion panicked")))
+    }
+
+    /// Joins the packs of a namespace after a write.
+    fn consolidate_packs(&self, assignment: &Assignment) {
+        if let Ok(namespace) = self.namespaces.lease_key(&assignment.key)
+            && let Err(error) = namespace.consolidate_packs()
+        {
+            tracing::error!(%error, "joining packs failed; the next write tries again");
+        }
+    }
+
+    /// Handles a failed attempt: the message waits for the disk, is tried again later, or becomes a dead letter. The
+    /// log gets the kind of the error and the message's id only, because the error's text may quote what a client sent.
+    /// The full text is stored in the dead letter.
+    fn fail(&self, assignment: &Assignment, mut entry: QueueEntry, now: Timestamp, error: &Error) -> IngestionOutcome {
+        if error.is_temporary() || matches!(error, Error::DamagedNamespace(_)) {
+            // The message is not the cause, so it waits without a limit.
+            tracing::error!(message = %entry.id, failure = error.code(), "ingestion waits for the disk");
+            self.queue.retry(assignment, DISK_BACKOFF);
             return IngestionOutcome::Waiting;
         }
-    }
-    IngestionOutcome::Buried
-}
-
-/// Ingests a message into its namespace. The message of a deleted namespace is dropped.
-fn ingest(service: &Service, entry: &QueueEntry, now: Timestamp) -> Result<()> {
-    let ingested = match service.namespaces.lease_key(&entry.namespace_key()) {
-        Ok(namespace) => {
-            let deadline = Instant::now() + service.config.ingestion.timeout;
-            Attempt { service, namespace: &namespace, entry, now, deadline }.ingest()
+        entry.failures += 1;
+        tracing::warn!(message = %entry.id, failures = entry.failures, failure = error.code(), "ingestion failed");
+        // A message whose commit is in git lacks only its index entry. It must not be ingested again, so it is never
+        // buried.
+        if entry.failures > self.settings.retries && !self.is_committed(assignment) {
+            return self.bury(assignment, &entry, now, error);
         }
-        Err(error) => Err(error),
-    };
-    match ingested {
-        Err(Error::NamespaceGone) => Ok(service.store.drop_entry(entry.namespace_id, entry.id)?),
-        ingested => ingested,
+        let growths = (entry.failures - 1).min(BACKOFF_GROWTHS_MAX);
+        let wait = self.settings.backoff * BACKOFF_GROWTH.saturating_pow(growths);
+        match self.store.record_failure(&entry) {
+            Ok(true) => self.queue.retry(assignment, wait),
+            // Its namespace was deleted.
+            Ok(false) => self.finish(assignment),
+            Err(error) => {
+                tracing::error!(message = %entry.id, %error, "a failed write could not be recorded; it is tried again");
+                self.queue.retry(assignment, UNREADABLE_BACKOFF);
+            }
+        }
+        IngestionOutcome::Failed
+    }
+
+    fn is_committed(&self, assignment: &Assignment) -> bool {
+        let namespace = self.namespaces.lease_key(&assignment.key);
+        namespace.is_ok_and(|namespace| namespace.is_committed(assignment.id))
+    }
+
+    /// Moves a message to the dead letters.
+    fn bury(&self, assignment: &Assignment, entry: &QueueEntry, now: Timestamp, error: &Error) -> IngestionOutcome {
+        let letter = DeadLetter::of(entry, now.as_millisecond(), self.running.now_ms(), error.to_string());
+        match self.store.bury(&letter, entry) {
+            // Also where the entry no longer exists: its namespace was deleted.
+            Ok(_) => self.finish(assignment),
+            Err(error) => {
+                tracing::error!(message = %entry.id, %error, "a failed write could not be recorded; it is tried again");
+                self.queue.retry(assignment, UNREADABLE_BACKOFF);
+                return IngestionOutcome::Waiting;
+            }
+        }
+        IngestionOutcome::Buried
+    }
+
+    /// Ingests a message into its namespace. The message of a deleted namespace is dropped.
+    fn ingest(&self, entry: &QueueEntry, now: Timestamp) -> Result<()> {
+        let key = entry.namespace_key();
+        let ingested = match self.namespaces.lease_key(&key) {
+            Ok(namespace) => {
+                let deadline = Instant::now() + self.settings.timeout;
+                Attempt { ingestion: self, namespace: &namespace, entry, now, deadline }.ingest()
+            }
+            Err(error) => Err(error),
+        };
+        match ingested {
+            Err(Error::NamespaceGone) => Ok(self.store.drop_entry(&key, entry.id)?),
+            ingested => ingested,
+        }
     }
 }
 
@@ -206,42 +237,39 @@ impl Attempt<'_> {
             QueuedWork::Conversation { request } => self.ingest_conversation(request),
             QueuedWork::Forget { paths } => namespace.ingest(entry, now, |context| direct::forget(context, paths)),
             QueuedWork::Teach { request } => {
-                let terms: Vec<TermDraft> = decode(request)?;
-                namespace.ingest(entry, now, |context| vocabulary::teach(context, &terms))
+                namespace.ingest(entry, now, |context| vocabulary::teach(context, request))
             }
             QueuedWork::ForgetTerms { terms } => {
                 namespace.ingest(entry, now, |context| vocabulary::forget(context, terms))
             }
             QueuedWork::Skills { request } => {
-                let skills: Vec<SkillDraft> = decode(request)?;
                 let mut texts = Vec::new();
-                for skill in &skills {
-                    texts.extend(skill.cue_texts());
+                for skill in request {
+                    texts.extend(skill::cue_texts(skill));
                 }
-                namespace.prepare(&texts, self.service.models.write_deadline());
-                namespace.ingest(entry, now, |context| skills::store(context, &skills, now))
+                namespace.prepare(&texts, self.ingestion.models.write_deadline());
+                namespace.ingest(entry, now, |context| skills::store(context, request, now))
             }
             QueuedWork::Reextract { source } => reextract(self, *source),
             _ => Err(Error::internal("this version does not know the kind of a queued write")),
         }
     }
 
-    fn ingest_conversation(&self, request: &Value) -> Result<()> {
+    fn ingest_conversation(&self, conversation: &Conversation) -> Result<()> {
         let Self { namespace, entry, now, .. } = *self;
-        let conversation: Conversation = decode(request)?;
-        let origin = Origin { write: entry.id, conversation: &conversation };
+        let origin = Origin { write: entry.id, conversation };
         let accepted_at = Timestamp::from_millisecond(entry.accepted_at_ms).map_err(Error::internal)?;
         // A conversation whose commit is in git needs only its index entry, so the model is not called again.
-        if let Some(chat) = self.service.models.chat()
+        if let Some(chat) = self.ingestion.models.chat()
             && !namespace.is_committed(entry.id)
         {
             let extraction =
-                self.extract_with_model(chat, &conversation, accepted_at, &|text: &str| self.find_similar(text))?;
+                self.extract_with_model(chat, conversation, accepted_at, &|text: &str| self.find_similar(text))?;
             self.embed(&cue_texts(extraction.operations.iter().filter_map(Operation::draft)));
             self.check_deadline()?;
             return namespace.ingest(entry, now, |context| plan_extraction(context, origin, &extraction, now));
         }
-        let drafts = self.extract(&conversation, accepted_at)?;
+        let drafts = self.extract(conversation, accepted_at)?;
         self.embed(&cue_texts(drafts.iter()));
         self.check_deadline()?;
         namespace.ingest(entry, now, |context| remember::remember(context, origin, &drafts, now))
@@ -252,7 +280,7 @@ impl Attempt<'_> {
         let entry = self.entry;
         let query = text.chars().take(SIMILAR_QUERY_CHARS_MAX).collect();
         let request = RetrievalRequest { query: Some(query), limit: SIMILAR_MAX, ..RetrievalRequest::default() };
-        let findings = match self.service.find(&entry.account, &entry.namespace, &request) {
+        let findings = match self.ingestion.reads.find(&entry.account, &entry.namespace, &request) {
             Ok(findings) => findings,
             Err(error) => {
                 tracing::warn!(message = %entry.id, failure = error.code(), "the search for similar memories failed");
@@ -266,10 +294,4 @@ impl Attempt<'_> {
         }
         similar
     }
-}
-
-/// Decodes an accepted request.
-fn decode<T: DeserializeOwned>(request: &Value) -> Result<T> {
-    // The decoder's error may quote the request, so it is not passed on.
-    T::deserialize(request).map_err(|_| Error::internal("an accepted request cannot be decoded"))
 }

@@ -1,60 +1,107 @@
-//! Everything that runs without a request: ingestion, re-embedding, sweeps and the settlement of wallets.
+//! Everything that runs without a request: ingestion, re-embedding, sweeps, expiry and the settlement of wallets.
 //!
-//! [`Workers`] starts and stops the threads. [`ingestion`] takes writes from the queue, commits and indexes them, with
-//! [`outage`] while the chat model does not respond and [`reextraction`] for kept conversations; [`attempt`] holds what
-//! both kinds of extraction share. [`reembedding`] computes missing vectors; [`sweep`] removes expired data once a
-//! minute and once an hour; [`settlement`] debits wallets.
+//! [`Jobs`] starts and stops all of it; `state.rs` adds what metrics and API show. A [`Job`] waits for work and does
+//! it, and the [`Supervisor`] gives each job a thread and restarts it after a failure. The jobs:
+//!
+//! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `outage.rs` while the chat model does
+//!   not respond and `reextraction.rs` for kept conversations; `attempt.rs` has what both kinds of extraction share;
+//! - `reembedding.rs` computes missing vectors;
+//! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
+//! - `call_notes.rs` records counters that are kept in memory.
 
 mod attempt;
+mod call_notes;
+mod components;
+mod expiry;
 mod ingestion;
+mod ingestion_shared;
+mod job;
 mod outage;
 mod reembedding;
 mod reextraction;
 mod settlement;
-mod sweep;
+mod state;
+mod status;
+mod stop;
+mod supervisor;
+mod sweeping;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use crate::service::Service;
+use parking_lot::Mutex;
 
-/// The running worker threads.
-pub struct Workers {
-    service: Arc<Service>,
-    threads: Vec<JoinHandle<()>>,
-    /// Dropped to stop the sweep thread.
-    sweeper: std::sync::mpsc::Sender<()>,
+use self::call_notes::CallNotes;
+pub use self::components::{JobComponents, JobParts, JobSettings};
+use self::expiry::Expiry;
+use self::ingestion::IngestionWorker;
+use self::ingestion_shared::Ingestion;
+pub use self::job::{AtStop, Job, JobName, Retry};
+use self::reembedding::Reembedding;
+use self::settlement::Settlement;
+pub use self::status::{JobState, JobStatus};
+pub use self::stop::{StopSignal, Wake};
+pub use self::supervisor::Supervisor;
+use self::sweeping::Sweep;
+
+/// The jobs of a service and the queue that they work on.
+pub struct Jobs {
+    components: JobComponents,
+    parts: JobParts,
+    settings: JobSettings,
+    /// The running jobs; `None` before the start and after the stop.
+    supervisor: Mutex<Option<Supervisor>>,
 }
 
-impl Workers {
-    /// Starts the configured number of ingestion workers, the re-embedding thread and the sweep thread.
-    pub fn start(service: &Arc<Service>) -> std::io::Result<Self> {
-        let mut threads = Vec::new();
-        for number in 0..service.config.ingestion.workers.get() {
-            let service = Arc::clone(service);
-            let thread = std::thread::Builder::new().name(format!("ingest-{number}"));
-            threads.push(thread.spawn(move || ingestion::run(&service))?);
-        }
-        let (sweeper, stopped) = std::sync::mpsc::channel::<()>();
-        let reembedding_service = Arc::clone(service);
-        // A stop does not wait for this thread: its call to a model may hang, and vectors can be computed again.
-        std::thread::Builder::new().name("vectors".into()).spawn(move || reembedding::run(&reembedding_service))?;
-        let sweep_service = Arc::clone(service);
-        let thread = std::thread::Builder::new().name("sweep".into());
-        threads.push(thread.spawn(move || sweep::run(&sweep_service, &stopped))?);
-        Ok(Self { service: Arc::clone(service), threads, sweeper })
+impl Jobs {
+    /// Returns the jobs. None is started yet.
+    pub fn new(components: JobComponents, parts: JobParts, settings: JobSettings) -> Self {
+        Self { components, parts, settings, supervisor: Mutex::new(None) }
     }
 
-    /// Stops the workers after their current message. Queued messages are durable and resume at the next start.
-    pub fn drain(self) {
-        self.service.queue.stop();
-        self.service.backlog.stop();
-        drop(self.sweeper);
-        for thread in self.threads {
-            if thread.join().is_err() {
-                tracing::error!("a worker thread panicked");
-            }
+    /// Starts all jobs, unless they run.
+    pub fn start(&self) -> std::io::Result<()> {
+        let mut supervisor = self.supervisor.lock();
+        if supervisor.is_none() {
+            *supervisor = Some(Supervisor::start(self.all_jobs(), &self.components.clock)?);
         }
-        sweep::record(&self.service);
+        Ok(())
+    }
+
+    /// Stops all jobs. Workers finish their current message; queued messages are durable and resume at the next start.
+    pub fn drain(&self) {
+        let Some(supervisor) = self.supervisor.lock().take() else { return };
+        self.components.queue.stop();
+        self.components.backlog.stop();
+        supervisor.drain();
+        // Once more, because the workers called models until now. An error is logged.
+        let _ = CallNotes::new(&self.components).run();
+    }
+
+    /// Returns whether the jobs are being stopped. Queued messages are not ingested any more.
+    pub fn is_stopping(&self) -> bool {
+        self.components.queue.is_stopping()
+    }
+
+    /// Returns the status of each job; none unless the jobs run.
+    pub fn status(&self) -> Vec<JobStatus> {
+        match self.supervisor.lock().as_ref() {
+            Some(supervisor) => supervisor.status(),
+            None => Vec::new(),
+        }
+    }
+
+    fn all_jobs(&self) -> Vec<Box<dyn Job>> {
+        let Self { components, parts, settings, .. } = self;
+        let ingestion = Arc::new(Ingestion::new(components, &parts.reads, settings));
+        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+        for _ in 0..settings.ingestion.workers.get() {
+            jobs.push(Box::new(IngestionWorker::new(&ingestion)));
+        }
+        jobs.push(Box::new(Reembedding::new(components)));
+        jobs.push(Box::new(Sweep::new(components, &parts.directory)));
+        jobs.push(Box::new(Expiry::new(components, &parts.media)));
+        jobs.push(Box::new(Settlement::new(components)));
+        jobs.push(Box::new(CallNotes::new(components)));
+        jobs
     }
 }

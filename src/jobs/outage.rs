@@ -7,54 +7,54 @@
 use cuebase_storage::records::{QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
+use super::ingestion_shared::Ingestion;
 use crate::error::{Error, Result};
 use crate::ingest::direct;
 use crate::metrics::IngestionOutcome;
 use crate::model::ModelError;
 use crate::queue::dispatch::Assignment;
 use crate::queue::hold::{Cause, FailedCall, Verdict};
-use crate::service::Service;
 
 /// The HTTP status of an endpoint that limits the rate of calls.
 const RATE_LIMITED: u16 = 429;
 
 /// Whether a write cannot be ingested without the chat model.
-pub(super) fn needs_model(service: &Service, entry: &QueueEntry) -> bool {
+pub(super) fn needs_model(ingestion: &Ingestion, entry: &QueueEntry) -> bool {
     let is_extraction = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
-    is_extraction && service.models.chat().is_some()
+    is_extraction && ingestion.models.chat().is_some()
 }
 
 /// Whether a write may be ingested now. Otherwise its namespace is held, and the worker must take other work.
-pub(super) fn admits(service: &Service, assignment: &Assignment, now: Timestamp) -> bool {
-    if service.queue.may_call_model(assignment, service.config.ingestion.backoff) {
+pub(super) fn admits(ingestion: &Ingestion, assignment: &Assignment, now: Timestamp) -> bool {
+    if ingestion.queue.may_call_model(assignment, ingestion.settings.backoff) {
         return true;
     }
-    ingest_forget_requests(service, assignment, now);
-    service.queue.hold(assignment);
+    ingest_forget_requests(ingestion, assignment, now);
+    ingestion.queue.hold(assignment);
     false
 }
 
 /// Makes a write wait after the chat model did not answer. Returns `None` if the error counts as the write's own.
 pub(super) fn wait_for_model(
-    service: &Service,
+    ingestion: &Ingestion,
     assignment: &Assignment,
     now: Timestamp,
     error: &Error,
 ) -> Option<IngestionOutcome> {
     let Error::ModelOutage { status, retry_after, .. } = error else { return None };
-    ingest_forget_requests(service, assignment, now);
+    ingest_forget_requests(ingestion, assignment, now);
     let cause = if *status == Some(RATE_LIMITED) { Cause::RateLimit } else { Cause::Other };
     let call = FailedCall { cause, retry_after: *retry_after };
-    match service.queue.model_failed(assignment, service.config.ingestion.backoff, call) {
+    match ingestion.queue.model_failed(assignment, ingestion.settings.backoff, call) {
         Verdict::Own => return None,
         Verdict::Held => tracing::debug!(message = %assignment.id, status, "a write waits for the chat model"),
-        Verdict::Began => log_outage(service, *status),
+        Verdict::Began => log_outage(ingestion, *status),
     }
     Some(IngestionOutcome::Waiting)
 }
 
-fn log_outage(service: &Service, status: Option<u16>) {
-    let Some(chat) = service.models.chat() else { return };
+fn log_outage(ingestion: &Ingestion, status: Option<u16>) {
+    let Some(chat) = ingestion.models.chat() else { return };
     tracing::warn!(
         model = chat.name(),
         url = chat.endpoint().url(),
@@ -65,11 +65,11 @@ fn log_outage(service: &Service, status: Option<u16>) {
 }
 
 /// Ends the outage if the model answered a write, even with an unusable answer.
-pub(super) fn end_if_answered<T>(service: &Service, answered: bool, extracted: &Result<T, ModelError>) {
+pub(super) fn end_if_answered<T>(ingestion: &Ingestion, answered: bool, extracted: &Result<T, ModelError>) {
     if !answered || extracted.as_ref().is_err_and(ModelError::is_outage) {
         return;
     }
-    if let Some(lasted) = service.queue.model_answered() {
+    if let Some(lasted) = ingestion.queue.model_answered() {
         tracing::info!(?lasted, "the chat model answers again: waiting conversations are ingested");
     }
 }
@@ -88,13 +88,13 @@ fn advice(status: Option<u16>) -> &'static str {
 
 /// Ingests the requests to forget that are queued behind a waiting write. Writes accepted before such a request can no
 /// longer write its paths, so the result is the same as in the order of acceptance.
-fn ingest_forget_requests(service: &Service, assignment: &Assignment, now: Timestamp) {
-    for message in service.pending.forget_requests(assignment.key.id) {
-        if service.queue.is_stopping() {
+fn ingest_forget_requests(ingestion: &Ingestion, assignment: &Assignment, now: Timestamp) {
+    for message in ingestion.pending.forget_requests(assignment.key.id) {
+        if ingestion.queue.is_stopping() {
             return;
         }
-        let forgotten = match service.store.queue_entry(assignment.key.id, message) {
-            Ok(Some(entry)) => forget(service, assignment, &entry, now),
+        let forgotten = match ingestion.store.queue_entry(&assignment.key, message) {
+            Ok(Some(entry)) => forget(ingestion, assignment, &entry, now),
             // Acknowledged together with another write.
             Ok(None) => Ok(()),
             Err(error) => Err(error.into()),
@@ -104,14 +104,14 @@ fn ingest_forget_requests(service: &Service, assignment: &Assignment, now: Times
             tracing::warn!(%message, failure = error.code(), "a request to forget could not be ingested early");
             return;
         }
-        service.queue.remove(assignment, message);
-        service.pending.release(assignment.key.id, message);
+        ingestion.queue.remove(assignment, message);
+        ingestion.pending.release(assignment.key.id, message);
     }
 }
 
-fn forget(service: &Service, assignment: &Assignment, entry: &QueueEntry, now: Timestamp) -> Result<()> {
+fn forget(ingestion: &Ingestion, assignment: &Assignment, entry: &QueueEntry, now: Timestamp) -> Result<()> {
     let QueuedWork::Forget { paths } = &entry.work else { return Ok(()) };
-    let namespace = service.namespaces.lease_key(&assignment.key)?;
+    let namespace = ingestion.namespaces.lease_key(&assignment.key)?;
     namespace.block_older_writes(entry.id, paths)?;
     namespace.ingest(entry, now, |context| direct::forget(context, paths))
 }

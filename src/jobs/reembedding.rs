@@ -1,31 +1,82 @@
-//! The re-embedding thread: computes vectors that a model did not return when they were needed, and re-embeds
-//! namespaces after the model of the configuration has changed.
+//! Re-embedding: computes vectors that a model did not return when they were needed, and re-embeds namespaces after the
+//! model of the configuration has changed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cuebase_retrieval::Index;
-use cuebase_storage::NamespaceKey;
+use cuebase_storage::{NamespaceKey, Store};
 
+use super::components::JobComponents;
+use super::job::{AtStop, Job, JobName, Retry};
+use super::stop::{StopSignal, Wake};
 use crate::error::{Error, Result};
-use crate::model::StaticTable;
-use crate::service::Service;
+use crate::model::{Models, StaticTable};
+use crate::namespace::backlog::Backlog;
+use crate::namespace::registry::Namespaces;
 
-/// Computes the vectors of one namespace after another until the service stops.
-pub(super) fn run(service: &Service) {
-    if let Err(error) = find_backlog(service) {
-        tracing::error!(%error, "namespaces with missing vectors could not be listed");
+/// The work of the next run.
+enum Task {
+    /// List the namespaces that lack vectors.
+    FindBacklog,
+    /// Compute the vectors of a namespace.
+    Reembed {
+        key: NamespaceKey,
+        /// Failures in a row.
+        failures: u32,
+    },
+}
+
+/// Computes the vectors of one namespace after another.
+pub(super) struct Reembedding {
+    store: Arc<Store>,
+    namespaces: Arc<Namespaces>,
+    models: Arc<Models>,
+    backlog: Arc<Backlog>,
+    next: Option<Task>,
+}
+
+impl Reembedding {
+    pub(super) fn new(components: &JobComponents) -> Self {
+        Self {
+            store: Arc::clone(&components.store),
+            namespaces: Arc::clone(&components.namespaces),
+            models: Arc::clone(&components.models),
+            backlog: Arc::clone(&components.backlog),
+            next: Some(Task::FindBacklog),
+        }
     }
-    while let Some((key, failures)) = service.backlog.next() {
-        // A panic in one namespace must not end the thread.
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reembed(service, &key)));
+
+    /// Adds namespaces to the backlog that lack vectors or have those of another model.
+    fn find_backlog(&self) -> Result<()> {
+        let table = StaticTable::built_in().map_err(Error::internal)?;
+        let current = self.models.current().model().identity();
+        for account in self.store.accounts()? {
+            for record in self.store.namespaces(&account.account, None, usize::MAX)? {
+                let index = self.namespaces.index_path(&record);
+                let is_outdated = Index::settings_of(&index, table).is_some_and(|settings| settings.model != current);
+                if record.waiting > 0 || is_outdated {
+                    self.backlog.add(&record.key());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the vectors of a namespace. The backlog repeats it later if that fails.
+    fn reembed(&self, key: NamespaceKey, failures: u32) -> Result<()> {
+        // After a panic, too, the backlog must know that the work on the namespace has ended.
+        let caught = catch_unwind(AssertUnwindSafe(|| self.compute_vectors(&key)));
         match caught.unwrap_or_else(|_| Err(Error::internal("computing vectors panicked"))) {
-            Ok(true) => service.backlog.finish(),
+            Ok(true) => self.backlog.finish(),
             // Interrupted by a stop.
             Ok(false) => {
-                service.backlog.finish();
-                service.backlog.add(&key);
+                self.backlog.finish();
+                self.backlog.add(&key);
             }
             Err(error) => {
                 let (account, namespace, failure) = (key.account.clone(), key.name.clone(), error.code());
-                let wait = service.backlog.retry_later(key, failures + 1);
+                let wait = self.backlog.retry_later(key, failures + 1);
                 tracing::warn!(
                     ?account,
                     ?namespace,
@@ -33,41 +84,61 @@ pub(super) fn run(service: &Service) {
                     ?wait,
                     "vectors could not be computed and are tried again"
                 );
+                return Err(error);
             }
         }
+        Ok(())
+    }
+
+    /// Computes the missing or outdated vectors of one namespace. Returns false if there is more to do.
+    fn compute_vectors(&self, key: &NamespaceKey) -> Result<bool> {
+        let lease = match self.namespaces.lease_key(key) {
+            Err(Error::NamespaceGone) => return Ok(true),
+            leased => leased?,
+        };
+        lease.reembed()
     }
 }
 
-/// Computes the missing or outdated vectors of one namespace. Returns false if there is more to do.
-fn reembed(service: &Service, key: &NamespaceKey) -> Result<bool> {
-    let lease = match service.namespaces.lease_key(key) {
-        Err(Error::NamespaceGone) => return Ok(true),
-        leased => leased?,
-    };
-    lease.reembed()
-}
+impl Job for Reembedding {
+    fn name(&self) -> JobName {
+        JobName::Reembedding
+    }
 
-/// Adds namespaces to the backlog that lack vectors or have those of another model.
-fn find_backlog(service: &Service) -> Result<()> {
-    let table = StaticTable::built_in().map_err(Error::internal)?;
-    let current = service.models.current().model().identity();
-    for account in service.accounts()? {
-        for record in service.store.namespaces(&account.account, None, usize::MAX)? {
-            let index = service.namespaces.index_path(&record);
-            let is_outdated = Index::settings_of(&index, table).is_some_and(|settings| settings.model != current);
-            if record.waiting > 0 || is_outdated {
-                service.backlog.add(&record.key());
+    fn wait(&mut self, stop: &StopSignal) -> Wake {
+        if self.next.is_some() {
+            return stop.check();
+        }
+        match self.backlog.next() {
+            Some((key, failures)) => {
+                self.next = Some(Task::Reembed { key, failures });
+                Wake::Work
             }
+            None => Wake::Stop,
         }
     }
-    Ok(())
-}
 
-/// Drops the stored vectors of models that no index uses.
-pub(super) fn drop_unused_vectors(service: &Service) -> Result<()> {
-    if service.backlog.list().is_empty() {
-        let dropped = service.store.drop_vectors_except(&[service.models.current().key()])?;
-        tracing::debug!(dropped, "vectors of former models were dropped");
+    fn run(&mut self) -> Result<()> {
+        match self.next.take() {
+            Some(Task::FindBacklog) => {
+                let found = self.find_backlog();
+                if let Err(error) = &found {
+                    tracing::error!(%error, "namespaces with missing vectors could not be listed");
+                }
+                found
+            }
+            Some(Task::Reembed { key, failures }) => self.reembed(key, failures),
+            None => Ok(()),
+        }
     }
-    Ok(())
+
+    /// The backlog has a wait for each namespace, which ends when the model answers again.
+    fn retry(&self) -> Retry {
+        Retry::OwnSchedule
+    }
+
+    /// Its call to a model may hang, and vectors can be computed again.
+    fn at_stop(&self) -> AtStop {
+        AtStop::Abandon
+    }
 }

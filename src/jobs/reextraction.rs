@@ -27,7 +27,7 @@ struct Extracted {
 /// Ingests a queued re-extraction. A source that was deleted in the meantime changes nothing.
 pub(super) fn reextract(attempt: &Attempt<'_>, source: MessageId) -> Result<()> {
     let Attempt { namespace, entry, now, .. } = *attempt;
-    let store = &attempt.service.store;
+    let store = &attempt.ingestion.store;
     let (Some(kept), Some(paths)) =
         (store.source(entry.namespace_id, source)?, store.source_paths(entry.namespace_id, source)?)
     else {
@@ -57,7 +57,7 @@ fn acknowledge(attempt: &Attempt<'_>) -> Result<()> {
 
 fn extract_drafts(attempt: &Attempt<'_>, kept: &KeptSource) -> Result<Extracted> {
     let accepted_at = Timestamp::from_millisecond(kept.accepted_at_ms).map_err(Error::internal)?;
-    let Some(chat) = attempt.service.models.chat() else {
+    let Some(chat) = attempt.ingestion.models.chat() else {
         let drafts = attempt.extract(&kept.conversation, accepted_at)?;
         return Ok(Extracted { drafts, by: None });
     };

@@ -1,22 +1,55 @@
 //! Settlement of wallets: debits what was used and reports it to the payment provider's ledger.
 
-use cuebase_storage::AccountId;
+use std::sync::Arc;
+use std::time::Duration;
 
+use cuebase_storage::{AccountId, Store};
+
+use super::components::JobComponents;
+use super::job::{Job, JobName};
+use super::stop::{StopSignal, Wake};
+use crate::billing::Billing;
 use crate::error::Result;
-use crate::service::Service;
 
-/// Settles every account. A failed account is logged, and the next sweep tries again.
-pub(super) fn settle_all(service: &Service) {
-    let Ok(accounts) = service.accounts() else { return };
-    for account in accounts {
-        let account = account.account;
-        if let Err(error) = settle(service, &account) {
-            tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
-        }
+/// Time between two settlements: an hour.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// The hourly settlement of all accounts.
+pub(super) struct Settlement {
+    store: Arc<Store>,
+    billing: Arc<Billing>,
+}
+
+impl Settlement {
+    pub(super) fn new(components: &JobComponents) -> Self {
+        Self { store: Arc::clone(&components.store), billing: Arc::clone(&components.billing) }
+    }
+
+    fn settle(&self, account: &AccountId) -> Result<()> {
+        self.billing.settle(account)?;
+        self.billing.mirror(account)
     }
 }
 
-fn settle(service: &Service, account: &AccountId) -> Result<()> {
-    service.billing.settle(account)?;
-    service.billing.mirror(account)
+impl Job for Settlement {
+    fn name(&self) -> JobName {
+        JobName::Settlement
+    }
+
+    fn wait(&mut self, stop: &StopSignal) -> Wake {
+        stop.wait_for(INTERVAL)
+    }
+
+    /// Settles every account. A failed account is logged, and the next run tries again.
+    fn run(&mut self) -> Result<()> {
+        let mut result = Ok(());
+        for record in self.store.accounts()? {
+            let account = record.account;
+            if let Err(error) = self.settle(&account) {
+                tracing::warn!(?account, failure = error.code(), "the payment provider's ledger is behind");
+                result = Err(error);
+            }
+        }
+        result
+    }
 }

@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use cuebase_storage::files::replace;
 use cuebase_storage::records::NamespaceRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,10 +25,11 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{self, FORMAT, FileEntry, MANIFEST, Manifest};
 use super::private_files::{create, create_folder};
 use super::progress::Progress;
+use crate::app::App;
 use crate::error::{Error, Result, with_causes};
 use crate::file_errors::explained;
 use crate::namespace::damage::LAST_BACKUP;
-use crate::service::Service;
+use crate::service::inspector::Inspector;
 
 /// Prefix of the folder name of an unfinished backup.
 const UNFINISHED: &str = ".unfinished-";
@@ -48,30 +50,25 @@ pub struct BackupReport {
 }
 
 /// Creates a backup in a folder of backups. If `keep` is given, only the newest `keep` backups remain in the folder.
-pub fn backup(
-    service: &Service,
-    folder: &Path,
-    keep: Option<usize>,
-    on_progress: &dyn Fn(Progress),
-) -> Result<BackupReport> {
-    match create_backup(service, folder, keep, on_progress) {
+pub fn backup(app: &App, folder: &Path, keep: Option<usize>, on_progress: &dyn Fn(Progress)) -> Result<BackupReport> {
+    match create_backup(app, folder, keep, on_progress) {
         Ok(report) => Ok(report),
         Err(error) => Err(Error::internal(with_causes(&error))),
     }
 }
 
 fn create_backup(
-    service: &Service,
+    app: &App,
     folder: &Path,
     keep: Option<usize>,
     on_progress: &dyn Fn(Progress),
 ) -> anyhow::Result<BackupReport> {
-    let data = &service.config.data;
+    let data = app.inspector.data();
     create_folder(folder)?;
     ensure_outside(folder, data)?;
     ensure!(keep != Some(0), "at least one backup must be kept");
     // One backup at a time, and no namespace is deleted meanwhile.
-    let _held = service.namespaces.forbid_deletions();
+    let _held = app.namespaces.forbid_deletions();
     remove_unfinished(folder)?;
     let previous = manifest::newest(folder)?;
 
@@ -80,11 +77,9 @@ fn create_backup(
     let unfinished = folder.join(format!("{UNFINISHED}{name}"));
     create_folder(&unfinished)?;
     let mut copy = BackupCopy { target: unfinished.clone(), previous, files: BTreeMap::new(), written: 0, on_progress };
-    copy.records(service, &name)?;
-    for account in service.accounts()? {
-        for namespace in service.store.namespaces(&account.account, None, usize::MAX)? {
-            copy.repository(service, &namespace)?;
-        }
+    copy.records(&app.inspector, &name)?;
+    for namespace in app.inspector.all_namespaces()? {
+        copy.repository(app, &namespace)?;
     }
     copy.folder(&data.join("media"), "media", Comparison::ByName)?;
 
@@ -154,11 +149,11 @@ struct BackupCopy<'a> {
 
 impl BackupCopy<'_> {
     /// Copies the records by way of a checkpoint in the trash folder.
-    fn records(&mut self, service: &Service, name: &str) -> anyhow::Result<()> {
-        let trash = service.config.data.join("trash");
+    fn records(&mut self, inspector: &Inspector, name: &str) -> anyhow::Result<()> {
+        let trash = inspector.data().join("trash");
         create_folder(&trash)?;
         let checkpoint = trash.join(format!("checkpoint-{name}"));
-        let copied = match service.store.checkpoint(&checkpoint) {
+        let copied = match inspector.checkpoint(&checkpoint) {
             Ok(()) => self.folder(&checkpoint, "records", Comparison::ByContent),
             Err(error) => Err(error.into()),
         };
@@ -169,16 +164,16 @@ impl BackupCopy<'_> {
 
     /// Copies a repository: most objects while it may be written to, then newer objects and its branches while writes
     /// are held back.
-    fn repository(&mut self, service: &Service, record: &NamespaceRecord) -> anyhow::Result<()> {
-        let from = service.namespaces.repository_path(record);
+    fn repository(&mut self, app: &App, record: &NamespaceRecord) -> anyhow::Result<()> {
+        let from = app.namespaces.repository_path(record);
         if !from.join("HEAD").exists() {
             // Nothing was ever written to this namespace.
             return Ok(());
         }
-        let data = &service.config.data;
+        let data = app.inspector.data();
         let name = from.strip_prefix(data)?.to_string_lossy().into_owned();
         self.folder(&from.join("objects"), &format!("{name}/objects"), Comparison::ByName)?;
-        service.namespaces.with_writes_paused(record, || self.quiet_repository(data, &from, &name))
+        app.namespaces.with_writes_paused(record, || self.quiet_repository(data, &from, &name))
     }
 
     /// Copies the rest of a repository that nobody writes to.
@@ -331,7 +326,7 @@ fn remove_unfinished(folder: &Path) -> anyhow::Result<()> {
 
 /// Records the path of the newest backup in the data directory. Errors about damaged data name it.
 fn record_last_backup(data: &Path, backup: &Path) -> anyhow::Result<()> {
-    let temporary = data.join(format!("{LAST_BACKUP}.new"));
-    fs::write(&temporary, format!("{}\n", backup.display())).map_err(explained("write", &temporary))?;
-    Ok(fs::rename(&temporary, data.join(LAST_BACKUP))?)
+    let path = data.join(LAST_BACKUP);
+    let line = format!("{}\n", backup.display());
+    replace(&path, line.as_bytes()).map_err(explained("write", &path))
 }

@@ -10,15 +10,17 @@
 use std::path::Path;
 
 use cuebase_storage::Error as StorageError;
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::Repository;
 use cuebase_storage::records::NamespaceRecord;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
+use crate::app::App;
 use crate::error::Result;
 use crate::namespace::damage::restore_advice;
-use crate::service::Service;
+use crate::service::inspector::{Inspector, WaitingWrites};
+use crate::sha256::sha256;
 
 /// Most differences that a finding lists.
 const DIFFERENCES_MAX: usize = 5;
@@ -54,29 +56,30 @@ pub struct Finding {
     pub subject: String,
     /// Its health.
     pub health: Health,
-    /// Description of what was found.
-    pub says: String,
+    /// What was found.
+    #[serde(rename = "says")]
+    pub description: String,
 }
 
 impl Finding {
-    fn new(subject: impl Into<String>, health: Health, says: impl Into<String>) -> Self {
-        Self { subject: subject.into(), health, says: says.into() }
+    fn new(subject: impl Into<String>, health: Health, description: impl Into<String>) -> Self {
+        Self { subject: subject.into(), health, description: description.into() }
     }
 }
 
 /// Examines all data and, in repair mode, repairs derived data.
-pub fn examine(service: &Service, mode: Mode, on_progress: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
-    // The order matters: the third counts records that the second sets aside.
-    let mut findings = vec![examine_records(service), examine_sources(service)?, examine_queue(service)?];
-    let mut namespaces = Vec::new();
-    for account in service.accounts()? {
-        namespaces.extend(service.store.namespaces(&account.account, None, usize::MAX)?);
-    }
+pub fn examine(app: &App, mode: Mode, on_progress: &dyn Fn(Progress)) -> Result<Vec<Finding>> {
+    let records = examine_records(&app.inspector);
+    let sources = examine_sources(&app.inspector)?;
+    // After the sources: it counts the records that they set aside.
+    let queue = examine_queue(&app.inspector)?;
+    let mut findings = vec![records, sources, queue];
+    let namespaces = app.inspector.all_namespaces()?;
     let all = namespaces.len() as u64;
     for (done, record) in (0..).zip(&namespaces) {
         let subject = subject_of(record);
         on_progress(Progress::new(subject.clone(), done, all));
-        let finding = examine_namespace(service, record, mode, &|objects| {
+        let finding = examine_namespace(app, record, mode, &|objects| {
             on_progress(Progress::new(format!("{subject}, {objects} objects"), done, all));
         });
         match finding {
@@ -84,12 +87,12 @@ pub fn examine(service: &Service, mode: Mode, on_progress: &dyn Fn(Progress)) ->
             Err(error) => findings.push(Finding::new(subject, Health::Damaged, error.to_string())),
         }
     }
-    findings.push(examine_media(service, &namespaces, on_progress)?);
+    findings.push(examine_media(app, &namespaces, on_progress)?);
     Ok(findings)
 }
 
-fn examine_records(service: &Service) -> Finding {
-    let (records, problems) = service.store.check();
+fn examine_records(inspector: &Inspector) -> Finding {
+    let (records, problems) = inspector.check_records();
     if problems.is_empty() {
         Finding::new("records", Health::Sound, format!("{records} read"))
     } else {
@@ -97,67 +100,58 @@ fn examine_records(service: &Service) -> Finding {
     }
 }
 
-fn examine_sources(service: &Service) -> Result<Finding> {
-    let check = match service.store.check_sources() {
+fn examine_sources(inspector: &Inspector) -> Result<Finding> {
+    let check = match inspector.check_sources() {
         Ok(check) => check,
         Err(error @ (StorageError::DamagedRecords(_) | StorageError::Corrupt { .. })) => {
             return Ok(Finding::new("sources", Health::Damaged, error.to_string()));
         }
         Err(error) => return Err(error.into()),
     };
-    let mut says = format!("{} conversations kept", check.conversations);
+    let mut description = format!("{} conversations kept", check.conversations);
     if check.unreadable == 0 {
-        return Ok(Finding::new("sources", Health::Sound, says));
+        return Ok(Finding::new("sources", Health::Sound, description));
     }
-    says.push_str(&format!(", {} records cannot be decoded and were set aside", check.unreadable));
-    Ok(Finding::new("sources", Health::Damaged, says))
+    description.push_str(&format!(", {} records cannot be decoded and were set aside", check.unreadable));
+    Ok(Finding::new("sources", Health::Damaged, description))
 }
 
-fn examine_queue(service: &Service) -> Result<Finding> {
-    let (mut waiting, mut retried) = (0u64, 0u64);
-    service.store.for_each_queue_entry(|entry| {
-        waiting += 1;
-        retried += u64::from(entry.failures > 0);
-    })?;
-    let dead = service.store.dead_letter_count()?;
-    let unreadable = service.store.unreadable()?.len();
-    let mut says = format!("{waiting} writes waiting, {dead} dead letters");
+fn examine_queue(inspector: &Inspector) -> Result<Finding> {
+    let WaitingWrites { waiting, retried } = inspector.waiting_writes()?;
+    let dead = inspector.dead_letter_count()?;
+    let unreadable = inspector.unreadable()?.len();
+    let mut description = format!("{waiting} writes waiting, {dead} dead letters");
     if retried > 0 {
-        says.push_str(&format!(", {retried} of the waiting writes failed before"));
+        description.push_str(&format!(", {retried} of the waiting writes failed before"));
     }
     if unreadable > 0 {
-        says.push_str(&format!(", {unreadable} records cannot be decoded (`cuebase dead-letters list` shows them)"));
-        return Ok(Finding::new("queue", Health::Damaged, says));
+        description
+            .push_str(&format!(", {unreadable} records cannot be decoded (`cuebase dead-letters list` shows them)"));
+        return Ok(Finding::new("queue", Health::Damaged, description));
     }
-    Ok(Finding::new("queue", Health::Sound, says))
+    Ok(Finding::new("queue", Health::Sound, description))
 }
 
 fn subject_of(record: &NamespaceRecord) -> String {
     format!("namespace {}/{}", record.account, record.name)
 }
 
-fn damaged_namespace(record: &NamespaceRecord, says: String) -> Finding {
-    Finding::new(subject_of(record), Health::Damaged, says)
+fn damaged_namespace(record: &NamespaceRecord, description: String) -> Finding {
+    Finding::new(subject_of(record), Health::Damaged, description)
 }
 
-fn examine_namespace(
-    service: &Service,
-    record: &NamespaceRecord,
-    mode: Mode,
-    on_objects: &dyn Fn(u64),
-) -> Result<Finding> {
-    let is_repaired = mode == Mode::Repair && repair_repository(service, record)?;
+fn examine_namespace(app: &App, record: &NamespaceRecord, mode: Mode, on_objects: &dyn Fn(u64)) -> Result<Finding> {
+    let is_repaired = mode == Mode::Repair && repair_repository(app, record)?;
     // Opening a namespace syncs its index and vocabulary with git, or rebuilds them.
-    let lease = match service.namespaces.lease_key(&record.key()) {
+    let lease = match app.namespaces.lease_key(&record.key()) {
         Ok(lease) => lease,
         Err(error) => return Ok(damaged_namespace(record, format!("cannot be opened: {error}"))),
     };
     // Writes continue, so the listed record may be outdated.
-    let record = &service.namespaces.existing(&record.account, &record.name)?;
+    let record = &app.namespaces.existing(&record.account, &record.name)?;
     let head = lease.repository().head()?;
-    let recorded = recorded_head(record)?;
     let Some(head) = head else {
-        return match recorded {
+        return match record.head {
             None => Ok(Finding::new(subject_of(record), Health::Sound, "empty")),
             Some(recorded) => {
                 Ok(damaged_namespace(record, format!("the repository is empty, but the recorded head is {recorded}")))
@@ -168,45 +162,37 @@ fn examine_namespace(
     if !inspection.problems.is_empty() {
         return Ok(damaged_namespace(record, inspection.problems.join("; ")));
     }
-    if let Some(recorded) = recorded
+    if let Some(recorded) = record.head
         && !lease.repository().is_ancestor(recorded, head)?
     {
-        let says = format!("the recorded head {recorded} is not in the history of {head}");
-        return Ok(damaged_namespace(record, says));
+        let description = format!("the recorded head {recorded} is not in the history of {head}");
+        return Ok(damaged_namespace(record, description));
     }
     let mut health = if is_repaired { Health::Repaired } else { Health::Sound };
     let differences = lease.compare_index()?;
     if !differences.is_empty() {
         if mode == Mode::Examine {
-            let says = format!("the index differs from git: {}", list(&differences));
-            return Ok(Finding::new(subject_of(record), Health::Repairable, says));
+            let description = format!("the index differs from git: {}", list(&differences));
+            return Ok(Finding::new(subject_of(record), Health::Repairable, description));
         }
         lease.rebuild_index()?;
         let differences = lease.compare_index()?;
         if !differences.is_empty() {
-            let says = format!("the index was rebuilt and still differs from git: {}", list(&differences));
-            return Ok(damaged_namespace(record, says));
+            let description = format!("the index was rebuilt and still differs from git: {}", list(&differences));
+            return Ok(damaged_namespace(record, description));
         }
         health = Health::Repaired;
     }
     let memories = lease.snapshot().memory_count();
-    let says = format!("{memories} memories, {} commits, {} objects", inspection.commits, inspection.objects);
-    Ok(Finding::new(subject_of(record), health, says))
-}
-
-/// Returns the recorded head of a namespace; `None` before the first commit.
-fn recorded_head(record: &NamespaceRecord) -> Result<Option<CommitId>> {
-    match &record.head {
-        Some(head) => Ok(Some(head.parse::<CommitId>()?)),
-        None => Ok(None),
-    }
+    let description = format!("{memories} memories, {} commits, {} objects", inspection.commits, inspection.objects);
+    Ok(Finding::new(subject_of(record), health, description))
 }
 
 /// Rebuilds damaged pack indexes, and restores a missing branch if the recorded commit is complete. Returns whether
 /// anything was repaired.
-fn repair_repository(service: &Service, record: &NamespaceRecord) -> Result<bool> {
-    let Some(recorded) = recorded_head(record)? else { return Ok(false) };
-    let Some(repository) = Repository::open_existing(&service.namespaces.repository_path(record))? else {
+fn repair_repository(app: &App, record: &NamespaceRecord) -> Result<bool> {
+    let Some(recorded) = record.head else { return Ok(false) };
+    let Some(repository) = Repository::open_existing(&app.namespaces.repository_path(record))? else {
         return Ok(false);
     };
     let indexes = repository.repair_pack_indexes_thoroughly()?;
@@ -223,18 +209,17 @@ fn list(differences: &[String]) -> String {
     text
 }
 
-fn examine_media(service: &Service, namespaces: &[NamespaceRecord], on_progress: &dyn Fn(Progress)) -> Result<Finding> {
+fn examine_media(app: &App, namespaces: &[NamespaceRecord], on_progress: &dyn Fn(Progress)) -> Result<Finding> {
     let mut files = 0u64;
     let mut problems = Vec::new();
     for record in namespaces {
-        for media in service.store.media_of_namespace(record.id)? {
+        for media in app.inspector.media(record.id)? {
             let id = media.id;
             files += 1;
             on_progress(Progress::new("media", files, 0));
-            match std::fs::read(service.media.path(record.id, id)) {
+            match std::fs::read(app.inspector.media_path(record.id, id)) {
                 Ok(bytes) => {
-                    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &bytes);
-                    if HEXLOWER.encode(digest.as_ref()) != media.sha256 {
+                    if HEXLOWER.encode(&sha256(&[&bytes])) != media.sha256 {
                         problems.push(format!("{id} differs from the uploaded file"));
                     }
                 }

@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use cuebase_storage::records::{ConversationRecord, NamespaceRecord};
+use cuebase_storage::records::{ConversationRecord, NamespaceRecord, SentTime};
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 
 use super::private_files::{create, create_folder};
 use super::progress::Progress;
+use crate::app::App;
 use crate::error::{Error, Result, with_causes};
 use crate::error_codes::ErrorCode;
 use crate::file_errors::explained;
-use crate::service::Service;
 use crate::service::sources::KeptSource;
 
 /// Conversations read at a time.
@@ -49,15 +49,15 @@ pub struct ExportReport {
 
 /// Exports a namespace to a file or folder that does not exist yet.
 pub fn export(
-    service: &Service,
+    app: &App,
     account: &AccountId,
     name: &NamespaceName,
     format: Format,
     to: &Path,
     on_progress: &dyn Fn(Progress),
 ) -> Result<ExportReport> {
-    service.namespaces.existing(account, name)?;
-    let export = Export { service, account, name, to, on_progress };
+    app.namespaces.existing(account, name)?;
+    let export = Export { app, account, name, to, on_progress };
     match export.write(format) {
         Ok(items) => Ok(ExportReport { to: to.to_path_buf(), items }),
         Err(error) => Err(Error::invalid(ErrorCode::InvalidExport, with_causes(&error))),
@@ -66,7 +66,7 @@ pub fn export(
 
 /// One export: of which namespace, to which path.
 struct Export<'a> {
-    service: &'a Service,
+    app: &'a App,
     account: &'a AccountId,
     name: &'a NamespaceName,
     to: &'a Path,
@@ -85,7 +85,7 @@ impl Export<'_> {
     }
 
     fn bundle(&self) -> anyhow::Result<u64> {
-        let lease = self.service.namespaces.lease(self.account, self.name)?;
+        let lease = self.app.namespaces.lease(self.account, self.name)?;
         let head = lease.repository().head()?.context("the namespace is empty: it has no history to write")?;
         let file = create(self.to).map_err(explained("write", self.to))?;
         let mut objects = 0;
@@ -98,7 +98,7 @@ impl Export<'_> {
     }
 
     fn markdown(&self) -> anyhow::Result<u64> {
-        let lease = self.service.namespaces.lease(self.account, self.name)?;
+        let lease = self.app.namespaces.lease(self.account, self.name)?;
         create_folder(self.to)?;
         let Some(head) = lease.repository().head()? else { return Ok(0) };
         let files = lease.repository().changes(None, head)?;
@@ -120,9 +120,9 @@ impl Export<'_> {
     /// Writes the ingested conversations, oldest first. A managed conversation is written once, with its current
     /// messages. Its sources are left out; they have its id as their session.
     fn conversations(&self) -> anyhow::Result<u64> {
-        let service = self.service;
-        let namespace = service.namespaces.existing(self.account, self.name)?;
-        let mut managed = managed_conversations(service, &namespace)?;
+        let app = self.app;
+        let namespace = app.namespaces.existing(self.account, self.name)?;
+        let mut managed = managed_conversations(app, &namespace)?;
         let mut managed_ids = HashSet::new();
         for record in &managed {
             managed_ids.insert(record.id.to_string());
@@ -130,12 +130,12 @@ impl Export<'_> {
         let file = create(self.to).map_err(explained("write", self.to))?;
         let mut lines = Lines { out: BufWriter::new(&file), written: 0, on_progress: self.on_progress };
         let mut after = None;
-        while let Some(entry) = service.store.next_source(namespace.id, after)? {
+        while let Some(entry) = app.inspector.next_source(namespace.id, after)? {
             after = Some(entry.id);
             while let Some(record) = managed.front()
                 && record.id < entry.id.into()
             {
-                lines.write_managed(service, record)?;
+                lines.write_managed(app, record)?;
                 managed.pop_front();
             }
             let source = KeptSource::of(&entry)?;
@@ -150,7 +150,7 @@ impl Export<'_> {
             }
         }
         for record in &managed {
-            lines.write_managed(service, record)?;
+            lines.write_managed(app, record)?;
         }
         let Lines { mut out, written, .. } = lines;
         out.flush()?;
@@ -173,14 +173,11 @@ fn is_inside(path: &str) -> bool {
 }
 
 /// Returns the managed conversations of a namespace, oldest first.
-fn managed_conversations(
-    service: &Service,
-    namespace: &NamespaceRecord,
-) -> anyhow::Result<VecDeque<ConversationRecord>> {
+fn managed_conversations(app: &App, namespace: &NamespaceRecord) -> anyhow::Result<VecDeque<ConversationRecord>> {
     let mut oldest_first = VecDeque::new();
     let mut before = None;
     loop {
-        let page = service.store.conversations(namespace, before, CONVERSATIONS_PER_READ)?;
+        let page = app.inspector.conversations(namespace, before, CONVERSATIONS_PER_READ)?;
         let Some(last) = page.last() else { return Ok(oldest_first) };
         before = Some(last.id);
         for record in page {
@@ -206,14 +203,16 @@ impl Lines<'_> {
     }
 
     /// Writes a managed conversation with the messages of its active branch, if there are any.
-    fn write_managed(&mut self, service: &Service, record: &ConversationRecord) -> anyhow::Result<()> {
+    fn write_managed(&mut self, app: &App, record: &ConversationRecord) -> anyhow::Result<()> {
         let mut messages = Vec::new();
-        for message in service.branch_messages(record, &record.branch)? {
+        for message in app.conversations.branch_messages(record, &record.branch)? {
             let mut body = message.body;
-            if let Ok(at) = Timestamp::from_millisecond(message.created_at_ms) {
-                body.entry("occurred_at").or_insert_with(|| json!(at.to_string()));
+            if body.occurred_at.is_none()
+                && let Ok(at) = Timestamp::from_millisecond(message.created_at_ms)
+            {
+                body.occurred_at = Some(SentTime::Text(at.to_string()));
             }
-            messages.push(Value::Object(body));
+            messages.push(json!(body));
         }
         if messages.is_empty() {
             return Ok(());

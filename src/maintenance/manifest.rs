@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::private_files::create;
 use crate::file_errors::explained;
+use crate::sha256::Sha256;
 
 /// File name of the manifest in a backup's folder. It is written last: a folder without it is not a complete backup.
 pub const MANIFEST: &str = "manifest.json";
@@ -101,14 +102,14 @@ pub fn all(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// Copies the bytes of a file to a writer and returns their length and SHA-256.
 pub fn copy(from: &Path, mut to: impl std::io::Write) -> std::io::Result<FileEntry> {
     let mut file = std::fs::File::open(from)?;
-    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    let mut hash = Sha256::new();
     let (mut chunk, mut bytes) = (vec![0; CHUNK_BYTES], 0);
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(FileEntry { bytes, sha256: HEXLOWER.encode(context.finish().as_ref()) });
+            return Ok(FileEntry { bytes, sha256: HEXLOWER.encode(&hash.finish()) });
         }
-        context.update(&chunk[..read]);
+        hash.update(&chunk[..read]);
         to.write_all(&chunk[..read])?;
         bytes += read as u64;
     }

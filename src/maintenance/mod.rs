@@ -4,7 +4,7 @@
 //! [`doctor`] checks everything and repairs derived data. [`export`] and [`import`] write and read single namespaces.
 //! [`reextract`] extracts memories again from the kept conversations of a namespace.
 //!
-//! The functions take an open `Service`; how a command reaches it is the subject of `control`.
+//! The functions take an open `App`; how a command reaches it is the subject of `control`.
 
 pub mod backup;
 pub mod doctor;

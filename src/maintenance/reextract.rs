@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
 use super::wait::wait_until_ingested;
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::service::Service;
+use crate::service::inspector::Inspector;
 
 /// Sources read at a time.
 const SOURCES_PER_READ: usize = 200;
@@ -27,37 +28,38 @@ pub struct ReextractReport {
 
 /// Extracts memories again from every kept conversation of a namespace, or from those of one session.
 pub fn reextract(
-    service: &Service,
+    app: &App,
     account: &AccountId,
     name: &NamespaceName,
     session_id: Option<&str>,
     on_progress: &dyn Fn(Progress),
 ) -> Result<ReextractReport> {
-    let Some(namespace) = service.store.namespace(account, name)? else {
+    let Some(namespace) = app.inspector.namespace(account, name)? else {
         return Err(Error::not_found(ErrorCode::NamespaceNotFound, format!("the namespace {name:?} does not exist")));
     };
     let mut queued = BTreeSet::new();
-    for source in sources(service, namespace.id, session_id)? {
-        queued.insert(service.accept_reextraction(&namespace, source)?);
+    for source in sources(&app.inspector, namespace.id, session_id)? {
+        queued.insert(app.intake.accept_reextraction(&namespace, source)?);
         on_progress(Progress::new("conversations queued", queued.len() as u64, 0));
     }
-    wait_until_ingested(service, namespace.id, queued.clone(), on_progress)?;
+    wait_until_ingested(app, &namespace.key(), queued.clone(), on_progress)?;
     let mut report = ReextractReport::default();
     for id in queued {
-        match service.store.dead_letter(Some(account), id)? {
-            Some(_) => report.failed += 1,
-            None => report.conversations += 1,
+        if app.inspector.is_dead(account, id)? {
+            report.failed += 1;
+        } else {
+            report.conversations += 1;
         }
     }
     Ok(report)
 }
 
 /// Returns the ids of the currently kept sources, oldest first.
-fn sources(service: &Service, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<MessageId>> {
+fn sources(inspector: &Inspector, namespace: NamespaceId, session_id: Option<&str>) -> Result<Vec<MessageId>> {
     let mut ids = Vec::new();
     let mut after = None;
     loop {
-        let page = service.store.sources_after(namespace, after, SOURCES_PER_READ)?;
+        let page = inspector.sources_after(namespace, after, SOURCES_PER_READ)?;
         let Some(last) = page.last() else { return Ok(ids) };
         after = Some(last.id);
         for record in page {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cuebase_storage::{MessageId, NamespaceId};
+use cuebase_storage::{MessageId, NamespaceKey};
 
 use super::progress::Progress;
+use crate::app::App;
 use crate::error::Result;
-use crate::service::Service;
 
 /// Time between two checks of the queue.
 const POLL: Duration = Duration::from_millis(50);
@@ -15,17 +15,17 @@ const POLL: Duration = Duration::from_millis(50);
 /// Waits until queued writes to a namespace are ingested or have failed permanently. Returns at once if the service
 /// stops: the writes are durable, and ingestion resumes at the next start.
 pub(super) fn wait_until_ingested(
-    service: &Service,
-    namespace: NamespaceId,
+    app: &App,
+    namespace: &NamespaceKey,
     mut waiting: BTreeSet<MessageId>,
     on_progress: &dyn Fn(Progress),
 ) -> Result<()> {
     let all = waiting.len() as u64;
     while let Some(next) = waiting.first().copied() {
-        if !service.store.is_queued(namespace, next)? {
+        if !app.inspector.is_queued(namespace, next)? {
             waiting.remove(&next);
             on_progress(Progress::new("conversations ingested", all - waiting.len() as u64, all));
-        } else if service.queue.is_stopping() {
+        } else if app.jobs.is_stopping() {
             return Ok(());
         } else {
             std::thread::sleep(POLL);

@@ -14,12 +14,14 @@ use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, tool, tool_handler, tool_router};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiRequest};
 use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
-use super::render::{self, HitsView, Page, Refusal, add_warning, with_warnings};
+use super::render::{self, HitSelection, Page, Refusal, add_warning, with_warnings};
+use super::responses::{MemoryWritten, Received};
 use crate::error_codes::ErrorCode;
 
 /// Hits when a call gives no limit: an agent's context is small.
@@ -66,7 +68,7 @@ fn memory_target(path: &str) -> String {
 }
 
 /// Checks the arguments that decide which hits are shown.
-fn hits_view(limit: u32, min_score: Option<f64>, max_characters: Option<u32>) -> Result<HitsView, String> {
+fn hit_selection(limit: u32, min_score: Option<f64>, max_characters: Option<u32>) -> Result<HitSelection, String> {
     if !LIMIT_RANGE.contains(&limit) {
         let (least, most) = LIMIT_RANGE.into_inner();
         return Err(format!("invalid_limit: limit must be from {least} to {most}, not {limit}"));
@@ -76,7 +78,7 @@ fn hits_view(limit: u32, min_score: Option<f64>, max_characters: Option<u32>) ->
         return Err(format!("invalid_score: min_score must be from 0 to 1, not {min_score}"));
     }
     let requested = (limit + HITS_COUNTED).min(*LIMIT_RANGE.end());
-    Ok(HitsView {
+    Ok(HitSelection {
         limit: limit as usize,
         requested: requested as usize,
         min_score,
@@ -98,6 +100,16 @@ fn characters(max_characters: Option<u32>) -> Result<usize, String> {
     Ok(characters)
 }
 
+/// Returns the refusal for a response that cannot be decoded.
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    Refusal {
+        code: "unreadable".into(),
+        text: format!(
+            "unreadable: the response cannot be decoded: {error}. Ask the user to check the server's address."
+        ),
+    }
+}
+
 impl Tools {
     /// Makes the tools of an API. `namespace` is the namespace of calls that name none.
     pub fn new(api: Arc<dyn Api>, namespace: Option<String>) -> Self {
@@ -116,10 +128,17 @@ impl Tools {
     ///
     /// # Errors
     ///
-    /// An error response of the API, or a server that cannot be reached.
-    async fn send(&self, method: Method, target: String, body: Option<Value>) -> Result<Value, Refusal> {
+    /// An error response of the API, a response that cannot be decoded, or a server that cannot be reached.
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        target: String,
+        body: Option<Value>,
+    ) -> Result<Received<T>, Refusal> {
         match self.api.send(ApiRequest { method, target, body }).await {
-            Ok(response) if response.status < 300 => Ok(response.body),
+            Ok(response) if response.status < 300 => {
+                Received::decode(response.body).map_err(|error| unreadable(&error))
+            }
             Ok(response) => Err(render::refusal(&response)),
             Err(error) => Err(Refusal {
                 code: "unreachable".into(),
@@ -128,7 +147,7 @@ impl Tools {
         }
     }
 
-    async fn get(&self, path: &str, query: &str) -> Result<Value, Refusal> {
+    async fn get<T: DeserializeOwned>(&self, path: &str, query: &str) -> Result<Received<T>, Refusal> {
         self.send(Method::GET, format!("{path}?{query}"), None).await
     }
 }
@@ -153,8 +172,8 @@ impl Tools {
                 body[name] = json!(value);
             }
         }
-        let response = self.send(Method::POST, "/v1/memories".into(), Some(body)).await?;
-        Ok(with_warnings("Accepted; it can be recalled in a moment.".into(), &response))
+        let response: Received<IgnoredAny> = self.send(Method::POST, "/v1/memories".into(), Some(body)).await?;
+        Ok(with_warnings("Accepted; it can be recalled in a moment.".into(), &response.warnings))
     }
 
     #[tool(
@@ -165,7 +184,8 @@ impl Tools {
         annotations(read_only_hint = true)
     )]
     async fn recall(&self, Parameters(arguments): Parameters<Recall>) -> Result<String, String> {
-        let view = hits_view(arguments.limit.unwrap_or(HITS_DEFAULT), arguments.min_score, arguments.max_characters)?;
+        let selection =
+            hit_selection(arguments.limit.unwrap_or(HITS_DEFAULT), arguments.min_score, arguments.max_characters)?;
         let time_field = match (&arguments.since, &arguments.until) {
             (None, None) => None,
             _ => Some("occurred".to_owned()),
@@ -173,7 +193,7 @@ impl Tools {
         // min_score is not sent: the hits below it are counted here.
         let parameters = query(&[
             ("q", Some(arguments.query)),
-            ("limit", Some(view.requested.to_string())),
+            ("limit", Some(selection.requested.to_string())),
             ("tiers", Some(arguments.tiers.join(","))),
             ("tags", Some(arguments.tags.join(","))),
             ("since", arguments.since),
@@ -182,7 +202,7 @@ impl Tools {
             ("namespace", self.namespace_of(arguments.namespace)),
         ]);
         let response = self.get("/v1/retrieve", &parameters).await?;
-        Ok(with_warnings(render::hits(&response, &view), &response))
+        Ok(with_warnings(render::hits(&response.body, &selection), &response.warnings))
     }
 
     #[tool(
@@ -196,7 +216,7 @@ impl Tools {
         let parameters =
             query(&[("section", arguments.section), ("namespace", self.namespace_of(arguments.namespace))]);
         match self.get(&memory_target(&arguments.path), &parameters).await {
-            Ok(response) => Ok(with_warnings(render::memory(&response, &page), &response)),
+            Ok(response) => Ok(with_warnings(render::memory(&response.body, &page), &response.warnings)),
             // That a memory does not exist is a result, not an error of the tool.
             Err(refusal) if refusal.code == ErrorCode::NotFound.as_str() => {
                 Ok(format!("{}. memory_recall and memory_topics return paths.", refusal.text))
@@ -216,9 +236,9 @@ impl Tools {
         if let Some(namespace) = self.namespace_of(arguments.namespace) {
             body["namespace"] = json!(namespace);
         }
-        let response = self.send(Method::POST, memory_target(&arguments.path), Some(body)).await?;
-        let written = format!("Written: {}", response["path"].as_str().unwrap_or(""));
-        Ok(with_warnings(written, &response))
+        let response: Received<MemoryWritten> =
+            self.send(Method::POST, memory_target(&arguments.path), Some(body)).await?;
+        Ok(with_warnings(format!("Written: {}", response.body.path), &response.warnings))
     }
 
     #[tool(
@@ -229,8 +249,8 @@ impl Tools {
     async fn forget(&self, Parameters(arguments): Parameters<Forget>) -> Result<String, String> {
         let parameters = query(&[("namespace", self.namespace_of(arguments.namespace))]);
         let target = format!("{}?{parameters}", memory_target(&arguments.path));
-        let response = self.send(Method::DELETE, target, None).await?;
-        Ok(with_warnings("Accepted; it will be forgotten in a moment.".into(), &response))
+        let response: Received<IgnoredAny> = self.send(Method::DELETE, target, None).await?;
+        Ok(with_warnings("Accepted; it will be forgotten in a moment.".into(), &response.warnings))
     }
 
     #[tool(
@@ -245,7 +265,7 @@ impl Tools {
             body["namespace"] = json!(namespace);
         }
         match self.send(Method::POST, "/v1/answer".into(), Some(body)).await {
-            Ok(response) => Ok(with_warnings(render::answer(&response), &response)),
+            Ok(response) => Ok(with_warnings(render::answer(&response.body), &response.warnings)),
             Err(refusal) if refusal.code == ErrorCode::NoAnswer.as_str() => {
                 let text = "The memories hold no answer to this. memory_recall with other words may find something \
                             related.";
@@ -267,13 +287,14 @@ impl Tools {
             let page = page(arguments.offset, arguments.max_characters)?;
             let parameters = query(&[("limit", Some(SKILLS_LISTED.to_string())), ("namespace", namespace)]);
             let response = self.get("/v1/skills", &parameters).await?;
-            return Ok(with_warnings(render::skills(&response, &page, SKILLS_LISTED), &response));
+            return Ok(with_warnings(render::skills(&response.body, &page, SKILLS_LISTED), &response.warnings));
         };
-        let view = hits_view(arguments.limit.unwrap_or(SKILLS_DEFAULT), arguments.min_score, arguments.max_characters)?;
-        let limit = view.requested.to_string();
+        let selection =
+            hit_selection(arguments.limit.unwrap_or(SKILLS_DEFAULT), arguments.min_score, arguments.max_characters)?;
+        let limit = selection.requested.to_string();
         let parameters = query(&[("q", Some(task)), ("limit", Some(limit)), ("namespace", namespace)]);
         let response = self.get("/v1/skills", &parameters).await?;
-        Ok(with_warnings(render::skills_for_task(&response, &view), &response))
+        Ok(with_warnings(render::skills_for_task(&response.body, &selection), &response.warnings))
     }
 
     #[tool(
@@ -287,11 +308,11 @@ impl Tools {
         let namespace = self.namespace_of(arguments.namespace);
         let Some(path) = arguments.path.filter(|path| !path.is_empty()) else {
             let response = self.get("/v1/topics", &query(&[("namespace", namespace)])).await?;
-            return Ok(with_warnings(render::topics(&response, &page), &response));
+            return Ok(with_warnings(render::topics(&response.body, &page), &response.warnings));
         };
         let parameters = query(&[("path", Some(path)), ("namespace", namespace)]);
         let response = self.get("/v1/tree", &parameters).await?;
-        Ok(with_warnings(render::tree(&response, &page), &response))
+        Ok(with_warnings(render::tree(&response.body, &page), &response.warnings))
     }
 }
 

@@ -30,10 +30,17 @@ pub struct Draft {
     pub messages: Vec<usize>,
     /// Links to drafts of the same conversation.
     pub links: Vec<Link>,
+    /// What only a chat model infers; empty without one.
+    pub inferred: Inferred,
+}
+
+/// What only a chat model infers from a conversation about a memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inferred {
     /// Relations to stored memories.
     pub relations: Vec<Relation>,
     /// Tags for the subject, lowercase and sorted.
-    pub inferred_tags: Vec<String>,
+    pub tags: Vec<String>,
     /// Confidence from 0 to 1.
     pub confidence: Option<f64>,
     /// Time from which an incident is excluded from retrieval.

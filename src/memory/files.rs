@@ -62,13 +62,13 @@ impl Origin<'_> {
 /// Returns the file of a draft. `paths` are the paths of all drafts of the conversation, to which the draft's links
 /// refer.
 pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, now: Timestamp) -> MemoryFile {
-    let mut inferred_tags = draft.inferred_tags.clone();
+    let mut inferred_tags = draft.inferred.tags.clone();
     inferred_tags.retain(|tag| !conversation.tags.contains(tag));
     let speaker = if draft.speaker.is_empty() { None } else { Some(draft.speaker.clone()) };
     let front = FrontMatter {
         tags: conversation.tags.clone(),
         inferred_tags,
-        confidence: draft.confidence,
+        confidence: draft.inferred.confidence,
         cues: draft.cues.clone(),
         entities: draft.entities.clone(),
         speaker,
@@ -79,7 +79,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         occurred_source: Some(draft.occurred_source),
         sources: source_messages(draft, conversation),
         relations: relations(draft, paths),
-        expires_at: draft.expires_at,
+        expires_at: draft.inferred.expires_at,
         ..FrontMatter::default()
     };
     MemoryFile { front, body: draft.body.clone() }
@@ -96,13 +96,13 @@ fn source_messages(draft: &Draft, conversation: &Conversation) -> Vec<SourceMess
 
 /// Returns a draft's links to other drafts as relations to their paths, followed by the draft's own relations.
 fn relations(draft: &Draft, paths: &[String]) -> Vec<Relation> {
-    let mut relations = Vec::with_capacity(draft.links.len() + draft.relations.len());
+    let mut relations = Vec::with_capacity(draft.links.len() + draft.inferred.relations.len());
     for link in &draft.links {
         if let Some(path) = paths.get(link.draft) {
             relations.push(Relation { path: path.clone(), kind: link.kind.clone(), snippet: link.snippet.clone() });
         }
     }
-    relations.extend(draft.relations.iter().cloned());
+    relations.extend(draft.inferred.relations.iter().cloned());
     relations
 }
 

@@ -1,12 +1,14 @@
 //! Memories before they are stored: conversations, drafts, skills, terms, and the files made from them.
 //!
-//! [`request`] validates the JSON of a request. [`conversation`], [`draft`], [`skill`] and [`terms`] define the values.
-//! [`files`] makes memory files of drafts, and index entries of memory files. [`file_names`] chooses the paths of new
-//! memories. Storing and indexing are in `namespace`.
+//! [`request`] decodes and checks the JSON of a request; [`fields`] declares the fields with their types, and
+//! [`values`] describes those that several bodies have. [`conversation`], [`draft`], [`skill`] and [`terms`] define the
+//! values. [`files`] makes memory files of drafts, and index entries of memory files. [`file_names`] chooses the paths
+//! of new memories. Storing and indexing are in `namespace`.
 
 pub mod conversation;
 pub mod cues;
 pub mod draft;
+pub mod fields;
 pub mod file_names;
 pub mod files;
 pub mod request;
@@ -14,3 +16,4 @@ pub mod skill;
 pub mod tags;
 pub mod terms;
 pub mod time;
+pub mod values;

@@ -2,20 +2,9 @@
 
 use cuebase_retrieval::surface_key;
 use cuebase_storage::memory_file::TermFile;
+pub use cuebase_storage::records::TermDraft;
 use cuebase_storage::records::TermRecord;
-use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
-
-/// A validated term that is to be stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TermDraft {
-    /// The canonical form.
-    pub term: String,
-    /// Other surface forms, without repeats.
-    pub aliases: Vec<String>,
-    /// The meaning of the term.
-    pub definition: String,
-}
 
 /// Returns the lookup record of a term file.
 pub fn term_record(path: String, file: TermFile) -> TermRecord {

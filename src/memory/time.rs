@@ -4,6 +4,7 @@
 //! and epoch seconds. A calendar date is stored as noon UTC.
 
 use cuebase_storage::memory_file::OccurredPrecision;
+use cuebase_storage::records::SentTime;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -47,12 +48,11 @@ fn read(text: &str, zone: &TimeZone) -> Option<TimeInput> {
     Some(TimeInput::Instant(civil.to_zoned(zone.clone()).ok()?.timestamp()))
 }
 
-/// Reads a time from a JSON string, or from a JSON number of epoch seconds.
-pub fn parse_json(value: &serde_json::Value, zone: &TimeZone) -> Option<TimeInput> {
-    match value {
-        serde_json::Value::String(text) => parse(text, zone),
-        serde_json::Value::Number(number) => parse(&number.to_string(), zone),
-        _ => None,
+/// Reads a time of a request.
+pub fn parse_sent(time: &SentTime, zone: &TimeZone) -> Option<TimeInput> {
+    match time {
+        SentTime::Text(text) => parse(text, zone),
+        SentTime::Seconds(number) => parse(&number.to_string(), zone),
     }
 }
 

@@ -38,21 +38,28 @@ pub struct ServiceState {
 
 /// The gauges, set when they are read.
 pub(super) struct Levels {
-    began: Instant,
-    uptime: Level,
-    queue: Level,
-    oldest: Level,
-    working: Level,
-    dead: Level,
-    model_unavailable: Level,
-    held: Level,
-    warm: Level,
-    behind: Level,
-    resident: Level,
-    files: Level,
-    records: Level,
-    memtables: Level,
-    compactions: Level,
+    process: ProcessLevels,
+    queue: QueueLevels,
+    namespaces: NamespaceLevels,
+    records: RecordLevels,
+}
+
+impl Levels {
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        Self {
+            process: ProcessLevels::new(registry),
+            queue: QueueLevels::new(registry),
+            namespaces: NamespaceLevels::new(registry),
+            records: RecordLevels::new(registry),
+        }
+    }
+
+    pub(super) fn set(&self, state: &ServiceState) {
+        self.process.set();
+        self.queue.set(state);
+        self.namespaces.set(state);
+        self.records.set(state);
+    }
 }
 
 /// Registers a gauge.
@@ -62,31 +69,103 @@ fn level(registry: &mut Registry, name: &str, help: &str) -> Level {
     level
 }
 
-impl Levels {
-    pub(super) fn new(registry: &mut Registry) -> Self {
+/// What the process uses.
+struct ProcessLevels {
+    began: Instant,
+    uptime: Level,
+    resident: Level,
+    files: Level,
+}
+
+impl ProcessLevels {
+    fn new(registry: &mut Registry) -> Self {
         Self {
             began: Instant::now(),
             uptime: level(registry, "uptime_seconds", "Time since the start"),
-            queue: level(registry, "queue_messages", "Accepted writes that are not ingested yet"),
+            resident: level(registry, "resident_bytes", "Resident memory of the process"),
+            files: level(registry, "open_files", "Open files and connections of the process"),
+        }
+    }
+
+    fn set(&self) {
+        self.uptime.set(self.began.elapsed().as_secs_f64());
+        self.resident.set(resident_bytes());
+        self.files.set(open_files() as f64);
+    }
+}
+
+/// Accepted writes and the model that some of them wait for.
+struct QueueLevels {
+    messages: Level,
+    oldest: Level,
+    busy: Level,
+    dead_letters: Level,
+    model_unavailable: Level,
+}
+
+impl QueueLevels {
+    fn new(registry: &mut Registry) -> Self {
+        Self {
+            messages: level(registry, "queue_messages", "Accepted writes that are not ingested yet"),
             oldest: level(
                 registry,
                 "queue_oldest_seconds",
                 "Age of the oldest accepted write that is not ingested yet",
             ),
-            working: level(registry, "workers_busy", "Ingestion workers that are ingesting a write"),
-            dead: level(registry, "dead_letters", "Writes in the dead-letter queue"),
+            busy: level(registry, "workers_busy", "Ingestion workers that are ingesting a write"),
+            dead_letters: level(registry, "dead_letters", "Writes in the dead-letter queue"),
             model_unavailable: level(
                 registry,
                 "model_unavailable_seconds",
                 "Duration of the chat model's outage; 0 while the model responds",
             ),
+        }
+    }
+
+    fn set(&self, state: &ServiceState) {
+        self.messages.set(state.queue_messages as f64);
+        self.oldest.set(state.queue_oldest_ms as f64 / 1000.0);
+        self.busy.set(state.workers_busy as f64);
+        self.dead_letters.set(state.dead_letters as f64);
+        self.model_unavailable.set(state.model_unavailable.as_secs_f64());
+    }
+}
+
+/// The states of namespaces.
+struct NamespaceLevels {
+    held: Level,
+    open: Level,
+    behind: Level,
+}
+
+impl NamespaceLevels {
+    fn new(registry: &mut Registry) -> Self {
+        Self {
             held: level(registry, "namespaces_held", "Namespaces whose conversations wait for the chat model"),
-            warm: level(registry, "namespaces_open", "Namespaces whose index is in memory"),
+            open: level(registry, "namespaces_open", "Namespaces whose index is in memory"),
             behind: level(registry, "namespaces_behind", "Namespaces with memories that wait for vectors"),
-            resident: level(registry, "resident_bytes", "Resident memory of the process"),
-            files: level(registry, "open_files", "Open files and connections of the process"),
-            records: level(registry, "records_bytes", "Size of the records on disk"),
-            memtables: level(registry, "records_memory_bytes", "Size of records in memory that are not in a file yet"),
+        }
+    }
+
+    fn set(&self, state: &ServiceState) {
+        self.held.set(state.namespaces_held as f64);
+        self.open.set(state.namespaces_open as f64);
+        self.behind.set(state.namespaces_behind as f64);
+    }
+}
+
+/// The size of the records.
+struct RecordLevels {
+    disk: Level,
+    memory: Level,
+    compactions: Level,
+}
+
+impl RecordLevels {
+    fn new(registry: &mut Registry) -> Self {
+        Self {
+            disk: level(registry, "records_bytes", "Size of the records on disk"),
+            memory: level(registry, "records_memory_bytes", "Size of records in memory that are not in a file yet"),
             compactions: level(
                 registry,
                 "records_compactions_pending",
@@ -95,20 +174,9 @@ impl Levels {
         }
     }
 
-    pub(super) fn set(&self, state: &ServiceState) {
-        self.uptime.set(self.began.elapsed().as_secs_f64());
-        self.queue.set(state.queue_messages as f64);
-        self.working.set(state.workers_busy as f64);
-        self.oldest.set(state.queue_oldest_ms as f64 / 1000.0);
-        self.dead.set(state.dead_letters as f64);
-        self.model_unavailable.set(state.model_unavailable.as_secs_f64());
-        self.held.set(state.namespaces_held as f64);
-        self.warm.set(state.namespaces_open as f64);
-        self.behind.set(state.namespaces_behind as f64);
-        self.resident.set(resident_bytes());
-        self.files.set(open_files() as f64);
-        self.records.set(state.records_bytes as f64);
-        self.memtables.set(state.records_memory_bytes as f64);
+    fn set(&self, state: &ServiceState) {
+        self.disk.set(state.records_bytes as f64);
+        self.memory.set(state.records_memory_bytes as f64);
         self.compactions.set(state.records_compactions_pending as f64);
     }
 }

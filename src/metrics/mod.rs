@@ -1,9 +1,10 @@
 //! Metrics of a running service in the format of Prometheus.
 //!
 //! Events are counted where they happen ([`Metrics::record_request`], [`Metrics::record_retrieval`],
-//! [`Metrics::record_ingestion`]). Gauges are read when the metrics are requested ([`Metrics::text`]). A label never
-//! holds text from a client.
+//! [`Metrics::record_ingestion`]). Gauges and the counts of background jobs are read when the metrics are requested
+//! ([`Metrics::text`]). A label never holds text from a client.
 
+mod jobs;
 mod levels;
 
 use std::time::Duration;
@@ -14,6 +15,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use self::jobs::JobMetrics;
+pub use self::jobs::JobSample;
 use self::levels::Levels;
 pub use self::levels::ServiceState;
 
@@ -31,6 +34,7 @@ pub struct Metrics {
     steps: Family<StepLabels, Histogram>,
     writes: Family<WriteLabels, Counter>,
     levels: Levels,
+    jobs: JobMetrics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -110,7 +114,8 @@ impl Default for Metrics {
         );
         registry.register("ingested", "Attempts to ingest a write, by outcome", writes.clone());
         let levels = Levels::new(&mut registry);
-        Self { registry, requests, parts, ingestion, steps, writes, levels }
+        let jobs = JobMetrics::new(&mut registry);
+        Self { registry, requests, parts, ingestion, steps, writes, levels, jobs }
     }
 }
 
@@ -150,8 +155,9 @@ impl Metrics {
     }
 
     /// Returns all metrics in the text format of Prometheus (OpenMetrics 1.0).
-    pub fn text(&self, state: &ServiceState) -> Result<String, std::fmt::Error> {
+    pub fn text(&self, state: &ServiceState, jobs: &[JobSample]) -> Result<String, std::fmt::Error> {
         self.levels.set(state);
+        self.jobs.set(jobs);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
         Ok(text)

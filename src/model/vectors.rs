@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use cuebase_storage::records::VectorKey;
 use cuebase_storage::{NamespaceId, Store};
 use half::f16;
@@ -16,6 +15,7 @@ use half::slice::HalfFloatSliceExt;
 use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::error::ModelError;
+use crate::sha256::sha256;
 
 /// Maximum number of queries with a cached vector: 16 MiB at 1,024 dimensions.
 const CACHED_QUERIES_MAX: u64 = 4096;
@@ -35,7 +35,7 @@ impl Vectors {
     /// Returns the vectors of a model. Without a store, only vectors of queries are kept.
     pub fn new(model: Arc<dyn Embedder>, store: Option<Arc<Store>>) -> Self {
         let mut key = [0; 8];
-        key.copy_from_slice(&hash(model.identity())[..8]);
+        key.copy_from_slice(&sha256(&[model.identity().as_bytes()])[..8]);
         Self { model, store, key, queries: moka::sync::Cache::new(CACHED_QUERIES_MAX) }
     }
 
@@ -93,7 +93,7 @@ impl Vectors {
         if self.model.is_immediate() {
             return Ok(Arc::new(self.embed_one(text, deadline)?));
         }
-        let key = hash(text);
+        let key = sha256(&[text.as_bytes()]);
         if let Some(cached) = self.queries.get(&key) {
             return Ok(cached);
         }
@@ -115,14 +115,8 @@ impl Vectors {
     }
 
     fn key_of(&self, text: &str) -> VectorKey {
-        VectorKey { model: self.key, text: hash(text) }
+        VectorKey { model: self.key, text: sha256(&[text.as_bytes()]) }
     }
-}
-
-fn hash(text: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
-    hash
 }
 
 /// Encodes a vector in half precision, which is more than the index keeps. A vector of zeros is empty.

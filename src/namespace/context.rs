@@ -7,6 +7,7 @@ use cuebase_storage::Store;
 use super::backlog::Backlog;
 use super::ids::Ids;
 use super::pending::PendingPaths;
+use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::model::Models;
 use crate::namespace::retention::SourceRetention;
@@ -28,4 +29,6 @@ pub struct NamespaceContext {
     pub(crate) pending: Arc<PendingPaths>,
     /// Whether ingested conversations are kept.
     pub(crate) sources: SourceRetention,
+    /// Tells the time.
+    pub(crate) clock: Clock,
 }

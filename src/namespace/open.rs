@@ -21,7 +21,6 @@ use super::compare::differences;
 use super::context::NamespaceContext;
 use super::heads;
 use super::sync;
-use super::sync::parse_head;
 use super::writer_state::WriterState;
 use crate::error::{Error, Result};
 use crate::metrics::Step;
@@ -71,8 +70,7 @@ impl Namespace {
         let index = sync::open_index(index_folder, &repository, git.head(), record.id, &context.models)?;
         if !heads::is_recorded(&record, &index) {
             // The recorded head stays, because it determines which messages are not acknowledged.
-            let recorded = parse_head(record.head.as_deref())?;
-            let terms = sync::term_changes(&repository, recorded, git.head())?;
+            let terms = sync::term_changes(&repository, record.head, git.head())?;
             context.store.acknowledge(&Acknowledgement { terms: &terms, ..Acknowledgement::new(&record) })?;
         }
         let vocabulary = sync::vocabulary(&context.store, record.id)?;
@@ -147,7 +145,7 @@ impl Namespace {
         if self.retired.load(Ordering::SeqCst) || !Arc::ptr_eq(damaged, &self.snapshot()) {
             return Ok(());
         }
-        let head = heads::commit_at(writer.index.head())?;
+        let head = writer.index.head().map(heads::commit_at);
         let mut change = writer.begin_change();
         let index = &mut change.index;
         on_own_thread(|| sync::rebuild_served(index, &self.repository, head, self.id, &self.context.models))?;
@@ -162,8 +160,8 @@ impl Namespace {
             Ok(memories) => memories,
             Err(error) => return Ok(vec![error.to_string()]),
         };
-        let Some(head) = heads::commit_at(snapshot.head())? else { return Ok(differences(indexed, Vec::new())) };
-        Ok(differences(indexed, sync::memories_at(&self.repository, head)?))
+        let Some(head) = snapshot.head() else { return Ok(differences(indexed, Vec::new())) };
+        Ok(differences(indexed, sync::memories_at(&self.repository, heads::commit_at(head))?))
     }
 
     /// Rebuilds the index from git.
@@ -186,9 +184,8 @@ impl Namespace {
             revisions.push(self.context.store.revisions(self.id, path, limit)?);
         }
         let is_full = revisions.iter().all(|revisions| revisions.len() == limit);
-        let older_than = if is_full { None } else { parse_head(record.history_base.as_deref())? };
-        let recorded_head = parse_head(record.head.as_deref())?;
-        Ok(RecordedRevisions { revisions, older_than, recorded_head })
+        let older_than = if is_full { None } else { record.history_base };
+        Ok(RecordedRevisions { revisions, older_than, recorded_head: record.head })
     }
 
     /// The repository, for callers that prevent its deletion. Other readers use [`Namespace::read_git`].

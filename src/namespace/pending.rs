@@ -6,9 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use cuebase_storage::records::{QueueEntry, QueuedWork};
 use cuebase_storage::{MessageId, NamespaceId};
 use parking_lot::{Mutex, MutexGuard};
-use serde::Deserialize;
-
-use crate::memory::skill::SkillDraft;
 
 /// The pending paths of all namespaces.
 #[derive(Default)]
@@ -31,10 +28,9 @@ impl PendingPaths {
         let mut paths = Vec::new();
         match &entry.work {
             QueuedWork::Skills { request } => {
-                // This service encoded the request. One that cannot be decoded has no paths.
-                let Ok(skills) = Vec::<SkillDraft>::deserialize(request) else { return };
-                for skill in skills {
-                    paths.push(PendingPath { message: entry.id, path: skill.path, skill: Some(skill.name) });
+                for skill in request {
+                    let (path, name) = (skill.path.clone(), skill.name.clone());
+                    paths.push(PendingPath { message: entry.id, path, skill: Some(name) });
                 }
             }
             QueuedWork::Forget { paths: forgotten } => {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
 
-/// The files of a commit with their new content, or `None` to remove a file. A plan without files makes no commit.
+/// The message of a commit and the files that it changes. A plan without files makes no commit.
 pub struct Plan {
     /// The commit's first line.
     pub subject: String,
@@ -17,19 +17,44 @@ pub struct Plan {
     pub body: String,
     /// Trailers in addition to that of the queue message.
     pub trailers: Vec<(String, String)>,
-    /// Path and content. Paths are unique.
-    pub files: Vec<(String, Option<Content>)>,
+    /// The changed files. Their paths are unique.
+    pub files: Vec<PlannedFile>,
 }
 
 impl Plan {
     /// A plan without a message body and without trailers.
-    pub fn new(subject: String, files: Vec<(String, Option<Content>)>) -> Self {
+    pub fn new(subject: String, files: Vec<PlannedFile>) -> Self {
         Self { subject, body: String::new(), trailers: Vec::new(), files }
     }
 
     /// A plan that changes nothing.
     pub fn empty() -> Self {
         Self::new(String::new(), Vec::new())
+    }
+}
+
+/// A file that a plan writes or removes.
+pub struct PlannedFile {
+    /// Path from the root.
+    pub path: String,
+    /// The new content; `None` to remove the file.
+    pub content: Option<Content>,
+}
+
+impl PlannedFile {
+    /// Writes a memory.
+    pub fn memory(path: String, file: MemoryFile) -> Self {
+        Self { path, content: Some(Content::Memory(Box::new(file))) }
+    }
+
+    /// Writes a term of the vocabulary.
+    pub fn term(path: String, file: TermFile) -> Self {
+        Self { path, content: Some(Content::Term(file)) }
+    }
+
+    /// Removes a file.
+    pub fn removal(path: String) -> Self {
+        Self { path, content: None }
     }
 }
 

@@ -11,7 +11,6 @@ use cuebase_storage::records::Acknowledgement;
 use super::heads::{head_at, is_recorded};
 use super::open::Namespace;
 use super::sync;
-use super::sync::parse_head;
 use super::writer_state::WriterState;
 use crate::error::Result;
 use crate::metrics::Step;
@@ -76,8 +75,7 @@ impl Namespace {
         if is_recorded(&writer.record, &writer.index) {
             return Ok(());
         }
-        let recorded = parse_head(writer.record.head.as_deref())?;
-        let terms = sync::term_changes(&self.repository, recorded, writer.git.head())?;
+        let terms = sync::term_changes(&self.repository, writer.record.head, writer.git.head())?;
         if terms.is_empty() {
             return Ok(());
         }

@@ -145,7 +145,7 @@ impl Namespace {
     /// Computes and stores the vectors of all memories that changed between two commits. Returns false if interrupted.
     fn embed_changes(&self, from: Option<Head>, to: CommitId, vectors: &Vectors) -> Result<bool> {
         let mut memories: Vec<Memory> = Vec::new();
-        for change in self.repository.changes(commit_at(from)?, to)? {
+        for change in self.repository.changes(from.map(commit_at), to)? {
             memories.extend(sync::read_change(change, &sync::Lookup::without_vectors()).ok());
         }
         let all = memories.len();

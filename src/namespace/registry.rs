@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cuebase_storage::git::{CommitId, Repository};
+use cuebase_storage::git::Repository;
 use cuebase_storage::records::{Creation, NamespaceRecord, RemovalRecord};
 use cuebase_storage::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
-use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use ulid::Ulid;
 
@@ -25,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::namespace::damage::restore_advice;
 use crate::namespace::threads::on_own_thread;
+use crate::sha256::sha256;
 
 /// All namespaces.
 pub struct Namespaces {
@@ -94,7 +94,7 @@ impl Namespaces {
 
     /// Creates a namespace. Returns true if it is new.
     pub fn create(&self, account: &AccountId, name: &NamespaceName) -> Result<(NamespaceRecord, bool)> {
-        let now_ms = Timestamp::now().as_millisecond();
+        let now_ms = self.context.clock.now_ms();
         let new = NamespaceRecord::new(account, name, NamespaceId::new(Ulid::generate()), now_ms);
         let (record, creation) = self.context.store.create_namespace(&new)?;
         Ok((record, creation == Creation::Created))
@@ -184,7 +184,7 @@ impl Namespaces {
 
     /// Fails if a namespace's repository is known to be damaged, or is missing. Called before a write is accepted.
     pub fn require_undamaged(&self, record: &NamespaceRecord) -> Result<()> {
-        let Some(head) = &record.head else { return Ok(()) };
+        let Some(recorded) = record.head else { return Ok(()) };
         let key = record.key();
         let path = self.repository_path(record);
         let is_known_damaged = self.damaged.lock().contains_key(&key);
@@ -192,7 +192,6 @@ impl Namespaces {
         if !is_known_damaged && path.join("refs/heads/main").exists() {
             return Ok(());
         }
-        let recorded: CommitId = head.parse()?;
         if let Some(repository) = Repository::open_existing(&path)?
             && let Ok(Some(head)) = repository.head()
             && matches!(repository.is_ancestor(recorded, head), Ok(true))
@@ -200,7 +199,7 @@ impl Namespaces {
             self.damaged.lock().remove(&key);
             return Ok(());
         }
-        let reason = format!("its repository {} does not hold the recorded commit {head}", path.display());
+        let reason = format!("its repository {} does not hold the recorded commit {recorded}", path.display());
         self.record_damage(&key, &reason);
         Err(Error::DamagedNamespace(reason))
     }
@@ -383,9 +382,9 @@ fn file_name(account: &str) -> String {
         }
     }
     if name.is_empty() || name.len() > 128 {
-        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, account.as_bytes());
+        let hash = sha256(&[account.as_bytes()]);
         // No escaped name has two underscores in a row.
-        return format!("__{}", data_encoding::HEXLOWER.encode(hash.as_ref()));
+        return format!("__{}", data_encoding::HEXLOWER.encode(&hash));
     }
     name
 }

@@ -1,8 +1,6 @@
 //! Whether conversations are kept after ingestion, and the record of a kept one in listings.
 
 use cuebase_storage::records::{QueueEntry, QueuedWork, SourceRecord};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::memory::conversation::Moment;
 
@@ -27,13 +25,9 @@ impl SourceRetention {
         if self == Self::Drop {
             return None;
         }
-        // Only these fields are decoded: the messages of a long conversation are counted and not copied.
-        let messages = match &request["messages"] {
-            Value::Array(messages) => messages.len() as u64,
-            _ => 0,
-        };
-        let session_id = request["session_id"].as_str().map(str::to_owned);
-        let occurred_at = Moment::deserialize(&request["occurred_at"]).ok().map(Moment::text);
+        let messages = request.messages.len() as u64;
+        let session_id = request.session_id.clone();
+        let occurred_at = request.occurred_at.map(Moment::text);
         Some(SourceRecord { id: entry.id, session_id, messages, occurred_at, accepted_at_ms: entry.accepted_at_ms })
     }
 }

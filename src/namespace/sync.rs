@@ -75,7 +75,7 @@ pub(super) fn open_repository(path: &Path, record: &NamespaceRecord) -> Result<R
 
 /// Fails with [`Error::DamagedNamespace`] unless the recorded head is in the repository's history.
 pub(super) fn require_recorded(repository: &Repository, record: &NamespaceRecord) -> Result<()> {
-    let Some(recorded) = parse_head(record.head.as_deref())? else { return Ok(()) };
+    let Some(recorded) = record.head else { return Ok(()) };
     let path = repository.path();
     let head = repository.head().map_err(|error| damaged_by(error, path))?;
     let Some(head) = head else { return Err(damaged(path, "has no branch main")) };
@@ -104,13 +104,12 @@ pub(super) fn unacknowledged(
     head: Option<CommitId>,
     record: &NamespaceRecord,
 ) -> Result<Unacknowledged> {
-    let recorded = parse_head(record.head.as_deref())?;
     let mut unacknowledged = Unacknowledged::default();
     let Some(head) = head else { return Ok(unacknowledged) };
-    if recorded == Some(head) {
+    if record.head == Some(head) {
         return Ok(unacknowledged);
     }
-    let mut commits = repository.log(head, recorded, usize::MAX)?;
+    let mut commits = repository.log(head, record.head, usize::MAX)?;
     commits.reverse();
     unacknowledged.too_many = commits.len() > RECORDED_COMMITS_MAX;
     for commit in commits {
@@ -257,7 +256,7 @@ pub(super) fn changes(
     to: CommitId,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<Change>> {
-    let files = repository.changes(commit_at(from)?, to)?;
+    let files = repository.changes(from.map(commit_at), to)?;
     Ok(files.into_par_iter().filter_map(|file| index_change(file, lookup)).collect())
 }
 
@@ -349,12 +348,4 @@ pub(super) fn vocabulary(store: &Store, namespace: NamespaceId) -> Result<Vocabu
         terms.push(Term { term: record.term, aliases: record.aliases, definition: record.definition });
     }
     Ok(Vocabulary::new(terms))
-}
-
-/// Parses the commit id in a record.
-pub(super) fn parse_head(head: Option<&str>) -> Result<Option<CommitId>> {
-    match head {
-        Some(head) => Ok(Some(head.parse()?)),
-        None => Ok(None),
-    }
 }

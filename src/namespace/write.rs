@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::heads;
 use super::open::Namespace;
-use super::plan::{Content, Plan, PlanContext};
+use super::plan::{Content, Plan, PlanContext, PlannedFile};
 use super::sync;
 use super::writer_state::WriterState;
 use crate::billing::meters::Permit;
@@ -41,7 +41,7 @@ pub(super) enum WriteSource<'a> {
 pub(super) struct NewCommit {
     pub(super) commit: CommitId,
     pub(super) parent: Option<CommitId>,
-    pub(super) files: Vec<(String, Option<Content>)>,
+    pub(super) files: Vec<PlannedFile>,
 }
 
 impl Namespace {
@@ -138,7 +138,7 @@ impl Namespace {
     /// Indexes and acknowledges the commits by which the branch has moved. An empty plan does so, because each write
     /// first [recovers](Self::recover) the index.
     fn index_moved_branch(&self, permit: Option<Permit<'_>>) -> Result<()> {
-        self.write(permit, Timestamp::now(), |_| Ok(Plan::empty()))?;
+        self.write(permit, self.context.clock.now(), |_| Ok(Plan::empty()))?;
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Namespace {
         let is_committed = entry.is_some_and(|entry| writer.unacknowledged.messages.contains_key(&entry.id));
         if !is_committed {
             if let Some(entry) = entry
-                && !self.context.store.is_queued(self.id, entry.id)?
+                && !self.context.store.is_queued(&self.key(), entry.id)?
             {
                 // Acknowledged together with another write since the worker read it.
                 return Ok(None);
@@ -202,7 +202,7 @@ impl Namespace {
         let commit = new.commit;
         let message = entry.map(|entry| entry.id);
         let files = new.files.len();
-        let paths = new.files.iter().map(|(path, _)| path.clone()).collect();
+        let paths = new.files.iter().map(|file| file.path.clone()).collect();
         change.unacknowledged.push(commit, now.as_second(), message, paths);
         let committed = began.elapsed();
         self.index_commit(&mut change, new)?;
@@ -257,7 +257,7 @@ impl Namespace {
             let entry = match source {
                 WriteSource::Queued(entry) if entry.id == *id => Some((*entry).clone()),
                 // Committed before a crash, or by a write that failed after its commit.
-                _ => self.context.store.queue_entry(self.id, *id)?,
+                _ => self.context.store.queue_entry(&self.key(), *id)?,
             };
             if let Some(entry) = entry {
                 let source = self.context.sources.record_of(&entry);
@@ -330,13 +330,13 @@ impl Namespace {
     }
 
     /// Drops files from a message's plan that were written directly or forgotten after the message was accepted.
-    fn drop_superseded(&self, entry: &QueueEntry, files: &mut Vec<(String, Option<Content>)>) -> Result<()> {
+    fn drop_superseded(&self, entry: &QueueEntry, files: &mut Vec<PlannedFile>) -> Result<()> {
         let mut kept = Vec::with_capacity(files.len());
-        for (path, content) in files.drain(..) {
-            let newest = self.context.store.newest_path_write(self.id, &path)?;
+        for file in files.drain(..) {
+            let newest = self.context.store.newest_path_write(self.id, &file.path)?;
             // No path write at all sorts before any.
             if newest <= Some(entry.id) {
-                kept.push((path, content));
+                kept.push(file);
             }
         }
         *files = kept;
@@ -346,14 +346,14 @@ impl Namespace {
     /// Indexes a new commit: from its files if the index is at its parent, otherwise by comparing commits in git.
     fn index_commit(&self, writer: &mut WriterState, new: NewCommit) -> Result<()> {
         let NewCommit { commit, parent, files } = new;
-        if files.iter().any(|(path, _)| is_term(path)) {
+        if files.iter().any(|file| is_term(&file.path)) {
             writer.terms = sync::term_changes(&self.repository, parent, Some(commit))?;
         }
         let is_at_parent = writer.index.head() == parent.map(heads::head_at);
         let vectors = self.context.models.of(writer.index.model());
         let lookup = sync::Lookup { namespace: self.id, vectors: vectors.as_deref() };
         let changes: Vec<Change> = if is_at_parent {
-            files.into_par_iter().filter_map(|(path, content)| index_change(path, content, &lookup)).collect()
+            files.into_par_iter().filter_map(|file| index_change(file, &lookup)).collect()
         } else {
             sync::changes(writer.index.head(), &self.repository, commit, &lookup)?
         };
@@ -365,7 +365,7 @@ impl Namespace {
 /// must be retrievable.
 fn next_record(writer: &WriterState, now: Timestamp) -> NamespaceRecord {
     let mut record = writer.record.clone();
-    let head = heads::recorded_form(&writer.index);
+    let head = writer.index.head().map(heads::commit_at);
     if record.head != head {
         record.head = head;
         record.updated_at_ms = now.as_millisecond();
@@ -374,7 +374,7 @@ fn next_record(writer: &WriterState, now: Timestamp) -> NamespaceRecord {
     record.waiting = writer.index.waiting_count() as u64;
     if writer.unacknowledged.too_many {
         // Too many commits to record one by one: histories up to here are read from git.
-        record.history_base.clone_from(&record.head);
+        record.history_base = record.head;
     }
     record.commits += writer.unacknowledged.commits.len() as u64;
     record
@@ -391,20 +391,21 @@ fn directly_written(writer: &WriterState) -> Vec<FingerprintSubject> {
     subjects
 }
 
-fn edits_of(files: &[(String, Option<Content>)]) -> Result<Vec<Edit>> {
+fn edits_of(files: &[PlannedFile]) -> Result<Vec<Edit>> {
     let mut edits = Vec::with_capacity(files.len());
-    for (path, content) in files {
-        let content = match content {
+    for file in files {
+        let content = match &file.content {
             Some(content) => Some(content.render()?.into_bytes()),
             None => None,
         };
-        edits.push(Edit { path: path.clone(), content });
+        edits.push(Edit { path: file.path.clone(), content });
     }
     Ok(edits)
 }
 
 /// Returns the change of the index for a changed file; none for a file that is not a memory.
-fn index_change(path: String, content: Option<Content>, lookup: &sync::Lookup<'_>) -> Option<Change> {
+fn index_change(file: PlannedFile, lookup: &sync::Lookup<'_>) -> Option<Change> {
+    let PlannedFile { path, content } = file;
     let parsed: MemoryPath = path.parse().ok()?;
     match content {
         Some(Content::Memory(file)) => {

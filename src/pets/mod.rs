@@ -1,20 +1,19 @@
 //! The pets API: a small, complete template API, independent of the rest of the service and on a separate listener.
 //!
 //! Pets belong to an account and to the environment of its key: `live` is production, `test` is staging. Errors have
-//! the fields `code`, `message` and `status`. The records call a pet an animal.
+//! the fields `code`, `message` and `status`. The records call a pet an animal: [`Animals`] has them.
 
 use cuebase_storage::AccountId;
 use cuebase_storage::records::{AnimalRecord, AnimalStatus, Environment};
 use hyper::header::{HeaderName, LINK, RETRY_AFTER};
 use hyper::{Method, StatusCode};
-use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use crate::api::Reply;
 use crate::api::query::QueryString;
 use crate::error_codes::ErrorCode;
-use crate::service::Service;
+use crate::service::animals::Animals;
 
 /// Pets in a list if the request has no limit.
 const LIMIT_DEFAULT: usize = 20;
@@ -30,10 +29,8 @@ const DEPRECATION: &str = "@1764892800";
 const SUCCESSOR: &str = "</v1/pets>; rel=\"successor-version\"";
 
 /// The handlers of the pets API.
-#[derive(Default)]
 pub struct Pets {
-    /// Held while a pet gets its number.
-    numbering: Mutex<()>,
+    animals: Animals,
 }
 
 /// An error of the pets API.
@@ -99,8 +96,6 @@ impl From<cuebase_storage::Error> for PetError {
 
 /// A request of an account in an environment.
 pub struct PetRequest<'a> {
-    /// Whose store has the pets.
-    pub service: &'a Service,
     /// The key's account.
     pub account: &'a AccountId,
     /// The key's environment.
@@ -116,13 +111,18 @@ pub struct PetRequest<'a> {
 }
 
 impl Pets {
+    /// Makes the handlers of animals.
+    pub fn new(animals: Animals) -> Self {
+        Self { animals }
+    }
+
     /// Answers a request. Blocking.
     pub fn answer(&self, request: &PetRequest<'_>) -> Reply {
         let id = request.path.strip_prefix("/v1/pets/").filter(|id| !id.is_empty() && !id.contains('/'));
         let outcome = match (request.method, request.path, id) {
-            (&Method::GET, "/v1/pets", _) => list(request),
+            (&Method::GET, "/v1/pets", _) => self.list(request),
             (&Method::POST, "/v1/pets", _) => self.create(request),
-            (&Method::GET, _, Some(id)) => get(request, id),
+            (&Method::GET, _, Some(id)) => self.get(request, id),
             _ => Err(PetError::not_found("the route does not exist")),
         };
         let reply = outcome.unwrap_or_else(|error| error.reply());
@@ -131,23 +131,33 @@ impl Pets {
 
     fn create(&self, request: &PetRequest<'_>) -> Result<Reply, PetError> {
         let animal = parse_animal(request.body)?;
-        let _numbering = self.numbering.lock();
-        let added = request.service.store.add_animal(request.account, request.environment, animal)?;
+        let added = self.animals.add(request.account, request.environment, animal)?;
         Ok(reply(StatusCode::CREATED, &to_json(&added)))
     }
-}
 
-fn list(request: &PetRequest<'_>) -> Result<Reply, PetError> {
-    let limit = match request.query.last("limit") {
-        Some(text) => parse_limit(text)?,
-        None => LIMIT_DEFAULT,
-    };
-    let status = match request.query.last("status") {
-        Some(status) => Some(parse_status(status)?),
-        None => None,
-    };
-    let animals = request.service.store.animals(request.account, request.environment, status, limit)?;
-    Ok(reply(StatusCode::OK, &animals.iter().map(to_json).collect()))
+    fn list(&self, request: &PetRequest<'_>) -> Result<Reply, PetError> {
+        let limit = match request.query.last("limit") {
+            Some(text) => parse_limit(text)?,
+            None => LIMIT_DEFAULT,
+        };
+        let status = match request.query.last("status") {
+            Some(status) => Some(parse_status(status)?),
+            None => None,
+        };
+        let animals = self.animals.list(request.account, request.environment, status, limit)?;
+        Ok(reply(StatusCode::OK, &animals.iter().map(to_json).collect()))
+    }
+
+    fn get(&self, request: &PetRequest<'_>, id: &str) -> Result<Reply, PetError> {
+        let mut animal = None;
+        if let Ok(number) = id.parse() {
+            animal = self.animals.get(request.account, request.environment, number)?;
+        }
+        match animal {
+            Some(animal) => Ok(reply(StatusCode::OK, &to_json(&animal))),
+            None => Err(PetError::not_found(format!("pet {id:?} does not exist"))),
+        }
+    }
 }
 
 fn parse_limit(text: &str) -> Result<usize, PetError> {
@@ -160,24 +170,13 @@ fn parse_limit(text: &str) -> Result<usize, PetError> {
     }
 }
 
-fn get(request: &PetRequest<'_>, id: &str) -> Result<Reply, PetError> {
-    let mut animal = None;
-    if let Ok(number) = id.parse() {
-        animal = request.service.store.animal(request.account, request.environment, number)?;
-    }
-    match animal {
-        Some(animal) => Ok(reply(StatusCode::OK, &to_json(&animal))),
-        None => Err(PetError::not_found(format!("pet {id:?} does not exist"))),
-    }
-}
-
 /// Adds the headers that announce the removal of the route.
 fn deprecated(reply: Reply) -> Reply {
     let (deprecation, sunset) = (HeaderName::from_static("deprecation"), HeaderName::from_static("sunset"));
     reply.with(deprecation, DEPRECATION).with(sunset, SUNSET).with(LINK, SUCCESSOR)
 }
 
-/// Parses a pet. Its number is assigned later.
+/// Parses a pet. Its number is assigned when it is added.
 fn parse_animal(body: &[u8]) -> Result<AnimalRecord, PetError> {
     let body: Map<String, Value> = match serde_json::from_slice(body) {
         Ok(body) => body,

@@ -13,6 +13,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
 
 use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
+use crate::clock::Clock;
 
 /// The queued messages of a namespace.
 struct NamespaceQueue {
@@ -184,9 +185,10 @@ pub struct Assignment {
 
 impl Queue {
     /// An empty queue for a number of workers.
-    pub fn new(workers: usize) -> Self {
+    pub fn new(workers: usize, clock: &Clock) -> Self {
         let busy_max = workers.saturating_sub(1).max(1);
-        Self { state: Mutex::default(), changed: Condvar::default(), busy_max }
+        let state = QueueState { model: ModelHold::new(clock.clone()), ..QueueState::default() };
+        Self { state: Mutex::new(state), changed: Condvar::default(), busy_max }
     }
 
     /// Adds an accepted write.
@@ -387,17 +389,17 @@ impl Queue {
     }
 
     /// Returns the oldest queued message with its namespace.
-    pub fn oldest(&self) -> Option<(NamespaceId, MessageId)> {
+    pub fn oldest(&self) -> Option<(NamespaceKey, MessageId)> {
         let state = self.state.lock();
-        let mut oldest: Option<(NamespaceId, MessageId)> = None;
-        for (id, namespace) in &state.namespaces {
+        let mut oldest: Option<(&NamespaceKey, MessageId)> = None;
+        for namespace in state.namespaces.values() {
             let Some(first) = namespace.messages.first().copied() else { continue };
             match oldest {
                 Some((_, message)) if message <= first => {}
-                _ => oldest = Some((*id, first)),
+                _ => oldest = Some((&namespace.key, first)),
             }
         }
-        oldest
+        oldest.map(|(key, message)| (key.clone(), message))
     }
 
     /// Returns the level of the queue for one account.
@@ -464,7 +466,7 @@ mod tests {
             accepted_running_ms: 0,
             failures: 0,
             fingerprint: None,
-            work: QueuedWork::Conversation { request: serde_json::Value::Null },
+            work: QueuedWork::ForgetTerms { terms: Vec::new() },
         }
     }
 
@@ -479,7 +481,7 @@ mod tests {
 
     #[test]
     fn messages_of_a_namespace_are_assigned_in_order() {
-        let queue = Queue::new(5);
+        let queue = Queue::new(5, &Clock::system());
         [entry(1, "a", 1), entry(2, "a", 1), entry(3, "a", 2)].iter().for_each(|entry| queue.add(entry));
         let first = queue.next().expect("work");
         let second = queue.next().expect("work");
@@ -496,7 +498,7 @@ mod tests {
 
     #[test]
     fn accounts_take_turns_even_if_one_sends_many_writes() {
-        let queue = Queue::new(2);
+        let queue = Queue::new(2, &Clock::system());
         for id in 0..100u8 {
             queue.add(&entry(u128::from(id), "greedy", id % 10));
         }
@@ -511,7 +513,7 @@ mod tests {
 
     #[test]
     fn one_account_never_holds_all_workers() {
-        let queue = Queue::new(3);
+        let queue = Queue::new(3, &Clock::system());
         for id in 0..5u8 {
             queue.add(&entry(u128::from(id), "greedy", id));
         }
@@ -524,7 +526,7 @@ mod tests {
 
     #[test]
     fn the_messages_of_a_deleted_namespace_are_removed() {
-        let queue = Queue::new(5);
+        let queue = Queue::new(5, &Clock::system());
         for id in [1, 2] {
             queue.add(&entry(id, "a", 1));
         }
@@ -541,7 +543,7 @@ mod tests {
     #[test]
     fn waiting_namespaces_are_held_until_the_model_answers() {
         const BASE: Duration = Duration::from_millis(1);
-        let queue = Queue::new(5);
+        let queue = Queue::new(5, &Clock::system());
         [entry(1, "a", 1), entry(2, "b", 2)].iter().for_each(|entry| queue.add(entry));
         let failing = [queue.next().expect("work"), queue.next().expect("work")];
         assert_eq!(queue.model_failed(&failing[0], BASE, failed_call(Cause::Other)), Verdict::Began);
@@ -558,7 +560,7 @@ mod tests {
     #[test]
     fn a_request_to_forget_wakes_a_held_namespace() {
         const BASE: Duration = Duration::from_secs(60);
-        let queue = Queue::new(5);
+        let queue = Queue::new(5, &Clock::system());
         queue.add(&entry(1, "a", 1));
         queue.model_failed(&queue.next().expect("work"), BASE, failed_call(Cause::Other));
         queue.add(&QueueEntry { work: QueuedWork::Forget { paths: Vec::new() }, ..entry(2, "a", 1) });
@@ -572,7 +574,7 @@ mod tests {
 
     #[test]
     fn failures_are_a_messages_own_if_the_model_answers_others() {
-        let queue = Queue::new(5);
+        let queue = Queue::new(5, &Clock::system());
         queue.add(&entry(1, "a", 1));
         let fail = |cause: Cause| {
             let verdict = queue.model_failed(&queue.next().expect("work"), Duration::from_nanos(1), failed_call(cause));

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use cuebase_storage::NamespaceId;
 use jiff::Timestamp;
 
+use crate::clock::Clock;
+
 /// The longest wait between two attempts, even if the endpoint asks for a longer one.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Failed model calls for one write that do not count as the write's own failures yet. Only calls count before which
@@ -21,6 +23,7 @@ const GROWTHS_MAX: u32 = 30;
 /// The state of the chat model and the namespaces that wait for it.
 #[derive(Default)]
 pub(super) struct ModelHold {
+    clock: Clock,
     /// The current outage; none while the model answers.
     outage: Option<Outage>,
     /// Namespaces whose oldest message waits for the model, in the order in which they began to wait.
@@ -125,6 +128,11 @@ pub enum Verdict {
 }
 
 impl ModelHold {
+    /// Returns the state before the first call.
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
     /// Whether a write of a namespace may be sent to the model now.
     pub(super) fn admits(&mut self, id: NamespaceId, base: Duration, now: Instant) -> bool {
         let Some(outage) = &mut self.outage else { return true };
@@ -147,7 +155,7 @@ impl ModelHold {
     pub(super) fn failed(&mut self, id: NamespaceId, base: Duration, requested: Duration, now: Instant) -> bool {
         let Some(outage) = &mut self.outage else {
             let next_attempt = now + wait(base, 1).max(requested);
-            let since = Timestamp::now();
+            let since = self.clock.now();
             self.outage = Some(Outage { since, began: now, attempts: 1, next_attempt, chosen: None, trying: None });
             return true;
         };

@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use cuebase_storage::AccountId;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-/// Accounts whose empty queue is kept, so that their next wait allocates less.
+/// Owners whose empty queue is kept, so that their next wait allocates less.
 const KEPT_QUEUES_MAX: usize = 1024;
 
 /// The connections of one listener that wait for their client.
@@ -30,35 +31,44 @@ impl WaitingConnections {
     }
 }
 
-/// Waiting connections by account, and within an account by ticket: the longest wait first.
+/// Who a connection counts for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Owner {
+    /// No request had a valid credential yet.
+    Unknown,
+    /// The account that sent the last request with a valid credential.
+    Account(AccountId),
+}
+
+/// Waiting connections by owner, and of an owner by ticket: the longest wait first.
 #[derive(Default)]
 struct WaitQueues {
     last_ticket: u64,
-    accounts: HashMap<Arc<str>, BTreeMap<u64, AbortHandle>>,
+    owners: HashMap<Owner, BTreeMap<u64, AbortHandle>>,
 }
 
 impl WaitQueues {
-    fn insert(&mut self, account: &Arc<str>, ticket: u64, task: AbortHandle) {
-        if let Some(queue) = self.accounts.get_mut(account) {
+    fn insert(&mut self, owner: &Owner, ticket: u64, task: AbortHandle) {
+        if let Some(queue) = self.owners.get_mut(owner) {
             queue.insert(ticket, task);
             return;
         }
-        self.accounts.insert(Arc::clone(account), BTreeMap::from([(ticket, task)]));
+        self.owners.insert(owner.clone(), BTreeMap::from([(ticket, task)]));
     }
 
-    fn remove(&mut self, account: &Arc<str>, ticket: u64) -> Option<AbortHandle> {
-        let is_full = self.accounts.len() > KEPT_QUEUES_MAX;
-        let queue = self.accounts.get_mut(account)?;
+    fn remove(&mut self, owner: &Owner, ticket: u64) -> Option<AbortHandle> {
+        let is_full = self.owners.len() > KEPT_QUEUES_MAX;
+        let queue = self.owners.get_mut(owner)?;
         let removed = queue.remove(&ticket);
         if is_full && queue.is_empty() {
-            self.accounts.remove(account);
+            self.owners.remove(owner);
         }
         removed
     }
 
-    /// Removes the longest wait of the account that has most connections waiting.
+    /// Removes the longest wait of the owner that has most connections waiting.
     fn pop(&mut self) -> Option<AbortHandle> {
-        let longest_queue = self.accounts.values_mut().max_by_key(|queue| queue.len())?;
+        let longest_queue = self.owners.values_mut().max_by_key(|queue| queue.len())?;
         longest_queue.pop_first().map(|(_, task)| task)
     }
 }
@@ -70,8 +80,8 @@ pub(super) struct Activity {
 }
 
 struct ConnectionState {
-    /// The account of the connection; empty until a request had a valid credential.
-    account: Arc<str>,
+    /// Who the connection counts for.
+    owner: Owner,
     /// The connection's task, once it runs.
     task: Option<AbortHandle>,
     /// The ticket of its wait, while it waits.
@@ -82,21 +92,22 @@ struct ConnectionState {
 
 impl Activity {
     pub(super) fn new(waiting: Arc<WaitingConnections>) -> Arc<Self> {
-        let state = ConnectionState { account: Arc::from(""), task: None, ticket: None, working: false };
+        let state = ConnectionState { owner: Owner::Unknown, task: None, ticket: None, working: false };
         Arc::new(Self { waiting, state: Mutex::new(state) })
     }
 
     /// Assigns the connection to the account that sent its last request.
-    pub(super) fn belongs_to(&self, account: &str) {
+    pub(super) fn belongs_to(&self, account: &AccountId) {
+        let owner = Owner::Account(account.clone());
         let mut state = self.state.lock();
-        if *state.account == *account {
+        if state.owner == owner {
             return;
         }
-        let former = std::mem::replace(&mut state.account, Arc::from(account));
+        let former = std::mem::replace(&mut state.owner, owner);
         let Some(ticket) = state.ticket else { return };
         let mut queues = self.waiting.queues.lock();
         if let Some(task) = queues.remove(&former, ticket) {
-            queues.insert(&state.account, ticket, task);
+            queues.insert(&state.owner, ticket, task);
         }
     }
 
@@ -116,9 +127,9 @@ impl Activity {
         let mut queues = self.waiting.queues.lock();
         queues.last_ticket += 1;
         let ticket = queues.last_ticket;
-        queues.insert(&state.account, ticket, task);
+        queues.insert(&state.owner, ticket, task);
         if let Some(former) = state.ticket.replace(ticket) {
-            queues.remove(&state.account, former);
+            queues.remove(&state.owner, former);
         }
     }
 
@@ -127,7 +138,7 @@ impl Activity {
         let mut state = self.state.lock();
         state.working = true;
         if let Some(ticket) = state.ticket.take() {
-            self.waiting.queues.lock().remove(&state.account, ticket);
+            self.waiting.queues.lock().remove(&state.owner, ticket);
         }
         Working(Arc::clone(self))
     }
@@ -137,7 +148,7 @@ impl Drop for Activity {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         if let Some(ticket) = state.ticket.take() {
-            self.waiting.queues.lock().remove(&state.account, ticket);
+            self.waiting.queues.lock().remove(&state.owner, ticket);
         }
     }
 }
@@ -161,7 +172,8 @@ mod tests {
     fn the_account_with_most_waiting_connections_loses_one() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let tasks: Vec<_> = (0..4).map(|_| runtime.spawn(std::future::pending::<()>())).collect();
-        let (greedy, modest): (Arc<str>, Arc<str>) = (Arc::from("greedy"), Arc::from("modest"));
+        let account = |id| Owner::Account(AccountId::new(id).expect("is valid"));
+        let (greedy, modest) = (account("greedy"), account("modest"));
         let mut queues = WaitQueues::default();
         queues.insert(&modest, 1, tasks[0].abort_handle());
         for (ticket, task) in (2..).zip(&tasks[1..]) {
@@ -172,7 +184,7 @@ mod tests {
             let closed = queues.pop().expect("one");
             assert_eq!(closed.id(), tasks[expected].id());
         }
-        assert_eq!(queues.accounts.values().map(BTreeMap::len).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!(queues.owners.values().map(BTreeMap::len).collect::<Vec<_>>(), [1, 1]);
         assert!(queues.remove(&modest, 1).is_some() && queues.remove(&modest, 1).is_none());
     }
 }

@@ -1,16 +1,18 @@
 //! Limits on concurrent work, so that no account takes all of it.
 //!
-//! A request takes a slot ([`super::slots`]), or is refused with `503` if none is free for its account. Then it waits
-//! until few enough requests of its account run. It keeps the slot while it waits and runs.
+//! A request takes a slot ([`super::slots`]), or is refused with `503` if none is free for its sender. Then it waits
+//! until few enough requests of its sender run. It keeps the slot while it waits and runs.
 
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::sender::Sender;
 use super::slots::{HeldSlots, SlotPool};
 use crate::api::routes::ResponseSize;
 use crate::api::{Reply, error};
-use crate::service::Service;
+use crate::config::Config;
+use crate::service::reads::Reads;
 
 /// Concurrent git requests.
 const TRANSFERS_MAX: usize = 32;
@@ -58,13 +60,14 @@ pub(super) struct RunPermit {
 
 impl Admission {
     /// Makes the pools as configured.
-    pub(super) fn new(service: &Service) -> Self {
-        let requests = service.config.server.requests.get();
-        let retrievals = service.config.retrieval.concurrency.get();
+    pub(super) fn new(config: &Config, reads: &Reads) -> Self {
+        let requests = config.server.requests.get();
+        let retrievals = config.retrieval.concurrency.get();
         // A retrieval that waits for the vector of a hosted model occupies no retrieval thread.
-        let running_retrievals = match service.models.are_remote() {
-            true => retrievals,
-            false => service.searchers.current_num_threads() * RETRIEVALS_PER_THREAD,
+        let running_retrievals = if reads.models().are_remote() {
+            retrievals
+        } else {
+            reads.searchers().current_num_threads() * RETRIEVALS_PER_THREAD
         };
         Self {
             retrievals: SlotPool::new(retrievals, (retrievals / 2).max(2), running_retrievals),
@@ -78,54 +81,54 @@ impl Admission {
     }
 
     /// Admits a retrieval. Only a few retrievals of an account with large answers run at once.
-    pub(super) async fn retrieval(&self, account: &str, size: ResponseSize) -> Result<RunPermit, Reply> {
+    pub(super) async fn retrieval(&self, sender: &Sender, size: ResponseSize) -> Result<RunPermit, Reply> {
         let permits = match size {
             ResponseSize::Small => 1,
             ResponseSize::Large => self.retrievals.running_max().div_ceil(LARGE_ANSWERS_PER_ACCOUNT),
         };
-        admit(&self.retrievals, account, permits).await
+        admit(&self.retrievals, sender, permits).await
     }
 
     /// Admits a request of an account.
-    pub(super) async fn request(&self, account: &str) -> Result<RunPermit, Reply> {
-        admit(&self.requests, account, 1).await
+    pub(super) async fn request(&self, sender: &Sender) -> Result<RunPermit, Reply> {
+        admit(&self.requests, sender, 1).await
     }
 
     /// Admits a request of an account with a large answer.
-    pub(super) async fn large_request(&self, account: &str) -> Result<RunPermit, Reply> {
-        let slot = take(&self.requests, account)?;
-        let permit = admit(&self.large_requests, account, 1).await?;
+    pub(super) async fn large_request(&self, sender: &Sender) -> Result<RunPermit, Reply> {
+        let slot = take(&self.requests, sender)?;
+        let permit = admit(&self.large_requests, sender, 1).await?;
         Ok(RunPermit { _request_slot: Some(slot), ..permit })
     }
 
     /// Admits a request without a credential.
-    pub(super) async fn open_request(&self, path: &str) -> Result<RunPermit, Reply> {
-        admit(&self.open_requests, path, 1).await
+    pub(super) async fn open_request(&self, sender: &Sender) -> Result<RunPermit, Reply> {
+        admit(&self.open_requests, sender, 1).await
     }
 
     /// Admits a request to the MCP endpoint.
-    pub(super) async fn tool_call(&self, account: &str) -> Result<RunPermit, Reply> {
-        admit(&self.tool_calls, account, 1).await
+    pub(super) async fn tool_call(&self, sender: &Sender) -> Result<RunPermit, Reply> {
+        admit(&self.tool_calls, sender, 1).await
     }
 
     /// Admits a git request. It does not wait.
-    pub(super) fn transfer(&self, account: &str) -> Result<HeldSlots, Reply> {
-        take(&self.transfers, account)
+    pub(super) fn transfer(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
+        take(&self.transfers, sender)
     }
 
     /// Admits the sending of a file. It does not wait.
-    pub(super) fn file(&self, account: &str) -> Result<HeldSlots, Reply> {
-        take(&self.files, account)
+    pub(super) fn file(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
+        take(&self.files, sender)
     }
 }
 
-fn take(pool: &Arc<SlotPool>, account: &str) -> Result<HeldSlots, Reply> {
-    pool.take(account, 1).ok_or_else(error::unavailable)
+fn take(pool: &Arc<SlotPool>, sender: &Sender) -> Result<HeldSlots, Reply> {
+    pool.take(sender, 1).ok_or_else(error::unavailable)
 }
 
-/// Takes a slot, then waits for `permits` of those that limit the running requests of the account.
-async fn admit(pool: &Arc<SlotPool>, account: &str, permits: usize) -> Result<RunPermit, Reply> {
-    let slot = take(pool, account)?;
+/// Takes a slot, then waits for `permits` of those that limit the running requests of the sender.
+async fn admit(pool: &Arc<SlotPool>, sender: &Sender, permits: usize) -> Result<RunPermit, Reply> {
+    let slot = take(pool, sender)?;
     let permits = u32::try_from(permits).unwrap_or(1);
     let running = slot.running().acquire_many_owned(permits).await.map_err(|_| error::unavailable())?;
     Ok(RunPermit { _slot: slot, _request_slot: None, _running: running })

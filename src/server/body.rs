@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 use hyper::body::Body as HttpBody;
 use hyper::header::CONNECTION;
 
+use super::sender::Sender;
 use super::slots::{HeldSlots, SlotPool};
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
@@ -69,8 +70,8 @@ impl MemoryBudget {
     }
 
     /// Takes the memory for `bytes` bytes. Returns none if too much is taken.
-    pub(super) fn take(&self, account: &str, bytes: usize) -> Option<HeldSlots> {
-        self.units.take(account, Self::units_of(bytes))
+    pub(super) fn take(&self, sender: &Sender, bytes: usize) -> Option<HeldSlots> {
+        self.units.take(sender, Self::units_of(bytes))
     }
 
     /// Returns the units that `bytes` bytes take.
@@ -78,7 +79,7 @@ impl MemoryBudget {
         bytes.div_ceil(UNIT_BYTES)
     }
 
-    /// Returns how many bytes one account can hold at most.
+    /// Returns how many bytes one sender can hold at most.
     pub(super) fn bytes(&self) -> usize {
         self.units.common().saturating_mul(UNIT_BYTES)
     }
@@ -91,7 +92,7 @@ impl MemoryBudget {
     pub(super) async fn read<B: RequestBody>(
         &self,
         body: B,
-        account: &str,
+        sender: &Sender,
         kind: BodyKind,
         timeout: Duration,
     ) -> Result<ReceivedBody, Reply> {
@@ -99,13 +100,18 @@ impl MemoryBudget {
             Senders::Accounts => timeout,
             Senders::Anonymous => timeout.min(ANONYMOUS_TIMEOUT),
         };
-        match tokio::time::timeout(timeout, self.collect(body, account, kind)).await {
+        match tokio::time::timeout(timeout, self.collect(body, sender, kind)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(refuse(&invalid_body("the body did not arrive in time"))),
         }
     }
 
-    async fn collect<B: RequestBody>(&self, mut body: B, account: &str, kind: BodyKind) -> Result<ReceivedBody, Reply> {
+    async fn collect<B: RequestBody>(
+        &self,
+        mut body: B,
+        sender: &Sender,
+        kind: BodyKind,
+    ) -> Result<ReceivedBody, Reply> {
         let limit = self.limit(kind);
         if body.size_hint().lower() > limit as u64 {
             return Err(refuse(&error::too_large(limit)));
@@ -124,7 +130,7 @@ impl MemoryBudget {
                 cost.add(data);
                 self.check(&cost)?;
             }
-            self.resize(&mut memory, account, Self::units_of(length + cost.bytes))?;
+            self.resize(&mut memory, sender, Self::units_of(length + cost.bytes))?;
             received.extend_from_slice(data);
         }
         Ok(ReceivedBody { bytes: received.freeze(), _memory: memory })
@@ -157,14 +163,14 @@ impl MemoryBudget {
     }
 
     /// Changes the memory of a body to `units`.
-    fn resize(&self, memory: &mut Option<HeldSlots>, account: &str, units: usize) -> Result<(), Reply> {
+    fn resize(&self, memory: &mut Option<HeldSlots>, sender: &Sender, units: usize) -> Result<(), Reply> {
         if units > self.units.common() {
             return Err(refuse(&error::too_many_values()));
         }
         let fits = match memory {
             Some(memory) => memory.resize(units),
             None => {
-                *memory = self.units.take(account, units);
+                *memory = self.units.take(sender, units);
                 memory.is_some()
             }
         };
@@ -294,7 +300,8 @@ mod tests {
     /// Reads a JSON body and returns the status of its refusal, or 200 if it is accepted.
     fn status_of(budget: &MemoryBudget, body: Vec<u8>) -> StatusCode {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        let read = budget.read(Full::new(Bytes::from(body)), "a", BodyKind::Json, Duration::from_secs(5));
+        let sender = Sender::Route("/v1/test");
+        let read = budget.read(Full::new(Bytes::from(body)), &sender, BodyKind::Json, Duration::from_secs(5));
         match runtime.block_on(read) {
             Ok(_) => StatusCode::OK,
             Err(refused) => refused.status,

@@ -16,9 +16,8 @@ use hyper::header::{
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::activity::Activity;
 use super::admission::RunPermit;
@@ -26,15 +25,18 @@ use super::git;
 use super::reply_memory::HeldReply;
 use super::requests::{RequestHandler, authorize_counted};
 use super::response_body::ResponseBody;
+use super::sender::Sender;
+use crate::accounts::Accounts;
 use crate::api::Reply;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::routes::BodyKind;
+use crate::billing::Billing;
+use crate::dashboard::Dashboard;
 use crate::dashboard::sign_in::Returned;
 use crate::dashboard::{markdown, pages};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::memory::request::{invalid_body, text};
-use crate::service::Service;
+use crate::memory::request::invalid_body;
 
 /// Allows nothing from other origins, nothing inline, and no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -42,6 +44,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 /// The path of the sign-in routes.
 const SESSION: &str = "/session";
+/// The sender of all requests to sign in.
+static SESSION_SENDER: Sender = Sender::Route(SESSION);
 /// The path of the configured features.
 const FEATURES: &str = "/features";
 /// The prefixes of the API's paths.
@@ -87,31 +91,32 @@ async fn answer(
     activity: &Arc<Activity>,
 ) -> Result<HeldReply, Reply> {
     let (head, body) = request.into_parts();
-    let service = Arc::clone(&handler.service);
     match (&head.method, head.uri.path()) {
         (&Method::GET, SESSION) => {
-            let permit = handler.admission.open_request(SESSION).await?;
-            run_blocking(permit, move || list_sign_ins(&service)).await.map(HeldReply::from)
+            let permit = handler.admission.open_request(&SESSION_SENDER).await?;
+            let dashboard = Arc::clone(&handler.dashboard);
+            run_blocking(permit, move || list_sign_ins(&dashboard)).await.map(HeldReply::from)
         }
         (&Method::POST, SESSION) => {
-            let timeout = service.config.server.body_timeout;
-            let body = handler.open_bodies.read(body, SESSION, BodyKind::Json, timeout).await?;
+            let timeout = handler.config.server.body_timeout;
+            let body = handler.open_bodies.read(body, &SESSION_SENDER, BodyKind::Json, timeout).await?;
             let _working = activity.work();
-            let permit = handler.admission.open_request(SESSION).await?;
-            run_blocking(permit, move || sign_in(&service, &body.bytes)).await.map(HeldReply::from)
+            let permit = handler.admission.open_request(&SESSION_SENDER).await?;
+            let (dashboard, accounts) = (Arc::clone(&handler.dashboard), Arc::clone(&handler.app.accounts));
+            run_blocking(permit, move || sign_in(&dashboard, &accounts, &body.bytes)).await.map(HeldReply::from)
         }
         (&Method::POST, "/markdown") => {
             let (_, principal) = authorize_counted(&handler.gateway, head.headers).await?;
-            let account = principal.account.as_str();
-            activity.belongs_to(account);
-            let body = handler.bodies.read(body, account, BodyKind::Json, service.config.server.body_timeout).await?;
+            activity.belongs_to(&principal.account);
+            let sender = Sender::Account(principal.account);
+            let body = handler.bodies.read(body, &sender, BodyKind::Json, handler.config.server.body_timeout).await?;
             let _working = activity.work();
-            let permit = handler.admission.request(account).await?;
+            let permit = handler.admission.request(&sender).await?;
             let reply = run_blocking(permit, move || render_markdown(&body.bytes)).await?;
-            handler.reply_memory.hold_unlisted(account, reply)
+            handler.reply_memory.hold_unlisted(&sender, reply)
         }
         (&Method::GET, FEATURES) => {
-            let reply = features(&service).map_err(|error| error::reply(&error, &ErrorFormat::Envelope))?;
+            let reply = features(&handler.app.billing).map_err(|error| error::reply(&error, &ErrorFormat::Envelope))?;
             Ok(HeldReply::from(reply))
         }
         (&Method::GET, path) => page(path, &head.headers).map(HeldReply::from).ok_or_else(no_route),
@@ -147,8 +152,8 @@ fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
 }
 
 /// `GET /session`: lists the ways to sign in.
-fn list_sign_ins(service: &Service) -> Result<Reply> {
-    let external = service.dashboard.external.as_ref().map(|external| match external.invitation() {
+fn list_sign_ins(dashboard: &Dashboard) -> Result<Reply> {
+    let external = dashboard.external.as_ref().map(|external| match external.invitation() {
         Ok(invitation) => json!(invitation),
         Err(error) => {
             tracing::warn!(error = format!("{error:#}"), "the external issuer's sign-in page could not be found");
@@ -160,8 +165,8 @@ fn list_sign_ins(service: &Service) -> Result<Reply> {
 
 /// `GET /features`: the configured features. `billing` is false if no payment provider is configured; the page then
 /// hides prices and payments.
-fn features(service: &Service) -> Result<Reply> {
-    Ok(Reply::ok(&json!({"billing": service.billing.is_live()}))?.with(CACHE_CONTROL, "no-cache"))
+fn features(billing: &Billing) -> Result<Reply> {
+    Ok(Reply::ok(&json!({"billing": billing.is_live()}))?.with(CACHE_CONTROL, "no-cache"))
 }
 
 /// The body of a sign-in.
@@ -173,21 +178,21 @@ enum Proof {
 }
 
 /// `POST /session`: creates a session.
-fn sign_in(service: &Service, body: &[u8]) -> Result<Reply> {
+fn sign_in(dashboard: &Dashboard, accounts: &Accounts, body: &[u8]) -> Result<Reply> {
     let proof = serde_json::from_slice(body).map_err(|_| {
         invalid_body("send code, or authorization_code with code_verifier and redirect_uri, as a JSON object")
     })?;
     let token = match proof {
         Proof::Code { code } => {
-            let Some(account) = service.dashboard.links.redeem(&code) else {
+            let Some(account) = dashboard.links.redeem(&code) else {
                 let message = "this code is used, expired or unknown: create a new link";
                 return Err(Error::forbidden(ErrorCode::CodeRefused, message));
             };
-            service.ensure_account(&account)?;
-            service.issuer.mint(&account, Timestamp::now()).map_err(Error::internal)?
+            accounts.ensure_account(&account)?;
+            accounts.create_session(&account)?
         }
         Proof::Returned(returned) => {
-            let Some(external) = &service.dashboard.external else {
+            let Some(external) = &dashboard.external else {
                 return Err(Error::not_found(ErrorCode::NotFound, "no external issuer is configured"));
             };
             external.exchange(&returned).map_err(|error| {
@@ -199,10 +204,15 @@ fn sign_in(service: &Service, body: &[u8]) -> Result<Reply> {
     Ok(Reply::ok(&json!({"token": token}))?.with(CACHE_CONTROL, "no-store"))
 }
 
+/// The body of `POST /markdown`.
+#[derive(Deserialize)]
+struct MarkdownRequest {
+    content: Option<String>,
+}
+
 /// `POST /markdown`: renders `content` as safe HTML.
 fn render_markdown(body: &[u8]) -> Result<Reply> {
-    let body: Map<String, Value> =
-        serde_json::from_slice(body).map_err(|error| invalid_body(format!("body: {error}")))?;
-    let html = markdown::to_html(text(&body, "content")?.unwrap_or_default());
+    let body: MarkdownRequest = serde_json::from_slice(body).map_err(|error| invalid_body(format!("body: {error}")))?;
+    let html = markdown::to_html(body.content.as_deref().unwrap_or_default());
     Reply::ok(&json!({"html": html}))
 }

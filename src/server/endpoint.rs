@@ -15,7 +15,10 @@ use super::pets::PetsEndpoint;
 use super::requests::RequestHandler;
 use super::response_body::ResponseBody;
 use super::{dashboard, git, mcp, metrics, sandbox};
-use crate::service::Service;
+use crate::app::App;
+use crate::billing::Billing;
+use crate::config::Config;
+use crate::dashboard::Dashboard;
 
 /// The content of one listener.
 #[derive(Clone)]
@@ -30,9 +33,9 @@ pub(super) enum Endpoint {
     /// The pets API.
     Pets(Arc<PetsEndpoint>),
     /// The page of the sandbox payment provider.
-    Sandbox(Arc<Service>),
+    Sandbox(Arc<Billing>),
     /// `GET /metrics`.
-    Metrics(Arc<Service>),
+    Metrics(Arc<App>),
     /// The dashboard's page, and the API below the same origin.
     Dashboard(Arc<RequestHandler>),
 }
@@ -44,7 +47,7 @@ impl Endpoint {
     ///
     /// A configured origin of the dashboard cannot be sent as a header.
     pub(super) fn api(handler: Arc<RequestHandler>) -> anyhow::Result<Self> {
-        let cors = Arc::new(cors(&handler.service)?);
+        let cors = Arc::new(cors(&handler.config, &handler.dashboard)?);
         Ok(Self::Api { handler, cors })
     }
 
@@ -55,8 +58,8 @@ impl Endpoint {
             Self::Api { handler, .. } if git::matches(&request) => git::respond(handler, request, activity).await,
             Self::Api { handler, cors } => respond_with_cors(handler, &cors, request, activity).await,
             Self::Pets(pets) => pets.respond(request, activity).await,
-            Self::Sandbox(service) => sandbox::respond(service, request, activity).await,
-            Self::Metrics(service) => metrics::respond(service, request, activity).await,
+            Self::Sandbox(billing) => sandbox::respond(billing, request, activity).await,
+            Self::Metrics(app) => metrics::respond(app, request, activity).await,
             Self::Dashboard(handler) => dashboard::respond(handler, request, activity).await,
         }
     }
@@ -89,9 +92,9 @@ async fn respond(
 
 /// Returns the CORS rules: the dashboard's origins are allowed, preflight requests from other origins get no
 /// permission.
-fn cors(service: &Service) -> anyhow::Result<CorsLayer> {
+fn cors(config: &Config, dashboard: &Dashboard) -> anyhow::Result<CorsLayer> {
     let mut origins = Vec::new();
-    for origin in service.config.dashboard.origins.iter().map(String::as_str).chain(service.dashboard.url()) {
+    for origin in config.listeners.dashboard.origins.iter().map(String::as_str).chain(dashboard.url()) {
         let header = HeaderValue::from_str(origin);
         origins.push(header.with_context(|| format!("setting dashboard.origins: {origin:?} is not a valid origin"))?);
     }

@@ -12,7 +12,7 @@ use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, NamespaceName};
 use data_encoding::BASE64;
 use flate2::read::GzDecoder;
-use http_body_util::channel::{Channel, Sender};
+use http_body_util::channel::{Channel, Sender as ChunkSender};
 use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
@@ -25,6 +25,7 @@ use super::activity::{Activity, Working};
 use super::reply_memory::small_response;
 use super::requests::{REQUEST_ID, RequestHandler, authorize, request_id};
 use super::response_body::ResponseBody;
+use super::sender::Sender;
 use super::slots::HeldSlots;
 use crate::accounts::credentials::KeyText;
 use crate::accounts::scope::{Selection, select_namespace};
@@ -32,13 +33,13 @@ use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, Reply, ReplyBody};
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::gateway::Principal;
 use crate::git_protocol::fetch_request::FetchRequest;
 use crate::git_protocol::push::{Push, Update};
 use crate::git_protocol::{Action, ProtocolVersion, advertisement, fetch};
-use crate::service::Service;
 use crate::service::push::PushError;
 
 /// The prefix of all git paths.
@@ -130,7 +131,7 @@ pub(super) async fn respond(
         Err(refusal) => small_response(refusal),
     };
     response.headers_mut().insert(REQUEST_ID, id);
-    handler.service.metrics.record_request(method, route, response.status().as_u16(), started.elapsed());
+    handler.metrics.record_request(method, route, response.status().as_u16(), started.elapsed());
     response
 }
 
@@ -154,21 +155,22 @@ async fn answer(
 ) -> Result<Response<ResponseBody>, Reply> {
     let (head, body) = request.into_parts();
     let (headers, principal) = authenticate(handler, head.headers).await?;
-    activity.belongs_to(principal.account.as_str());
+    activity.belongs_to(&principal.account);
     handler.gateway.admit(&principal).map_err(|seconds| refuse(&error::rate_limited(seconds)))?;
     let Some(GitTarget { namespace, endpoint }) = target else { return Err(refuse(&error::no_route())) };
-    let allowed = check_permission(&handler.service, &principal, &namespace, endpoint.action());
+    let allowed = check_permission(handler.config.access.git.accept_push, &principal, &namespace, endpoint.action());
     let namespace = allowed.map_err(|error| refuse(&error))?;
     let kind = match endpoint {
         GitEndpoint::Transfer(Action::Push) => BodyKind::Pack,
         GitEndpoint::Transfer(Action::Fetch) | GitEndpoint::References(_) => BodyKind::Nothing,
     };
-    let timeout = handler.service.config.server.body_timeout;
-    let body = handler.bodies.read(body, principal.account.as_str(), kind, timeout).await?;
-    let slot = handler.admission.transfer(principal.account.as_str())?;
+    let timeout = handler.config.server.body_timeout;
+    let sender = Sender::Account(principal.account.clone());
+    let body = handler.bodies.read(body, &sender, kind, timeout).await?;
+    let slot = handler.admission.transfer(&sender)?;
     let working = activity.work();
     let request = GitRequest {
-        service: Arc::clone(&handler.service),
+        app: Arc::clone(&handler.app),
         account: principal.account,
         namespace,
         version: protocol_version(&headers),
@@ -213,7 +215,7 @@ async fn authenticate(handler: &RequestHandler, mut headers: HeaderMap) -> Resul
 }
 
 /// Checks that a caller may fetch from a namespace or push to it. Returns its name.
-fn check_permission(service: &Service, principal: &Principal, name: &str, action: Action) -> Result<NamespaceName> {
+fn check_permission(accept_push: bool, principal: &Principal, name: &str, action: Action) -> Result<NamespaceName> {
     let name = match select_namespace(principal.scope(), Some(name))? {
         Selection::Allowed(name) => name,
         Selection::Refused(own) => {
@@ -221,7 +223,7 @@ fn check_permission(service: &Service, principal: &Principal, name: &str, action
             return Err(Error::forbidden(ErrorCode::ForbiddenNamespace, message));
         }
     };
-    if action == Action::Push && !service.config.git.accept_push {
+    if action == Action::Push && !accept_push {
         let message = "this server does not accept pushes: set git.accept_push = true in its settings to allow them";
         return Err(Error::forbidden(ErrorCode::PushNotAccepted, message));
     }
@@ -271,7 +273,7 @@ fn is_compressed(headers: &HeaderMap) -> bool {
 
 /// A request of an authorized caller, for a blocking thread.
 struct GitRequest {
-    service: Arc<Service>,
+    app: Arc<App>,
     account: AccountId,
     namespace: NamespaceName,
     version: ProtocolVersion,
@@ -288,8 +290,8 @@ enum FetchAnswer {
 
 impl GitRequest {
     fn references(&self, action: Action) -> Result<Reply> {
-        self.service.namespaces.existing(&self.account, &self.namespace)?;
-        let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
+        self.app.namespaces.existing(&self.account, &self.namespace)?;
+        let lease = self.app.namespaces.lease(&self.account, &self.namespace)?;
         let head = lease.read_git(|repository| Ok(repository.head()?))?;
         let mut body = Vec::new();
         advertisement::write(action, self.version, head, &mut body)?;
@@ -297,13 +299,13 @@ impl GitRequest {
     }
 
     fn fetch(&self, body: &[u8]) -> Result<FetchAnswer> {
-        self.service.namespaces.existing(&self.account, &self.namespace)?;
+        self.app.namespaces.existing(&self.account, &self.namespace)?;
         let decompressed = self.decompress(body)?;
         let fetch = FetchRequest::parse(self.version, decompressed.as_deref().unwrap_or(body))?;
         if !fetch.is_small() {
             return Ok(FetchAnswer::Pack(fetch));
         }
-        let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
+        let lease = self.app.namespaces.lease(&self.account, &self.namespace)?;
         let mut answer = Vec::new();
         lease.read_git(|repository| Ok(fetch::answer(repository, &fetch, &mut answer)?))?;
         Ok(FetchAnswer::Reply(reply(FETCH_RESULT, answer)))
@@ -343,13 +345,13 @@ impl GitRequest {
     }
 
     fn write_pack(&self, fetch: &FetchRequest, writer: &mut ChunkWriter) -> Result<()> {
-        let lease = self.service.namespaces.lease(&self.account, &self.namespace)?;
+        let lease = self.app.namespaces.lease(&self.account, &self.namespace)?;
         fetch::answer(lease.repository(), fetch, writer)?;
         Ok(writer.flush()?)
     }
 
     fn push(&self, body: &[u8]) -> Result<Reply> {
-        let namespace = self.service.namespaces.existing(&self.account, &self.namespace)?;
+        let namespace = self.app.namespaces.existing(&self.account, &self.namespace)?;
         let decompressed = self.decompress(body)?;
         let push = Push::parse(decompressed.as_deref().unwrap_or(body))?;
         let mut refusals = Vec::new();
@@ -371,7 +373,7 @@ impl GitRequest {
         push: &Push<'_>,
         messages: &mut String,
     ) -> Result<Option<String>> {
-        match self.service.push(namespace, update, push.pack) {
+        match self.app.writes.push(namespace, update, push.pack) {
             Ok(()) => Ok(None),
             Err(PushError::Refused(refusal)) => {
                 for line in &refusal.details {
@@ -396,7 +398,7 @@ fn reply(media_type: &str, body: Vec<u8>) -> Reply {
 
 /// Writes a response body in chunks from a thread that may block.
 struct ChunkWriter {
-    sender: Sender<Bytes, io::Error>,
+    sender: ChunkSender<Bytes, io::Error>,
     runtime: Handle,
     buffer: BytesMut,
 }

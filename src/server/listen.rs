@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
-use crate::config::{ListenAddress, setting};
-use crate::service::Service;
+use crate::config::{Config, ListenAddress, setting};
+use crate::dashboard::Dashboard;
 
 /// The kernel's send buffer of a connection: 128 KiB, which Linux doubles.
 ///
@@ -34,16 +34,16 @@ pub(super) async fn bind_optional(
 }
 
 /// Binds the dashboard's listener. If its port is taken and its address is only the default, it takes a free port.
-pub(super) async fn bind_dashboard(service: &Service) -> anyhow::Result<Option<TcpListener>> {
-    let Some(address) = &service.config.dashboard.listen else { return Ok(None) };
+pub(super) async fn bind_dashboard(config: &Config, dashboard: &Dashboard) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = &config.listeners.dashboard.listen else { return Ok(None) };
     let listener = match bind(address, "--dashboard-listen").await {
-        Err(error) if !service.config.is_chosen(&setting::dashboard::listen) => {
+        Err(error) if !config.is_chosen(&setting::dashboard::listen) => {
             tracing::warn!(error = format!("{error:#}"), "the dashboard takes a free port instead");
             bind(&ListenAddress::FREE_LOCAL_PORT, "--dashboard-listen").await?
         }
         bound => bound?,
     };
-    service.dashboard.listens_at(format!("http://{}", listener.local_addr()?));
+    dashboard.listens_at(format!("http://{}", listener.local_addr()?));
     Ok(Some(listener))
 }
 

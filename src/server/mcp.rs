@@ -18,6 +18,7 @@ use super::activity::Activity;
 use super::reply_memory::small_response;
 use super::requests::{REQUEST_ID, RequestHandler, authorize_counted, request_id};
 use super::response_body::ResponseBody;
+use super::sender::Sender;
 use crate::api::routes::BodyKind;
 use crate::api::{BODY_BYTES_MAX, Reply};
 use crate::mcp::Tools;
@@ -46,7 +47,7 @@ pub(super) async fn respond_counted(
         Err(refusal) => small_response(refusal),
     };
     response.headers_mut().insert(REQUEST_ID, id);
-    handler.service.metrics.record_request(method, PATH, response.status().as_u16(), started.elapsed());
+    handler.metrics.record_request(method, PATH, response.status().as_u16(), started.elapsed());
     response
 }
 
@@ -58,12 +59,12 @@ async fn answer(
 ) -> Result<Response<ResponseBody>, Reply> {
     let (mut head, body) = request.into_parts();
     let (headers, principal) = authorize_counted(&handler.gateway, head.headers).await?;
-    activity.belongs_to(principal.account.as_str());
+    activity.belongs_to(&principal.account);
     let authorization = headers.get(AUTHORIZATION).cloned();
     head.headers = headers;
-    let account = principal.account.as_str();
-    let body = handler.bodies.read(body, account, BodyKind::Json, handler.service.config.server.body_timeout).await?;
-    let _permit = handler.admission.tool_call(account).await?;
+    let sender = Sender::Account(principal.account);
+    let body = handler.bodies.read(body, &sender, BodyKind::Json, handler.config.server.body_timeout).await?;
+    let _permit = handler.admission.tool_call(&sender).await?;
     let api = InProcessApi { handler: Arc::clone(handler), authorization, activity: Arc::clone(activity) };
     // Every host name is allowed, since the gateway has authenticated the caller.
     let config = StreamableHttpServerConfig::default()
@@ -80,7 +81,7 @@ async fn answer(
         Ok(collected) => collected.to_bytes(),
         Err(never) => match never {},
     };
-    let memory = handler.reply_memory.for_answer(account, bytes.len())?;
+    let memory = handler.reply_memory.for_answer(&sender, bytes.len())?;
     Ok(Response::from_parts(head, ResponseBody::Bytes { bytes, memory }))
 }
 

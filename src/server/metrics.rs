@@ -11,15 +11,15 @@ use super::activity::Activity;
 use super::reply_memory::small_response;
 use super::response_body::ResponseBody;
 use crate::api::error::{self, ErrorFormat};
+use crate::app::App;
 use crate::error::Error;
-use crate::service::Service;
 
 /// The media type of OpenMetrics.
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Responds to one request.
 pub(super) async fn respond(
-    service: Arc<Service>,
+    app: Arc<App>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
@@ -27,7 +27,7 @@ pub(super) async fn respond(
     if request.method() != Method::GET || request.uri().path() != "/metrics" {
         return small_response(error::reply(&error::no_route(), &ErrorFormat::Envelope));
     }
-    let text = tokio::task::spawn_blocking(move || service.metrics_text()).await;
+    let text = tokio::task::spawn_blocking(move || app.jobs.metrics_text()).await;
     match text.unwrap_or_else(|_| Err(Error::internal("reading the metrics panicked"))) {
         Ok(text) => {
             let mut response = Response::new(ResponseBody::from(Bytes::from(text)));

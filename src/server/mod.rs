@@ -6,8 +6,8 @@
 //! connections and how slow or silent a client may be, the same on every listener.
 //!
 //! [`endpoint`] lists what the listeners serve: the API, with [`git`] and [`mcp`] as protocols of their own below its
-//! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. Start reading at
-//! [`Server::run`].
+//! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. [`InProcess`] is the API
+//! without a listener. Start reading at [`Server::run`].
 
 #![expect(clippy::disallowed_types, reason = "this folder serves HTTP connections")]
 
@@ -19,6 +19,7 @@ mod dashboard;
 mod descriptors;
 mod endpoint;
 mod git;
+mod in_process;
 mod listen;
 mod mcp;
 mod metrics;
@@ -27,12 +28,16 @@ mod reply_memory;
 mod requests;
 mod response_body;
 mod sandbox;
+mod sender;
 mod slots;
 mod timed_stream;
+
+pub use self::in_process::InProcess;
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -43,11 +48,12 @@ use self::endpoint::Endpoint;
 use self::listen::{bind, bind_dashboard, bind_optional};
 use self::pets::PetsEndpoint;
 use self::requests::RequestHandler;
+use crate::app::App;
+use crate::config::Config;
+use crate::dashboard::Dashboard;
 use crate::gateway::Gateway;
-use crate::jobs::Workers;
-use crate::service::Service;
 
-/// A server whose sockets are bound and whose workers run.
+/// A server whose sockets are bound and whose jobs run.
 pub struct Server {
     listener: TcpListener,
     pets: Option<TcpListener>,
@@ -55,28 +61,32 @@ pub struct Server {
     metrics: Option<TcpListener>,
     dashboard: Option<TcpListener>,
     handler: Arc<RequestHandler>,
-    workers: Workers,
 }
 
 impl Server {
-    /// Binds the addresses and starts the workers.
-    pub async fn bind(service: Arc<Service>) -> anyhow::Result<Self> {
-        let listener = bind(&service.config.listen, "--listen").await?;
-        let pets = bind_optional(service.config.pets.listen.as_ref(), "--pets-listen").await?;
-        let metrics = bind_optional(service.config.metrics.listen.as_ref(), "--metrics-listen").await?;
-        let dashboard = bind_dashboard(&service).await?;
-        let sandbox = match service.billing.sandbox() {
+    /// Binds the addresses and starts the jobs.
+    pub async fn bind(app: Arc<App>, config: Config) -> anyhow::Result<Self> {
+        let listener = bind(&config.listeners.api, "--listen").await?;
+        let pets = bind_optional(config.listeners.pets.listen.as_ref(), "--pets-listen").await?;
+        let metrics = bind_optional(config.listeners.metrics.listen.as_ref(), "--metrics-listen").await?;
+        let dashboard = Arc::new(Dashboard::new(&config)?);
+        let dashboard_listener = bind_dashboard(&config, &dashboard).await?;
+        let sandbox = match app.billing.sandbox() {
             Some(sandbox) => {
-                let listener = bind(&service.config.payments.sandbox_listen, "setting payments.sandbox_listen").await?;
+                let listener = bind(&config.payments.sandbox_listen, "setting payments.sandbox_listen").await?;
                 sandbox.listens_at(format!("http://{}", listener.local_addr()?));
                 Some(listener)
             }
             None => None,
         };
-        service.set_address(format!("http://{}", listener.local_addr()?));
-        let gateway = Arc::new(Gateway::new(Arc::clone(&service))?);
-        let handler = Arc::new(RequestHandler::new(Arc::clone(&service), gateway)?);
-        Ok(Self { listener, pets, sandbox, metrics, dashboard, handler, workers: Workers::start(&service)? })
+        app.jobs.start()?;
+        let gateway = Arc::new(Gateway::new(
+            Arc::clone(&app.accounts),
+            config.access.identity.as_ref(),
+            &config.access.rate_limit,
+        )?);
+        let handler = Arc::new(RequestHandler::new(app, config, dashboard, gateway)?);
+        Ok(Self { listener, pets, sandbox, metrics, dashboard: dashboard_listener, handler })
     }
 
     /// Returns the address of the API.
@@ -94,24 +104,30 @@ impl Server {
         self.metrics.as_ref()?.local_addr().ok()
     }
 
-    /// Returns the gateway, so that a revocation on the command line clears its cache.
-    pub fn gateway(&self) -> Arc<Gateway> {
-        Arc::clone(&self.handler.gateway)
+    /// Returns the dashboard.
+    pub fn dashboard(&self) -> Arc<Dashboard> {
+        Arc::clone(&self.handler.dashboard)
+    }
+
+    /// Returns the base URL of the API.
+    pub fn url(&self) -> std::io::Result<String> {
+        Ok(format!("http://{}", self.address()?))
     }
 
     /// Serves until `stop` completes. Then open requests finish, each worker finishes its current message, and buffered
     /// writes are synced.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
-        let service = Arc::clone(&self.handler.service);
+        let app = Arc::clone(&self.handler.app);
         let endpoint = Endpoint::api(Arc::clone(&self.handler))?;
-        let mut settings = service.config.server.clone();
+        let mut settings = self.handler.config.server.clone();
+        let shutdown = settings.shutdown;
         settings.connections = descriptors::connections(settings.connections);
         let (stop_listeners, stopped) = watch::channel(false);
         let mut listeners = JoinSet::new();
         for (listener, endpoint) in [
-            (self.pets, Endpoint::Pets(PetsEndpoint::new(Arc::clone(&self.handler)))),
-            (self.sandbox, Endpoint::Sandbox(Arc::clone(&service))),
-            (self.metrics, Endpoint::Metrics(Arc::clone(&service))),
+            (self.pets, Endpoint::Pets(PetsEndpoint::new(Arc::clone(&self.handler), app.animals.clone()))),
+            (self.sandbox, Endpoint::Sandbox(Arc::clone(&app.billing))),
+            (self.metrics, Endpoint::Metrics(Arc::clone(&app))),
             (self.dashboard, Endpoint::Dashboard(self.handler)),
             (Some(self.listener), endpoint),
         ] {
@@ -123,21 +139,21 @@ impl Server {
         stop.await;
         // Cannot fail: `stopped` is still there to receive it.
         let _ = stop_listeners.send(true);
-        drain(&service, listeners, self.workers).await?;
-        if let Err(error) = service.billing.flush_meters() {
+        drain(shutdown, listeners, Arc::clone(&app)).await?;
+        if let Err(error) = app.billing.flush_meters() {
             tracing::error!(%error, "the last counts of used units could not be written");
         }
-        Ok(service.store.sync()?)
+        app.close()
     }
 }
 
 /// Waits until open requests and workers have finished, at most for the time that `server.shutdown` allows.
-async fn drain(service: &Service, mut listeners: JoinSet<()>, workers: Workers) -> anyhow::Result<()> {
+async fn drain(shutdown: Duration, mut listeners: JoinSet<()>, app: Arc<App>) -> anyhow::Result<()> {
     let drained = async move {
         while listeners.join_next().await.is_some() {}
-        tokio::task::spawn_blocking(move || workers.drain()).await
+        tokio::task::spawn_blocking(move || app.jobs.drain()).await
     };
-    match tokio::time::timeout(service.config.server.shutdown, drained).await {
+    match tokio::time::timeout(shutdown, drained).await {
         Ok(drained) => drained?,
         // Nothing is lost: accepted writes are durable.
         Err(_) => tracing::warn!("some work did not finish in time; accepted writes resume at the next start"),

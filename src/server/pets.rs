@@ -9,11 +9,13 @@ use super::activity::Activity;
 use super::reply_memory::small_response;
 use super::requests::{RequestHandler, authorize};
 use super::response_body::ResponseBody;
+use super::sender::Sender;
 use crate::api::Reply;
 use crate::api::query::QueryString;
 use crate::api::routes::BodyKind;
 use crate::gateway::Credential;
 use crate::pets::{PetError, PetRequest, Pets};
+use crate::service::animals::Animals;
 
 /// Answers the requests to the pets API.
 pub(super) struct PetsEndpoint {
@@ -22,8 +24,8 @@ pub(super) struct PetsEndpoint {
 }
 
 impl PetsEndpoint {
-    pub(super) fn new(handler: Arc<RequestHandler>) -> Arc<Self> {
-        Arc::new(Self { handler, pets: Pets::default() })
+    pub(super) fn new(handler: Arc<RequestHandler>, animals: Animals) -> Arc<Self> {
+        Arc::new(Self { handler, pets: Pets::new(animals) })
     }
 
     /// Responds to one request.
@@ -42,23 +44,23 @@ impl PetsEndpoint {
         let Ok((_, principal)) = authorize(&self.handler.gateway, head.headers).await else {
             return Err(PetError::unauthorized().reply());
         };
-        activity.belongs_to(principal.account.as_str());
+        activity.belongs_to(&principal.account);
         self.handler.gateway.admit(&principal).map_err(PetError::rate_limited)?;
         // Only API keys are accepted: a dashboard session has no environment.
         let Credential::Key { env, .. } = principal.credential else { return Err(PetError::unauthorized().reply()) };
         let account = principal.account;
-        let timeout = self.handler.service.config.server.body_timeout;
-        let Ok(body) = self.handler.bodies.read(body, account.as_str(), BodyKind::Json, timeout).await else {
+        let sender = Sender::Account(account.clone());
+        let timeout = self.handler.config.server.body_timeout;
+        let Ok(body) = self.handler.bodies.read(body, &sender, BodyKind::Json, timeout).await else {
             return Err(PetError::unreadable().reply());
         };
         let _working = activity.work();
-        let Ok(permit) = self.handler.admission.request(account.as_str()).await else {
+        let Ok(permit) = self.handler.admission.request(&sender).await else {
             return Err(PetError::unavailable());
         };
         let answered = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             self.pets.answer(&PetRequest {
-                service: &self.handler.service,
                 account: &account,
                 environment: env,
                 method: &head.method,

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::body::MemoryBudget;
 use super::response_body::{FILE_BYTES, ResponseBody, SMALL_BYTES};
+use super::sender::Sender;
 use super::slots::HeldSlots;
 use crate::api::error;
 use crate::api::routes::ResponseSize;
@@ -74,7 +75,7 @@ impl ReplyMemory {
 
     /// Takes memory before an answer is made: as much as recent answers of the route took, or a little if the size of a
     /// large answer is unknown.
-    pub(super) fn reserve(&self, path: &str, sender: &str, size: ResponseSize) -> Result<Option<HeldSlots>, Reply> {
+    pub(super) fn reserve(&self, path: &str, sender: &Sender, size: ResponseSize) -> Result<Option<HeldSlots>, Reply> {
         let estimate = self.estimates.of(path, sender).min(self.budget.bytes() / 2);
         let bytes = match size {
             ResponseSize::Small => estimate,
@@ -90,7 +91,7 @@ impl ReplyMemory {
     pub(super) fn hold(
         &self,
         path: &str,
-        sender: &str,
+        sender: &Sender,
         reply: Reply,
         bytes: usize,
         reserved: Option<HeldSlots>,
@@ -112,34 +113,34 @@ impl ReplyMemory {
     }
 
     /// Takes the memory for sending a file.
-    pub(super) fn for_file(&self, account: &str) -> Result<HeldSlots, Reply> {
-        self.take(account, FILE_BYTES)
+    pub(super) fn for_file(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
+        self.take(sender, FILE_BYTES)
     }
 
     /// Takes the memory for an answer of `bytes` bytes; none for a small one.
-    pub(super) fn for_answer(&self, account: &str, bytes: usize) -> Result<Option<HeldSlots>, Reply> {
+    pub(super) fn for_answer(&self, sender: &Sender, bytes: usize) -> Result<Option<HeldSlots>, Reply> {
         if bytes <= SMALL_BYTES {
             return Ok(None);
         }
-        self.take(account, bytes).map(Some)
+        self.take(sender, bytes).map(Some)
     }
 
     /// Takes the memory for a reply of a route that is not in the route table.
-    pub(super) fn hold_unlisted(&self, account: &str, reply: Reply) -> Result<HeldReply, Reply> {
+    pub(super) fn hold_unlisted(&self, sender: &Sender, reply: Reply) -> Result<HeldReply, Reply> {
         let bytes = match &reply.body {
             ReplyBody::Bytes(bytes) => bytes.len(),
             ReplyBody::File(_) => 0,
         };
-        let memory = self.for_answer(account, bytes)?;
+        let memory = self.for_answer(sender, bytes)?;
         Ok(HeldReply { reply, memory, file: None })
     }
 
-    fn take(&self, sender: &str, bytes: usize) -> Result<HeldSlots, Reply> {
+    fn take(&self, sender: &Sender, bytes: usize) -> Result<HeldSlots, Reply> {
         self.budget.take(sender, bytes).ok_or_else(error::unavailable)
     }
 }
 
-/// Sizes of the latest large answers by route and account. Memory for the next one is taken before it is made.
+/// Sizes of the latest large answers by route and sender. Memory for the next one is taken before it is made.
 struct SizeEstimates {
     hasher: RandomState,
     sizes: Mutex<HashMap<u64, usize>>,
@@ -157,24 +158,24 @@ impl SizeEstimates {
         Self { hasher: RandomState::new(), sizes: Mutex::default() }
     }
 
-    /// Returns the bytes to take before the next answer of a route to an account is made; 0 if its answers were small.
-    fn of(&self, route: &str, account: &str) -> usize {
+    /// Returns the bytes to take before the next answer of a route to a sender is made; 0 if its answers were small.
+    fn of(&self, route: &str, sender: &Sender) -> usize {
         let sizes = self.sizes.lock();
         if sizes.is_empty() {
             return 0;
         }
-        let size = sizes.get(&self.hasher.hash_one((route, account))).copied();
+        let size = sizes.get(&self.hasher.hash_one((route, sender))).copied();
         size.unwrap_or(0).saturating_mul(MAKING_FACTOR)
     }
 
     /// Records the size of an answer. A smaller answer halves the recorded size, so that one large answer does not
     /// count forever.
-    fn record(&self, route: &str, account: &str, bytes: usize) {
+    fn record(&self, route: &str, sender: &Sender, bytes: usize) {
         let mut sizes = self.sizes.lock();
         if bytes < RECORDED_BYTES_MIN && sizes.is_empty() {
             return;
         }
-        let key = self.hasher.hash_one((route, account));
+        let key = self.hasher.hash_one((route, sender));
         let former = sizes.get(&key).copied().unwrap_or(0);
         let size = bytes.max(former / 2);
         if size < RECORDED_BYTES_MIN {
@@ -191,18 +192,21 @@ impl SizeEstimates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuebase_storage::AccountId;
 
     #[test]
     fn an_estimate_follows_the_largest_answer_and_falls_again() {
+        let account = |id| Sender::Account(AccountId::new(id).expect("is valid"));
+        let (first, second) = (account("a"), account("b"));
         let estimates = SizeEstimates::new();
-        assert_eq!(estimates.of("/v1/tree", "a"), 0);
-        estimates.record("/v1/tree", "a", 40 << 20);
-        assert_eq!(estimates.of("/v1/tree", "a"), (40 << 20) * MAKING_FACTOR);
-        assert_eq!(estimates.of("/v1/tree", "b"), 0);
+        assert_eq!(estimates.of("/v1/tree", &first), 0);
+        estimates.record("/v1/tree", &first, 40 << 20);
+        assert_eq!(estimates.of("/v1/tree", &first), (40 << 20) * MAKING_FACTOR);
+        assert_eq!(estimates.of("/v1/tree", &second), 0);
         for _ in 0..8 {
-            estimates.record("/v1/tree", "a", 100);
+            estimates.record("/v1/tree", &first, 100);
         }
-        assert_eq!(estimates.of("/v1/tree", "a"), 0);
+        assert_eq!(estimates.of("/v1/tree", &first), 0);
         assert!(estimates.sizes.lock().is_empty());
     }
 }

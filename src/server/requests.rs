@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuebase_storage::AccountId;
 use cuebase_storage::records::Meter;
 use hyper::body::Incoming as IncomingBody;
 use hyper::header::{HeaderName, HeaderValue};
@@ -20,15 +19,19 @@ use super::admission::{Admission, RunPermit};
 use super::body::{MemoryBudget, ReceivedBody, RequestBody};
 use super::reply_memory::{HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
+use super::sender::Sender;
 use super::slots::HeldSlots;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
 use crate::api::unknown::UnknownNames;
 use crate::api::{AuthenticatedRequest, Reply, ReplyBody, RetrievalSlot, RouteRequest, retrieve};
+use crate::app::App;
+use crate::config::Config;
+use crate::dashboard::Dashboard;
 use crate::error::{Error, Result};
 use crate::gateway::{Gateway, Principal, Refusal};
-use crate::service::Service;
+use crate::metrics::Metrics;
 use crate::telemetry;
 
 /// The header with the id of a request: in the response, and in the request if the client chose the id.
@@ -40,7 +43,10 @@ const HITS_MANY: usize = 50;
 
 /// Answers the requests to the API.
 pub(super) struct RequestHandler {
-    pub(super) service: Arc<Service>,
+    pub(super) app: Arc<App>,
+    pub(super) config: Config,
+    pub(super) dashboard: Arc<Dashboard>,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) gateway: Arc<Gateway>,
     router: Router,
     /// Memory for bodies of accounts and for answers.
@@ -72,8 +78,7 @@ enum HandlerCall {
 /// A handler that is ready to run, and what its execution depends on.
 struct RouteTask {
     route: &'static Route,
-    /// None on a route without a credential.
-    account: Option<AccountId>,
+    sender: Sender,
     response_size: ResponseSize,
     slot: Arc<RetrievalSlot>,
     unknown: UnknownNames,
@@ -81,16 +86,33 @@ struct RouteTask {
     call: HandlerCall,
 }
 
+impl MatchedRequest {
+    fn sender(&self) -> Sender {
+        match &self.principal {
+            Some(principal) => Sender::Account(principal.account.clone()),
+            None => Sender::Route(self.route.path),
+        }
+    }
+}
+
 impl RequestHandler {
-    pub(super) fn new(service: Arc<Service>, gateway: Arc<Gateway>) -> anyhow::Result<Self> {
-        let bodies = MemoryBudget::for_accounts(service.config.server.body_memory_mib);
+    pub(super) fn new(
+        app: Arc<App>,
+        config: Config,
+        dashboard: Arc<Dashboard>,
+        gateway: Arc<Gateway>,
+    ) -> anyhow::Result<Self> {
+        let bodies = MemoryBudget::for_accounts(config.server.body_memory_mib);
         Ok(Self {
             router: Router::new()?,
             reply_memory: ReplyMemory::new(bodies.clone()),
             bodies,
             open_bodies: MemoryBudget::for_anonymous(),
-            admission: Admission::new(&service),
-            service,
+            admission: Admission::new(&config, &app.reads),
+            metrics: app.jobs.metrics(),
+            app,
+            config,
+            dashboard,
             gateway,
         })
     }
@@ -118,14 +140,14 @@ impl RequestHandler {
             None => ("", ""),
         };
         // Log lines of this request carry its id and nothing that the client sent.
-        let traced = self.service.config.telemetry.otlp_endpoint.is_some();
+        let traced = self.config.telemetry.otlp_endpoint.is_some();
         let span = telemetry::request_span(traced, id.to_str().unwrap_or_default(), (method, path), request.headers());
         let reply = self.reply(request, found, &activity).instrument(span.clone()).await;
         let mut response = reply.unwrap_or_else(HeldReply::from).respond();
         response.headers_mut().insert(REQUEST_ID, id);
         let took = started.elapsed();
         let status = response.status().as_u16();
-        self.service.metrics.record_request(method, path, status, took);
+        self.metrics.record_request(method, path, status, took);
         span.in_scope(|| tracing::debug!(status, ?took, "answered"));
         if traced {
             telemetry::request_ended(&span, status);
@@ -168,7 +190,7 @@ impl RequestHandler {
             true => (headers, None),
             false => {
                 let (headers, principal) = authorize(&self.gateway, headers).await?;
-                activity.belongs_to(principal.account.as_str());
+                activity.belongs_to(&principal.account);
                 (headers, Some(principal))
             }
         };
@@ -193,21 +215,22 @@ impl RequestHandler {
 
     async fn read_body<B: RequestBody>(&self, request: &MatchedRequest, body: B) -> Result<ReceivedBody, Reply> {
         let route = request.route;
-        let (budget, sender) = match &request.principal {
-            Some(principal) => (&self.bodies, principal.account.as_str()),
-            None => (&self.open_bodies, route.path),
+        let sender = request.sender();
+        let budget = match &sender {
+            Sender::Account(_) => &self.bodies,
+            Sender::Route(_) => &self.open_bodies,
         };
-        budget.read(body, sender, route.body, self.service.config.server.body_timeout).await
+        budget.read(body, &sender, route.body, self.config.server.body_timeout).await
     }
 
     /// Combines a request and its body with the handler of its route.
     fn task(&self, request: MatchedRequest, body: &ReceivedBody) -> Result<RouteTask, Reply> {
+        let sender = request.sender();
         let MatchedRequest { route, parameters, query, headers, principal, unknown, error_format } = request;
         let slot = Arc::new(RetrievalSlot::default());
-        let account = principal.as_ref().map(|principal| principal.account.clone());
         let response_size = response_size(route, &query);
         let request = RouteRequest {
-            service: Arc::clone(&self.service),
+            app: Arc::clone(&self.app),
             parameters,
             query,
             unknown: unknown.clone(),
@@ -217,7 +240,7 @@ impl RequestHandler {
         };
         let call = match (&route.handler, principal) {
             (Handler::Guarded(handler), Some(principal)) => {
-                let request = AuthenticatedRequest { request, gateway: Arc::clone(&self.gateway), principal };
+                let request = AuthenticatedRequest { request, principal };
                 HandlerCall::Guarded { handler: *handler, request }
             }
             (Handler::Open(handler), _) => HandlerCall::Open { handler: *handler, request },
@@ -225,23 +248,22 @@ impl RequestHandler {
                 return Err(error::reply(&Error::internal("a guarded route without a caller"), &error_format));
             }
         };
-        Ok(RouteTask { route, account, response_size, slot, unknown, error_format, call })
+        Ok(RouteTask { route, sender, response_size, slot, unknown, error_format, call })
     }
 
     /// Admits a task and runs it on the executor of its route. Warnings about unknown names are added to the handler's
     /// replies and errors.
     async fn run(&self, task: RouteTask) -> Result<HeldReply, Reply> {
-        let RouteTask { route, account, response_size, slot, unknown, error_format, call } = task;
-        let sender = account.as_ref().map_or(route.path, AccountId::as_str);
+        let RouteTask { route, sender, response_size, slot, unknown, error_format, call } = task;
         if route.executor == Executor::Inline {
             return match call.run(route) {
                 Ok(reply) => Ok(HeldReply::from(reply)),
                 Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
             };
         }
-        let permit = self.admit(route, account.as_ref(), response_size).await?;
+        let permit = self.admit(route, &sender, response_size).await?;
         // Reserved after the wait: the estimate is better if such answers were made in the meantime.
-        let memory = self.reply_memory.reserve(route.path, sender, response_size)?;
+        let memory = self.reply_memory.reserve(route.path, &sender, response_size)?;
         let outcome = match route.executor {
             Executor::Retrieval | Executor::Retrieve => {
                 slot.hold(permit);
@@ -250,25 +272,19 @@ impl RequestHandler {
             Executor::Ordinary | Executor::Inline => run_blocking(route, permit, call).await,
         };
         match outcome {
-            Ok(reply) => self.hold(route, sender, reply, memory),
+            Ok(reply) => self.hold(route, &sender, reply, memory),
             Err(error) => Err(unknown.add_to(error::reply(&error, &error_format))),
         }
     }
 
-    async fn admit(
-        &self,
-        route: &Route,
-        account: Option<&AccountId>,
-        response_size: ResponseSize,
-    ) -> Result<RunPermit, Reply> {
-        let Some(account) = account else {
-            return self.admission.open_request(route.path).await;
-        };
-        let account = account.as_str();
+    async fn admit(&self, route: &Route, sender: &Sender, response_size: ResponseSize) -> Result<RunPermit, Reply> {
+        if matches!(sender, Sender::Route(_)) {
+            return self.admission.open_request(sender).await;
+        }
         match (route.executor, response_size) {
-            (Executor::Retrieval | Executor::Retrieve, _) => self.admission.retrieval(account, response_size).await,
-            (Executor::Ordinary | Executor::Inline, ResponseSize::Large) => self.admission.large_request(account).await,
-            (Executor::Ordinary | Executor::Inline, ResponseSize::Small) => self.admission.request(account).await,
+            (Executor::Retrieval | Executor::Retrieve, _) => self.admission.retrieval(sender, response_size).await,
+            (Executor::Ordinary | Executor::Inline, ResponseSize::Large) => self.admission.large_request(sender).await,
+            (Executor::Ordinary | Executor::Inline, ResponseSize::Small) => self.admission.request(sender).await,
         }
     }
 
@@ -276,11 +292,11 @@ impl RequestHandler {
     async fn search(&self, route: &'static Route, slot: Arc<RetrievalSlot>, call: HandlerCall) -> Result<Reply> {
         let (sender, receiver) = oneshot::channel();
         let search = Search { route, call, slot, span: Span::current(), sender };
-        if self.service.models.are_remote() {
+        if self.app.reads.models().are_remote() {
             // A handler that waits for the network must not occupy a retrieval thread.
             tokio::task::spawn_blocking(move || search.run());
         } else {
-            self.service.searchers.spawn(move || search.run());
+            self.app.reads.searchers().spawn(move || search.run());
         }
         match receiver.await {
             Ok(Some(result)) => result,
@@ -289,15 +305,22 @@ impl RequestHandler {
     }
 
     /// Takes what a reply holds until it is written: memory if it is large, memory and a slot if it is a file.
-    fn hold(&self, route: &Route, sender: &str, reply: Reply, reserved: Option<HeldSlots>) -> Result<HeldReply, Reply> {
+    fn hold(
+        &self,
+        route: &Route,
+        sender: &Sender,
+        reply: Reply,
+        reserved: Option<HeldSlots>,
+    ) -> Result<HeldReply, Reply> {
         match &reply.body {
             ReplyBody::Bytes(bytes) => {
                 let bytes = bytes.len();
                 self.reply_memory.hold(route.path, sender, reply, bytes, reserved)
             }
             ReplyBody::File(file) => {
-                let slot = self.admission.file(file.account.as_str())?;
-                let memory = self.reply_memory.for_file(file.account.as_str())?;
+                let owner = Sender::Account(file.account.clone());
+                let slot = self.admission.file(&owner)?;
+                let memory = self.reply_memory.for_file(&owner)?;
                 Ok(HeldReply::file(reply, memory, slot))
             }
         }
@@ -414,7 +437,7 @@ fn run_metered(
         // Writes are charged together with the write itself.
         Metering::Free | Metering::Write | Metering::Search => return handler(request),
     };
-    let permit = request.service.billing.reserve(request.account(), meter, || Ok(0))?;
+    let permit = request.app.billing.reserve(request.account(), meter)?;
     let reply = handler(request)?;
     permit.charge();
     Ok(reply)

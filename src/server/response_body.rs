@@ -8,7 +8,6 @@ use std::io::{self, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use aws_lc_rs::digest;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use http_body_util::channel::{Channel, Sender};
@@ -16,6 +15,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::slots::HeldSlots;
 use crate::api::StoredFile;
+use crate::sha256::Sha256;
 
 /// Answers up to this size take no memory of the budget and are sent in one piece: 64 KiB.
 pub(super) const SMALL_BYTES: usize = 64 << 10;
@@ -128,7 +128,7 @@ struct FileReader {
     file: File,
     /// Bytes that are not read yet.
     left: u64,
-    digest: digest::Context,
+    digest: Sha256,
 }
 
 impl FileReader {
@@ -147,7 +147,7 @@ impl FileReader {
 /// the connection is aborted, so that no client takes them for the file.
 async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
     let StoredFile { file, bytes, sha256, id, .. } = file;
-    let mut reader = FileReader { file, left: bytes, digest: digest::Context::new(&digest::SHA256) };
+    let mut reader = FileReader { file, left: bytes, digest: Sha256::new() };
     while reader.left > 0 {
         let read = tokio::task::spawn_blocking(move || {
             let chunk = reader.next_chunk();
@@ -163,8 +163,7 @@ async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
         };
         reader = next;
         if reader.left == 0 {
-            let digest = reader.digest.finish();
-            if HEXLOWER.encode(digest.as_ref()) != sha256 {
+            if HEXLOWER.encode(&reader.digest.finish()) != sha256 {
                 tracing::error!(%id, "a media file differs from its upload: restore it from a backup");
                 return sender.abort(io::ErrorKind::InvalidData.into());
             }
@@ -181,6 +180,7 @@ async fn send_file(file: StoredFile, mut sender: Sender<Bytes, io::Error>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::sender::Sender;
     use crate::server::slots::SlotPool;
     use proptest::prelude::*;
 
@@ -189,7 +189,7 @@ mod tests {
         fn the_parts_make_the_whole_and_the_last_one_gives_the_memory_back(length in 0..300_000_usize) {
             let whole: Vec<u8> = (0..length).map(|n| n.to_le_bytes()[0]).collect();
             let pool = SlotPool::new(10, 0, 1);
-            let (mut bytes, mut memory) = (Bytes::from(whole.clone()), pool.take("a", 10));
+            let (mut bytes, mut memory) = (Bytes::from(whole.clone()), pool.take(&Sender::Route("/v1/test"), 10));
             let mut parts = Vec::new();
             while let Some(part) = next_part(&mut bytes, &mut memory) {
                 prop_assert!(part.len() <= COPY_BYTES);

@@ -10,19 +10,19 @@ use super::activity::Activity;
 use super::reply_memory::small_response;
 use super::response_body::ResponseBody;
 use crate::api::Reply;
+use crate::billing::Billing;
 use crate::billing::sandbox::{SandboxItem, SandboxOrder};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::service::Service;
 
 /// Responds to one request.
 pub(super) async fn respond(
-    service: Arc<Service>,
+    billing: Arc<Billing>,
     request: Request<Incoming>,
     activity: Arc<Activity>,
 ) -> Response<ResponseBody> {
     let _working = activity.work();
-    let page = tokio::task::spawn_blocking(move || page(&service, request.method(), request.uri().path()));
+    let page = tokio::task::spawn_blocking(move || page(&billing, request.method(), request.uri().path()));
     match page.await.unwrap_or_else(|_| Err(Error::internal("the sandbox's page panicked"))) {
         Ok(page) => small_response(page),
         Err(Error::NotFound { .. }) => small_response(no_payment(StatusCode::NOT_FOUND)),
@@ -34,15 +34,15 @@ fn no_payment(status: StatusCode) -> Reply {
     html(status, "Payment not found", "<p>This payment does not exist.</p>")
 }
 
-fn page(service: &Service, method: &Method, path: &str) -> Result<Reply> {
+fn page(billing: &Billing, method: &Method, path: &str) -> Result<Reply> {
     let Some(id) = path.strip_prefix("/pay/") else { return Err(no_page()) };
     match *method {
         Method::GET => {
-            let Some(sandbox) = service.billing.sandbox() else { return Err(no_page()) };
+            let Some(sandbox) = billing.sandbox() else { return Err(no_page()) };
             let Some(order) = sandbox.order(id)? else { return Err(no_page()) };
             Ok(order_page(&order))
         }
-        Method::POST => Ok(order_page(&service.billing.pay_in_sandbox(id)?)),
+        Method::POST => Ok(order_page(&billing.pay_in_sandbox(id)?)),
         _ => Err(no_page()),
     }
 }

@@ -1,7 +1,7 @@
-//! Slots that accounts share: for requests, retrievals and git transfers, and units of memory.
+//! Slots that senders share: for requests, retrievals and git transfers, and units of memory.
 //!
-//! A single active account may take all common slots. A few spare slots are reserved for accounts that hold few, so
-//! that an account that takes all it can get leaves room for the others.
+//! A single active sender may take all common slots. A few spare slots are reserved for senders that hold few, so that
+//! a sender that takes all it can get leaves room for the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,84 +9,85 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-/// Accounts without slots whose entry is kept, so that their next request allocates nothing.
-const KEPT_ACCOUNTS_MAX: usize = 1024;
+use super::sender::Sender;
+
+/// Senders without slots whose entry is kept, so that their next request allocates nothing.
+const KEPT_SENDERS_MAX: usize = 1024;
 
 /// Slots of one kind.
 pub(super) struct SlotPool {
-    /// Slots that any account may take.
+    /// Slots that any sender may take.
     common: usize,
-    /// Further slots, for accounts that hold at most half as many.
+    /// Further slots, for senders that hold at most half as many.
     spare: usize,
-    /// Requests of one account that run at once; its others wait in order of arrival.
+    /// Requests of one sender that run at once; its others wait in order of arrival.
     running_max: usize,
     taken: Mutex<TakenSlots>,
 }
 
 #[derive(Default)]
 struct TakenSlots {
-    /// Slots that all accounts hold together.
+    /// Slots that all senders hold together.
     total: usize,
-    accounts: HashMap<Arc<str>, AccountSlots>,
+    senders: HashMap<Sender, SenderSlots>,
 }
 
-/// The slots of one account.
-struct AccountSlots {
+/// The slots of one sender.
+struct SenderSlots {
     held: usize,
-    /// Limits the requests of the account that run at once.
+    /// Limits the requests of the sender that run at once.
     running: Arc<Semaphore>,
 }
 
-/// Slots that an account holds; dropping them gives them back.
+/// Slots that a sender holds; dropping them gives them back.
 pub(super) struct HeldSlots {
     pool: Arc<SlotPool>,
-    account: Arc<str>,
+    sender: Sender,
     held: usize,
     running: Arc<Semaphore>,
 }
 
 impl SlotPool {
-    /// Makes a pool of `common` slots and `spare` ones, in which up to `running_max` requests of one account run.
+    /// Makes a pool of `common` slots and `spare` ones, in which up to `running_max` requests of one sender run.
     pub(super) fn new(common: usize, spare: usize, running_max: usize) -> Arc<Self> {
         // The largest number of permits of a semaphore is in effect no limit.
         let running_max = running_max.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self { common, spare, running_max, taken: Mutex::default() })
     }
 
-    /// Returns how many slots one account can hold at most.
+    /// Returns how many slots one sender can hold at most.
     pub(super) fn common(&self) -> usize {
         self.common
     }
 
-    /// Returns how many requests of one account run at once.
+    /// Returns how many requests of one sender run at once.
     pub(super) fn running_max(&self) -> usize {
         self.running_max
     }
 
-    /// Takes slots for an account. Returns none if it would hold more than it may.
-    pub(super) fn take(self: &Arc<Self>, account: &str, slots: usize) -> Option<HeldSlots> {
+    /// Takes slots for a sender. Returns none if it would hold more than it may.
+    pub(super) fn take(self: &Arc<Self>, sender: &Sender, slots: usize) -> Option<HeldSlots> {
         let mut taken = self.taken.lock();
-        let own = match taken.accounts.get(account) {
+        let own = match taken.senders.get(sender) {
             Some(entry) => entry.held,
             None => 0,
         };
         if !self.allows(taken.total, own, slots) {
             return None;
         }
-        if !taken.accounts.contains_key(account) {
-            let entry = AccountSlots { held: 0, running: Arc::new(Semaphore::new(self.running_max)) };
-            taken.accounts.insert(Arc::from(account), entry);
+        if !taken.senders.contains_key(sender) {
+            let entry = SenderSlots { held: 0, running: Arc::new(Semaphore::new(self.running_max)) };
+            taken.senders.insert(sender.clone(), entry);
         }
-        let account = taken.accounts.get_key_value(account).map(|(name, _)| Arc::clone(name))?;
-        let entry = taken.accounts.get_mut(&account)?;
+        let entry = taken.senders.get_mut(sender)?;
         entry.held += slots;
         let running = Arc::clone(&entry.running);
         taken.total += slots;
         drop(taken);
-        Some(HeldSlots { pool: Arc::clone(self), account, held: slots, running })
+        Some(HeldSlots { pool: Arc::clone(self), sender: sender.clone(), held: slots, running })
     }
 
-    /// Returns whether an account that holds `own` of all `total` taken slots may take `more`.
+    /// Returns whether a sender that holds `own` of all `total` taken slots may take `more`.
     fn allows(&self, total: usize, own: usize, more: usize) -> bool {
         let total = total.saturating_add(more);
         if total <= self.common {
@@ -95,36 +96,36 @@ impl SlotPool {
         if own.saturating_add(more) > self.spare.div_ceil(2) {
             return false;
         }
-        // The last half of the spare slots is for accounts that hold none.
+        // The last half of the spare slots is for senders that hold none.
         let spare = if own == 0 { self.spare } else { self.spare / 2 };
         total <= self.common.saturating_add(spare)
     }
 
-    /// Gives back all slots of a [`HeldSlots`]. Removes the entry of an account without slots if there are many
+    /// Gives back all slots of a [`HeldSlots`]. Removes the entry of a sender without slots if there are many
     /// entries.
-    fn give_back(&self, account: &str, slots: usize) {
+    fn give_back(&self, sender: &Sender, slots: usize) {
         let mut taken = self.taken.lock();
         taken.total -= slots;
-        let is_full = taken.accounts.len() > KEPT_ACCOUNTS_MAX;
-        let Some(entry) = taken.accounts.get_mut(account) else { return };
+        let is_full = taken.senders.len() > KEPT_SENDERS_MAX;
+        let Some(entry) = taken.senders.get_mut(sender) else { return };
         entry.held -= slots;
         if entry.held == 0 && is_full {
-            taken.accounts.remove(account);
+            taken.senders.remove(sender);
         }
     }
 
-    /// Gives back some slots of a [`HeldSlots`], which keeps the account's entry in use.
-    fn give_back_part(&self, account: &str, slots: usize) {
+    /// Gives back some slots of a [`HeldSlots`], which keeps the sender's entry in use.
+    fn give_back_part(&self, sender: &Sender, slots: usize) {
         let mut taken = self.taken.lock();
         taken.total -= slots;
-        if let Some(entry) = taken.accounts.get_mut(account) {
+        if let Some(entry) = taken.senders.get_mut(sender) {
             entry.held -= slots;
         }
     }
 }
 
 impl HeldSlots {
-    /// Returns the semaphore that limits how many requests of the account run. A request that waits for a permit holds
+    /// Returns the semaphore that limits how many requests of the sender run. A request that waits for a permit holds
     /// its slots meanwhile.
     pub(super) fn running(&self) -> Arc<Semaphore> {
         Arc::clone(&self.running)
@@ -133,14 +134,14 @@ impl HeldSlots {
     /// Changes the number of held slots. Returns false and changes nothing if not enough are free.
     pub(super) fn resize(&mut self, slots: usize) -> bool {
         if slots <= self.held {
-            self.pool.give_back_part(&self.account, self.held - slots);
+            self.pool.give_back_part(&self.sender, self.held - slots);
             self.held = slots;
             return true;
         }
         let more = slots - self.held;
         let mut taken = self.pool.taken.lock();
         let total = taken.total;
-        let Some(entry) = taken.accounts.get_mut(&self.account) else { return false };
+        let Some(entry) = taken.senders.get_mut(&self.sender) else { return false };
         if !self.pool.allows(total, entry.held, more) {
             return false;
         }
@@ -154,41 +155,56 @@ impl HeldSlots {
 
 impl Drop for HeldSlots {
     fn drop(&mut self) {
-        self.pool.give_back(&self.account, self.held);
+        self.pool.give_back(&self.sender, self.held);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuebase_storage::AccountId;
     use proptest::prelude::*;
+
+    fn account(id: &str) -> Sender {
+        Sender::Account(AccountId::new(id).expect("is valid"))
+    }
 
     #[test]
     fn another_account_gets_slots_when_one_takes_all_common_ones() {
         let pool = SlotPool::new(20, 10, 4);
-        let all: Vec<HeldSlots> = (0..20).map(|_| pool.take("greedy", 1).expect("a slot")).collect();
-        assert!(pool.take("greedy", 1).is_none());
-        let others: Vec<HeldSlots> = (0..5).map(|_| pool.take("modest", 1).expect("a spare slot")).collect();
-        assert!(pool.take("modest", 1).is_none());
-        assert!(pool.take("third", 1).is_some());
+        let (greedy, modest) = (account("greedy"), account("modest"));
+        let all: Vec<HeldSlots> = (0..20).map(|_| pool.take(&greedy, 1).expect("a slot")).collect();
+        assert!(pool.take(&greedy, 1).is_none());
+        let others: Vec<HeldSlots> = (0..5).map(|_| pool.take(&modest, 1).expect("a spare slot")).collect();
+        assert!(pool.take(&modest, 1).is_none());
+        assert!(pool.take(&account("third"), 1).is_some());
         drop(others);
         drop(all);
-        assert!(pool.take("greedy", 20).is_some());
+        assert!(pool.take(&greedy, 20).is_some());
         assert_eq!(pool.taken.lock().total, 0);
     }
 
     #[test]
     fn held_slots_grow_and_shrink_within_the_free_ones() {
         let pool = SlotPool::new(8, 2, 1);
-        let mut held = pool.take("a", 1).expect("a slot");
+        let mut held = pool.take(&account("a"), 1).expect("a slot");
         assert!(held.resize(8) && !held.resize(9));
         assert!(held.resize(3));
-        let other = pool.take("b", 5).expect("slots");
+        let other = pool.take(&account("b"), 5).expect("slots");
         assert!(!held.resize(4));
         drop(other);
         assert!(held.resize(0) && held.resize(8));
         drop(held);
         assert_eq!(pool.taken.lock().total, 0);
+    }
+
+    #[test]
+    fn an_account_and_a_route_of_one_text_have_their_own_slots() {
+        let pool = SlotPool::new(1, 2, 1);
+        let held = pool.take(&account("/v1/health"), 1).expect("a slot");
+        assert!(pool.take(&account("/v1/health"), 1).is_none());
+        assert!(pool.take(&Sender::Route("/v1/health"), 1).is_some());
+        drop(held);
     }
 
     proptest! {
@@ -198,10 +214,10 @@ mod tests {
         ) {
             let pool = SlotPool::new(10, 4, 1);
             let mut taken: Vec<HeldSlots> = Vec::new();
-            for (account, slots, give) in steps {
+            for (number, slots, give) in steps {
                 if give && !taken.is_empty() {
-                    taken.swap_remove(account % taken.len());
-                } else if let Some(slots) = pool.take(&format!("account {account}"), slots) {
+                    taken.swap_remove(number % taken.len());
+                } else if let Some(slots) = pool.take(&account(&format!("account {number}")), slots) {
                     taken.push(slots);
                 }
                 let sum: usize = taken.iter().map(|slots| slots.held).sum();
@@ -210,7 +226,7 @@ mod tests {
                 prop_assert!(total <= 14);
             }
             drop(taken);
-            prop_assert!(pool.taken.lock().accounts.values().all(|entry| entry.held == 0));
+            prop_assert!(pool.taken.lock().senders.values().all(|entry| entry.held == 0));
         }
     }
 }

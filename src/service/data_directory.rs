@@ -11,7 +11,7 @@ use crate::file_errors::{explain, explained, inaccessible_part, is_refusal};
 use crate::namespace::damage::restore_advice;
 
 /// Creates the data directory if it is missing, and removes the permissions of other users.
-pub(super) fn create_private(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn create_private(path: &Path) -> anyhow::Result<()> {
     if !path.exists()
         && let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(path)
     {
@@ -36,7 +36,7 @@ pub(super) fn create_private(path: &Path) -> anyhow::Result<()> {
 
 /// Adds the remedy to an error of opening a data directory: how to restore damaged records, or which file the system
 /// refuses, who owns it, and what to do.
-pub(super) fn with_remedy(error: anyhow::Error, data: &Path) -> anyhow::Error {
+pub(crate) fn with_remedy(error: anyhow::Error, data: &Path) -> anyhow::Error {
     if is_damage(&error) {
         return anyhow::anyhow!("{}: {}", with_causes(&error), restore_advice(data));
     }

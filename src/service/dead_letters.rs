@@ -3,11 +3,11 @@
 use cuebase_storage::records::DeadLetter;
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 
-use super::Service;
+use super::intake::Intake;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 
-impl Service {
+impl Intake {
     /// Returns up to `limit` dead letters of an account, oldest first. `after` continues a listing.
     pub fn dead_letters(&self, account: &AccountId, after: Option<MessageId>, limit: usize) -> Result<Vec<DeadLetter>> {
         Ok(self.store.dead_letters(account, after, limit)?)
@@ -22,7 +22,7 @@ impl Service {
             return Err(Error::invalid(ErrorCode::InvalidId, message));
         }
         let Some(letter) = self.store.dead_letter(account, id)? else { return Err(no_letter(text)) };
-        let Some(entry) = self.store.revive(&letter.account, id, self.running_ms())? else {
+        let Some(entry) = self.store.revive(&letter.account, id, self.running.now_ms())? else {
             return Err(no_letter(text));
         };
         self.add_to_queue(&entry);
@@ -43,7 +43,7 @@ impl Service {
         let mut retried = 0;
         for (account, id) in selected {
             // `None` if another call retried or dropped the letter in the meantime.
-            if let Some(entry) = self.store.revive(&account, id, self.running_ms())? {
+            if let Some(entry) = self.store.revive(&account, id, self.running.now_ms())? {
                 self.add_to_queue(&entry);
                 retried += 1;
             }

@@ -1,22 +1,31 @@
 //! Accepting writes: a write is durable in the queue before its id is returned, and a job carries it out later.
 
+use std::sync::Arc;
+
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::records::{
-    Dedup, EnqueueOptions, Enqueued, FingerprintSubject, Meter, NamespaceRecord, QueueEntry, QueuedWork,
+    Dedup, Enqueued, FingerprintSubject, Meter, NamespaceRecord, QueueEntry, QueuedWork, RecordBatch,
 };
-use cuebase_storage::{AccountId, MessageId};
+use cuebase_storage::{AccountId, MessageId, Store};
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 
-use super::Service;
+use super::running_time::RunningTime;
+use super::shared_parts::SharedParts;
+use crate::billing::Billing;
 use crate::billing::meters::Permit;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::namespace::ids::HeldIds;
+use crate::memory::conversation::Conversation;
+use crate::namespace::ids::{HeldIds, Ids};
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
+use crate::queue::dispatch::Queue;
 use crate::secrets::fingerprint;
 
 /// Identical bodies within this running time are one write: 5 minutes.
-pub(super) const DEDUP_WINDOW_MS: u64 = 5 * 60 * 1000;
+pub const DEDUP_WINDOW_MS: u64 = 5 * 60 * 1000;
 
 /// How a repeated write is recognized.
 #[derive(Clone, Copy)]
@@ -34,7 +43,41 @@ pub(super) enum DedupKey<'a> {
     },
 }
 
-impl Service {
+/// Accepts writes into the queue.
+pub struct Intake {
+    /// The open records.
+    pub(super) store: Arc<Store>,
+    /// The namespaces of all accounts.
+    pub(super) namespaces: Arc<Namespaces>,
+    /// Order of the accepted writes.
+    pub(super) queue: Arc<Queue>,
+    /// Paths of accepted writes that are not committed yet.
+    pub(super) pending: Arc<PendingPaths>,
+    /// Source of ids in ascending order. Held from the lookup of a fingerprint until the write is in the queue.
+    pub(super) ids: Arc<Ids>,
+    /// Limits and counts the writes.
+    pub(super) billing: Arc<Billing>,
+    /// Running time, which the age of a waiting write is measured in.
+    pub(super) running: Arc<RunningTime>,
+    /// Tells the time of acceptance.
+    pub(super) clock: Clock,
+}
+
+impl Intake {
+    /// Makes the part of an open data directory.
+    pub(crate) fn new(shared: &SharedParts) -> Self {
+        Self {
+            store: Arc::clone(&shared.store),
+            namespaces: Arc::clone(&shared.namespaces),
+            queue: Arc::clone(&shared.queue),
+            pending: Arc::clone(&shared.pending),
+            ids: Arc::clone(&shared.ids),
+            billing: Arc::clone(&shared.billing),
+            running: Arc::clone(&shared.running),
+            clock: shared.clock.clone(),
+        }
+    }
+
     /// Accepts a write. It is durable when this returns. An identical body within five minutes is the same write.
     ///
     /// `subjects` are the paths and terms that the write changes, if they are already known. Fingerprints of earlier
@@ -61,7 +104,7 @@ impl Service {
     pub fn accept_import(
         &self,
         namespace: &NamespaceRecord,
-        request: serde_json::Value,
+        request: Conversation,
         marks: &[[u8; 32]],
         accepted_at: Option<Timestamp>,
     ) -> Result<MessageId> {
@@ -97,21 +140,6 @@ impl Service {
         Ok(id)
     }
 
-    /// Runs a write. If the namespace is `default` and was deleted since the caller looked it up, creates it again and
-    /// repeats the write.
-    pub fn write_recreating_default<T>(
-        &self,
-        namespace: &NamespaceRecord,
-        write: impl Fn(&NamespaceRecord) -> Result<T>,
-    ) -> Result<T> {
-        match write(namespace) {
-            Err(Error::NamespaceGone) if namespace.name.is_default() => {
-                write(&self.namespaces.existing(&namespace.account, &namespace.name)?)
-            }
-            result => result,
-        }
-    }
-
     /// Reserves a unit for a write. Returns `None` for work that is free.
     pub(super) fn reserve_write(&self, account: &AccountId, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
         if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
@@ -120,7 +148,7 @@ impl Service {
         if matches!(work, QueuedWork::Conversation { .. }) {
             self.billing.require_balance(account)?;
         }
-        let permit = self.billing.reserve(account, Meter::Writes, || self.memory_count(account))?;
+        let permit = self.billing.reserve(account, Meter::Writes)?;
         Ok(Some(permit))
     }
 
@@ -133,7 +161,7 @@ impl Service {
         work: QueuedWork,
         key: DedupKey<'_>,
         subjects: &[FingerprintSubject],
-        permit: Option<Permit<'_>>,
+        mut permit: Option<Permit<'_>>,
     ) -> Result<MessageId> {
         let mut entry = self.new_entry(ids, namespace, work);
         let dedup = match key {
@@ -147,40 +175,43 @@ impl Service {
                 Dedup::Imports(marks)
             }
         };
-        let Some(mut permit) = permit else {
-            return match self.write_entry(namespace, &entry, &EnqueueOptions { dedup, subjects, usage: None })? {
-                Enqueued::Accepted(id) | Enqueued::Duplicate(id) => Ok(id),
-            };
-        };
-        let charge = permit.charge_guard();
-        let options = EnqueueOptions { dedup, subjects, usage: Some(charge.record()) };
-        match self.write_entry(namespace, &entry, &options)? {
-            Enqueued::Accepted(id) => {
-                charge.commit();
-                Ok(id)
+        loop {
+            let mut batch = self.store.batch();
+            if let Enqueued::Duplicate(id) = batch.enqueue(&entry, dedup, subjects).map_err(enqueue_error)? {
+                return self.accept_again(namespace, id);
             }
-            Enqueued::Duplicate(id) => Ok(id),
+            match self.commit_charged(batch, permit.as_mut()) {
+                Ok(()) => break,
+                // The fingerprint was invalidated or recorded in the meantime.
+                Err(StorageError::ConditionFailed { .. }) => {}
+                Err(error) => return Err(enqueue_error(error)),
+            }
         }
+        self.add_to_queue(&entry);
+        Ok(entry.id)
     }
 
-    /// Writes an entry to the records and adds it to the queue in memory.
-    fn write_entry(
-        &self,
-        namespace: &NamespaceRecord,
-        entry: &QueueEntry,
-        options: &EnqueueOptions<'_>,
-    ) -> Result<Enqueued> {
-        let enqueued = self.store.enqueue(namespace, entry, options).map_err(enqueue_error)?;
-        match enqueued {
-            Enqueued::Accepted(_) => self.add_to_queue(entry),
-            // An earlier write that returned an error may have become durable. It is accepted now, so it must run.
-            Enqueued::Duplicate(id) => {
-                if let Some(earlier) = self.store.queue_entry(namespace.id, id)? {
-                    self.add_to_queue(&earlier);
-                }
-            }
+    /// Returns the id of an earlier write with the same body. The call for that write may have returned an error
+    /// although the write became durable. It is accepted now, so it must run.
+    fn accept_again(&self, namespace: &NamespaceRecord, id: MessageId) -> Result<MessageId> {
+        if let Some(earlier) = self.store.queue_entry(&namespace.key(), id)? {
+            self.add_to_queue(&earlier);
         }
-        Ok(enqueued)
+        Ok(id)
+    }
+
+    /// Commits a batch, with the charge of a permit if there is one. Buffered.
+    pub(super) fn commit_charged(
+        &self,
+        mut batch: RecordBatch<'_>,
+        permit: Option<&mut Permit<'_>>,
+    ) -> Result<(), StorageError> {
+        let Some(permit) = permit else { return self.store.commit(batch) };
+        let charge = permit.charge_guard();
+        batch.charge(charge.record())?;
+        self.store.commit(batch)?;
+        charge.commit();
+        Ok(())
     }
 
     /// Adds an entry of the records to the queue in memory, and its paths to the pending ones.
@@ -191,14 +222,14 @@ impl Service {
 
     /// Returns a queue entry with the next id.
     pub(super) fn new_entry(&self, ids: &mut HeldIds<'_>, namespace: &NamespaceRecord, work: QueuedWork) -> QueueEntry {
-        let now_ms = Timestamp::now().as_millisecond();
+        let now_ms = self.clock.now_ms();
         QueueEntry {
             id: ids.next(now_ms).into(),
             account: namespace.account.clone(),
             namespace: namespace.name.clone(),
             namespace_id: namespace.id,
             accepted_at_ms: now_ms,
-            accepted_running_ms: self.running_ms(),
+            accepted_running_ms: self.running.now_ms(),
             failures: 0,
             fingerprint: None,
             work,

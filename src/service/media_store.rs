@@ -3,11 +3,11 @@
 //! Files are in one folder per namespace id. Their records are in the store; `media.rs` keeps both in step.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aws_lc_rs::hmac;
+use cuebase_storage::files::replace;
 use cuebase_storage::records::MediaRecord;
 use cuebase_storage::{NamespaceId, Store};
 use data_encoding::BASE64URL_NOPAD;
@@ -16,10 +16,7 @@ use ulid::Ulid;
 
 use crate::error::Result;
 use crate::file_errors::explained;
-use crate::secrets::random_secret;
-
-/// File name extension of an upload that is being written.
-const UNFINISHED: &str = "new";
+use crate::secrets::stored_secret;
 
 /// The folder of uploaded files, and the key that signs URLs of them.
 pub(crate) struct MediaStore {
@@ -30,8 +27,7 @@ pub(crate) struct MediaStore {
 impl MediaStore {
     /// Opens the folder and the data directory's signing key. Creates both at the first start.
     pub(super) fn open(folder: &Path, store: &Arc<Store>) -> anyhow::Result<Self> {
-        let secret = store.secret("media", random_secret)?;
-        anyhow::ensure!(!secret.is_empty(), "the system returned no random bytes for the key that signs media URLs");
+        let secret = stored_secret(store, "media")?;
         fs::create_dir_all(folder).map_err(explained("create", folder))?;
         Ok(Self { folder: folder.to_path_buf(), key: hmac::Key::new(hmac::HMAC_SHA256, &secret) })
     }
@@ -69,14 +65,7 @@ impl MediaStore {
             fs::create_dir_all(&folder)?;
             File::open(&self.folder)?.sync_all()?;
         }
-        let path = self.path(namespace, id);
-        let temporary = path.with_extension(UNFINISHED);
-        if let Err(error) = write_and_rename(&temporary, &path, bytes) {
-            // A partial file would take up space on a full disk.
-            let _ = fs::remove_file(&temporary);
-            return Err(error);
-        }
-        File::open(&folder)?.sync_all()
+        replace(&self.path(namespace, id), bytes)
     }
 
     /// Moves files of format 1, which were in one folder, into the folders of their namespaces. Can be repeated.
@@ -91,14 +80,6 @@ impl MediaStore {
         }
         Ok(())
     }
-}
-
-fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(temporary, path)
 }
 
 fn signed_message(id: Ulid, expires: i64) -> Vec<u8> {

@@ -1,21 +1,18 @@
-//! Memories by path: reads and direct writes of one memory, and all memories as a tree, as topics, as a graph.
+//! Memories by path: one memory, and all memories as a tree, as topics, as a graph.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
 use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
-use cuebase_storage::records::{FingerprintSubject, Meter, NamespaceRecord, QueuedWork};
-use cuebase_storage::{AccountId, MessageId, NamespaceName};
-use jiff::Timestamp;
-use serde::Serialize;
+use cuebase_storage::{AccountId, NamespaceName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Service;
+use super::reads::Reads;
 use super::retrieval::{HitView, histories, history_at};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::ingest::direct::{self, DirectWrite};
 use crate::memory::files;
 use crate::memory::time::format_ms;
 use crate::namespace::heads::commit_at;
@@ -32,54 +29,77 @@ pub struct MemoryReadOptions<'a> {
     pub full: bool,
 }
 
-/// The result of a direct write.
-#[derive(Debug)]
-pub struct DirectWriteResult {
-    /// Whether the path had no memory before.
-    pub is_new: bool,
-    /// Id of the commit.
-    pub commit: String,
-}
-
 /// An entry of a directory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TreeEntry {
-    path: String,
-    kind: &'static str,
+    /// Path of the memory or the directory.
+    pub path: String,
+    /// What is at the path.
+    pub kind: EntryKind,
     /// Directories: number of memories below.
     #[serde(skip_serializing_if = "Option::is_none")]
-    memories: Option<u64>,
-    updated_at: Option<String>,
+    #[schemars(with = "u64", extend("minimum" = 1))]
+    pub memories: Option<u64>,
+    /// When the memory, or a memory below the directory, was last written.
+    #[schemars(extend("format" = "date-time"))]
+    pub updated_at: Option<String>,
+}
+
+/// The kind of an entry of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// One memory.
+    Memory,
+    /// A directory of memories.
+    Directory,
 }
 
 /// A directory directly below a tier. Memories directly in the tier have an empty topic.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Topic {
-    tier: String,
-    topic: String,
-    memories: u64,
-    updated_at: Option<String>,
+    /// Name of the tier.
+    #[schemars(extend("enum" = ["facts", "incidents", "rules", "skills"]))]
+    pub tier: String,
+    /// Name of the directory.
+    pub topic: String,
+    /// Number of memories.
+    #[schemars(extend("minimum" = 1))]
+    pub memories: u64,
+    /// When one of the memories was last written.
+    #[schemars(extend("format" = "date-time"))]
+    pub updated_at: Option<String>,
 }
 
 /// Memories and the relations between them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GraphView {
+    /// The memories.
     nodes: Vec<GraphNode>,
+    /// The relations between them.
     edges: Vec<GraphEdge>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct GraphNode {
+    /// Path of the memory.
     path: String,
+    /// Title of the memory.
     title: String,
+    /// Tier of the memory.
+    #[schemars(extend("enum" = ["facts", "incidents", "rules", "skills"]))]
     tier: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct GraphEdge {
+    /// Path of the memory with the link.
     from: String,
+    /// Path of the linked memory.
     to: String,
+    /// Kind of the relation.
     kind: String,
+    /// Text around the link.
     snippet: String,
 }
 
@@ -97,13 +117,7 @@ impl GroupSummary {
     }
 }
 
-impl Service {
-    /// Returns the number of memories of an account, in all its namespaces.
-    pub fn memory_count(&self, account: &AccountId) -> Result<u64> {
-        let records = self.store.namespaces(account, None, usize::MAX)?;
-        Ok(records.iter().map(|record| record.memories).sum())
-    }
-
+impl Reads {
     /// Returns a memory.
     pub fn memory(
         &self,
@@ -130,40 +144,10 @@ impl Service {
         let names = sections.into_iter().map(|section| section.name).collect();
         let history = match (options.full, options.revision) {
             (false, _) => None,
-            (true, Some(revision)) => Some(history_at(&lease, revision, path.as_str())?),
+            (true, Some(_)) => Some(history_at(&lease, commit, path.as_str())?),
             (true, None) => histories(&lease, Some(commit), &[path.as_str()])?.pop(),
         };
-        Ok(HitView::of_memory(&memory, 1.0, names, history))
-    }
-
-    /// Writes a memory. It is committed, and visible to the next read, when this returns.
-    pub fn write_memory(&self, namespace: &NamespaceRecord, write: &DirectWrite) -> Result<DirectWriteResult> {
-        let account = &namespace.account;
-        self.billing.require_balance(account)?;
-        self.namespaces.require_undamaged(namespace)?;
-        let permit = self.billing.reserve(account, Meter::Writes, || self.memory_count(account))?;
-        let lease = self.namespaces.lease_key(&namespace.key())?;
-        // The API returns milliseconds, and the file must have the same time.
-        let now = Timestamp::now().round(jiff::Unit::Millisecond).map_err(Error::internal)?;
-        let texts = write.cue_texts();
-        lease.prepare(&texts, self.models.query_deadline());
-        // The plan may be made more than once; the last value counts.
-        let is_new = Cell::new(true);
-        let commit = lease.write(Some(permit), now, |context| {
-            is_new.set(!context.contains(write.path.as_str())?);
-            direct::write(context, write, now)
-        })?;
-        let Some(commit) = commit else { return Err(Error::internal("a direct write made no commit")) };
-        if let Err(error) = lease.consolidate_packs() {
-            tracing::error!(%error, "cannot join packs; the next write tries again");
-        }
-        Ok(DirectWriteResult { is_new: is_new.get(), commit: commit.to_string() })
-    }
-
-    /// Queues the removal of a memory.
-    pub fn forget_memory(&self, namespace: &NamespaceRecord, path: &MemoryPath) -> Result<MessageId> {
-        let subjects = [FingerprintSubject::path(path.as_str())];
-        self.accept(namespace, QueuedWork::Forget { paths: vec![path.to_string()] }, None, &subjects)
+        Ok(HitView::of_memory(memory, 1.0, names, history))
     }
 
     /// Returns the entries of a directory, by path. An empty name is the root.
@@ -176,7 +160,7 @@ impl Service {
                 Some((name, _)) => folders.entry(join(folder, name)).or_default().add(&memory),
                 None => entries.push(TreeEntry {
                     path: memory.path.clone(),
-                    kind: "memory",
+                    kind: EntryKind::Memory,
                     memories: None,
                     updated_at: format_time(memory.updated),
                 }),
@@ -185,7 +169,7 @@ impl Service {
         for (path, summary) in folders {
             entries.push(TreeEntry {
                 path,
-                kind: "directory",
+                kind: EntryKind::Directory,
                 memories: Some(summary.memories),
                 updated_at: format_time(summary.updated),
             });
@@ -279,7 +263,7 @@ fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<Commit
         };
         return Ok(Some(commit));
     }
-    commit_at(lease.snapshot().head())
+    Ok(lease.snapshot().head().map(commit_at))
 }
 
 fn no_memory(path: &MemoryPath) -> Error {

@@ -1,35 +1,38 @@
 //! The operations of the product, without HTTP. The API, the command line and the jobs call them.
 //!
-//! [`Service`] is an open data directory; start with `open.rs`. Each other file adds the methods of one subject:
+//! Each part has few methods and the components that it needs; `App` in `src/app` puts them together:
 //!
-//! - `intake.rs` accepts writes into the queue, `purge.rs` deletes expired records;
-//! - [`retrieval`] searches memories, [`answer`] answers questions;
-//! - [`memories`], [`skills`] and [`vocabulary`] read and write by name;
-//! - [`conversations`] and [`media`] are stored next to the memories;
-//! - [`sources`] are the conversations that memories were extracted from;
-//! - [`push`] accepts commits from git clients.
+//! - [`intake`] accepts writes into the queue, with [`dead_letters`];
+//! - [`direct_writes`] and [`push`] commit before they return;
+//! - [`reads`], with [`retrieval`] and [`answer`], searches and reads memories;
+//! - [`skills`] and [`vocabulary`] read and write by name;
+//! - [`conversations`] are stored next to the memories, and [`sources`] are the conversations that memories were
+//!   extracted from;
+//! - [`media`] stores uploaded files;
+//! - [`namespaces`] creates, leases and deletes namespaces;
+//! - [`animals`] numbers the records of the pets API;
+//! - [`inspector`] reads the data directory for maintenance.
 //!
-//! The single writer of each namespace is in `src/namespace`.
+//! [`shared_parts`] opens what they have in common. The single writer of each namespace is in `src/namespace`.
 
-pub mod accounts;
+pub mod animals;
 pub mod answer;
-mod conversation_locks;
+mod conversation_branches;
 pub mod conversations;
-mod data_directory;
+pub(crate) mod data_directory;
 pub mod dead_letters;
-pub mod deletion;
-mod intake;
+pub mod direct_writes;
+pub mod inspector;
+pub mod intake;
 pub mod media;
-mod media_store;
+pub(crate) mod media_store;
 pub mod memories;
-mod open;
-mod purge;
+pub mod namespaces;
 pub mod push;
+pub mod reads;
 pub mod retrieval;
-mod running_time;
+pub mod running_time;
+pub(crate) mod shared_parts;
 pub mod skills;
 pub mod sources;
-pub mod state;
 pub mod vocabulary;
-
-pub use self::open::Service;

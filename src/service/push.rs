@@ -8,7 +8,7 @@ use cuebase_storage::git::{ChangedFile, CommitId, IntakeLimits, Repository, chec
 use cuebase_storage::records::{Meter, NamespaceRecord};
 use ulid::Ulid;
 
-use super::Service;
+use super::direct_writes::DirectWrites;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
 use crate::git_protocol::BRANCH;
@@ -102,7 +102,7 @@ struct CheckedPush {
     added: u64,
 }
 
-impl Service {
+impl DirectWrites {
     /// Accepts a push. If this returns no error, the push is committed and visible to the next read.
     pub fn push(&self, namespace: &NamespaceRecord, update: &Update, pack: &[u8]) -> Result<(), PushError> {
         let account = &namespace.account;
@@ -120,7 +120,7 @@ impl Service {
             return Err(branch_moved());
         }
         // The trash is on the same file system as the repositories, and no other file is in the new folder.
-        let scratch = self.config.data.join("trash").join(Ulid::generate().to_string());
+        let scratch = self.data.join("trash").join(Ulid::generate().to_string());
         let accepted = self.accept_from_scratch(&lease, account, update.from, to, pack, &scratch);
         // The folder does not exist if the pack was refused before it was unpacked.
         if let Err(error) = std::fs::remove_dir_all(&scratch)
@@ -166,9 +166,7 @@ impl Service {
         if checked.written == 0 {
             return Ok(None);
         }
-        let permit = self.billing.reserve_units(account, Meter::Writes, checked.written as u64, || {
-            Ok(self.memory_count(account)? + checked.added.saturating_sub(1))
-        })?;
+        let permit = self.billing.reserve_units(account, Meter::Writes, checked.written as u64, checked.added)?;
         Ok(Some(permit))
     }
 }

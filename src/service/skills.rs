@@ -1,25 +1,38 @@
-//! Skills: accepting them under paths, and finding them.
+//! [`Skills`]: accepts skills under paths, and finds them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
 use cuebase_storage::memory_file::markdown;
 use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use data_encoding::HEXLOWER;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Service;
-use super::intake::DedupKey;
-use super::retrieval::{FoundMemory, RetrievalRequest};
-use crate::error::{Error, Result};
+use super::intake::{DedupKey, Intake};
+use super::reads::Reads;
+use super::retrieval::{Arm, FoundMemory, RetrievalRequest};
+use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
 use crate::memory::files::Details;
 use crate::memory::skill::SkillDraft;
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
 use crate::secrets::fingerprint;
 
 /// The topic of skills without one.
 const DEFAULT_TOPIC: &str = "general";
+
+/// The skills of the namespaces.
+pub struct Skills {
+    namespaces: Arc<Namespaces>,
+    /// Paths of accepted writes that are not committed yet.
+    pending: Arc<PendingPaths>,
+    intake: Arc<Intake>,
+    reads: Arc<Reads>,
+}
 
 /// The location of a new skill.
 pub enum SkillLocation {
@@ -30,25 +43,48 @@ pub enum SkillLocation {
 }
 
 /// A skill as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "Skill")]
 pub struct SkillView {
-    path: String,
-    topic: String,
-    name: String,
-    description: String,
-    content: String,
-    tags: Vec<String>,
-    triggers: Vec<String>,
+    /// Path of the skill's memory.
+    pub path: String,
+    /// The directory below `skills/`; empty if there is none.
+    pub topic: String,
+    /// Name of the skill.
+    pub name: String,
+    /// Purpose of the skill; empty if unknown.
+    pub description: String,
+    /// Body of the memory, as markdown.
+    pub content: String,
+    /// Tags that the caller set, followed by those that extraction added.
+    pub tags: Vec<String>,
+    /// Texts by which the skill is found.
+    pub triggers: Vec<String>,
+    /// Probability that the skill answers the query; absent without a query.
     #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<f32>,
+    #[schemars(with = "f32", extend("minimum" = 0, "maximum" = 1))]
+    pub score: Option<f32>,
+    /// The arms that found the skill; absent without a query.
     #[serde(skip_serializing_if = "Option::is_none")]
-    matched: Option<Vec<&'static str>>,
+    #[schemars(with = "Vec<Arm>")]
+    pub matched: Option<Vec<Arm>>,
 }
 
-impl Service {
+impl Skills {
+    /// Returns the skills of `namespaces`. `intake` accepts new ones, `reads` finds them.
+    pub fn new(
+        namespaces: Arc<Namespaces>,
+        pending: Arc<PendingPaths>,
+        intake: Arc<Intake>,
+        reads: Arc<Reads>,
+    ) -> Self {
+        Self { namespaces, pending, intake, reads }
+    }
+
     /// Accepts skills. They are durable in the queue when this returns. Returns the id of the write and the path of
     /// each skill.
-    pub fn accept_skills(
+    pub fn accept(
         &self,
         namespace: &NamespaceRecord,
         skills: Vec<(SkillLocation, SkillDraft)>,
@@ -73,21 +109,21 @@ impl Service {
             drafts.push(skill);
         }
         let subjects: Vec<FingerprintSubject> = paths.iter().map(|path| FingerprintSubject::path(path)).collect();
-        let work = QueuedWork::Skills { request: serde_json::to_value(&drafts).map_err(Error::internal)? };
-        let permit = self.reserve_write(&namespace.account, &work)?;
-        let id = self.accept_permitted(namespace, work, DedupKey::Body(body), &subjects, permit)?;
+        let work = QueuedWork::Skills { request: drafts };
+        let permit = self.intake.reserve_write(&namespace.account, &work)?;
+        let id = self.intake.accept_permitted(namespace, work, DedupKey::Body(body), &subjects, permit)?;
         Ok((id, paths))
     }
 
     /// Returns the skills for a task, best first. Without a query, returns all skills, by path.
-    pub fn skills(
+    pub fn find(
         &self,
         account: &AccountId,
         namespace: &NamespaceName,
         request: &RetrievalRequest,
     ) -> Result<Vec<SkillView>> {
         if request.query.is_some() {
-            let found = self.find(account, namespace, request)?;
+            let found = self.reads.find(account, namespace, request)?;
             return Ok(found.hits.iter().map(|hit| SkillView::of(&hit.memory, Some(hit))).collect());
         }
         let lease = self.namespaces.lease(account, namespace)?;

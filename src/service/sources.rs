@@ -7,10 +7,9 @@
 use cuebase_storage::memory_file::MemoryFile;
 use cuebase_storage::records::{NamespaceRecord, QueueEntry, QueuedWork, SourceRecord};
 use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceName};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Service;
+use super::conversations::Conversations;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message};
@@ -42,12 +41,18 @@ pub struct KeptSource {
 }
 
 impl KeptSource {
-    /// Decodes the queue entry of a conversation.
+    /// Returns the conversation of a queue entry.
+    ///
+    /// # Errors
+    ///
+    /// An internal error if the entry has other work.
     pub fn of(entry: &QueueEntry) -> Result<Self> {
-        let QueuedWork::Conversation { request } = &entry.work else { return Err(unreadable_source()) };
-        // The decoder's message may quote the conversation, so it is not part of the error.
-        let Ok(conversation) = Conversation::deserialize(request) else { return Err(unreadable_source()) };
-        Ok(Self { id: entry.id, accepted_at_ms: entry.accepted_at_ms, conversation })
+        match &entry.work {
+            QueuedWork::Conversation { request } => {
+                Ok(Self { id: entry.id, accepted_at_ms: entry.accepted_at_ms, conversation: request.clone() })
+            }
+            _ => Err(unreadable_source()),
+        }
     }
 
     /// Returns the fields that `POST /v1/memories` accepts, and `accepted_at`.
@@ -97,7 +102,7 @@ fn message_body(message: &Message) -> Value {
     Value::Object(body)
 }
 
-impl Service {
+impl Conversations {
     /// Returns up to `limit` sources of a namespace, newest first.
     pub fn sources(
         &self,
@@ -140,7 +145,7 @@ impl Service {
         let mut memories = Vec::new();
         let Some(paths) = self.store.source_paths(namespace.id, id)? else { return Ok(memories) };
         let lease = self.namespaces.lease_key(&namespace.key())?;
-        let Some(head) = commit_at(lease.snapshot().head())? else { return Ok(memories) };
+        let Some(head) = lease.snapshot().head().map(commit_at) else { return Ok(memories) };
         let write = id.to_string();
         for path in paths {
             if memories.len() == MEMORIES_MAX {

@@ -4,11 +4,11 @@ use cuebase_retrieval::surface_key;
 use cuebase_storage::records::TermRecord;
 use cuebase_storage::{AccountId, NamespaceName};
 
-use super::Service;
+use super::reads::Reads;
 use crate::error::Result;
 use crate::memory::terms::best_match;
 
-impl Service {
+impl Reads {
     /// Returns up to `limit` terms of a namespace by their canonical form. `like` selects the terms that contain it in
     /// any case.
     pub fn terms(

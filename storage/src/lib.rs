@@ -5,6 +5,7 @@
 //! - [`git`] keeps one bare repository per namespace, the source of truth for memories.
 //! - [`identity`] has the types of ids: accounts, namespaces, accepted writes.
 //! - [`memory_file`] is the format of one memory: front matter and markdown.
+//! - [`files`] replaces a file completely or not at all.
 //!
 //! This crate does not search memories (`cuebase-retrieval` does) and knows nothing of HTTP or models. Its public API
 //! exposes no type of RocksDB or gix.
@@ -12,6 +13,7 @@
 //! Start with [`Store`] for records and [`git::Repository`] for memories.
 
 pub mod error;
+pub mod files;
 pub mod git;
 pub mod identity;
 pub mod key_value;

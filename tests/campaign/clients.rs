@@ -4,11 +4,12 @@
 
 use std::sync::Mutex;
 
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use super::writes::{ExpectedConversation, ExpectedFile, Fate, Generation, RecordedWrite, WriteLog};
 use super::{Background, Campaign, IMPORTED, NAMESPACES, PUSHED, send, send_as};
-use crate::support::{Server, SplitMix64, stdout};
+use crate::support::{Server, stdout};
 
 /// Most writes of a client per round.
 const WRITES_PER_CLIENT: u32 = 25;
@@ -137,8 +138,8 @@ impl Campaign {
         });
         self.log = log.into_inner().expect("no panic");
         // Ingestion of the queue continues during these requests, and may reach the kill point.
-        let mut random = SplitMix64(self.next_number().into());
-        for _ in 0..random.below(20) {
+        let mut random = Rng::with_seed(self.next_number().into());
+        for _ in 0..random.u8(..20) {
             if send(server, "GET", "/v1/namespaces", &Value::Null).is_none() {
                 return;
             }

@@ -343,29 +343,6 @@ impl Drop for Server {
     }
 }
 
-/// A random number generator with a seed: SplitMix64.
-pub(crate) struct SplitMix64(pub(crate) u64);
-
-impl SplitMix64 {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a number below `bound`, which must not be zero.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    /// Returns one of the values, which must not be empty.
-    pub(crate) fn choose<'a, T>(&mut self, values: &'a [T]) -> &'a T {
-        &values[self.below(values.len() as u64) as usize]
-    }
-}
-
 /// Returns a temporary folder and the path of a data directory in it, which does not exist yet.
 pub(crate) fn fresh() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("temporary directory");

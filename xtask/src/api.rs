@@ -1,4 +1,5 @@
-//! `docs/reference/api.md`: the routes, their parameters, bodies and responses, from the OpenAPI document.
+//! `docs/reference/openapi.json`: the OpenAPI document. `docs/reference/api.md`: the routes, their parameters, bodies
+//! and responses, from that document.
 
 use anyhow::Context;
 use serde_json::{Map, Value};
@@ -17,6 +18,17 @@ pub fn page() -> anyhow::Result<String> {
     let document = cuebase::api::document::document()?;
     let reference = Reference { document: &document };
     reference.page()
+}
+
+/// Returns the OpenAPI document as `GET /v1/openapi.json` returns it, with an indentation.
+///
+/// # Errors
+///
+/// When the document cannot be generated.
+pub fn document() -> anyhow::Result<String> {
+    let mut text = serde_json::to_string_pretty(&cuebase::api::document::document()?)?;
+    text.push('\n');
+    Ok(text)
 }
 
 struct Reference<'a> {
@@ -42,10 +54,9 @@ impl Reference<'_> {
     }
 
     fn add_path(&self, path: &str, methods: &Value, tag: &str, page: &mut String) -> anyhow::Result<()> {
-        let shared = list(&methods["parameters"]);
         for (method, operation) in object(methods)? {
             let has_tag = list(&operation["tags"]).iter().any(|name| name == tag);
-            if method == "parameters" || !has_tag {
+            if !has_tag {
                 continue;
             }
             page.push_str(&format!("### `{} {path}`\n\n", method.to_uppercase()));
@@ -53,32 +64,10 @@ impl Reference<'_> {
             if let Some(description) = operation["description"].as_str() {
                 page.push_str(&format!("{}\n\n", prose(description)));
             }
-            let mut parameters = shared.to_vec();
-            parameters.extend_from_slice(list(&operation["parameters"]));
-            self.add_parameters(&parameters, page)?;
-            if !operation["requestBody"].is_null() {
-                let body = self.resolve(&operation["requestBody"])?;
-                self.add_schema_table(content_schema(body), "Body:", "required", page)?;
-            }
+            add_parameters(list(&operation["parameters"]), page);
+            self.add_schema_table(content_schema(&operation["requestBody"]), "Body:", "required", page)?;
             self.add_responses(&operation["responses"], page)?;
         }
-        Ok(())
-    }
-
-    fn add_parameters(&self, parameters: &[Value], page: &mut String) -> anyhow::Result<()> {
-        if parameters.is_empty() {
-            return Ok(());
-        }
-        page.push_str("| parameter | in | type | required | |\n| --- | --- | --- | --- | --- |\n");
-        for parameter in parameters {
-            let parameter = self.resolve(parameter)?;
-            let required = if parameter["required"] == true { "yes" } else { "" };
-            let schema = &parameter["schema"];
-            let about = notes(schema, text(&parameter["description"]));
-            let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
-            page.push_str(&format!("| `{name}` | {place} | {} | {required} | {about} |\n", cell(&type_name(schema))));
-        }
-        page.push('\n');
         Ok(())
     }
 
@@ -178,6 +167,21 @@ impl Reference<'_> {
     }
 }
 
+fn add_parameters(parameters: &[Value], page: &mut String) {
+    if parameters.is_empty() {
+        return;
+    }
+    page.push_str("| parameter | in | type | required | |\n| --- | --- | --- | --- | --- |\n");
+    for parameter in parameters {
+        let required = if parameter["required"] == true { "yes" } else { "" };
+        let schema = &parameter["schema"];
+        let about = notes(schema, text(&parameter["description"]));
+        let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
+        page.push_str(&format!("| `{name}` | {place} | {} | {required} | {about} |\n", cell(&type_name(schema))));
+    }
+    page.push('\n');
+}
+
 fn object(node: &Value) -> anyhow::Result<&Map<String, Value>> {
     node.as_object().context("the document has no object where one is expected")
 }
@@ -273,9 +277,10 @@ fn simple_type_name(schema: &Value) -> String {
         return format!("list of {}{null}", type_name(&schema["items"]));
     }
     let named = types.join(" or ");
+    // The format of a number is its size in this program, which readers need not know.
     match schema["format"].as_str() {
-        Some(format) => format!("{named}, {format}"),
-        None => named,
+        Some(format) if types.contains(&"string") => format!("{named}, {format}"),
+        _ => named,
     }
 }
 

@@ -1,8 +1,9 @@
-//! Generates the reference pages of the documentation and the error codes of the clients from the code.
+//! Generates the reference pages of the documentation, the OpenAPI document and the error codes of the clients from the
+//! code.
 //!
 //! [`PAGES`] lists them. `cargo xtask docs` writes the pages; a test fails while a page in the tree differs from what
-//! the code gives. [`api`] reads the OpenAPI document, [`cli`] the command line, [`errors`] and [`clients`] the error
-//! codes, [`settings`] the table of settings.
+//! the code gives. [`api`] writes the OpenAPI document and a page about it. [`cli`] reads the command line, [`errors`]
+//! and [`clients`] the error codes, [`settings`] the table of settings.
 
 pub mod api;
 pub mod cli;
@@ -24,10 +25,11 @@ pub struct Page {
 }
 
 /// Every generated page.
-pub const PAGES: [Page; 6] = [
+pub const PAGES: [Page; 7] = [
     Page { path: "docs/reference/api.md", generate: api::page },
     Page { path: "docs/reference/cli.md", generate: cli::page },
     Page { path: "docs/reference/errors.md", generate: errors::page },
+    Page { path: "docs/reference/openapi.json", generate: api::document },
     Page { path: "docs/reference/settings.md", generate: settings::page },
     Page { path: "clients/python/src/cuebase/error_codes.py", generate: clients::python },
     Page { path: "clients/typescript/src/errorCodes.ts", generate: clients::typescript },

@@ -149,7 +149,13 @@ fn compare<F: Fn(DocumentId) -> PathHash>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fastrand::Rng;
     use proptest::prelude::*;
+
+    /// A number from -1 to 1.
+    fn number(random: &mut Rng) -> f32 {
+        2.0 * random.f32() - 1.0
+    }
 
     fn unit(values: &[f32]) -> Vec<f32> {
         let norm = values.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-9);
@@ -191,16 +197,10 @@ mod tests {
     #[test]
     fn sketches_find_what_comparing_every_row_finds() {
         // Clusters of near vectors, which sketches could confuse.
-        let mut state = 7u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % 2000) as f32 / 1000.0 - 1.0
-        };
-        let centres: Vec<Vec<f32>> = (0..50).map(|_| (0..128).map(|_| random()).collect()).collect();
-        let near = |n: usize, random: &mut dyn FnMut() -> f32| {
-            unit(&centres[n % 50].iter().map(|value| value + 1.2 * random()).collect::<Vec<_>>())
+        let mut random = Rng::with_seed(7);
+        let centres: Vec<Vec<f32>> = (0..50).map(|_| (0..128).map(|_| number(&mut random)).collect()).collect();
+        let near = |n: usize, random: &mut Rng| {
+            unit(&centres[n % 50].iter().map(|value| value + 1.2 * number(random)).collect::<Vec<_>>())
         };
         let rows: Vec<Vec<f32>> = (0..30_000).map(|n| near(n, &mut random)).collect();
         // The memories of the first third have one cue each, the others seven.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cuebase_retrieval::{Change, Cue, Head, Index, IndexSettings, Memory, Relation};
+use fastrand::Rng;
 
 use crate::pieces::Pieces;
 
@@ -18,30 +19,31 @@ pub(crate) const HOUR: i64 = 3_600_000;
 pub(crate) static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.5 };
 
 /// A fixed sequence of pseudorandom numbers.
-pub(crate) struct Draws(pub(crate) u64);
+pub(crate) struct Draws(Rng);
 
 impl Draws {
-    /// The next number.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Rng::with_seed(seed))
+    }
+
+    /// A number below a limit.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0.usize(..limit)
     }
 
     /// One of [`WORDS`].
     pub(crate) fn word(&mut self) -> &'static str {
-        WORDS[self.next() as usize % WORDS.len()]
+        WORDS[self.below(WORDS.len())]
     }
 
     /// A number from -1 to 1.
     fn number(&mut self) -> f32 {
-        (self.next() % 2001) as f32 / 1000.0 - 1.0
+        2.0 * self.0.f32() - 1.0
     }
 
     /// A unit vector near one of a few centres.
     pub(crate) fn vector(&mut self) -> Vec<f32> {
-        let mut centre = Draws(0x9e37_79b9 * (1 + self.next() % 40));
+        let mut centre = Draws::new(0x9e37_79b9 * self.0.u64(1..=40));
         let values: Vec<f32> = (0..DIMENSIONS).map(|_| centre.number() + self.number()).collect();
         let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
         values.into_iter().map(|value| value / norm).collect()
@@ -50,9 +52,9 @@ impl Draws {
 
 /// The memories, the same in every call.
 pub(crate) fn memories() -> Vec<Memory> {
-    let mut draws = Draws(11);
+    let mut draws = Draws::new(11);
     let memory = |n: usize| {
-        let words: Vec<&str> = (0..3 + draws.next() % 5).map(|_| draws.word()).collect();
+        let words: Vec<&str> = (0..3 + draws.below(5)).map(|_| draws.word()).collect();
         let before = format!("facts/m{}.md", n.saturating_sub(1));
         let follows = Relation { path: before, kind: Relation::FOLLOWS.into(), snippet: String::new() };
         Memory {

@@ -75,6 +75,7 @@ mod tests {
 
     use super::*;
     use crate::memory::conversation::Moment;
+    use crate::memory::draft::Inferred;
 
     /// A draft with names and nothing else.
     fn naming(names: &[&str]) -> Draft {
@@ -90,10 +91,7 @@ mod tests {
             occurred_source: OccurredSource::Written,
             messages: Vec::new(),
             links: Vec::new(),
-            relations: Vec::new(),
-            inferred_tags: Vec::new(),
-            confidence: None,
-            expires_at: None,
+            inferred: Inferred::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use super::{entities, tiers};
 use crate::dates::statement as dates;
 use crate::dates::statement::DateMention;
 use crate::memory::conversation::{Conversation, Message, Moment};
-use crate::memory::draft::Draft;
+use crate::memory::draft::{Draft, Inferred};
 use crate::text::filler::is_filler;
 use crate::text::questions::only_asks;
 use crate::text::steps::{Interrupted, Steps};
@@ -165,10 +165,7 @@ impl Turn {
             occurred_source,
             messages: vec![self.message],
             links: Vec::new(),
-            relations: Vec::new(),
-            inferred_tags: Vec::new(),
-            confidence: None,
-            expires_at: None,
+            inferred: Inferred::default(),
         })
     }
 

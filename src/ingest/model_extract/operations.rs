@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::memory::conversation::{Conversation, Moment};
-use crate::memory::draft::Draft;
+use crate::memory::draft::{Draft, Inferred};
 use crate::memory::{tags, time};
 
 /// Characters of a title.
@@ -169,10 +169,7 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
         occurred_source,
         messages,
         links: Vec::new(),
-        relations: relations(value, context)?,
-        inferred_tags: tags,
-        confidence,
-        expires_at,
+        inferred: Inferred { relations: relations(value, context)?, tags, confidence, expires_at },
     })
 }
 
@@ -371,7 +368,7 @@ mod tests {
         let Ok(Operation::New(draft)) = checked(&new()) else { panic!("not accepted") };
         assert_eq!(draft.body, "# Ann sails\n\nOn Sundays.\n");
         assert_eq!(draft.cues, ["Ann sails", "What does Ann do?"]);
-        assert_eq!(draft.inferred_tags, ["sport"]);
+        assert_eq!(draft.inferred.tags, ["sport"]);
         assert_eq!((draft.occurred_source, draft.messages), (OccurredSource::User, vec![1]));
     }
 

@@ -10,7 +10,7 @@ use super::operations::Operation;
 use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
-use crate::namespace::plan::{Content, Plan, PlanContext};
+use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
 /// The trailer that names the model and the version of the prompt.
 pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
@@ -53,7 +53,7 @@ pub fn plan_extraction(
     for reason in &extraction.dropped {
         reasons.push(format!("Dropped: {reason}"));
     }
-    let files = files.into_iter().map(|(path, file)| (path, Some(Content::Memory(Box::new(file))))).collect();
+    let files = files.into_iter().map(|(path, file)| PlannedFile::memory(path, file)).collect();
     let trailers = vec![(EXTRACTOR_TRAILER.to_owned(), extraction.by.clone())];
     Ok(Plan { subject, body: reasons.join("\n"), trailers, files })
 }

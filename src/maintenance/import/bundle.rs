@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     // The bundle is unpacked into a scratch repository on the same file system, and checked there.
-    let scratch = import.service.config.data.join("trash").join(Ulid::generate().to_string());
+    let scratch = import.app.inspector.data().join("trash").join(Ulid::generate().to_string());
     let report = import_through(import, &scratch);
     let _ = fs::remove_dir_all(&scratch);
     report
@@ -33,7 +33,7 @@ fn import_through(import: &Import<'_>, scratch: &Path) -> Result<ImportReport> {
         return Ok(ImportReport { histories: 1, ..ImportReport::default() });
     }
     let namespace = import.create_namespace()?;
-    let lease = import.service.namespaces.lease_key(&namespace.key())?;
+    let lease = import.app.namespaces.lease_key(&namespace.key())?;
     let before = lease.repository().head()?;
     if import.options.dry_run {
         if let Some(before) = before

@@ -1,17 +1,16 @@
 //! The options, the context and the result of an import.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use cuebase_storage::records::NamespaceRecord;
 use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
 
 use super::format::Format;
+use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::maintenance::progress::Progress;
-use crate::service::Service;
 
 /// Most problems that an error lists.
 const PROBLEMS_MAX: usize = 20;
@@ -53,7 +52,7 @@ pub struct Options {
 
 /// One import: into which namespace, from which path, with which options.
 pub(super) struct Import<'a> {
-    pub(super) service: &'a Arc<Service>,
+    pub(super) app: &'a App,
     pub(super) account: &'a AccountId,
     pub(super) name: &'a NamespaceName,
     pub(super) from: &'a Path,
@@ -64,13 +63,13 @@ pub(super) struct Import<'a> {
 impl Import<'_> {
     /// Returns the namespace, if it exists.
     pub(super) fn existing_namespace(&self) -> Result<Option<NamespaceRecord>> {
-        Ok(self.service.store.namespace(self.account, self.name)?)
+        self.app.inspector.namespace(self.account, self.name)
     }
 
     /// Returns the namespace, and creates it if it does not exist.
     pub(super) fn create_namespace(&self) -> Result<NamespaceRecord> {
-        self.service.ensure_account(self.account)?;
-        Ok(self.service.namespaces.create(self.account, self.name)?.0)
+        self.app.accounts.ensure_account(self.account)?;
+        Ok(self.app.namespaces.create(self.account, self.name)?.0)
     }
 
     /// Reports progress.

@@ -6,17 +6,18 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use cuebase_storage::MessageId;
-use cuebase_storage::records::NamespaceRecord;
+use cuebase_storage::records::{NamespaceRecord, SentTime};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 
 use super::context::{Import, ImportReport};
 use super::format;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::maintenance::wait::wait_until_ingested;
 use crate::memory::conversation::{Conversation, Message};
-use crate::memory::request::conversation;
+use crate::memory::fields::{Lenient, request_type};
+use crate::memory::request::{RememberRequest, decode};
 use crate::memory::time;
 use crate::secrets::fingerprint;
 
@@ -78,11 +79,21 @@ pub(super) fn import_jsonl(import: &Import<'_>) -> Result<ImportReport> {
     queue_conversations(import, conversations)
 }
 
+request_type! {
+    /// The fields that `cuebase export` adds to a kept conversation. Other programs may use the names differently.
+    #[derive(Debug, Deserialize)]
+    struct ExportedFields {
+        id: Option<Lenient<String>>,
+        accepted_at: Option<Lenient<SentTime>>,
+    }
+}
+
 /// Reads one line of a file of JSON Lines.
 fn read_line(line: &str) -> Result<Archived, String> {
-    let body: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let conversation = conversation(&body).map_err(|error| error.to_string())?;
-    let exported = exported(&body)?;
+    let body: RememberRequest = decode(line.as_bytes()).map_err(|error| error.to_string())?;
+    let conversation = body.conversation().map_err(|error| error.to_string())?;
+    let fields: ExportedFields = decode(line.as_bytes()).map_err(|error| error.to_string())?;
+    let exported = fields.exported()?;
     let id = match &exported {
         Some(exported) => exported.write.to_string(),
         None => {
@@ -94,14 +105,18 @@ fn read_line(line: &str) -> Result<Archived, String> {
     Ok(Archived { id, conversation, exported })
 }
 
-/// Reads what `cuebase export` adds to a kept conversation. An `id` that is not a ULID is not from an export.
-fn exported(body: &Map<String, Value>) -> Result<Option<Exported>, String> {
-    let Some(accepted_at) = body.get("accepted_at") else { return Ok(None) };
-    let Some(id) = body.get("id").and_then(Value::as_str) else { return Ok(None) };
-    let Ok(write) = id.parse::<MessageId>() else { return Ok(None) };
-    match time::parse_json(accepted_at, &TimeZone::UTC).and_then(time::TimeInput::moment) {
-        Some(moment) => Ok(Some(Exported { write, accepted_at: moment.at })),
-        None => Err(format!("accepted_at: {accepted_at} is not a time: use RFC 3339, such as 2026-05-01T12:00:00Z")),
+impl ExportedFields {
+    /// Checks the fields. An `id` that is not a ULID is not from an export.
+    fn exported(&self) -> Result<Option<Exported>, String> {
+        let Some(accepted_at) = &self.accepted_at else { return Ok(None) };
+        let Some(Lenient::Valid(id)) = &self.id else { return Ok(None) };
+        let Ok(write) = id.parse::<MessageId>() else { return Ok(None) };
+        let form = "is not a time: use RFC 3339, such as 2026-05-01T12:00:00Z";
+        let Lenient::Valid(time) = accepted_at else { return Err(format!("accepted_at: the value {form}")) };
+        match time::parse_sent(time, &TimeZone::UTC).and_then(time::TimeInput::moment) {
+            Some(moment) => Ok(Some(Exported { write, accepted_at: moment.at })),
+            None => Err(format!("accepted_at: {time} {form}")),
+        }
     }
 }
 
@@ -146,7 +161,7 @@ fn queue_conversations(import: &Import<'_>, conversations: Vec<Archived>) -> Res
         if import.options.dry_run { import.existing_namespace()? } else { Some(import.create_namespace()?) };
     // Writes that an interrupted import left in the queue count as known, but are not ingested yet.
     let mut waiting = match &namespace {
-        Some(namespace) if !import.options.dry_run => import.service.queue.messages_of(namespace.id),
+        Some(namespace) if !import.options.dry_run => import.app.jobs.messages_of(namespace.id),
         _ => BTreeSet::new(),
     };
     for (done, archived) in (1..).zip(conversations) {
@@ -168,7 +183,7 @@ fn queue_conversations(import: &Import<'_>, conversations: Vec<Archived>) -> Res
         import.progress("conversations accepted", done, all);
     }
     if let Some(namespace) = namespace {
-        wait_until_ingested(import.service, namespace.id, waiting, import.on_progress)?;
+        wait_until_ingested(import.app, &namespace.key(), waiting, import.on_progress)?;
     }
     Ok(report)
 }
@@ -184,8 +199,7 @@ fn queue_parts(
     let mut writes = Vec::new();
     for Part { messages, marks } in split_into_parts(messages) {
         let part = Conversation { messages, ..archived.conversation.clone() };
-        let request = serde_json::to_value(&part).map_err(Error::internal)?;
-        writes.push(import.service.accept_import(namespace, request, &marks, accepted_at)?);
+        writes.push(import.app.intake.accept_import(namespace, part, &marks, accepted_at)?);
     }
     Ok(writes)
 }
@@ -198,13 +212,13 @@ fn drop_known(
     messages: &mut Vec<MarkedMessage>,
 ) -> Result<()> {
     if let Some(exported) = exported
-        && import.service.store.has_source(namespace.id, exported.write)?
+        && import.app.inspector.has_source(namespace.id, exported.write)?
     {
         messages.clear();
         return Ok(());
     }
     let marks: Vec<Mark> = messages.iter().map(|(_, mark)| *mark).collect();
-    let mut is_known = import.service.imported(namespace, &marks)?.into_iter();
+    let mut is_known = import.app.intake.imported(namespace, &marks)?.into_iter();
     messages.retain(|_| !is_known.next().unwrap_or(false));
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::context::{Import, ImportReport};
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::files::cue_texts;
-use crate::namespace::plan::{Content, Plan};
+use crate::namespace::plan::{Content, Plan, PlannedFile};
 
 /// Files per commit.
 const FILES_PER_COMMIT: usize = 500;
@@ -46,18 +46,18 @@ pub(super) fn write(import: &Import<'_>, files: &[(String, Content)]) -> Result<
         return Ok(ImportReport { files: all, ..report });
     }
     let namespace = import.create_namespace()?;
-    let lease = import.service.namespaces.lease_key(&namespace.key())?;
+    let lease = import.app.namespaces.lease_key(&namespace.key())?;
     let mut done = 0;
     for batch in files.chunks(FILES_PER_COMMIT) {
         if !import.options.dry_run {
-            lease.prepare(&texts_to_embed(batch), import.service.models.write_deadline());
+            lease.prepare(&texts_to_embed(batch), import.app.reads.models().write_deadline());
         }
         let changed = std::cell::Cell::new(0);
         lease.write(None, Timestamp::now(), |context| {
             let mut files = Vec::new();
             for (path, content) in batch {
                 if !context.holds(path, content)? {
-                    files.push((path.clone(), Some(content.clone())));
+                    files.push(PlannedFile { path: path.clone(), content: Some(content.clone()) });
                 }
             }
             changed.set(files.len() as u64);

@@ -1,20 +1,19 @@
 //! The entry point of an import.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use cuebase_storage::{AccountId, NamespaceName};
 
 use super::context::{Import, ImportReport, Options, invalid_import};
 use super::format::{self, Format};
 use super::{archives, bundle, conversations, files, mem0, notes};
+use crate::app::App;
 use crate::error::Result;
 use crate::maintenance::progress::Progress;
-use crate::service::Service;
 
 /// Imports a file or folder into a namespace, which is created if it does not exist.
 pub fn import(
-    service: &Arc<Service>,
+    app: &App,
     account: &AccountId,
     name: &NamespaceName,
     from: &Path,
@@ -25,7 +24,7 @@ pub fn import(
         Some(format) => format,
         None => format::detect(from).map_err(|reason| invalid_import(from, &reason))?,
     };
-    let import = Import { service, account, name, from, options, on_progress };
+    let import = Import { app, account, name, from, options, on_progress };
     let report = match format {
         Format::Bundle => bundle::import(&import),
         Format::Markdown => files::import(&import),

@@ -12,7 +12,6 @@ mod settings;
 
 use std::path::Path;
 
-use aws_lc_rs::digest;
 use candle_core::Device;
 use rayon::prelude::*;
 use tokenizers::{Tokenizer, TruncationParams};
@@ -23,6 +22,7 @@ use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::embedding::normalise;
 use super::error::ModelError;
+use crate::sha256::sha256;
 
 /// Maximum number of tokens in a batch: enough to use the multiplications well, few enough for the processor's cache.
 const BATCH_TOKENS_MAX: usize = 512;
@@ -58,11 +58,8 @@ impl LocalEncoder {
         let tensors = tensors.map_err(|error| refused(&weights_path, error))?;
         let network = Network::new(&settings, &tensors).map_err(|error| refused(&weights_path, error))?;
         // The hash makes other weights or another pooling another model, whatever the folder is called.
-        let mut hash = digest::Context::new(&digest::SHA256);
-        hash.update(&bytes);
-        hash.update(settings.text().as_bytes());
-        let hash = hash.finish();
-        let name = data_encoding::HEXLOWER.encode(&hash.as_ref()[..8]);
+        let hash = sha256(&[&bytes, settings.text().as_bytes()]);
+        let name = data_encoding::HEXLOWER.encode(&hash[..8]);
         let identity = format!("{IDENTITY}{}:{name}", settings.hidden_size);
         Ok(Self { identity, tokenizer, network, settings })
     }

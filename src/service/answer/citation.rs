@@ -1,14 +1,19 @@
 //! The citation of a quote, as the API returns it.
 
 use cuebase_storage::memory_file::markdown;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A quote from a memory, with the memory's path and the section that the quote is in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Citation {
-    pub(super) path: String,
-    pub(super) section: Option<String>,
-    pub(super) quote: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Citation {
+    /// Path of the memory.
+    pub path: String,
+    /// Name of the innermost section; null if the quote is in no section.
+    pub section: Option<String>,
+    /// The quote, word for word.
+    pub quote: String,
 }
 
 /// Returns the name of the innermost section that contains a byte offset.

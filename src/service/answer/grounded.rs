@@ -43,6 +43,16 @@ pub(super) struct GroundedAnswer {
     pub(super) citations: Vec<Citation>,
 }
 
+/// A question and what a model answers it from.
+#[derive(Clone, Copy)]
+pub(super) struct QuestionContext<'a> {
+    pub(super) question: &'a str,
+    /// Found memories, best first.
+    pub(super) hits: &'a [FoundMemory],
+    /// The current time, to which words such as "yesterday" refer.
+    pub(super) now: Timestamp,
+}
+
 /// The model's reply.
 #[derive(Deserialize)]
 struct ModelAnswer {
@@ -62,15 +72,14 @@ struct ModelCitation {
 /// Asks a model to answer from hits; `None` when they hold no answer.
 pub(super) fn answer(
     chat: &Chat,
-    question: &str,
-    hits: &[FoundMemory],
+    context: &QuestionContext<'_>,
     deadline: Deadline,
 ) -> Result<Option<GroundedAnswer>, ModelError> {
-    let shown: Vec<&FoundMemory> = hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
+    let shown: Vec<&FoundMemory> = context.hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_MAX).collect();
     if shown.is_empty() {
         return Ok(None);
     }
-    let mut turns = prompt(question, &shown);
+    let mut turns = prompt(context.question, &shown, context.now);
     let schema = schema();
     for attempt in 1..=ATTEMPTS_MAX {
         let request = ChatRequest { turns: &turns, name: "answer", schema: &schema, tokens_max: TOKENS_MAX };
@@ -101,14 +110,14 @@ pub(super) fn answer(
 }
 
 /// Returns the messages that ask the question about the hits.
-fn prompt(question: &str, hits: &[&FoundMemory]) -> Vec<ChatMessage> {
+fn prompt(question: &str, hits: &[&FoundMemory], now: Timestamp) -> Vec<ChatMessage> {
     let mut memories: Vec<Value> = Vec::with_capacity(hits.len());
     for (index, hit) in hits.iter().enumerate() {
         let occurred_at = hit.memory.occurred.and_then(format_ms);
         let text = shown_text(&hit.memory.content);
         memories.push(json!({"number": index + 1, "occurred_at": occurred_at, "text": text}));
     }
-    let data = json!({"question": question, "now": Timestamp::now().to_string(), "memories": memories});
+    let data = json!({"question": question, "now": now.to_string(), "memories": memories});
     // The first line is the prompt's version.
     let (_version, instructions) = PROMPT.split_once('\n').unwrap_or(("", PROMPT));
     vec![

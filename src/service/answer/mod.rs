@@ -3,7 +3,7 @@
 //! With a chat model, the model writes the answer and must support it with quotes ([`grounded`]). Without a model, or
 //! while it fails, the answer is extractive ([`extractive`]): the best passages of the best hits, word for word.
 //! [`blocks`] finds the lists, tables and code that are quoted as a whole; [`passage`] and [`table`] quote them. Start
-//! with [`Service::answer`].
+//! with [`Reads::answer_from`].
 
 mod blocks;
 mod citation;
@@ -14,16 +14,16 @@ mod passage;
 mod question;
 mod table;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-use cuebase_storage::{AccountId, NamespaceName};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use self::citation::Citation;
+pub use self::citation::Citation;
 use self::extractive::ExtractiveAnswer;
-use self::grounded::GroundedAnswer;
-use super::Service;
-use super::retrieval::{FoundMemory, HitView, RetrievalRequest};
+use self::grounded::{GroundedAnswer, QuestionContext};
+use super::reads::Reads;
+use super::retrieval::{FoundMemory, HitView, RetrievalRequest, SearchResult};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::model::Deadline;
@@ -35,12 +35,17 @@ const CHATS_MAX: usize = 64;
 const EXTRACTIVE: &str = "extractive";
 
 /// An answer, the quotes that support it, and the hits it was made from.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Answer {
-    answer: String,
-    citations: Vec<Citation>,
-    hits: Vec<HitView>,
-    model: String,
+    /// The text of the answer.
+    pub answer: String,
+    /// The quotes that support the answer.
+    pub citations: Vec<Citation>,
+    /// The hits that the answer was made from, best first.
+    pub hits: Vec<HitView>,
+    /// Name of the chat model that wrote the answer; `extractive` if it consists of quotes.
+    pub model: String,
 }
 
 /// The text of an answer with its citations, and who wrote it.
@@ -59,21 +64,13 @@ enum ModelOutcome {
     Unavailable,
 }
 
-impl Service {
-    /// Answers the request's query. `searched` is called when the search has ended and only a chat model is waited for.
+impl Reads {
+    /// Answers the request's query from the result of [`Self::find`]. May wait for a chat model.
     ///
     /// # Errors
     ///
-    /// `no_answer` when the memories hold no answer, and the errors of [`Self::find`].
-    pub fn answer(
-        &self,
-        account: &AccountId,
-        namespace: &NamespaceName,
-        request: &RetrievalRequest,
-        searched: impl FnOnce(),
-    ) -> Result<Answer> {
-        let findings = self.find(account, namespace, request)?;
-        searched();
+    /// `no_answer` when the memories hold no answer.
+    pub fn answer_from(&self, findings: SearchResult, request: &RetrievalRequest) -> Result<Answer> {
         let question = request.query.as_deref().unwrap_or("");
         let text = match self.ask_model(question, &findings.hits) {
             ModelOutcome::Answered(text) => Some(text),
@@ -83,19 +80,19 @@ impl Service {
         let Some(text) = text else {
             return Err(Error::not_found(ErrorCode::NoAnswer, "the memories hold no answer to this question"));
         };
-        let hits = findings.views(request.full)?;
+        let hits = findings.into_views(request.full)?;
         Ok(Answer { answer: text.answer, citations: text.citations, hits, model: text.model })
     }
 
     fn ask_model(&self, question: &str, hits: &[FoundMemory]) -> ModelOutcome {
-        static WAITING: AtomicUsize = AtomicUsize::new(0);
         let Some(chat) = self.models.chat() else { return ModelOutcome::Unavailable };
-        if WAITING.fetch_add(1, Ordering::Relaxed) >= CHATS_MAX {
-            WAITING.fetch_sub(1, Ordering::Relaxed);
+        if self.waiting_answers.fetch_add(1, Ordering::Relaxed) >= CHATS_MAX {
+            self.waiting_answers.fetch_sub(1, Ordering::Relaxed);
             return ModelOutcome::Unavailable;
         }
-        let result = grounded::answer(chat, question, hits, Deadline::urgent(self.models.chat_time()));
-        WAITING.fetch_sub(1, Ordering::Relaxed);
+        let context = QuestionContext { question, hits, now: self.clock.now() };
+        let result = grounded::answer(chat, &context, Deadline::urgent(self.models.chat_time()));
+        self.waiting_answers.fetch_sub(1, Ordering::Relaxed);
         match result {
             Ok(Some(GroundedAnswer { answer, citations })) => {
                 ModelOutcome::Answered(AnswerText { answer, citations, model: chat.name().to_owned() })

@@ -1,7 +1,8 @@
 //! The history of a memory in git: its revisions and its last diff.
 
 use cuebase_storage::git::{CommitId, CommitInfo, HistoryBudget, Repository};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::memory::time::format_ms;
@@ -15,22 +16,26 @@ const UNRECORDED_MAX: usize = 64;
 
 /// The history of a memory.
 #[derive(Default)]
-pub struct History {
+pub(crate) struct History {
     pub(super) revisions: Vec<RevisionView>,
     pub(super) last_diff: String,
 }
 
 /// A commit that changed a memory, in an API response.
-#[derive(Debug, Serialize)]
-pub(super) struct RevisionView {
-    commit: String,
-    at: Option<String>,
-    message: String,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Revision")]
+pub struct RevisionView {
+    /// Id of the commit.
+    pub commit: String,
+    /// Time of the commit, RFC 3339 in UTC.
+    #[schemars(extend("format" = "date-time"))]
+    pub at: Option<String>,
+    /// Message of the commit.
+    pub message: String,
 }
 
 /// Returns the history of a path up to a commit.
-pub(in crate::service) fn history_at(lease: &Lease, commit: &str, path: &str) -> Result<History> {
-    let commit: CommitId = commit.parse()?;
+pub(in crate::service) fn history_at(lease: &Lease, commit: CommitId, path: &str) -> Result<History> {
     let RecordedRevisions { mut revisions, older_than, .. } = lease.recorded_revisions(&[path], REVISIONS_MAX)?;
     let recorded = revisions.pop().unwrap_or_default();
     let position = recorded.iter().position(|revision| revision.id == commit);

@@ -1,67 +1,148 @@
-//! The view of a memory in API responses.
+//! The view of a memory that the API returns and that its clients read.
 
 use cuebase_retrieval::{Memory, Relation, any_term};
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, SourceMessage, markdown};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::history::{History, RevisionView, histories};
-use super::search_result::{FoundMemory, SearchResult};
+use super::search_result::{Arm, FoundMemory, SearchResult};
 use crate::error::Result;
 use crate::memory::files::Details;
 use crate::memory::time::format_ms;
 use crate::namespace::heads::commit_at;
 
-/// A memory in an API response.
-#[derive(Debug, Serialize)]
+/// A memory as the API returns it.
+///
+/// The MCP tools read it from the response of a server, whose version may differ. A field that the response lacks is
+/// empty.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(
+    rename = "Hit",
+    description = "A memory. `detail=full` adds `revisions`, `last_diff`, `relations`, `cues` and `sources`."
+)]
 pub struct HitView {
-    path: String,
-    content: String,
-    sections: Vec<String>,
-    score: f32,
-    matched: Vec<&'static str>,
-    via: Option<String>,
-    created_at: Option<String>,
-    updated_at: Option<String>,
-    occurred_at: Option<String>,
-    expires_at: Option<String>,
-    occurred_precision: Option<OccurredPrecision>,
-    occurred_source: Option<OccurredSource>,
-    user_tags: Vec<String>,
-    tags: Vec<String>,
-    created: String,
-    updated: String,
+    /// Path of the memory.
+    pub path: String,
+    /// Body of the memory, as markdown.
+    pub content: String,
+    /// Names of sections. A search returns those that contain a word of the query, a read by path returns all.
+    pub sections: Vec<String>,
+    /// Probability that the memory answers the query; 1 without a query.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    pub score: f32,
+    /// The arms that found the memory; none without a query.
+    pub matched: Vec<Arm>,
+    /// Path of the hit that the memory is related to, if only the graph found the memory.
+    pub via: Option<String>,
+    /// The times of the memory.
     #[serde(flatten)]
-    full: Option<FullView>,
+    pub times: HitTimes,
+    /// Tags that the caller set.
+    pub user_tags: Vec<String>,
+    /// Tags that the caller set, followed by those that extraction added.
+    pub tags: Vec<String>,
+    /// The times under their deprecated names.
+    #[serde(flatten)]
+    pub deprecated: DeprecatedTimes,
+    /// The fields that `detail=full` adds.
+    #[serde(flatten)]
+    pub full: Option<FullView>,
+}
+
+/// The times of a memory, RFC 3339 in UTC.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HitTimes {
+    /// When the memory was first written.
+    #[schemars(extend("format" = "date-time"))]
+    pub created_at: Option<String>,
+    /// When the memory was last written.
+    #[schemars(extend("format" = "date-time"))]
+    pub updated_at: Option<String>,
+    /// When the content happened.
+    #[schemars(extend("format" = "date-time"))]
+    pub occurred_at: Option<String>,
+    /// When the memory expires.
+    #[schemars(extend("format" = "date-time"))]
+    pub expires_at: Option<String>,
+    /// Precision of `occurred_at`.
+    #[schemars(with = "Option<String>", extend("enum" = ["day", "instant", null]))]
+    pub occurred_precision: Option<OccurredPrecision>,
+    /// Source of `occurred_at`.
+    #[schemars(with = "Option<String>", extend("enum" = ["user", "extracted", "said", "written", null]))]
+    pub occurred_source: Option<OccurredSource>,
+}
+
+/// Two of the times under their deprecated names. An unknown time is empty.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DeprecatedTimes {
+    /// The value of `created_at`.
+    #[schemars(extend("deprecated" = true))]
+    pub created: String,
+    /// The value of `updated_at`.
+    #[schemars(extend("deprecated" = true))]
+    pub updated: String,
 }
 
 /// The fields that `detail=full` adds.
-#[derive(Debug, Serialize)]
-struct FullView {
-    revisions: Vec<RevisionView>,
-    last_diff: String,
-    relations: Vec<RelationView>,
-    cues: Vec<String>,
-    sources: Vec<SourceMessage>,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FullView {
+    /// Commits that changed the memory, newest first.
+    pub revisions: Vec<RevisionView>,
+    /// Unified diff of the last change.
+    pub last_diff: String,
+    /// Links to other memories.
+    pub relations: Vec<RelationView>,
+    /// Texts by which the memory is found.
+    pub cues: Vec<String>,
+    /// Messages that the memory was extracted from.
+    #[schemars(with = "Vec<SourceMessageSchema>")]
+    pub sources: Vec<SourceMessage>,
 }
 
-#[derive(Debug, Serialize)]
-struct RelationView {
-    path: String,
-    kind: String,
-    snippet: String,
+/// A message that a memory was extracted from, as [`SourceMessage`] is written.
+#[derive(JsonSchema)]
+#[schemars(rename = "MessageReference")]
+#[expect(dead_code, reason = "only describes a type of another crate")]
+struct SourceMessageSchema {
+    /// Session id from the request; absent if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    session_id: Option<String>,
+    /// Index of the message in the request.
+    message: u64,
+    /// Id of the write that carried the message, for `GET /v1/sources/{id}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    write: Option<String>,
+}
+
+/// A link to another memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Relation")]
+pub struct RelationView {
+    /// Path of the other memory.
+    pub path: String,
+    /// Kind of the link.
+    pub kind: String,
+    /// The text that the link stands in.
+    pub snippet: String,
 }
 
 impl SearchResult {
     /// Returns the hits as the API shows them. `full` adds their histories.
-    pub fn views(&self, full: bool) -> Result<Vec<HitView>> {
+    pub(in crate::service) fn into_views(self, full: bool) -> Result<Vec<HitView>> {
         let mut all_histories = Vec::new();
         if full {
             let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
-            all_histories = histories(&self.lease, commit_at(self.head)?, &paths)?;
+            all_histories = histories(&self.lease, self.head.map(commit_at), &paths)?;
         }
         let mut all_histories = all_histories.into_iter();
         let mut views = Vec::with_capacity(self.hits.len());
-        for hit in &self.hits {
+        for hit in self.hits {
             views.push(HitView::of_hit(hit, &self.terms, all_histories.next()));
         }
         Ok(views)
@@ -69,46 +150,49 @@ impl SearchResult {
 }
 
 impl HitView {
-    fn of_hit(hit: &FoundMemory, terms: &[String], history: Option<History>) -> Self {
+    fn of_hit(hit: FoundMemory, terms: &[String], history: Option<History>) -> Self {
         let sections = matching_sections(&hit.memory.content, terms);
-        Self {
-            matched: hit.matched(),
-            via: hit.via.clone(),
-            ..Self::of_memory(&hit.memory, hit.score, sections, history)
-        }
+        let matched = hit.matched();
+        Self { matched, via: hit.via, ..Self::of_memory(hit.memory, hit.score, sections, history) }
     }
 
     /// Returns the view of a memory that is read by its path.
-    pub fn of_memory(memory: &Memory, score: f32, sections: Vec<String>, history: Option<History>) -> Self {
+    pub(in crate::service) fn of_memory(
+        memory: Memory,
+        score: f32,
+        sections: Vec<String>,
+        history: Option<History>,
+    ) -> Self {
         // The details were written by this program, so unreadable ones are shown as unknown.
         let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
-        let created_at = format_time(memory.created);
-        let updated_at = format_time(memory.updated);
-        let full = history.map(|history| FullView::of(memory, history, details.sources));
-        Self {
-            path: memory.path.clone(),
-            content: memory.content.clone(),
-            sections,
-            score,
-            matched: Vec::new(),
-            via: None,
-            created: created_at.clone().unwrap_or_default(),
-            updated: updated_at.clone().unwrap_or_default(),
-            created_at,
-            updated_at,
+        let full = history.map(|history| FullView::of(&memory, history, details.sources));
+        let times = HitTimes {
+            created_at: format_time(memory.created),
+            updated_at: format_time(memory.updated),
             occurred_at: format_time(memory.occurred),
             expires_at: details.expires_at.map(|at| at.to_string()),
             occurred_precision: details.occurred_precision,
             occurred_source: details.occurred_source,
-            user_tags: memory.user_tags.clone(),
-            tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
+        };
+        let deprecated = DeprecatedTimes {
+            created: times.created_at.clone().unwrap_or_default(),
+            updated: times.updated_at.clone().unwrap_or_default(),
+        };
+        let mut tags = memory.user_tags.clone();
+        tags.extend(memory.inferred_tags);
+        Self {
+            path: memory.path,
+            content: memory.content,
+            sections,
+            score,
+            matched: Vec::new(),
+            via: None,
+            times,
+            user_tags: memory.user_tags,
+            tags,
+            deprecated,
             full,
         }
-    }
-
-    /// Returns the body of the memory.
-    pub fn content(&self) -> &str {
-        &self.content
     }
 }
 
@@ -151,4 +235,39 @@ fn matching_sections(content: &str, terms: &[String]) -> Vec<String> {
 /// Returns whether a text contains one of the sorted terms.
 fn contains_term(text: &str, terms: &[String]) -> bool {
     any_term(text, |term| terms.binary_search_by(|other| other.as_str().cmp(term)).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_has_flat_fields_in_order_and_is_read_back() {
+        let memory = Memory {
+            path: "facts/iris.md".into(),
+            content: "# Iris\n".into(),
+            user_tags: vec!["a".into()],
+            inferred_tags: vec!["b".into()],
+            created: Some(0),
+            ..Memory::default()
+        };
+        let listed = HitView::of_memory(memory.clone(), 0.25, Vec::new(), None);
+        let text =
+            serde_json::to_string(&HitView { matched: vec![Arm::Lexical, Arm::Cue], ..listed }).expect("encodes");
+        let expected = concat!(
+            r##"{"path":"facts/iris.md","content":"# Iris\n","sections":[],"score":0.25,"matched":["lexical","cue"],"##,
+            r#""via":null,"created_at":"1970-01-01T00:00:00Z","updated_at":null,"occurred_at":null,"expires_at":null,"#,
+            r#""occurred_precision":null,"occurred_source":null,"user_tags":["a"],"tags":["a","b"],"#,
+            r#""created":"1970-01-01T00:00:00Z","updated":""}"#,
+        );
+        assert_eq!(text, expected);
+        let read: HitView = serde_json::from_str(&text).expect("decodes");
+        assert_eq!(serde_json::to_string(&read).expect("encodes"), text);
+        assert!(read.full.is_none());
+
+        let full = HitView::of_memory(memory, 1.0, Vec::new(), Some(History::default()));
+        let text = serde_json::to_string(&full).expect("encodes");
+        assert!(text.ends_with(r#""revisions":[],"last_diff":"","relations":[],"cues":[],"sources":[]}"#), "{text}");
+        assert!(serde_json::from_str::<HitView>(&text).expect("decodes").full.is_some());
+    }
 }

@@ -10,8 +10,9 @@ mod response;
 mod search;
 mod search_result;
 
+pub use self::history::RevisionView;
 pub(super) use self::history::{histories, history_at};
-pub use self::hit::HitView;
+pub use self::hit::{DeprecatedTimes, FullView, HitTimes, HitView, RelationView};
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
-pub use self::search_result::{Definition, FoundMemory, SearchResult};
+pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};

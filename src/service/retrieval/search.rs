@@ -18,7 +18,7 @@ use super::search_result::{Definition, FoundMemory, SearchResult};
 use crate::dates;
 use crate::error::Result;
 use crate::namespace::registry::Lease;
-use crate::service::Service;
+use crate::service::reads::Reads;
 
 /// The vector of a query.
 struct QueryEmbedding {
@@ -36,7 +36,7 @@ struct SnapshotResults {
     results: SearchResults,
 }
 
-impl Service {
+impl Reads {
     /// Searches a namespace, or lists its memories if the request has no query.
     pub fn find(
         &self,
@@ -45,7 +45,7 @@ impl Service {
         request: &RetrievalRequest,
     ) -> Result<SearchResult> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let now = Timestamp::now();
+        let now = self.clock.now();
         match &request.query {
             Some(text) => self.search(lease, request, text, now),
             None => list(lease, request, now),

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use cuebase_retrieval::{Arms, Head, Hit, Memory};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::namespace::registry::Lease;
 
@@ -39,12 +41,29 @@ pub struct FoundMemory {
     pub via: Option<String>,
 }
 
+/// A way of finding a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Arm {
+    /// By the words of the query.
+    Lexical,
+    /// By a cue near the query's vector.
+    Cue,
+    /// By a relation to one of the best hits.
+    Graph,
+}
+
 /// A vocabulary term that a query mentions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Definition {
-    pub(super) term: String,
-    pub(super) aliases: Vec<String>,
-    pub(super) definition: String,
+    /// Canonical form of the term.
+    pub term: String,
+    /// Other forms of the term.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What the term means.
+    pub definition: String,
 }
 
 impl FoundMemory {
@@ -53,19 +72,19 @@ impl FoundMemory {
         Self { memory, score: 1.0, arms: Arms::default(), via: None }
     }
 
-    /// Returns the names of the arms that found the memory.
-    pub fn matched(&self) -> Vec<&'static str> {
-        let mut names = Vec::new();
+    /// Returns the arms that found the memory.
+    pub fn matched(&self) -> Vec<Arm> {
+        let mut matched = Vec::new();
         if self.arms.lexical {
-            names.push("lexical");
+            matched.push(Arm::Lexical);
         }
         if self.arms.cue {
-            names.push("cue");
+            matched.push(Arm::Cue);
         }
         if self.arms.graph {
-            names.push("graph");
+            matched.push(Arm::Graph);
         }
-        names
+        matched
     }
 }
 

@@ -5,22 +5,29 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
-/// The id of a commit.
+/// Length of a commit id in bytes.
+const COMMIT_ID_BYTES: usize = 20;
+
+/// The id of a commit. As text and in records it has 40 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommitId(pub(super) ObjectId);
 
 impl CommitId {
     /// Returns the 20 bytes of the id.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_slice()
+    pub fn to_bytes(self) -> [u8; COMMIT_ID_BYTES] {
+        let mut bytes = [0; COMMIT_ID_BYTES];
+        bytes.copy_from_slice(self.0.as_slice());
+        bytes
     }
 
-    /// Returns the id of 20 bytes, or `None` if `bytes` has another length.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        ObjectId::try_from(bytes).ok().map(Self)
+    /// Returns the id of 20 bytes.
+    pub fn from_bytes(bytes: [u8; COMMIT_ID_BYTES]) -> Self {
+        Self(ObjectId::from(bytes))
     }
 }
 
@@ -36,6 +43,19 @@ impl FromStr for CommitId {
     fn from_str(text: &str) -> Result<Self> {
         let id = ObjectId::from_hex(text.as_bytes()).map_err(|e| Error::invalid("commit id", e))?;
         Ok(Self(id))
+    }
+}
+
+impl Serialize for CommitId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CommitId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
     }
 }
 
@@ -97,5 +117,22 @@ impl DescribedCommit {
         let message = commit.message_raw().map_err(Error::git("read a commit"))?.to_str_lossy().into_owned();
         let info = CommitInfo { id: CommitId(id), at_seconds: time.seconds, message };
         Ok(Self { info, first_parent, tree })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_id_is_serialized_as_40_hexadecimal_digits() {
+        let id = CommitId::from_bytes(std::array::from_fn(|index| index as u8 * 13));
+        let json = serde_json::to_string(&id).expect("writes");
+        assert_eq!(json, r#""000d1a2734414e5b6875828f9ca9b6c3d0ddeaf7""#);
+        assert_eq!(serde_json::from_str::<CommitId>(&json).expect("reads"), id);
+        assert_eq!(CommitId::from_bytes(id.to_bytes()), id);
+        for bad in ["", "000d1a27", &"g".repeat(40), &"0".repeat(41)] {
+            assert!(serde_json::from_value::<CommitId>(bad.into()).is_err(), "{bad:?}");
+        }
     }
 }

@@ -13,8 +13,9 @@ use std::sync::atomic::AtomicBool;
 use gix_pack::data::input::{BytesToEntriesIter, EntryDataMode, Mode};
 
 use super::limits::OBJECT_BYTES_MAX;
-use super::pack::{HASH_BYTES, sha1, sync_folder, write_synced};
+use super::pack::{HASH_BYTES, sha1};
 use crate::error::{Error, Result};
+use crate::files::replace;
 
 /// Size of signature, version and fanout.
 const INDEX_HEADER_BYTES: usize = 8 + 256 * 4;
@@ -64,7 +65,7 @@ pub(super) fn repair(folder: &Path, ignored: &HashSet<OsString>, scrutiny: Scrut
         if is_intact(&index, scrutiny) {
             continue;
         }
-        match rebuild(folder, &pack, &index) {
+        match rebuild(&pack, &index) {
             Ok(()) => {
                 tracing::warn!(pack = %pack.display(), "rebuilt the missing or damaged index of a pack");
                 repair.rebuilt += 1;
@@ -130,7 +131,7 @@ fn entry_bytes<'a>(range: gix_pack::data::EntryRange, pack: &'a PackBytes<'_>) -
 }
 
 /// Builds an index from its pack, and verifies the pack's checksum.
-fn rebuild(folder: &Path, pack: &Path, index: &Path) -> Result<()> {
+fn rebuild(pack: &Path, index: &Path) -> Result<()> {
     let bytes = fs::read(pack).map_err(Error::io("read", pack))?;
     let sha1_ids = gix::hash::Kind::Sha1;
     let mut entries =
@@ -151,7 +152,5 @@ fn rebuild(folder: &Path, pack: &Path, index: &Path) -> Result<()> {
         version,
     )
     .map_err(Error::git("index a pack"))?;
-    let name = index.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    write_synced(folder, &name, &built)?;
-    sync_folder(folder)
+    replace(index, &built).map_err(Error::io("write", index))
 }

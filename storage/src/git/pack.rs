@@ -13,7 +13,7 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,13 +23,12 @@ use gix::ObjectId;
 use gix::objs::{Kind, WriteTo};
 
 use crate::error::{Error, Result};
+use crate::files::{TEMPORARY_PREFIX, replace};
 
 /// Size of a pack's header: magic, version, count.
 pub(super) const PACK_HEADER_BYTES: usize = 12;
 /// Size of a SHA-1.
 pub(super) const HASH_BYTES: usize = 20;
-/// Prefix of temporary files. Git's own temporary files have another prefix.
-pub(super) const TEMPORARY_PREFIX: &str = "tmp_cuebase-";
 /// Kind of an entry that is a delta and gives its base as an offset within the pack.
 pub(super) const OFFSET_DELTA: u8 = 6;
 /// Kind of an entry that is a delta and names its base by its id.
@@ -172,14 +171,13 @@ impl PackFile {
         let pack_path = self.folder.join(format!("{name}.pack"));
         let index_path = self.folder.join(format!("{name}.idx"));
         fs::rename(&self.temporary, &pack_path).map_err(Error::io("rename into place", &pack_path))?;
-        // The index makes the pack visible, so it comes second.
-        let written = write_synced(&self.folder, &format!("{name}.idx"), &index);
+        // The index makes the pack visible, so it comes second. Both names are durable once the folder is synced.
+        let written = replace(&index_path, &index).map_err(Error::io("write", &index_path));
         if written.is_err() && !index_path.exists() {
             // Without an index nothing has read the pack, and the disk may be full.
             let _ = fs::remove_file(&pack_path);
         }
-        written?;
-        sync_folder(&self.folder)
+        written
     }
 }
 
@@ -281,24 +279,6 @@ pub(super) fn sha1(bytes: &[u8]) -> Result<ObjectId> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
     hasher.update(bytes);
     hasher.try_finalize().map_err(Error::git("hash a pack"))
-}
-
-/// Writes a file under a temporary name, syncs it and renames it. The folder is not synced.
-pub(super) fn write_synced(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let path = folder.join(name);
-    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{name}"));
-    let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
-    if let Err(error) = write_and_sync(&mut file, bytes) {
-        // The disk may be full, and an incomplete file must not take more of it.
-        let _ = fs::remove_file(&temporary);
-        return Err(Error::io("write", &temporary)(error));
-    }
-    fs::rename(&temporary, &path).map_err(Error::io("rename into place", &path))
-}
-
-fn write_and_sync(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Syncs a directory, so that the names in it survive a loss of power.

@@ -13,10 +13,11 @@ use gix::objs::Kind;
 
 use super::commit::{CommitId, CommitLinks};
 use super::indexes::{self, IndexRepair, Scrutiny};
-use super::pack::{TEMPORARY_PREFIX, remove_pack_files, sync_file, sync_folder};
+use super::pack::{remove_pack_files, sync_file, sync_folder};
 use super::replaced::ReplacedPacks;
 use super::tree::{RawTree, TreeEntry, read_content};
 use crate::error::{Error, Result};
+use crate::files::TEMPORARY_PREFIX;
 
 /// The only branch.
 pub(super) const BRANCH: &str = "refs/heads/main";

@@ -1,10 +1,10 @@
 //! The column families, with the keys and values of each.
 //!
 //! A NUL byte follows each key part of variable length; account ids and names never contain one. Ids are ULIDs, 16
-//! bytes big-endian, so key order is creation order. Keys of a namespace's data begin with the namespace's id. Each
-//! creation of a namespace has a new id, so a deleted namespace shares no key with its successor, and its data is one
-//! key range per column. Every value is one format byte ([`crate::records::RECORD_FORMAT`]) and a JSON object, except
-//! in columns with raw bytes.
+//! bytes big-endian, so key order is creation order. Keys of a namespace's data begin with the namespace's id, keys of
+//! the queue with the account and the namespace's id. Each creation of a namespace has a new id, so a deleted namespace
+//! shares no key with its successor, and its data is one key range per column. Every value is one format byte
+//! ([`crate::records::RECORD_FORMAT`]) and a JSON object, except in columns with raw bytes.
 
 use strum::{IntoStaticStr, VariantArray};
 
@@ -29,11 +29,15 @@ pub enum Column {
     /// `account NUL namespace` → namespace record. Iterated to list an account's namespaces by name.
     #[strum(serialize = "namespaces")]
     Namespaces,
+    /// `namespace id` → empty: the namespace exists. Batches that add data to a namespace expect the key, so they fail
+    /// once the namespace is deleted. The namespace record cannot be expected, because each commit changes it.
+    #[strum(serialize = "live_namespaces")]
+    LiveNamespaces,
     /// `namespace id` → removal record: a deleted namespace whose data is not fully removed yet.
     #[strum(serialize = "removals")]
     Removals,
-    /// `namespace id`, `message id` → queue entry. Iterated once at start.
-    #[strum(serialize = "queue_by_namespace")]
+    /// `account NUL`, `namespace id`, `message id` → queue entry. Iterated once at start.
+    #[strum(serialize = "queue_by_account")]
     Queue,
     /// `account NUL message id` → dead letter without its work. Iterated to list an account's dead letters.
     #[strum(serialize = "dead_letters_by_account")]
@@ -128,9 +132,9 @@ impl Column {
     /// Every column family, in opening order.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
-    /// The columns whose keys begin with a namespace's id. Deleting a namespace deletes its key range in each of them.
+    /// The columns whose keys begin with a namespace's id and which hold its data. The removal of a deleted namespace
+    /// deletes its key range in each of them.
     pub(crate) const BY_NAMESPACE: &'static [Self] = &[
-        Self::Queue,
         Self::Fingerprints,
         Self::FingerprintSubjects,
         Self::PathWrites,
@@ -192,7 +196,7 @@ mod tests {
     fn every_column_family_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = Column::ALL.iter().map(|column| column.name()).collect();
         assert_eq!(names.len(), Column::ALL.len());
-        assert_eq!(Column::Queue.name(), "queue_by_namespace");
+        assert_eq!(Column::Queue.name(), "queue_by_account");
         assert_eq!(Column::ALL.first(), Some(&Column::Meta));
     }
 }

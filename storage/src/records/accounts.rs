@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::store::{Store, decode, encode};
+use super::batch::RecordBatch;
+use super::store::{Store, decode};
+use super::stored::Stored;
 use crate::error::Result;
 use crate::identity::AccountId;
-use crate::key_value::{Batch, Column, Durability};
+use crate::key_value::Column;
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +26,9 @@ impl Store {
         self.get_record(Column::Accounts, account.as_str().as_bytes())
     }
 
-    /// Writes the record of an account.
-    pub fn put_account(&self, record: &AccountRecord) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.put(Column::Accounts, record.account.as_str().as_bytes(), encode(record)?);
-        self.kv.write(&batch, Durability::Synced)
+    /// Returns an account, to replace its record.
+    pub fn stored_account(&self, account: &AccountId) -> Result<Stored<AccountRecord>> {
+        self.get_stored(Column::Accounts, account.as_str().as_bytes())
     }
 
     /// Returns all accounts, ordered by id. Logs and omits records that cannot be decoded.
@@ -42,5 +42,17 @@ impl Store {
             }
         }
         Ok(accounts)
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Creates an account. The commit fails if it exists.
+    pub fn create_account(&mut self, record: &AccountRecord) -> Result<()> {
+        self.create(Column::Accounts, record.account.as_str().as_bytes(), record)
+    }
+
+    /// Replaces the record of an account. The commit fails if it changed since it was read.
+    pub fn replace_account(&mut self, stored: &Stored<AccountRecord>, record: &AccountRecord) -> Result<()> {
+        self.replace(Column::Accounts, record.account.as_str().as_bytes(), stored, record)
     }
 }

@@ -6,16 +6,13 @@ use super::namespaces::{self, NamespaceRecord, key};
 use super::queue_entry::{self, QueuedWork};
 use super::sources::IngestedEntry;
 use super::store::Store;
-use super::usage::{self, UsageRecord};
+use super::usage::UsageRecord;
 use super::vocabulary::TermChange;
 use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::columns::prefix;
 use crate::key_value::{Batch, Column, Durability};
-
-/// Length of a commit id in bytes.
-const COMMIT_BYTES: usize = 20;
 
 /// A commit and the files that it changed, for their histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,41 +78,40 @@ impl Store {
     pub fn acknowledge(&self, done: &Acknowledgement<'_>) -> Result<()> {
         let generation = self.kv.generation();
         let id = done.namespace.id;
-        let mut batch = Batch::new();
+        let mut batch = self.batch();
+        batch.require_live(done.namespace);
         for ingested in done.ingested {
-            self.complete_entry(&mut batch, id, ingested)?;
+            self.complete_entry(&mut batch.changes, done.namespace, ingested)?;
         }
         for message in done.dropped {
-            queue_entry::delete(&mut batch, id, *message);
+            queue_entry::delete(&mut batch.changes, &done.namespace.account, id, *message);
         }
         for subject in done.invalidates {
-            self.invalidate_subject(&mut batch, id, *subject, None)?;
+            self.invalidate_subject(&mut batch.changes, id, *subject, None)?;
         }
         for (path, message) in done.path_writes {
-            batch.put(Column::PathWrites, key(id, path.as_bytes()), message.to_bytes());
+            batch.changes.put(Column::PathWrites, key(id, path.as_bytes()), message.to_bytes());
+            batch.assign_id((*message).into());
         }
-        put_revisions(&mut batch, done);
+        put_revisions(&mut batch.changes, done);
         if let Some(usage) = done.usage {
-            usage::put(&mut batch, usage)?;
+            batch.charge(usage)?;
         }
-        self.change_terms(&mut batch, id, done.terms)?;
-        namespaces::put(&mut batch, done.namespace)?;
-        if let Some((_, newest)) = done.path_writes.iter().max_by_key(|(_, message)| *message) {
-            self.record_id(&mut batch, (*newest).into());
-        }
-        self.write_if_live(done.namespace, &batch)?;
+        self.change_terms(&mut batch.changes, id, done.terms)?;
+        namespaces::put(&mut batch.changes, done.namespace)?;
+        self.commit(batch)?;
         if done.path_writes.is_empty() { Ok(()) } else { self.kv.sync_since(generation) }
     }
 
     /// Removes an ingested entry from the queue and records the paths and the conversation that it leaves.
-    fn complete_entry(&self, batch: &mut Batch, namespace: NamespaceId, ingested: &IngestedEntry) -> Result<()> {
+    fn complete_entry(&self, batch: &mut Batch, namespace: &NamespaceRecord, ingested: &IngestedEntry) -> Result<()> {
         let entry = &ingested.entry;
-        queue_entry::delete(batch, namespace, entry.id);
+        queue_entry::delete(batch, &namespace.account, namespace.id, entry.id);
         // The memories of a conversation are new, so no fingerprint belongs to their paths yet.
         let makes_new_memories = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
         if !makes_new_memories {
             for path in &ingested.paths {
-                self.invalidate_subject(batch, namespace, FingerprintSubject::path(path), Some(entry.id))?;
+                self.invalidate_subject(batch, namespace.id, FingerprintSubject::path(path), Some(entry.id))?;
             }
         }
         self.record_paths(batch, entry, &ingested.paths);
@@ -170,7 +166,7 @@ impl Store {
 fn put_revisions(batch: &mut Batch, done: &Acknowledgement<'_>) {
     let first = done.namespace.commits.saturating_sub(done.commits.len() as u64);
     for (position, commit) in (first..).zip(done.commits) {
-        let value = [commit.id.as_bytes(), &commit.at_seconds.to_le_bytes()].concat();
+        let value = [&commit.id.to_bytes()[..], &commit.at_seconds.to_le_bytes()].concat();
         for path in &commit.paths {
             batch.put(Column::Revisions, revision_key(done.namespace.id, path, position), value.clone());
         }
@@ -189,8 +185,7 @@ fn decode_revision(value: &[u8]) -> Result<Revision> {
 }
 
 fn parse_revision(value: &[u8]) -> Option<Revision> {
-    let (id, seconds) = value.split_at_checked(COMMIT_BYTES)?;
-    let id = CommitId::from_bytes(id)?;
+    let (id, seconds) = value.split_first_chunk()?;
     let at_seconds = i64::from_le_bytes(seconds.try_into().ok()?);
-    Some(Revision { id, at_seconds })
+    Some(Revision { id: CommitId::from_bytes(*id), at_seconds })
 }

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::api_keys::Environment;
-use super::store::{Store, decode, encode};
+use super::batch::RecordBatch;
+use super::store::{Store, decode};
 use crate::error::Result;
 use crate::identity::AccountId;
+use crate::key_value::Column;
 use crate::key_value::columns::{prefix, prefixed_key};
-use crate::key_value::{Batch, Column, Durability};
 
 /// The status of an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString, VariantArray)]
@@ -39,7 +40,7 @@ pub struct AnimalRecord {
 impl Store {
     /// Returns the animal with a number.
     pub fn animal(&self, account: &AccountId, environment: Environment, id: u64) -> Result<Option<AnimalRecord>> {
-        self.get_record(Column::Animals, &prefixed_key(&[account.as_str(), environment.name()], &id.to_be_bytes()))
+        self.get_record(Column::Animals, &animal_key(account, environment, id))
     }
 
     /// Returns up to `limit` animals, ordered by number. With a status, returns only animals of that status.
@@ -66,26 +67,57 @@ impl Store {
         Ok(animals)
     }
 
-    /// Adds an animal with the next free number and returns it. Calls must not run concurrently.
-    pub fn add_animal(
-        &self,
+    /// Returns the number after the greatest one. Of two creations with the same number the second one fails, and its
+    /// caller asks for the next number again.
+    pub fn next_animal_id(&self, account: &AccountId, environment: Environment) -> Result<u64> {
+        let newest = self.kv.scan_back(Column::Animals, &prefix(&[account.as_str(), environment.name()]), None, 1)?;
+        match newest.first() {
+            Some((_, value)) => Ok(decode::<AnimalRecord>(Column::Animals, value)?.id + 1),
+            None => Ok(1),
+        }
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Creates an animal. The commit fails if its number is taken.
+    pub fn create_animal(
+        &mut self,
         account: &AccountId,
         environment: Environment,
-        animal: AnimalRecord,
-    ) -> Result<AnimalRecord> {
-        let newest = self.kv.scan_back(Column::Animals, &prefix(&[account.as_str(), environment.name()]), None, 1)?;
-        let id = match newest.first() {
-            Some((_, value)) => decode::<AnimalRecord>(Column::Animals, value)?.id + 1,
-            None => 1,
+        record: &AnimalRecord,
+    ) -> Result<()> {
+        self.create(Column::Animals, &animal_key(account, environment, record.id), record)
+    }
+}
+
+fn animal_key(account: &AccountId, environment: Environment, id: u64) -> Vec<u8> {
+    prefixed_key(&[account.as_str(), environment.name()], &id.to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn an_animal_gets_a_number_that_no_other_has() {
+        let store = Store::in_memory().expect("creates");
+        let account = AccountId::default();
+        let animal = |id, name: &str| AnimalRecord { id, name: name.into(), category_id: 1, status: None };
+        let create = |record: &AnimalRecord| {
+            let mut batch = store.batch();
+            batch.create_animal(&account, Environment::Live, record).expect("encodes");
+            store.commit(batch)
         };
-        let animal = AnimalRecord { id, ..animal };
-        let mut batch = Batch::new();
-        batch.put(
-            Column::Animals,
-            prefixed_key(&[account.as_str(), environment.name()], &animal.id.to_be_bytes()),
-            encode(&animal)?,
-        );
-        self.kv.write(&batch, Durability::Synced)?;
-        Ok(animal)
+        let number = store.next_animal_id(&account, Environment::Live).expect("reads");
+        assert_eq!(number, 1);
+        create(&animal(number, "a")).expect("creates");
+        let taken = create(&animal(number, "b"));
+        assert!(matches!(taken, Err(Error::ConditionFailed { column: Column::Animals, .. })), "{taken:?}");
+        let number = store.next_animal_id(&account, Environment::Live).expect("reads");
+        create(&animal(number, "b")).expect("creates");
+        let animals = store.animals(&account, Environment::Live, None, 9).expect("reads");
+        assert_eq!(animals, [animal(1, "a"), animal(2, "b")]);
+        assert_eq!(store.next_animal_id(&account, Environment::Test).expect("reads"), 1);
     }
 }

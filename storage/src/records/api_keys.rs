@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 
-use super::store::{Store, decode, encode};
+use super::batch::RecordBatch;
+use super::store::{Store, decode};
+use super::stored::Stored;
 use crate::error::Result;
 use crate::identity::{AccountId, NamespaceName};
+use crate::key_value::Column;
 use crate::key_value::columns::joined;
-use crate::key_value::{Batch, Column, Durability};
 
 /// The environment of a key, in its prefix and in `whoami`. Both environments see the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
@@ -55,12 +57,9 @@ impl Store {
         self.get_record(Column::Keys, id.as_bytes())
     }
 
-    /// Writes the record of a key and lists it under its account.
-    pub fn put_api_key(&self, record: &ApiKeyRecord) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.put(Column::Keys, record.id.as_bytes(), encode(record)?);
-        batch.put(Column::KeysByAccount, joined(&record.account, &record.id), "");
-        self.kv.write(&batch, Durability::Synced)
+    /// Returns the key with an id, to replace its record.
+    pub fn stored_api_key(&self, id: &str) -> Result<Stored<ApiKeyRecord>> {
+        self.get_stored(Column::Keys, id.as_bytes())
     }
 
     /// Returns the keys of an account, oldest first.
@@ -74,5 +73,19 @@ impl Store {
         }
         keys.sort_by(|a, b| (a.created_at_ms, &a.id).cmp(&(b.created_at_ms, &b.id)));
         Ok(keys)
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Creates a key and lists it under its account. The commit fails if a key has that id.
+    pub fn create_api_key(&mut self, record: &ApiKeyRecord) -> Result<()> {
+        self.create(Column::Keys, record.id.as_bytes(), record)?;
+        self.changes.put(Column::KeysByAccount, joined(&record.account, &record.id), "");
+        Ok(())
+    }
+
+    /// Replaces the record of a key. The commit fails if it changed since it was read.
+    pub fn replace_api_key(&mut self, stored: &Stored<ApiKeyRecord>, record: &ApiKeyRecord) -> Result<()> {
+        self.replace(Column::Keys, record.id.as_bytes(), stored, record)
     }
 }

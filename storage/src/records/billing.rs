@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{EnumString, VariantArray};
 use ulid::Ulid;
 
+use super::batch::RecordBatch;
 use super::store::{Store, decode, encode};
+use super::stored::Stored;
 use super::usage::Meter;
 use crate::error::Result;
 use crate::identity::AccountId;
@@ -115,19 +117,6 @@ pub struct PaymentRecord {
     pub credited: bool,
 }
 
-/// Changes of one account's billing records, applied atomically.
-#[derive(Clone, Debug, Default)]
-pub struct BillingChange<'a> {
-    /// The new state of the wallet.
-    pub wallet: Option<&'a WalletRecord>,
-    /// New transactions. Each is added to the outbox.
-    pub transactions: &'a [TransactionRecord],
-    /// The new state of a payment.
-    pub payment: Option<&'a PaymentRecord>,
-    /// Id of the notification that caused the change, and when it arrived in milliseconds since the epoch.
-    pub notification: Option<(&'a str, i64)>,
-}
-
 /// Reads the plan of a wallet. A plan of an earlier version that no longer exists counts as none.
 fn known_plan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<PlanName>, D::Error> {
     match Option::<String>::deserialize(deserializer)? {
@@ -142,6 +131,11 @@ impl Store {
         self.get_record(Column::Billing, account.as_str().as_bytes())
     }
 
+    /// Returns the wallet of an account, to replace it.
+    pub fn stored_wallet(&self, account: &AccountId) -> Result<Stored<WalletRecord>> {
+        self.get_stored(Column::Billing, account.as_str().as_bytes())
+    }
+
     /// Returns the prices of the last start. `None` if no start recorded them yet.
     pub fn prices(&self) -> Result<Option<PricesRecord>> {
         self.get_record(Column::Meta, PRICES_KEY)
@@ -152,35 +146,6 @@ impl Store {
         let mut batch = Batch::new();
         batch.put(Column::Meta, PRICES_KEY, encode(prices)?);
         self.kv.write(&batch, Durability::Synced)
-    }
-
-    /// Applies changes in one synced batch.
-    pub fn change_billing(&self, account: &AccountId, change: &BillingChange<'_>) -> Result<()> {
-        self.write_billing(account, change, Durability::Synced)
-    }
-
-    /// Applies changes in one batch that the next synced write makes durable. Use it to change many accounts.
-    pub fn change_billing_buffered(&self, account: &AccountId, change: &BillingChange<'_>) -> Result<()> {
-        self.write_billing(account, change, Durability::Buffered)
-    }
-
-    fn write_billing(&self, account: &AccountId, change: &BillingChange<'_>, durability: Durability) -> Result<()> {
-        let mut batch = Batch::new();
-        if let Some(wallet) = change.wallet {
-            batch.put(Column::Billing, account.as_str().as_bytes(), encode(wallet)?);
-        }
-        for transaction in change.transactions {
-            let key = prefixed_key(&[account.as_str()], &transaction.id.to_bytes());
-            batch.put(Column::Transactions, key.clone(), encode(transaction)?);
-            batch.put(Column::Outbox, key, "");
-        }
-        if let Some(payment) = change.payment {
-            batch.put(Column::Payments, payment.id.as_bytes(), encode(payment)?);
-        }
-        if let Some((id, at_ms)) = change.notification {
-            batch.put(Column::Notifications, id.as_bytes(), encode(&at_ms)?);
-        }
-        self.kv.write(&batch, durability)
     }
 
     /// Returns the newest transactions of an account, newest first.
@@ -210,6 +175,11 @@ impl Store {
     /// Returns a started payment.
     pub fn payment(&self, id: &str) -> Result<Option<PaymentRecord>> {
         self.get_record(Column::Payments, id.as_bytes())
+    }
+
+    /// Returns a started payment, to replace it.
+    pub fn stored_payment(&self, id: &str) -> Result<Stored<PaymentRecord>> {
+        self.get_stored(Column::Payments, id.as_bytes())
     }
 
     /// Whether a notification was processed.
@@ -243,5 +213,31 @@ impl Store {
         let mut batch = Batch::new();
         batch.put(Column::Sandbox, key.as_bytes(), encode(record)?);
         self.kv.write(&batch, Durability::Synced)
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Writes the new state of a wallet. The commit fails if the wallet changed since it was read.
+    pub fn replace_wallet(&mut self, stored: &Stored<WalletRecord>, wallet: &WalletRecord) -> Result<()> {
+        self.replace(Column::Billing, wallet.account.as_str().as_bytes(), stored, wallet)
+    }
+
+    /// Writes the new state of a payment. The commit fails if the payment changed since it was read.
+    pub fn replace_payment(&mut self, stored: &Stored<PaymentRecord>, payment: &PaymentRecord) -> Result<()> {
+        self.replace(Column::Payments, payment.id.as_bytes(), stored, payment)
+    }
+
+    /// Adds a transaction of an account, also to the outbox.
+    pub fn add_transaction(&mut self, account: &AccountId, transaction: &TransactionRecord) -> Result<()> {
+        let key = prefixed_key(&[account.as_str()], &transaction.id.to_bytes());
+        self.changes.put(Column::Transactions, key.clone(), encode(transaction)?);
+        self.changes.put(Column::Outbox, key, "");
+        Ok(())
+    }
+
+    /// Records that a notification is processed, and when it arrived in milliseconds since the epoch. The commit fails
+    /// if it was processed before.
+    pub fn process_notification(&mut self, id: &str, at_ms: i64) -> Result<()> {
+        self.create(Column::Notifications, id.as_bytes(), &at_ms)
     }
 }

@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::batch::RecordBatch;
 use super::namespaces::{NamespaceRecord, key};
-use super::queue_entry::{self, QueueEntry};
 use super::store::{Store, decode, encode};
-use super::usage::{self, UsageRecord};
+use super::stored::Stored;
+use super::work::MessageBody;
 use crate::error::Result;
-use crate::identity::{AccountId, NamespaceId, NamespaceName};
+use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
+use crate::key_value::Column;
 use crate::key_value::columns::prefixed_key;
-use crate::key_value::{Batch, Column, Durability};
 
 /// A conversation without its messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,13 @@ pub struct ConversationRecord {
     pub updated_at_ms: i64,
 }
 
+impl ConversationRecord {
+    /// Returns the identity of the namespace that stores the conversation.
+    fn namespace_key(&self) -> NamespaceKey {
+        NamespaceKey { account: self.account.clone(), name: self.namespace.clone(), id: self.namespace_id }
+    }
+}
+
 /// A branch: a named leaf of the message tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchRecord {
@@ -55,8 +63,8 @@ pub struct MessageRecord {
     pub id: Ulid,
     /// The preceding message.
     pub parent: Option<Ulid>,
-    /// Role, content and further fields, exactly as the client sent them.
-    pub body: serde_json::Map<String, serde_json::Value>,
+    /// Role, content and further fields, as the client sent them.
+    pub body: MessageBody,
     /// Creation time, milliseconds since the epoch.
     pub created_at_ms: i64,
     /// Time of the last edit in place, milliseconds since the epoch.
@@ -66,10 +74,20 @@ pub struct MessageRecord {
 impl Store {
     /// Returns a conversation of an account. `None` if it is missing or its namespace was deleted.
     pub fn conversation(&self, account: &AccountId, id: Ulid) -> Result<Option<ConversationRecord>> {
-        let key = prefixed_key(&[account.as_str()], &id.to_bytes());
-        let Some(record) = self.get_record::<ConversationRecord>(Column::Conversations, &key)? else { return Ok(None) };
-        let is_live = self.is_live(account, &record.namespace, record.namespace_id)?;
-        Ok(if is_live { Some(record) } else { None })
+        Ok(self.stored_conversation(account, id)?.record)
+    }
+
+    /// Returns a conversation of an account, to replace or delete it. The record is `None` if the conversation is
+    /// missing or its namespace was deleted.
+    pub fn stored_conversation(&self, account: &AccountId, id: Ulid) -> Result<Stored<ConversationRecord>> {
+        let mut stored: Stored<ConversationRecord> =
+            self.get_stored(Column::Conversations, &conversation_key(account, id))?;
+        if let Some(record) = &stored.record
+            && !self.is_live(record.namespace_id)?
+        {
+            stored.record = None;
+        }
+        Ok(stored)
     }
 
     /// Returns up to `limit` conversations of a namespace that are older than `before`, newest first.
@@ -89,38 +107,14 @@ impl Store {
         Ok(records)
     }
 
-    /// Writes the record of a conversation, the given messages, and the queue entry to be ingested with its meter, in
-    /// one batch. The write is buffered: the caller calls [`Store::sync_since`] after it has released its locks.
-    pub fn put_conversation(
-        &self,
-        namespace: &NamespaceRecord,
-        record: &ConversationRecord,
-        messages: &[MessageRecord],
-        ingested: Option<(&QueueEntry, Option<&UsageRecord>)>,
-    ) -> Result<()> {
-        let mut batch = Batch::new();
-        let id = record.id.to_bytes();
-        batch.put(Column::Conversations, prefixed_key(&[record.account.as_str()], &id), encode(record)?);
-        batch.put(Column::ConversationsByNamespace, key(record.namespace_id, &id), "");
-        let mut newest = record.id;
-        for message in messages {
-            batch.put(Column::Messages, [id, message.id.to_bytes()].concat(), encode(message)?);
-            newest = newest.max(message.id);
-        }
-        if let Some((entry, usage)) = ingested {
-            queue_entry::put(&mut batch, entry)?;
-            newest = newest.max(entry.id.into());
-            if let Some(usage) = usage {
-                usage::put(&mut batch, usage)?;
-            }
-        }
-        self.record_id(&mut batch, newest);
-        self.write_if_live(namespace, &batch)
-    }
-
     /// Returns a message of a conversation.
     pub fn message(&self, conversation: Ulid, id: Ulid) -> Result<Option<MessageRecord>> {
-        self.get_record(Column::Messages, &[conversation.to_bytes(), id.to_bytes()].concat())
+        self.get_record(Column::Messages, &message_key(conversation, id))
+    }
+
+    /// Returns a message of a conversation, to replace it.
+    pub fn stored_message(&self, conversation: Ulid, id: Ulid) -> Result<Stored<MessageRecord>> {
+        self.get_stored(Column::Messages, &message_key(conversation, id))
     }
 
     /// Returns all messages of a conversation, on all branches, oldest first.
@@ -128,14 +122,212 @@ impl Store {
         let entries = self.kv.scan(Column::Messages, &conversation.to_bytes(), None, usize::MAX)?;
         entries.iter().map(|(_, value)| decode(Column::Messages, value)).collect()
     }
+}
 
-    /// Deletes a conversation with its messages.
-    pub fn delete_conversation(&self, record: &ConversationRecord) -> Result<()> {
+impl RecordBatch<'_> {
+    /// Creates a conversation without messages. The commit fails if a conversation has that id, or if the namespace was
+    /// deleted.
+    pub fn create_conversation(&mut self, record: &ConversationRecord) -> Result<()> {
+        self.require_live_key(record.namespace_key());
+        self.create(Column::Conversations, &conversation_key(&record.account, record.id), record)?;
+        self.changes.put(Column::ConversationsByNamespace, key(record.namespace_id, &record.id.to_bytes()), "");
+        self.assign_id(record.id);
+        Ok(())
+    }
+
+    /// Replaces the record of a conversation and adds messages. The commit fails if the record changed since it was
+    /// read, or if the namespace was deleted.
+    pub fn replace_conversation(
+        &mut self,
+        stored: &Stored<ConversationRecord>,
+        record: &ConversationRecord,
+        added: &[MessageRecord],
+    ) -> Result<()> {
+        self.require_live_key(record.namespace_key());
+        self.replace(Column::Conversations, &conversation_key(&record.account, record.id), stored, record)?;
+        for message in added {
+            self.changes.put(Column::Messages, message_key(record.id, message.id), encode(message)?);
+            self.assign_id(message.id);
+        }
+        Ok(())
+    }
+
+    /// Replaces a message of a conversation. The commit fails if the message changed since it was read.
+    ///
+    /// The caller also replaces the record of the conversation, so that the commit fails if the conversation was
+    /// deleted. The record alone is not enough: two edits in one millisecond write the same bytes to it.
+    pub fn replace_message(
+        &mut self,
+        conversation: Ulid,
+        stored: &Stored<MessageRecord>,
+        message: &MessageRecord,
+    ) -> Result<()> {
+        self.replace(Column::Messages, &message_key(conversation, message.id), stored, message)
+    }
+
+    /// Deletes a conversation with its messages. The commit fails if the record changed since it was read, so a message
+    /// that was appended meanwhile does not outlive the conversation.
+    pub fn delete_conversation(&mut self, stored: &Stored<ConversationRecord>, record: &ConversationRecord) {
         let id = record.id.to_bytes();
-        let mut batch = Batch::new();
-        batch.delete(Column::Conversations, prefixed_key(&[record.account.as_str()], &id));
-        batch.delete(Column::ConversationsByNamespace, key(record.namespace_id, &id));
-        batch.delete_prefix(Column::Messages, id.to_vec());
-        self.kv.write(&batch, Durability::Synced)
+        let record_key = conversation_key(&record.account, record.id);
+        self.changes.expect(Column::Conversations, record_key.clone(), stored.bytes.clone());
+        self.changes.delete(Column::Conversations, record_key);
+        self.changes.delete(Column::ConversationsByNamespace, key(record.namespace_id, &id));
+        self.changes.delete_prefix(Column::Messages, id.to_vec());
+    }
+}
+
+/// The key of a conversation.
+fn conversation_key(account: &AccountId, id: Ulid) -> Vec<u8> {
+    prefixed_key(&[account.as_str()], &id.to_bytes())
+}
+
+/// The key of a message.
+fn message_key(conversation: Ulid, id: Ulid) -> Vec<u8> {
+    [conversation.to_bytes(), id.to_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::error::Error;
+
+    const CONVERSATION: Ulid = Ulid(7);
+
+    /// Returns a store with an empty conversation, and the account.
+    fn store_with_conversation() -> (Store, AccountId) {
+        let store = Store::in_memory().expect("creates");
+        let account = AccountId::default();
+        let wanted = NamespaceRecord::new(&account, &NamespaceName::default(), NamespaceId::new(Ulid(1)), 0);
+        let (namespace, _) = store.create_namespace(&wanted).expect("creates");
+        let record = ConversationRecord {
+            id: CONVERSATION,
+            account: account.clone(),
+            namespace: namespace.name,
+            namespace_id: namespace.id,
+            title: String::new(),
+            branch: "main".into(),
+            branches: vec![BranchRecord { name: "main".into(), head: None, messages: 0, forked_from: None }],
+            created_at_ms: 1,
+            updated_at_ms: 1,
+        };
+        let mut batch = store.batch();
+        batch.create_conversation(&record).expect("encodes");
+        store.commit(batch).expect("creates");
+        (store, account)
+    }
+
+    fn message(id: u128, text: &str) -> MessageRecord {
+        let body = serde_json::from_value(json!({"role": "user", "content": text})).expect("a body");
+        MessageRecord { id: Ulid(id), parent: None, body, created_at_ms: 1, edited_at_ms: None }
+    }
+
+    /// Returns a batch that appends a message to the conversation as it is stored now.
+    fn append<'s>(store: &'s Store, account: &AccountId, id: u128) -> RecordBatch<'s> {
+        let stored = store.stored_conversation(account, CONVERSATION).expect("reads");
+        let mut record = stored.record.clone().expect("a conversation");
+        record.branches[0].head = Some(Ulid(id));
+        let mut batch = store.batch();
+        batch.replace_conversation(&stored, &record, &[message(id, "x")]).expect("encodes");
+        batch
+    }
+
+    /// Returns a batch that deletes the conversation as it is stored now.
+    fn delete<'s>(store: &'s Store, account: &AccountId) -> RecordBatch<'s> {
+        let stored = store.stored_conversation(account, CONVERSATION).expect("reads");
+        let record = stored.record.clone().expect("a conversation");
+        let mut batch = store.batch();
+        batch.delete_conversation(&stored, &record);
+        batch
+    }
+
+    /// Whether a commit failed because a record of this column changed.
+    fn fails_in(committed: &Result<()>, expected: Column) -> bool {
+        matches!(committed, Err(Error::ConditionFailed { column, .. }) if *column == expected)
+    }
+
+    #[test]
+    fn of_two_concurrent_appends_the_second_is_repeated() {
+        let (store, account) = store_with_conversation();
+        let (first, second) = (append(&store, &account, 10), append(&store, &account, 11));
+        store.commit(first).expect("appends");
+        assert!(fails_in(&store.commit(second), Column::Conversations));
+        assert_eq!(store.messages(CONVERSATION).expect("reads"), [message(10, "x")]);
+        store.commit(append(&store, &account, 11)).expect("appends");
+        assert_eq!(store.messages(CONVERSATION).expect("reads").len(), 2);
+    }
+
+    #[test]
+    fn a_deletion_and_a_concurrent_append_leave_no_message() {
+        let (store, account) = store_with_conversation();
+        let early = delete(&store, &account);
+        store.commit(append(&store, &account, 10)).expect("appends");
+        assert!(fails_in(&store.commit_synced(early), Column::Conversations));
+        let late = append(&store, &account, 11);
+        store.commit_synced(delete(&store, &account)).expect("deletes");
+        assert!(fails_in(&store.commit(late), Column::Conversations));
+        assert_eq!(store.conversation(&account, CONVERSATION).expect("reads"), None);
+        assert!(store.messages(CONVERSATION).expect("reads").is_empty());
+    }
+
+    #[test]
+    fn of_two_edits_in_one_millisecond_the_second_is_repeated() {
+        let (store, account) = store_with_conversation();
+        store.commit(append(&store, &account, 10)).expect("appends");
+        let stored = store.stored_conversation(&account, CONVERSATION).expect("reads");
+        let record = stored.record.clone().expect("a conversation");
+        let stored_message = store.stored_message(CONVERSATION, Ulid(10)).expect("reads");
+        let mut committed = Vec::new();
+        for text in ["one", "two"] {
+            let mut batch = store.batch();
+            batch.replace_conversation(&stored, &record, &[]).expect("encodes");
+            batch.replace_message(CONVERSATION, &stored_message, &message(10, text)).expect("encodes");
+            committed.push(store.commit(batch));
+        }
+        assert!(committed[0].is_ok() && fails_in(&committed[1], Column::Messages), "{committed:?}");
+        assert_eq!(store.messages(CONVERSATION).expect("reads"), [message(10, "one")]);
+    }
+
+    #[test]
+    fn a_conversation_of_a_deleted_namespace_does_not_change() {
+        let (store, account) = store_with_conversation();
+        let late = append(&store, &account, 10);
+        let namespace = store.namespace(&account, &NamespaceName::default()).expect("reads").expect("a namespace");
+        assert!(store.retire_namespace(&namespace).expect("deletes"));
+        assert!(matches!(store.commit(late), Err(Error::NamespaceGone(_))));
+        assert_eq!(store.stored_conversation(&account, CONVERSATION).expect("reads").record, None);
+        assert!(store.messages(CONVERSATION).expect("reads").is_empty());
+    }
+
+    /// Returns a stored message with a body, read and written again.
+    fn rewritten(body: &Value) -> Value {
+        let stored = json!({
+            "id": "00000000000000000000000001", "parent": null, "body": body, "created_at_ms": 1, "edited_at_ms": null,
+        });
+        let record: MessageRecord = serde_json::from_value(stored).expect("the record is read");
+        let mut written = serde_json::to_value(&record).expect("the record is written");
+        written["body"].take()
+    }
+
+    #[test]
+    fn a_stored_message_keeps_every_field_that_was_sent() {
+        for body in [
+            json!({"role": "user", "content": "x"}),
+            json!({"role": "tool", "content": "", "name": " Ann ", "occurred_at": "2026-03-10", "colour": {"a": [1]}}),
+            json!({"role": "system", "occurred_at": 1_773_136_800.5, "content": [
+                {"type": "text", "text": "From", "txet": 1}, {"type": "media", "id": "m1"}, {"type": "y", "z": null},
+            ]}),
+            json!({"role": "assistant", "content": [], "occurred_at": -5, "user": null}),
+        ] {
+            assert_eq!(rewritten(&body), body);
+        }
+    }
+
+    #[test]
+    fn a_null_name_of_a_stored_message_is_left_out() {
+        let body = json!({"role": "user", "content": "x", "name": null, "occurred_at": null});
+        assert_eq!(rewritten(&body), json!({"role": "user", "content": "x"}));
     }
 }

@@ -143,8 +143,9 @@ impl Store {
     /// Moves a dead letter back into the queue, with no failures and with `running_ms` as its new acceptance time.
     /// Returns `None` if the letter does not exist or its namespace was deleted.
     pub fn revive(&self, account: &AccountId, id: MessageId, running_ms: u64) -> Result<Option<QueueEntry>> {
-        let Some(letter) = self.dead_letter(Some(account), id)? else { return Ok(None) };
         let key = DeadLetter::key(account, id);
+        let stored = self.get_stored::<DeadLetter>(Column::DeadLetters, &key)?;
+        let Some(letter) = stored.record else { return Ok(None) };
         let Some(work) = self.get_record(Column::DeadLetterWork, &key)? else { return Ok(None) };
         let entry = QueueEntry {
             id,
@@ -158,15 +159,14 @@ impl Store {
             work,
         };
         let generation = self.kv.generation();
-        {
-            let _existence = self.namespace_existence.read();
-            if !self.is_live(account, &entry.namespace, entry.namespace_id)? {
-                return Ok(None);
-            }
-            let mut batch = Batch::new();
-            DeadLetter::delete(&mut batch, account, id);
-            queue_entry::put(&mut batch, &entry)?;
-            self.kv.write(&batch, Durability::Buffered)?;
+        let mut batch = self.batch();
+        batch.require_live_key(entry.namespace_key());
+        // Otherwise another caller revived or deleted the letter.
+        batch.changes.expect(Column::DeadLetters, key, stored.bytes);
+        DeadLetter::delete(&mut batch.changes, account, id);
+        queue_entry::put(&mut batch.changes, &entry)?;
+        if !self.commit_if_current(batch)? {
+            return Ok(None);
         }
         self.kv.sync_since(generation)?;
         Ok(Some(entry))
@@ -174,12 +174,17 @@ impl Store {
 
     /// Deletes a dead letter. Returns false if there is none.
     pub fn drop_dead_letter(&self, account: &AccountId, id: MessageId) -> Result<bool> {
-        if self.kv.get(Column::DeadLetters, &DeadLetter::key(account, id))?.is_none() {
+        let key = DeadLetter::key(account, id);
+        let Some(bytes) = self.kv.get(Column::DeadLetters, &key)? else { return Ok(false) };
+        let generation = self.kv.generation();
+        let mut batch = self.batch();
+        // Otherwise another caller revived or deleted the letter.
+        batch.changes.expect(Column::DeadLetters, key, Some(bytes));
+        DeadLetter::delete(&mut batch.changes, account, id);
+        if !self.commit_if_current(batch)? {
             return Ok(false);
         }
-        let mut batch = Batch::new();
-        DeadLetter::delete(&mut batch, account, id);
-        self.kv.write(&batch, Durability::Synced)?;
+        self.kv.sync_since(generation)?;
         Ok(true)
     }
 

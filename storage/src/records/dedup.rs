@@ -1,6 +1,5 @@
 //! How a write is recognised when it is sent again, and what an enqueue returns.
 
-use super::usage::UsageRecord;
 use crate::identity::MessageId;
 use crate::key_value::columns::joined;
 
@@ -50,22 +49,10 @@ impl FingerprintSubject {
     }
 }
 
-/// Options of [`Store::enqueue`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EnqueueOptions<'a> {
-    /// How a repeated write is detected.
-    pub dedup: Dedup<'a>,
-    /// The paths and terms that the write changes, if they are known at acceptance. Fingerprints of earlier writes to
-    /// them become invalid.
-    pub subjects: &'a [FingerprintSubject],
-    /// The meter after this write.
-    pub usage: Option<&'a UsageRecord>,
-}
-
-/// The result of [`Store::enqueue`].
+/// The result of [`RecordBatch::enqueue`](super::RecordBatch::enqueue).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The write was accepted under this id.
+    /// The write is new. It is accepted under this id once the batch is committed.
     Accepted(MessageId),
     /// The same body was accepted before, under this id.
     Duplicate(MessageId),

@@ -7,7 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dedup::{Dedup, EnqueueOptions, FingerprintSubject, SUBJECT_BYTES};
+use super::batch::RecordBatch;
+use super::dedup::{Dedup, FingerprintSubject, SUBJECT_BYTES};
 use super::namespaces::key;
 use super::queue_entry::QueueEntry;
 use super::store::{Store, decode, encode};
@@ -18,12 +19,26 @@ use crate::key_value::{Batch, Column, Durability};
 
 /// Entries that a purge reads per page.
 const PAGE_ENTRIES: usize = 1000;
+
+/// When and under which id a body was accepted.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     pub(super) id: MessageId,
     pub(super) at_ms: i64,
     #[serde(default)]
     pub(super) running_ms: u64,
+}
+
+impl Fingerprint {
+    /// Whether an entry with the same body is a repetition.
+    fn covers(&self, entry: &QueueEntry, window_ms: u64) -> bool {
+        let window = i64::try_from(window_ms).unwrap_or(i64::MAX);
+        let is_within_by_clock = entry.accepted_at_ms.saturating_sub(self.at_ms) < window;
+        // After a crash the entry's running time may be less than the fingerprint's, as the last minute of it may be
+        // unrecorded. The entry is then within the window.
+        let is_within_by_running_time = entry.accepted_running_ms < self.running_ms.saturating_add(window_ms);
+        is_within_by_clock && is_within_by_running_time
+    }
 }
 
 /// `kind NUL hash`: the part of a fingerprint's key after the namespace id.
@@ -36,42 +51,49 @@ fn subject_key(namespace: NamespaceId, subject: FingerprintSubject, suffix: &[u8
     key(namespace, &[&subject.0, suffix].concat())
 }
 
-impl Store {
-    /// Returns the id under which the same body was accepted within the window.
-    pub(super) fn find_duplicate(&self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<MessageId>> {
+impl RecordBatch<'_> {
+    /// Returns the id under which the same body was accepted within the window. Otherwise the batch requires that no
+    /// concurrent caller accepts the body.
+    pub(super) fn find_duplicate(&mut self, entry: &QueueEntry, dedup: Dedup<'_>) -> Result<Option<MessageId>> {
         let Dedup::Body { window_ms } = dedup else { return Ok(None) };
         let Some(suffix) = fingerprint_suffix(entry) else { return Ok(None) };
-        let Some(known) = self.fingerprint(&key(entry.namespace_id, &suffix))? else { return Ok(None) };
-        let window = i64::try_from(window_ms).unwrap_or(i64::MAX);
-        let within_by_clock = entry.accepted_at_ms.saturating_sub(known.at_ms) < window;
-        // After a crash the entry's running time may be less than the fingerprint's, as the last minute of it may be
-        // unrecorded. The entry is then within the window.
-        let within_by_running_time = entry.accepted_running_ms < known.running_ms.saturating_add(window_ms);
-        if within_by_clock && within_by_running_time { Ok(Some(known.id)) } else { Ok(None) }
+        let key = key(entry.namespace_id, &suffix);
+        let bytes = self.store.kv.get(Column::Fingerprints, &key)?;
+        if let Some(bytes) = &bytes
+            && let Ok(known) = decode::<Fingerprint>(Column::Fingerprints, bytes)
+            && known.covers(entry, window_ms)
+        {
+            return Ok(Some(known.id));
+        }
+        self.changes.expect(Column::Fingerprints, key, bytes);
+        Ok(None)
     }
 
-    /// Adds the records by which repetitions of an entry are detected to a batch.
+    /// Adds the records by which repetitions of an entry are detected.
     pub(super) fn record_dedup(
-        &self,
-        batch: &mut Batch,
+        &mut self,
         entry: &QueueEntry,
-        options: &EnqueueOptions<'_>,
+        dedup: Dedup<'_>,
+        subjects: &[FingerprintSubject],
     ) -> Result<()> {
-        if let Dedup::Imports(hashes) = options.dedup {
+        if let Dedup::Imports(hashes) = dedup {
             for hash in hashes {
-                batch.put(Column::Imports, key(entry.namespace_id, hash), encode(&entry.id)?);
+                self.changes.put(Column::Imports, key(entry.namespace_id, hash), encode(&entry.id)?);
             }
         }
         let Some(suffix) = fingerprint_suffix(entry) else { return Ok(()) };
         let fingerprint =
             Fingerprint { id: entry.id, at_ms: entry.accepted_at_ms, running_ms: entry.accepted_running_ms };
-        batch.put(Column::Fingerprints, key(entry.namespace_id, &suffix), encode(&fingerprint)?);
-        for subject in options.subjects {
-            batch.put(Column::FingerprintSubjects, subject_key(entry.namespace_id, *subject, &suffix), "");
+        self.changes.put(Column::Fingerprints, key(entry.namespace_id, &suffix), encode(&fingerprint)?);
+        for subject in subjects {
+            let key = subject_key(entry.namespace_id, *subject, &suffix);
+            self.changes.put(Column::FingerprintSubjects, key, "");
         }
         Ok(())
     }
+}
 
+impl Store {
     /// Adds the paths of an ingested entry's memories to a batch, as subjects of its fingerprint.
     pub(super) fn record_paths(&self, batch: &mut Batch, entry: &QueueEntry, paths: &[String]) {
         let Some(suffix) = fingerprint_suffix(entry) else { return };

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::namespaces::NamespaceRecord;
+use super::batch::RecordBatch;
 use super::namespaces::key;
 use super::store::{Store, decode, encode};
 use crate::error::Result;
-use crate::identity::{AccountId, NamespaceId, NamespaceName};
-use crate::key_value::{Batch, Column};
+use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
+use crate::key_value::Column;
 
 /// The record of an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,19 +35,7 @@ impl Store {
     /// Returns the record of an uploaded file. `None` if it is missing or its namespace was deleted.
     pub fn media(&self, id: Ulid) -> Result<Option<MediaRecord>> {
         let Some(record) = self.get_record::<MediaRecord>(Column::Media, &id.to_bytes())? else { return Ok(None) };
-        let is_live = self.is_live(&record.account, &record.namespace, record.namespace_id)?;
-        Ok(if is_live { Some(record) } else { None })
-    }
-
-    /// Records an uploaded file whose bytes are on disk. The record is durable on return.
-    pub fn put_media(&self, namespace: &NamespaceRecord, record: &MediaRecord) -> Result<()> {
-        let generation = self.kv.generation();
-        let mut batch = Batch::new();
-        batch.put(Column::Media, record.id.to_bytes(), encode(record)?);
-        batch.put(Column::MediaByNamespace, key(record.namespace_id, &record.id.to_bytes()), "");
-        self.record_id(&mut batch, record.id);
-        self.write_if_live(namespace, &batch)?;
-        self.kv.sync_since(generation)
+        Ok(if self.is_live(record.namespace_id)? { Some(record) } else { None })
     }
 
     /// Returns the records of a namespace's files, also of a deleted namespace that is not fully removed yet. Logs and
@@ -64,5 +52,18 @@ impl Store {
             }
         }
         Ok(records)
+    }
+}
+
+impl RecordBatch<'_> {
+    /// Records an uploaded file whose bytes are on disk. The batch requires the namespace of the file to exist.
+    pub fn put_media(&mut self, record: &MediaRecord) -> Result<()> {
+        let (account, name) = (record.account.clone(), record.namespace.clone());
+        self.require_live_key(NamespaceKey { account, name, id: record.namespace_id });
+        let id = record.id.to_bytes();
+        self.changes.put(Column::Media, id, encode(record)?);
+        self.changes.put(Column::MediaByNamespace, key(record.namespace_id, &id), "");
+        self.assign_id(record.id);
+        Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! The typed records in the key-value store, one file per resource.
 //!
-//! [`Store`] is the open database of a data directory. Each file adds the methods of its resource to it. Writes that
-//! belong together are one batch. Writes that the server acknowledges to a client are synced before the
-//! acknowledgement.
+//! [`Store`] is the open database of a data directory. Each file adds the reads of its resource to it. Writes that
+//! belong together are one [`RecordBatch`], to which each file adds the changes of its resource. Writes that the server
+//! acknowledges to a client are synced before the acknowledgement.
 
 mod accounts;
 mod acknowledgement;
 mod animals;
 mod api_keys;
+mod batch;
 mod billing;
 mod conversations;
 mod dead_letters;
@@ -20,26 +21,32 @@ mod namespaces;
 mod opening;
 mod queue;
 mod queue_entry;
+mod secrets;
 mod sources;
 mod store;
+mod stored;
 mod usage;
 mod vectors;
 mod vocabulary;
+mod work;
 
 pub use accounts::AccountRecord;
 pub use acknowledgement::{Acknowledgement, RecordedCommit, Revision};
 pub use animals::{AnimalRecord, AnimalStatus};
 pub use api_keys::{ApiKeyRecord, Environment};
-pub use billing::{BillingChange, PaymentRecord, PlanName, PricesRecord, TransactionRecord, WalletRecord};
+pub use batch::RecordBatch;
+pub use billing::{PaymentRecord, PlanName, PricesRecord, TransactionRecord, WalletRecord};
 pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
 pub use dead_letters::{DeadLetter, UnreadableRecord};
-pub use dedup::{Dedup, EnqueueOptions, Enqueued, FingerprintSubject};
+pub use dedup::{Dedup, Enqueued, FingerprintSubject};
 pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::{Creation, NamespaceRecord, RemovalRecord};
 pub use queue_entry::{QueueEntry, QueuedWork};
 pub use sources::{IngestedEntry, SourceCheck, SourceRecord};
 pub use store::{DATA_FORMAT, DATA_FORMAT_OLDEST, RECORD_FORMAT, Store};
+pub use stored::Stored;
 pub use usage::{Meter, UsageRecord};
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
+pub use work::{Conversation, Message, MessageBody, MessageContent, Moment, Role, SentTime, SkillDraft, TermDraft};

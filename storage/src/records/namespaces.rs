@@ -1,8 +1,9 @@
 //! Namespaces: creation, conditional writes and deletion, with the commit up to which each can be retrieved from.
 //!
 //! A namespace has a name, which may be reused after a deletion, and an id, which is never reused. Keys and folders
-//! contain the id. A write to a namespace is conditional: it fails with [`Error::NamespaceGone`] if the namespace with
-//! that id was deleted after the caller looked it up. No data of a deleted namespace can therefore reach its successor.
+//! contain the id. A write to a namespace is conditional: it fails with [`Error::NamespaceGone`](crate::Error) if the
+//! namespace with that id was deleted after the caller looked it up (see [`Column::LiveNamespaces`]). No data of a
+//! deleted namespace can therefore reach its successor.
 //!
 //! Deletion has two steps. [`Store::retire_namespace`] writes one small batch, after which the namespace does not
 //! exist. [`Store::remove_records`] then deletes its records in the other columns, in several batches. It can be
@@ -10,8 +11,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::queue_entry::queue_prefix;
 use super::store::{Store, decode, encode};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::git::CommitId;
 use crate::identity::{AccountId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{joined, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
@@ -34,8 +37,8 @@ pub struct NamespaceRecord {
     pub updated_at_ms: i64,
     /// Number of memories.
     pub memories: u64,
-    /// The recorded head, a commit id in hex. All commits up to this one are indexed.
-    pub head: Option<String>,
+    /// The recorded head. All commits up to this one are indexed.
+    pub head: Option<CommitId>,
     /// Number of memories whose cues are not embedded yet.
     #[serde(default)]
     pub waiting: u64,
@@ -44,7 +47,7 @@ pub struct NamespaceRecord {
     pub commits: u64,
     /// The parent of the first of these commits, if the history is longer: set for namespaces created in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history_base: Option<String>,
+    pub history_base: Option<CommitId>,
 }
 
 impl NamespaceRecord {
@@ -96,48 +99,41 @@ impl Store {
         self.get_record(Column::Namespaces, &joined(account, name))
     }
 
-    /// Whether the namespace of a name still has the given id.
-    pub fn is_live(&self, account: &AccountId, name: &NamespaceName, id: NamespaceId) -> Result<bool> {
-        match self.namespace(account, name)? {
-            Some(record) => Ok(record.id == id),
-            None => Ok(false),
-        }
+    /// Whether the namespace with an id exists.
+    pub fn is_live(&self, id: NamespaceId) -> Result<bool> {
+        Ok(self.kv.get(Column::LiveNamespaces, &id.to_bytes())?.is_some())
     }
 
     /// Creates a namespace, or returns the existing one of that name. The namespace is durable on return.
     pub fn create_namespace(&self, wanted: &NamespaceRecord) -> Result<(NamespaceRecord, Creation)> {
         let generation = self.kv.generation();
-        let created = self.put_if_absent(wanted)?;
+        let created = self.find_or_create(wanted)?;
         // Synced even if the namespace existed: the sync of a concurrent creation may not be complete.
         self.kv.sync_since(generation)?;
         Ok(created)
     }
 
-    fn put_if_absent(&self, wanted: &NamespaceRecord) -> Result<(NamespaceRecord, Creation)> {
-        let _existence = self.namespace_existence.write();
-        if let Some(record) = self.namespace(&wanted.account, &wanted.name)? {
-            return Ok((record, Creation::Existing));
+    fn find_or_create(&self, wanted: &NamespaceRecord) -> Result<(NamespaceRecord, Creation)> {
+        loop {
+            if let Some(record) = self.namespace(&wanted.account, &wanted.name)? {
+                return Ok((record, Creation::Existing));
+            }
+            let mut batch = self.batch();
+            batch.create(Column::Namespaces, &joined(&wanted.account, &wanted.name), wanted)?;
+            put_live(&mut batch.changes, wanted.id);
+            // A concurrent creation of the name may be first. The next round finds it, unless it was deleted again.
+            if self.commit_if_current(batch)? {
+                return Ok((wanted.clone(), Creation::Created));
+            }
         }
-        let mut batch = Batch::new();
-        put(&mut batch, wanted)?;
-        self.kv.write(&batch, Durability::Buffered)?;
-        Ok((wanted.clone(), Creation::Created))
     }
 
     /// Writes the record of an existing namespace. Buffered.
     pub fn put_namespace(&self, record: &NamespaceRecord) -> Result<()> {
-        let mut batch = Batch::new();
-        put(&mut batch, record)?;
-        self.write_if_live(record, &batch)
-    }
-
-    /// Applies a batch of changes to a namespace, buffered. Fails if the namespace was deleted after it was looked up.
-    pub(super) fn write_if_live(&self, namespace: &NamespaceRecord, batch: &Batch) -> Result<()> {
-        let _existence = self.namespace_existence.read();
-        if !self.is_live(&namespace.account, &namespace.name, namespace.id)? {
-            return Err(Error::NamespaceGone(namespace.key()));
-        }
-        self.kv.write(batch, Durability::Buffered)
+        let mut batch = self.batch();
+        batch.require_live(record);
+        put(&mut batch.changes, record)?;
+        self.commit(batch)
     }
 
     /// Returns up to `limit` namespaces of an account with names greater than `after`, ordered by name. Logs and omits
@@ -175,16 +171,14 @@ impl Store {
     /// records and files are removed, [`Store::pending_removals`] lists it.
     pub fn retire_namespace(&self, record: &NamespaceRecord) -> Result<bool> {
         let generation = self.kv.generation();
-        {
-            let _existence = self.namespace_existence.write();
-            if !self.is_live(&record.account, &record.name, record.id)? {
-                return Ok(false);
-            }
-            let removal = RemovalRecord { account: record.account.clone(), name: record.name.clone(), id: record.id };
-            let mut batch = Batch::new();
-            batch.delete(Column::Namespaces, joined(&record.account, &record.name));
-            batch.put(Column::Removals, record.id.to_bytes(), encode(&removal)?);
-            self.kv.write(&batch, Durability::Buffered)?;
+        let removal = RemovalRecord { account: record.account.clone(), name: record.name.clone(), id: record.id };
+        let mut batch = self.batch();
+        batch.require_live(record);
+        batch.changes.delete(Column::LiveNamespaces, record.id.to_bytes());
+        batch.changes.delete(Column::Namespaces, joined(&record.account, &record.name));
+        batch.changes.put(Column::Removals, record.id.to_bytes(), encode(&removal)?);
+        if !self.commit_if_current(batch)? {
+            return Ok(false);
         }
         self.kv.sync_since(generation)?;
         Ok(true)
@@ -211,6 +205,7 @@ impl Store {
         for column in Column::BY_NAMESPACE {
             batch.delete_prefix(*column, removal.id.to_bytes().to_vec());
         }
+        batch.delete_prefix(Column::Queue, queue_prefix(&removal.account, removal.id));
         self.kv.write(&batch, Durability::Buffered)
     }
 
@@ -259,6 +254,11 @@ impl Store {
 pub(super) fn put(batch: &mut Batch, record: &NamespaceRecord) -> Result<()> {
     batch.put(Column::Namespaces, joined(&record.account, &record.name), encode(record)?);
     Ok(())
+}
+
+/// Records that a namespace exists.
+pub(super) fn put_live(batch: &mut Batch, id: NamespaceId) {
+    batch.put(Column::LiveNamespaces, id.to_bytes(), "");
 }
 
 /// Returns a key of a namespace's data: the namespace id, then `rest`.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use ulid::Ulid;
 
 use super::migration::migrate;
@@ -57,7 +57,7 @@ impl Store {
     }
 
     fn over(kv: Arc<dyn Engine>) -> Self {
-        Self { kv, namespace_existence: RwLock::new(()), newest_id: Mutex::new(Ulid::nil()) }
+        Self { kv, newest_id: Mutex::new(Ulid::nil()) }
     }
 
     /// Records the format of this build in a new database.
@@ -81,7 +81,9 @@ mod tests {
     fn a_store_in_memory_keeps_records_and_writes_no_checkpoint() {
         let store = Store::in_memory().expect("creates");
         let account = AccountRecord { account: AccountId::default(), created_at_ms: 1, suspended: false };
-        store.put_account(&account).expect("writes");
+        let mut batch = store.batch();
+        batch.create_account(&account).expect("encodes");
+        store.commit(batch).expect("writes");
         assert_eq!(store.accounts().expect("reads"), [account]);
         assert_eq!(store.check(), (2, Vec::new()));
         assert!(store.checkpoint(Path::new("unused")).is_err());

@@ -2,49 +2,53 @@
 //!
 //! An entry is synced before the server responds with `202`. One batch removes it from the queue in one of two ways:
 //! when it is done, together with the namespace's new head (see [`Acknowledgement`](super::Acknowledgement)), or when
-//! it failed permanently, into the [dead letters](super::DeadLetter). Entries are keyed by the namespace's id, so they
-//! are deleted with the namespace and its successor never sees them. An entry that cannot be decoded is set aside in
-//! [`Column::Unreadable`], and the others are processed.
+//! it failed permanently, into the [dead letters](super::DeadLetter). Entries are keyed by account and the namespace's
+//! id, so they are deleted with the namespace and its successor never sees them. An entry that cannot be decoded is set
+//! aside in [`Column::Unreadable`], and the others are processed.
 
+use super::batch::RecordBatch;
 use super::dead_letters::DeadLetter;
-use super::dedup::{EnqueueOptions, Enqueued};
-use super::namespaces::NamespaceRecord;
-use super::queue_entry::{QueueEntry, delete, put, queue_key};
+use super::dedup::{Dedup, Enqueued, FingerprintSubject};
+use super::queue_entry::{self, QueueEntry, queue_key};
 use super::store::{Store, decode};
-use super::usage;
 use crate::error::Result;
-use crate::identity::{MessageId, NamespaceId};
+use crate::identity::{MessageId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
 use crate::key_value::{Batch, Column, Durability};
 
-impl Store {
-    /// Accepts a write unless it is a repetition, and updates the meter in the same batch. The write is buffered. Both
-    /// new and repeated writes are durable after [`Store::sync_since`].
+impl RecordBatch<'_> {
+    /// Accepts a write unless it repeats an earlier one. `subjects` are the paths and terms that the write changes, as
+    /// far as they are known at acceptance; fingerprints of earlier writes to them become invalid.
     ///
-    /// Calls must not run concurrently; the service holds a lock around them.
+    /// The batch requires the namespace of the entry to exist. New and repeated writes are durable after
+    /// [`Store::sync_since`]. The caller accepts one write at a time, so that ids are in the order of acceptance and
+    /// each write invalidates the fingerprints of all earlier ones.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) if the entry cannot be read back. The commit fails with
+    /// [`Error::ConditionFailed`](crate::Error::ConditionFailed) if another caller accepted the body meanwhile, or if
+    /// its fingerprint was purged.
     pub fn enqueue(
-        &self,
-        namespace: &NamespaceRecord,
+        &mut self,
         entry: &QueueEntry,
-        options: &EnqueueOptions<'_>,
+        dedup: Dedup<'_>,
+        subjects: &[FingerprintSubject],
     ) -> Result<Enqueued> {
-        if let Some(id) = self.find_duplicate(entry, options.dedup)? {
+        if let Some(id) = self.find_duplicate(entry, dedup)? {
             return Ok(Enqueued::Duplicate(id));
         }
-        let mut batch = Batch::new();
-        for subject in options.subjects {
-            self.invalidate_subject(&mut batch, namespace.id, *subject, None)?;
+        self.require_live_key(entry.namespace_key());
+        for subject in subjects {
+            self.store.invalidate_subject(&mut self.changes, entry.namespace_id, *subject, None)?;
         }
-        put(&mut batch, entry)?;
-        self.record_dedup(&mut batch, entry, options)?;
-        if let Some(usage) = options.usage {
-            usage::put(&mut batch, usage)?;
-        }
-        self.record_id(&mut batch, entry.id.into());
-        self.write_if_live(namespace, &batch)?;
+        queue_entry::put(&mut self.changes, entry)?;
+        self.record_dedup(entry, dedup, subjects)?;
+        self.assign_id(entry.id.into());
         Ok(Enqueued::Accepted(entry.id))
     }
+}
 
+impl Store {
     /// Visits all entries. Only a page of them is in memory at a time, as there may be a million. Entries that cannot be
     /// decoded are set aside; their number is returned.
     pub fn for_each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<usize> {
@@ -75,69 +79,65 @@ impl Store {
     /// Returns an entry.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the entry cannot be decoded.
-    pub fn queue_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<QueueEntry>> {
-        self.get_record(Column::Queue, &queue_key(namespace, id))
-    }
-
-    /// Returns the stored bytes of an entry.
-    pub(super) fn encoded_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<Option<Vec<u8>>> {
-        self.kv.get(Column::Queue, &queue_key(namespace, id))
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the entry cannot be decoded.
+    pub fn queue_entry(&self, namespace: &NamespaceKey, id: MessageId) -> Result<Option<QueueEntry>> {
+        self.get_record(Column::Queue, &key_of(namespace, id))
     }
 
     /// Whether an entry is in the queue.
-    pub fn is_queued(&self, namespace: NamespaceId, id: MessageId) -> Result<bool> {
-        Ok(self.encoded_entry(namespace, id)?.is_some())
+    pub fn is_queued(&self, namespace: &NamespaceKey, id: MessageId) -> Result<bool> {
+        Ok(self.kv.get(Column::Queue, &key_of(namespace, id))?.is_some())
     }
 
     /// Sets aside an entry that cannot be decoded.
-    pub fn set_entry_aside(&self, namespace: NamespaceId, id: MessageId) -> Result<()> {
-        self.set_aside(Column::Queue, &queue_key(namespace, id))
+    pub fn set_entry_aside(&self, namespace: &NamespaceKey, id: MessageId) -> Result<()> {
+        self.set_aside(Column::Queue, &key_of(namespace, id))
     }
 
     /// Records a failed attempt. Returns false if the entry or its namespace no longer exists.
     pub fn record_failure(&self, entry: &QueueEntry) -> Result<bool> {
-        let _existence = self.namespace_existence.read();
-        if !self.is_current(entry)? {
-            return Ok(false);
-        }
-        let mut batch = Batch::new();
-        put(&mut batch, entry)?;
-        self.kv.write(&batch, Durability::Buffered)?;
-        Ok(true)
+        let Some(mut batch) = self.entry_change(entry)? else { return Ok(false) };
+        queue_entry::put(&mut batch.changes, entry)?;
+        self.commit_if_current(batch)
     }
 
     /// Moves an entry to the dead letters. A repetition of its body is a new write from then on. Returns false if the
     /// entry or its namespace no longer exists.
     pub fn bury(&self, letter: &DeadLetter, entry: &QueueEntry) -> Result<bool> {
         let generation = self.kv.generation();
-        {
-            let _existence = self.namespace_existence.read();
-            if !self.is_current(entry)? {
-                return Ok(false);
-            }
-            let mut batch = Batch::new();
-            delete(&mut batch, entry.namespace_id, entry.id);
-            self.invalidate_fingerprint(&mut batch, entry);
-            letter.put(&mut batch, &entry.work)?;
-            self.kv.write(&batch, Durability::Buffered)?;
+        let Some(mut batch) = self.entry_change(entry)? else { return Ok(false) };
+        queue_entry::delete(&mut batch.changes, &entry.account, entry.namespace_id, entry.id);
+        self.invalidate_fingerprint(&mut batch.changes, entry);
+        letter.put(&mut batch.changes, &entry.work)?;
+        if !self.commit_if_current(batch)? {
+            return Ok(false);
         }
         self.kv.sync_since(generation)?;
         Ok(true)
     }
 
-    /// Whether an entry is still queued for a namespace that still exists.
-    fn is_current(&self, entry: &QueueEntry) -> Result<bool> {
-        Ok(self.is_queued(entry.namespace_id, entry.id)?
-            && self.is_live(&entry.account, &entry.namespace, entry.namespace_id)?)
+    /// Begins a batch that changes a queued entry. It requires the entry to be as it is stored now, and its namespace
+    /// to exist. Returns `None` if the entry is not in the queue.
+    fn entry_change(&self, entry: &QueueEntry) -> Result<Option<RecordBatch<'_>>> {
+        let key = queue_key(&entry.account, entry.namespace_id, entry.id);
+        let Some(bytes) = self.kv.get(Column::Queue, &key)? else { return Ok(None) };
+        let mut batch = self.batch();
+        batch.require_live_key(entry.namespace_key());
+        batch.changes.expect(Column::Queue, key, Some(bytes));
+        Ok(Some(batch))
     }
 
     /// Deletes an entry of a deleted namespace.
-    pub fn drop_entry(&self, namespace: NamespaceId, id: MessageId) -> Result<()> {
+    pub fn drop_entry(&self, namespace: &NamespaceKey, id: MessageId) -> Result<()> {
         let mut batch = Batch::new();
-        delete(&mut batch, namespace, id);
+        batch.delete(Column::Queue, key_of(namespace, id));
         self.kv.write(&batch, Durability::Buffered)
     }
+}
+
+/// The key of an entry of a namespace.
+fn key_of(namespace: &NamespaceKey, id: MessageId) -> Vec<u8> {
+    queue_key(&namespace.account, namespace.id, id)
 }
 
 #[cfg(test)]
@@ -146,9 +146,8 @@ mod tests {
 
     use super::*;
     use crate::error::Error;
-    use crate::identity::AccountId;
-    use crate::identity::NamespaceName;
-    use crate::records::{Dedup, FingerprintSubject, QueuedWork};
+    use crate::identity::{AccountId, NamespaceId, NamespaceName};
+    use crate::records::{Conversation, Meter, NamespaceRecord, QueuedWork, UsageRecord};
 
     fn message(id: u128) -> MessageId {
         MessageId::from(Ulid::from(id))
@@ -180,17 +179,33 @@ mod tests {
             accepted_running_ms: running_ms,
             failures: 0,
             fingerprint: None,
-            work: QueuedWork::Conversation { request: serde_json::json!({"messages": []}) },
+            work: QueuedWork::Conversation { request: Conversation::default() },
         }
     }
 
-    fn body(entry: QueueEntry, hash: &str) -> (QueueEntry, EnqueueOptions<'static>) {
-        let entry = QueueEntry { fingerprint: Some(hash.to_owned()), ..entry };
-        (entry, EnqueueOptions { dedup: Dedup::Body { window_ms: 300 }, ..EnqueueOptions::default() })
+    /// The detection of bodies that are repeated within 300 ms.
+    const BODY: Dedup<'static> = Dedup::Body { window_ms: 300 };
+
+    fn body(entry: QueueEntry, hash: &str) -> QueueEntry {
+        QueueEntry { fingerprint: Some(hash.to_owned()), ..entry }
     }
 
-    fn enqueue(store: &Store, namespace: &NamespaceRecord, (entry, options): (QueueEntry, EnqueueOptions)) -> Enqueued {
-        store.enqueue(namespace, &entry, &options).expect("enqueues")
+    fn try_enqueue(
+        store: &Store,
+        namespace: &NamespaceRecord,
+        entry: &QueueEntry,
+        dedup: Dedup<'_>,
+        subjects: &[FingerprintSubject],
+    ) -> Result<Enqueued> {
+        let mut batch = store.batch();
+        batch.require_live(namespace);
+        let enqueued = batch.enqueue(entry, dedup, subjects)?;
+        store.commit(batch)?;
+        Ok(enqueued)
+    }
+
+    fn enqueue(store: &Store, namespace: &NamespaceRecord, entry: &QueueEntry) -> Enqueued {
+        try_enqueue(store, namespace, entry, BODY, &[]).expect("enqueues")
     }
 
     #[test]
@@ -199,9 +214,9 @@ mod tests {
         let store = open(&folder);
         let home = namespace(&store, 1);
         let accepted = |id: u128| Enqueued::Accepted(message(id));
-        assert_eq!(enqueue(&store, &home, body(entry(1, 0, &home), "7")), accepted(1));
-        assert_eq!(enqueue(&store, &home, body(entry(2, 299, &home), "7")), Enqueued::Duplicate(message(1)));
-        assert_eq!(enqueue(&store, &home, body(entry(3, 300, &home), "7")), accepted(3));
+        assert_eq!(enqueue(&store, &home, &body(entry(1, 0, &home), "7")), accepted(1));
+        assert_eq!(enqueue(&store, &home, &body(entry(2, 299, &home), "7")), Enqueued::Duplicate(message(1)));
+        assert_eq!(enqueue(&store, &home, &body(entry(3, 300, &home), "7")), accepted(3));
         let ids: Vec<u128> = entries(&store).iter().map(|e| Ulid::from(e.id).into()).collect();
         assert_eq!(ids, [1, 3]);
     }
@@ -213,21 +228,19 @@ mod tests {
         let home = namespace(&store, 1);
         let teach = |id: u128, hash: &str, term: &str| {
             let entry = QueueEntry {
-                work: QueuedWork::Teach { request: serde_json::Value::Null },
+                work: QueuedWork::Teach { request: Vec::new() },
                 fingerprint: Some(hash.to_owned()),
                 ..entry(id, 0, &home)
             };
             let subjects = [FingerprintSubject::term(term)];
-            let options = EnqueueOptions { dedup: Dedup::Body { window_ms: 300 }, subjects: &subjects, usage: None };
-            matches!(store.enqueue(&home, &entry, &options), Ok(Enqueued::Accepted(_)))
+            matches!(try_enqueue(&store, &home, &entry, BODY, &subjects), Ok(Enqueued::Accepted(_)))
         };
         assert!(teach(1, "a", "pier") && !teach(2, "a", "pier"));
         assert!(teach(3, "b", "pier") && teach(4, "a", "pier"), "rewritten in between");
         assert!(teach(5, "c", "mole") && !teach(6, "a", "pier"), "another term does not invalidate it");
         let forget = QueueEntry { work: QueuedWork::ForgetTerms { terms: Vec::new() }, ..entry(8, 0, &home) };
         let subjects = [FingerprintSubject::term("mole")];
-        let options = EnqueueOptions { subjects: &subjects, ..EnqueueOptions::default() };
-        store.enqueue(&home, &forget, &options).expect("enqueues");
+        try_enqueue(&store, &home, &forget, Dedup::Off, &subjects).expect("enqueues");
         assert!(!teach(9, "a", "pier") && teach(10, "c", "mole"), "only the forgotten term may be taught again");
     }
 
@@ -236,18 +249,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = open(&folder);
         let former = namespace(&store, 1);
-        assert!(matches!(enqueue(&store, &former, body(entry(1, 0, &former), "7")), Enqueued::Accepted(_)));
+        assert!(matches!(enqueue(&store, &former, &body(entry(1, 0, &former), "7")), Enqueued::Accepted(_)));
         let hashes = [[1; 32], [2; 32]];
-        let options = EnqueueOptions { dedup: Dedup::Imports(&hashes[..1]), ..EnqueueOptions::default() };
-        enqueue(&store, &former, (entry(2, 0, &former), options));
+        let imports = Dedup::Imports(&hashes[..1]);
+        try_enqueue(&store, &former, &entry(2, 0, &former), imports, &[]).expect("enqueues");
         assert_eq!(store.imported(former.id, &hashes).expect("reads"), [true, false]);
         assert!(store.retire_namespace(&former).expect("deletes"));
         assert!(!store.retire_namespace(&former).expect("is already deleted"));
         let successor = namespace(&store, 2);
         assert_ne!(successor.id, former.id);
         assert_eq!(store.imported(successor.id, &hashes).expect("reads"), [false, false]);
-        assert!(matches!(enqueue(&store, &successor, body(entry(3, 0, &successor), "7")), Enqueued::Accepted(_)));
-        let late = store.enqueue(&former, &entry(4, 0, &former), &EnqueueOptions::default());
+        assert!(matches!(enqueue(&store, &successor, &body(entry(3, 0, &successor), "7")), Enqueued::Accepted(_)));
+        let late = try_enqueue(&store, &former, &entry(4, 0, &former), Dedup::Off, &[]);
         assert!(matches!(late, Err(Error::NamespaceGone(_))), "{late:?}");
         assert!(!store.record_failure(&entry(1, 0, &former)).expect("reads"));
         for removal in store.pending_removals().expect("reads") {
@@ -263,9 +276,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary directory");
         let store = open(&folder);
         let home = namespace(&store, 1);
-        enqueue(&store, &home, (entry(2, 0, &home), EnqueueOptions::default()));
+        enqueue(&store, &home, &entry(2, 0, &home));
         let mut batch = Batch::new();
-        batch.put(Column::Queue, queue_key(home.id, message(1)), b"\x01{\"id\":[".to_vec());
+        batch.put(Column::Queue, queue_key(&home.account, home.id, message(1)), b"\x01{\"id\":[".to_vec());
         store.kv.write(&batch, Durability::Buffered).expect("writes");
         assert_eq!(entries(&store).len(), 1);
         assert_eq!(store.unreadable().expect("reads").len(), 1);
@@ -275,13 +288,46 @@ mod tests {
     }
 
     #[test]
+    fn of_two_concurrent_identical_bodies_one_is_accepted() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, 1);
+        let usage = UsageRecord { total: 1, ..UsageRecord::new(&home.account, Meter::Writes) };
+        let mut late = store.batch();
+        let late_entry = body(entry(2, 0, &home), "7");
+        assert_eq!(late.enqueue(&late_entry, BODY, &[]).expect("enqueues"), Enqueued::Accepted(message(2)));
+        late.charge(&usage).expect("encodes");
+        assert_eq!(enqueue(&store, &home, &body(entry(1, 0, &home), "7")), Enqueued::Accepted(message(1)));
+        let failed = store.commit(late);
+        assert!(matches!(failed, Err(Error::ConditionFailed { column: Column::Fingerprints, .. })), "{failed:?}");
+        assert_eq!(store.usage(&home.account, Meter::Writes).expect("reads"), None);
+        assert_eq!(enqueue(&store, &home, &late_entry), Enqueued::Duplicate(message(1)));
+        assert_eq!(entries(&store).len(), 1);
+    }
+
+    #[test]
+    fn a_revived_letter_is_neither_revived_nor_dropped_again() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, 1);
+        enqueue(&store, &home, &entry(1, 0, &home));
+        let letter = DeadLetter::of(&entry(1, 0, &home), 10, 10, "no".into());
+        assert!(store.bury(&letter, &entry(1, 0, &home)).expect("buries"));
+        assert!(!store.record_failure(&entry(1, 0, &home)).expect("is buried"));
+        assert!(store.revive(&home.account, message(1), 10).expect("revives").is_some());
+        assert!(store.revive(&home.account, message(1), 10).expect("is revived").is_none());
+        assert!(!store.drop_dead_letter(&home.account, message(1)).expect("is revived"));
+        assert!(store.is_queued(&home.key(), message(1)).expect("reads"));
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        assert!(!store.bury(&letter, &entry(1, 0, &home)).expect("its namespace is deleted"));
+    }
+
+    #[test]
     fn entries_survive_reopening_until_they_are_buried_or_dropped() {
         let folder = tempfile::tempdir().expect("temporary directory");
         {
             let store = open(&folder);
             let home = namespace(&store, 1);
-            enqueue(&store, &home, body(entry(1, 5, &home), "1"));
-            enqueue(&store, &home, body(entry(2, 6, &home), "2"));
+            enqueue(&store, &home, &body(entry(1, 5, &home), "1"));
+            enqueue(&store, &home, &body(entry(2, 6, &home), "2"));
         }
         let store = open(&folder);
         let home = namespace(&store, 1);
@@ -290,13 +336,13 @@ mod tests {
         let letter = DeadLetter::of(&queued[0], 10, 10, "no".into());
         assert!(store.bury(&letter, &queued[0]).expect("buries"));
         assert!(!store.bury(&letter, &queued[0]).expect("is already buried"));
-        store.drop_entry(home.id, message(2)).expect("drops");
+        store.drop_entry(&home.key(), message(2)).expect("drops");
         assert!(entries(&store).is_empty());
         let page = store.dead_letters(&AccountId::default(), None, 10).expect("reads");
         assert_eq!(page.len(), 1);
         assert_eq!(store.newest_id().expect("reads"), Some(Ulid::from(2u128)));
         let again = body(entry(3, 7, &home), "1");
-        assert!(matches!(enqueue(&store, &home, again), Enqueued::Accepted(_)), "a buried body is accepted again");
+        assert!(matches!(enqueue(&store, &home, &again), Enqueued::Accepted(_)), "a buried body is accepted again");
         let revived = store.revive(&AccountId::default(), message(1), 10).expect("revives").expect("a letter");
         assert_eq!(revived.work, queued[0].work);
         assert!(store.dead_letters(&AccountId::default(), None, 10).expect("reads").is_empty());

@@ -1,11 +1,16 @@
 //! An entry of the queue, its key and its encoding.
+//!
+//! The value of an entry is the byte `RECORD_FORMAT` (`store.rs`), which is the version of the encoding, and the entry
+//! as JSON. The payload of each kind of work is a type of [`work`](super::work). A payload that changes in a way that
+//! the present type cannot read is a new variant of [`QueuedWork`], so that entries of both forms are read.
 
 use serde::{Deserialize, Serialize};
 
-use super::namespaces::key;
 use super::store::{decode, encode};
+use super::work::{Conversation, SkillDraft, TermDraft};
 use crate::error::{Error, Result};
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
+use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column};
 
 /// The work of a queue entry.
@@ -13,10 +18,10 @@ use crate::key_value::{Batch, Column};
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum QueuedWork {
-    /// A conversation to extract memories from: the validated request body.
+    /// A conversation to extract memories from.
     Conversation {
-        /// The request, in the server's own format.
-        request: serde_json::Value,
+        /// The conversation.
+        request: Conversation,
     },
     /// Memories to delete.
     Forget {
@@ -25,8 +30,8 @@ pub enum QueuedWork {
     },
     /// Terms to add to the vocabulary.
     Teach {
-        /// The terms, in the server's own format.
-        request: serde_json::Value,
+        /// The terms.
+        request: Vec<TermDraft>,
     },
     /// Terms to delete.
     ForgetTerms {
@@ -35,8 +40,8 @@ pub enum QueuedWork {
     },
     /// Skills to store.
     Skills {
-        /// The skills with their paths, in the server's own format.
-        request: serde_json::Value,
+        /// The skills with their paths.
+        request: Vec<SkillDraft>,
     },
     /// A kept conversation to extract memories from again.
     Reextract {
@@ -90,9 +95,14 @@ impl QueueEntry {
     }
 }
 
+/// The prefix of the keys of a namespace's entries.
+pub(super) fn queue_prefix(account: &AccountId, namespace: NamespaceId) -> Vec<u8> {
+    prefixed_key(&[account.as_str()], &namespace.to_bytes())
+}
+
 /// The key of an entry.
-pub(super) fn queue_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
-    key(namespace, &id.to_bytes())
+pub(super) fn queue_key(account: &AccountId, namespace: NamespaceId, id: MessageId) -> Vec<u8> {
+    [queue_prefix(account, namespace).as_slice(), &id.to_bytes()].concat()
 }
 
 /// Adds an entry to a batch. Decodes the encoded entry as a check: an entry that cannot be decoded would be
@@ -105,11 +115,140 @@ pub(super) fn put(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
             reason: format!("the encoded entry cannot be read back: {error}"),
         });
     }
-    batch.put(Column::Queue, queue_key(entry.namespace_id, entry.id), bytes);
+    batch.put(Column::Queue, queue_key(&entry.account, entry.namespace_id, entry.id), bytes);
     Ok(())
 }
 
 /// Deletes an entry in a batch.
-pub(super) fn delete(batch: &mut Batch, namespace: NamespaceId, id: MessageId) {
-    batch.delete(Column::Queue, queue_key(namespace, id));
+pub(super) fn delete(batch: &mut Batch, account: &AccountId, namespace: NamespaceId, id: MessageId) {
+    batch.delete(Column::Queue, queue_key(account, namespace, id));
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::memory_file::OccurredPrecision;
+    use crate::records::{Message, Moment, RECORD_FORMAT, Role};
+
+    /// The work of an entry, as JSON.
+    struct Stored {
+        json: &'static str,
+        work: QueuedWork,
+    }
+
+    fn moment(text: &str, precision: OccurredPrecision) -> Moment {
+        Moment { at: text.parse::<Timestamp>().expect("a time"), precision }
+    }
+
+    fn message(role: Role, text: &str) -> Message {
+        Message { role, name: None, text: text.into(), references: Vec::new(), occurred_at: None }
+    }
+
+    fn conversations() -> Vec<Stored> {
+        let full = Conversation {
+            messages: vec![
+                Message {
+                    name: Some("Ann".into()),
+                    occurred_at: Some(moment("2026-03-10T12:00:00Z", OccurredPrecision::Day)),
+                    ..message(Role::User, "The ferry leaves at nine")
+                },
+                Message {
+                    references: vec![json!({"id": "m1", "type": "media"}), json!({"type": "x", "y": [1.5, null]})],
+                    ..message(Role::Assistant, "")
+                },
+            ],
+            session_id: Some("s1".into()),
+            tags: vec!["family".into(), "trip".into()],
+            occurred_at: Some(moment("2026-03-10T08:30:00Z", OccurredPrecision::Instant)),
+            timezone: Some("Europe/Paris".into()),
+        };
+        let short = Conversation {
+            messages: vec![message(Role::System, "a"), message(Role::Tool, "b")],
+            session_id: None,
+            tags: Vec::new(),
+            occurred_at: None,
+            timezone: None,
+        };
+        vec![
+            Stored {
+                json: r#"{"kind":"conversation","request":{"messages":[{"name":"Ann","occurred_at":{"at":"2026-03-10T12:00:00Z","precision":"day"},"role":"user","text":"The ferry leaves at nine"},{"references":[{"id":"m1","type":"media"},{"type":"x","y":[1.5,null]}],"role":"assistant","text":""}],"occurred_at":{"at":"2026-03-10T08:30:00Z","precision":"instant"},"session_id":"s1","tags":["family","trip"],"timezone":"Europe/Paris"}}"#,
+                work: QueuedWork::Conversation { request: full },
+            },
+            Stored {
+                json: r#"{"kind":"conversation","request":{"messages":[{"role":"system","text":"a"},{"role":"tool","text":"b"}]}}"#,
+                work: QueuedWork::Conversation { request: short },
+            },
+        ]
+    }
+
+    fn terms_and_skills() -> Vec<Stored> {
+        let term = TermDraft { term: "k8s".into(), aliases: vec!["kube".into()], definition: String::new() };
+        let full = SkillDraft {
+            path: "skills/general/deploy.md".into(),
+            name: "Deploy".into(),
+            description: Some("How to deploy".into()),
+            content: Some("1. Push".into()),
+            tags: vec!["ops".into()],
+            triggers: vec!["deploy".into()],
+            confidence: Some(1.0),
+            occurred: Some(moment("2026-03-10T12:00:00Z", OccurredPrecision::Day)),
+        };
+        let short = SkillDraft {
+            description: None,
+            content: None,
+            tags: Vec::new(),
+            confidence: None,
+            occurred: None,
+            ..full.clone()
+        };
+        vec![
+            Stored {
+                json: r#"{"kind":"teach","request":[{"aliases":["kube"],"definition":"","term":"k8s"}]}"#,
+                work: QueuedWork::Teach { request: vec![term] },
+            },
+            Stored {
+                json: r#"{"kind":"skills","request":[{"confidence":1.0,"content":"1. Push","description":"How to deploy","name":"Deploy","occurred":{"at":"2026-03-10T12:00:00Z","precision":"day"},"path":"skills/general/deploy.md","tags":["ops"],"triggers":["deploy"]},{"confidence":null,"content":null,"description":null,"name":"Deploy","occurred":null,"path":"skills/general/deploy.md","tags":[],"triggers":["deploy"]}]}"#,
+                work: QueuedWork::Skills { request: vec![full, short] },
+            },
+        ]
+    }
+
+    fn other_work() -> Vec<Stored> {
+        vec![
+            Stored {
+                json: r#"{"kind":"forget","paths":["facts/a.md"]}"#,
+                work: QueuedWork::Forget { paths: vec!["facts/a.md".into()] },
+            },
+            Stored {
+                json: r#"{"kind":"forget_terms","terms":["k8s"]}"#,
+                work: QueuedWork::ForgetTerms { terms: vec!["k8s".into()] },
+            },
+            Stored {
+                json: r#"{"kind":"reextract","source":"00000000000000000000000001"}"#,
+                work: QueuedWork::Reextract { source: MessageId::from(ulid::Ulid::from(1u128)) },
+            },
+        ]
+    }
+
+    /// Data directories hold entries in this form: a failure here loses accepted writes.
+    #[test]
+    fn entries_of_every_kind_are_read_and_written_as_before() {
+        for Stored { json, work } in conversations().into_iter().chain(terms_and_skills()).chain(other_work()) {
+            let entry = format!(
+                r#"{{"id":"00000000000000000000000002","account":"default","namespace":"notes","namespace_id":"00000000000000000000000003","accepted_at_ms":7,"accepted_running_ms":8,"failures":1,"fingerprint":"ab","work":{json}}}"#
+            );
+            let bytes = [&[RECORD_FORMAT], entry.as_bytes()].concat();
+            let read: QueueEntry = decode(Column::Queue, &bytes).expect("the entry is read");
+            assert_eq!(read.work, work);
+            assert_eq!(read.namespace.as_str(), "notes");
+            let written = encode(&read).expect("the entry is written");
+            let (format, written) = written.split_first().expect("a version byte");
+            assert_eq!(*format, RECORD_FORMAT);
+            let written: Value = serde_json::from_slice(written).expect("JSON");
+            assert_eq!(written, serde_json::from_str::<Value>(&entry).expect("JSON"));
+        }
+    }
 }

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::namespaces::key;
-use super::queue_entry::{QueueEntry, QueuedWork};
+use super::queue_entry::{QueueEntry, QueuedWork, queue_key};
 use super::store::{Store, decode, encode};
 use crate::error::{Error, Result};
 use crate::identity::{MessageId, NamespaceId};
@@ -66,8 +66,9 @@ impl Store {
             return self.add_paths(batch, entry.namespace_id, *source, &ingested.paths);
         }
         let Some(record) = &ingested.source else { return Ok(()) };
+        let queued = queue_key(&entry.account, entry.namespace_id, entry.id);
         // The stored bytes are moved, so that a conversation of megabytes is not encoded again.
-        let Some(conversation) = self.encoded_entry(entry.namespace_id, entry.id)? else { return Ok(()) };
+        let Some(conversation) = self.kv.get(Column::Queue, &queued)? else { return Ok(()) };
         let key = source_key(entry.namespace_id, entry.id);
         batch.put(Column::Sources, key.clone(), encode(record)?);
         batch.put(Column::SourcePaths, key.clone(), encode(&SourcePaths { paths: ingested.paths.clone() })?);
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
     use crate::identity::AccountId;
     use crate::identity::NamespaceName;
-    use crate::records::{Acknowledgement, EnqueueOptions, NamespaceRecord};
+    use crate::records::{Acknowledgement, Conversation, Dedup, Message, NamespaceRecord, Role};
 
     fn message(id: u128) -> MessageId {
         MessageId::from(Ulid::from(id))
@@ -308,12 +309,29 @@ mod tests {
     }
 
     fn conversation() -> QueuedWork {
-        QueuedWork::Conversation { request: serde_json::json!({"messages": [{"text": "The vault is open"}]}) }
+        let message = Message {
+            role: Role::User,
+            name: None,
+            text: "The vault is open".into(),
+            references: Vec::new(),
+            occurred_at: None,
+        };
+        let request = Conversation {
+            messages: vec![message],
+            session_id: None,
+            tags: Vec::new(),
+            occurred_at: None,
+            timezone: None,
+        };
+        QueuedWork::Conversation { request }
     }
 
     /// Enqueues an entry and acknowledges it, with a source record.
     fn ingest(store: &Store, namespace: &NamespaceRecord, entry: &QueueEntry, paths: &[&str]) {
-        store.enqueue(namespace, entry, &EnqueueOptions::default()).expect("enqueues");
+        let mut batch = store.batch();
+        batch.require_live(namespace);
+        batch.enqueue(entry, Dedup::Off, &[]).expect("enqueues");
+        store.commit(batch).expect("writes");
         let record = SourceRecord { id: entry.id, session_id: None, messages: 1, occurred_at: None, accepted_at_ms: 7 };
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
         let ingested = [IngestedEntry { entry: entry.clone(), paths, source: Some(record) }];

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ulid::Ulid;
-use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGeneration};
@@ -15,7 +14,7 @@ use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, OpenGener
 /// The first byte of every record's value.
 pub const RECORD_FORMAT: u8 = 1;
 /// The data directory format that this build writes.
-pub const DATA_FORMAT: u32 = 3;
+pub const DATA_FORMAT: u32 = 4;
 /// The oldest data directory format that this build can migrate.
 pub const DATA_FORMAT_OLDEST: u32 = 1;
 
@@ -31,9 +30,6 @@ pub(super) const DIRECTORIES_KEY: &[u8] = b"directories";
 /// The open database of a data directory.
 pub struct Store {
     pub(super) kv: Arc<dyn Engine>,
-    /// Locked for reading during a conditional write to a namespace, and for writing while one is created or deleted.
-    /// Never locked during a sync.
-    pub(super) namespace_existence: RwLock<()>,
     /// The greatest id recorded so far, see [`Store::newest_id`].
     pub(super) newest_id: Mutex<Ulid>,
 }
@@ -78,19 +74,6 @@ impl Store {
         let mut batch = Batch::new();
         batch.delete(Column::Meta, DIRECTORIES_KEY);
         self.kv.write(&batch, Durability::Synced)
-    }
-
-    /// Returns a secret of this data directory by its name (see [`Column::Meta`]). The first call stores the result of
-    /// `mint`.
-    pub fn secret(&self, name: &str, mint: impl FnOnce() -> Vec<u8>) -> Result<Zeroizing<Vec<u8>>> {
-        if let Some(key) = self.kv.get(Column::Meta, name.as_bytes())? {
-            return Ok(key.into());
-        }
-        let key = Zeroizing::new(mint());
-        let mut batch = Batch::new();
-        batch.put(Column::Meta, name, key.to_vec());
-        self.kv.write(&batch, Durability::Synced)?;
-        Ok(key)
     }
 
     /// Returns the disk and memory use of the database.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 
+use super::batch::RecordBatch;
 use super::store::{Store, encode};
 use crate::error::Result;
 use crate::identity::AccountId;
@@ -137,7 +138,14 @@ impl Store {
     }
 }
 
-pub(super) fn put(batch: &mut Batch, record: &UsageRecord) -> Result<()> {
+impl RecordBatch<'_> {
+    /// Writes a meter as it is after the units that the batch pays for.
+    pub fn charge(&mut self, usage: &UsageRecord) -> Result<()> {
+        put(&mut self.changes, usage)
+    }
+}
+
+fn put(batch: &mut Batch, record: &UsageRecord) -> Result<()> {
     batch.put(Column::Usage, joined(&record.account, record.meter.name()), encode(record)?);
     Ok(())
 }

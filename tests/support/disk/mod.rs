@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{Server, SplitMix64, cuebase, stdout};
+use fastrand::Rng;
+
+use super::{Server, cuebase, stdout};
 
 /// A layer between a server and its files, which fails by rules and records changes in a journal.
 pub(crate) struct Disk {
@@ -56,13 +58,13 @@ impl Disk {
     /// Imitates a loss of power after the process has ended. Of each file at least the synced bytes stay, of each
     /// folder at least the names that existed when the folder was synced. Of later changes a random part stays, or all
     /// of them. A lost part of a file may also read as zeros.
-    pub(crate) fn lose_power(&self, random: &mut SplitMix64) {
+    pub(crate) fn lose_power(&self, random: &mut Rng) {
         let journal = Journal::read(&self.own.join("kept"));
         for (path, state) in journal.files.iter().filter(|(_, state)| state.is_dirty) {
             state.lose_unsynced(path, random);
         }
         for mut changes in journal.names.into_values() {
-            let lasting = random.below(changes.len() as u64 + 1) as usize;
+            let lasting = random.usize(..=changes.len());
             for change in changes.drain(lasting..).rev() {
                 change.undo();
             }
@@ -201,11 +203,11 @@ impl FileState {
     }
 
     /// Loses a random part of the bytes that are not durable, or none of them.
-    fn lose_unsynced(&self, path: &Path, random: &mut SplitMix64) {
+    fn lose_unsynced(&self, path: &Path, random: &mut Rng) {
         let Ok(found) = std::fs::metadata(path) else { return };
         let bytes = found.len();
-        let lasting = self.durable_bytes + random.below(bytes.saturating_sub(self.durable_bytes) + 1);
-        let how = random.below(3);
+        let lasting = self.durable_bytes + random.u64(..=bytes.saturating_sub(self.durable_bytes));
+        let how = random.u8(..3);
         if how == 0 || lasting >= bytes {
             return;
         }

@@ -1,9 +1,11 @@
-// The overview: usage, the queue, failed writes, and the state of the server.
+// The overview: usage, the queue, failed writes, background jobs, and the state of the server.
 
 import { h, number, time, notice } from "../dom.js";
 import { get, post, remove } from "../api.js";
 import { heading, card, bar, table, empty, confirmed, attempt } from "../parts.js";
 
+const JOBS = { ingestion: "Ingestion", reembedding: "Re-embedding", sweep: "Sweep", expiry: "Expiry", settlement: "Settlement", call_notes: "Model calls and running time" };
+const STATES = { active: "active", backing_off: "waits after a failure" };
 const METERS = { writes: "Writes", reads: "Reads", chats: "Answers", memories: "Memories" };
 
 export default async function overview({ namespaces, features, refresh }) {
@@ -23,6 +25,7 @@ export default async function overview({ namespaces, features, refresh }) {
     card(features.billing ? `Used in ${usage.period}, plan ${usage.plan}` : `Used in ${usage.period}`, usage.exceeded && h("p", { class: "bad" }, "A limit of the plan is reached."), Object.entries(METERS).map(([meter, name]) => used(name, usage.used[meter], usage.limits[meter]))),
     card("Memories by namespace", chart(namespaces)),
     queue.dead_letters.length > 0 && card("Dead letters", letters(queue.dead_letters, refresh)),
+    card("Background jobs", jobs(queue.jobs)),
   ];
 }
 
@@ -38,6 +41,19 @@ function chart(namespaces) {
   if (!largest.some((each) => each.memories)) return empty("No memories yet. Post a conversation to /v1/memories, or write one by hand under Memories.");
   return largest.map(({ name, memories }) =>
     h("div", { class: "meter" }, h("a", { href: `#/n/${name}/memories` }, name), bar(memories / most, `${name}: ${number(memories)}`), h("span", { class: "dim" }, number(memories))),
+  );
+}
+
+function jobs(list) {
+  return table(
+    "Background jobs",
+    ["Job", "State", "Last run", "Failures"],
+    list.map((job) => [
+      JOBS[job.name] ?? job.name,
+      STATES[job.state] ?? job.state,
+      time(job.last_run_at),
+      job.failures ? `${number(job.failures)}, last: ${job.last_error}` : "0",
+    ]),
   );
 }
 

@@ -28,9 +28,10 @@ pub struct RocksEngine {
     /// Locked for writing only to replace the database with a reopened one, or to drop a column family.
     pub(super) db: RwLock<DB>,
     /// Locked for writing while the conditions of a batch are checked and its changes written. Locked for reading while
-    /// a batch without conditions is written, as it must not change a key between check and write. Check and write are
-    /// about ten microseconds of work, so conditional batches may exclude all other writes. Locked before `db`, and
-    /// never while the log is synced, which takes a thousand times longer.
+    /// a batch without conditions is written, as it must not change a key between check and write. Other batches wait
+    /// for one buffered write, which takes about ten microseconds. They would wait for it in RocksDB too, which writes
+    /// its log for one group of batches at a time, so a lock per key would gain little. Locked after `db`, and never
+    /// while the log is synced, which takes a thousand times longer.
     conditional_writes: RwLock<()>,
     /// Number of times the database was reopened.
     pub(super) generation: AtomicU64,
@@ -86,30 +87,21 @@ impl RocksEngine {
 
     /// Writes a batch, if its conditions hold, without a sync.
     fn write_once(&self, batch: &Batch) -> Result<()> {
+        let db = self.db.read();
+        // Copies every value, so it is done before other batches are excluded.
+        let changes = encode_changes(&db, batch)?;
         if batch.conditions.is_empty() {
             let _shared = self.conditional_writes.read();
-            return self.write_changes(&self.db.read(), batch);
+            return self.write_changes(&db, changes);
         }
-        let _exclusive = self.conditional_writes.write();
-        let db = self.db.read();
+        // This check reads the keys from disk. The check that counts then finds them in memory.
         check_conditions(&db, &batch.conditions)?;
-        self.write_changes(&db, batch)
+        let _exclusive = self.conditional_writes.write();
+        check_conditions(&db, &batch.conditions)?;
+        self.write_changes(&db, changes)
     }
 
-    fn write_changes(&self, db: &DB, batch: &Batch) -> Result<()> {
-        let mut changes = WriteBatch::default();
-        for (column, prefix) in &batch.deleted_prefixes {
-            if let Some(end) = prefix_end(prefix) {
-                changes.delete_range_cf(family(db, *column)?, prefix, &end);
-            }
-        }
-        for KeyChange { column, key, value } in &batch.changes {
-            let family = family(db, *column)?;
-            match value {
-                Some(value) => changes.put_cf(family, key, value),
-                None => changes.delete_cf(family, key),
-            }
-        }
+    fn write_changes(&self, db: &DB, changes: WriteBatch) -> Result<()> {
         let written = db.write_opt(changes, &WriteOptions::default());
         written.map_err(|error| {
             self.refused.store(true, Ordering::SeqCst);
@@ -206,6 +198,24 @@ fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {
             Err(Error::Engine { trouble: None, source })
         }
     }
+}
+
+/// Converts the changes of a batch to RocksDB's form.
+fn encode_changes(db: &DB, batch: &Batch) -> Result<WriteBatch> {
+    let mut changes = WriteBatch::default();
+    for (column, prefix) in &batch.deleted_prefixes {
+        if let Some(end) = prefix_end(prefix) {
+            changes.delete_range_cf(family(db, *column)?, prefix, &end);
+        }
+    }
+    for KeyChange { column, key, value } in &batch.changes {
+        let family = family(db, *column)?;
+        match value {
+            Some(value) => changes.put_cf(family, key, value),
+            None => changes.delete_cf(family, key),
+        }
+    }
+    Ok(changes)
 }
 
 fn check_conditions(db: &DB, conditions: &[Condition]) -> Result<()> {

@@ -1,0 +1,242 @@
+//! Operations of memories, queries and the queue.
+
+use schemars::json_schema;
+
+use crate::api::answer::AnswerBody;
+use crate::api::memories::DirectWriteRequest;
+use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
+use crate::api::schema::operation::Operation;
+use crate::api::schema::parameters::{self, Parameter};
+use crate::api::schema::schemas::Schemas;
+use crate::api::schema::values::{Folder, Id, Path, QueryTag, QueryTime, QueryZone, Tier};
+use crate::api::views::memories::{TopicsView, TreeView, WrittenMemoryView};
+use crate::api::views::queue::{DroppedLetterView, QueueView, RetriedLetterView};
+use crate::memory::request::RememberRequest;
+use crate::service::answer::Answer;
+use crate::service::memories::GraphView;
+use crate::service::retrieval::{HitView, RetrievalResponse};
+
+/// Returns the operations.
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        remember(schemas),
+        get_memory(schemas),
+        write_memory(schemas),
+        forget_memory(schemas),
+        tree(schemas),
+        topics(schemas),
+        graph(schemas),
+        retrieve(schemas),
+        answer(schemas),
+        queue(schemas),
+        drop_dead_letter(schemas),
+        retry_dead_letter(schemas),
+    ]
+}
+
+fn remember(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/memories",
+        "remember",
+        "Accept a conversation, from which memories are extracted in the background.",
+    )
+    .about(
+        "After `202` the write is durable. An identical body within five minutes is the same write, unless the first \
+         one failed permanently or its memories were changed or forgotten in the meantime. The only signal that a \
+         write is ingested is that retrieval returns its memories. Counts as a write.",
+    )
+    .body(schemas.body::<RememberRequest>())
+    .accepted(schemas)
+    .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
+}
+
+fn get_memory(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/memories/{*path}", "getMemory", "Read one memory.")
+        .parameter(memory_path(schemas))
+        .parameter(parameters::namespace(schemas))
+        .parameter(
+            Parameter::query("section", json_schema!({"type": "string"}))
+                .about("Heading of a section. Only that section is returned."),
+        )
+        .parameter(
+            Parameter::query("revision", json_schema!({"type": "string"}))
+                .about("Commit id. The memory is returned as it was in that commit."),
+        )
+        .parameter(parameters::detail())
+        .responds(200, "The memory. `sections` lists its headings.", schemas.shared_response::<HitView>())
+        .errors(&[NOT_FOUND])
+}
+
+fn write_memory(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/memories/{*path}",
+        "writeMemory",
+        "Write one memory in one commit. The next read returns it. Counts as a write.",
+    )
+    .parameter(memory_path(schemas))
+    .parameter(parameters::write_namespace(schemas))
+    .body(schemas.body::<DirectWriteRequest>())
+    .responds(201, "The memory was created.", schemas.shared_response::<WrittenMemoryView>())
+    .responds(200, "The memory was replaced.", schemas.shared_response::<WrittenMemoryView>())
+    .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
+}
+
+fn forget_memory(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "DELETE /v1/memories/{*path}",
+        "forgetMemory",
+        "Forget one memory, in the background. Its history stays in git.",
+    )
+    .parameter(memory_path(schemas))
+    .parameter(parameters::namespace(schemas))
+    .accepted(schemas)
+    .errors(&[NOT_FOUND])
+}
+
+fn tree(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/tree", "tree", "List the entries of a directory.")
+        .parameter(parameters::namespace(schemas))
+        .parameter(
+            Parameter::query("path", json_schema!({"anyOf": [schemas.reference::<Folder>(), {"const": ""}]}))
+                .about("Path of the directory; the root by default."),
+        )
+        .responds(200, "The entries, sorted by path.", schemas.response::<TreeView>())
+        .errors(&[NOT_FOUND])
+}
+
+fn topics(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/topics", "topics", "List the topics, which are the directories in the tiers.")
+        .parameter(parameters::namespace(schemas))
+        .responds(200, "The topics, sorted by tier and name.", schemas.response::<TopicsView>())
+        .errors(&[NOT_FOUND])
+}
+
+fn graph(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/graph", "graph", "Return memories and the relations between them.")
+        .parameter(parameters::namespace(schemas))
+        .parameter(
+            Parameter::query("path", json_schema!({"anyOf": [schemas.reference::<Path>(), {"const": ""}]}))
+                .about("Memory at which the graph starts."),
+        )
+        .parameter(Parameter::query(
+            "depth",
+            json_schema!({"type": "integer", "minimum": 1, "maximum": 3, "default": 1}),
+        ))
+        .parameter(Parameter::query(
+            "limit",
+            json_schema!({"type": "integer", "minimum": 1, "maximum": 10000, "default": 500}),
+        ))
+        .responds(
+            200,
+            "The memories around `path`, or without it the first memories of the namespace by path.",
+            schemas.response::<GraphView>(),
+        )
+        .errors(&[NOT_FOUND])
+}
+
+fn retrieve(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/retrieve", "retrieve", "Find memories by query and filter, or list them by filter.")
+        .about(
+            "With `q`, hits are sorted by `score`, the probability that the memory answers the query. Without `q`, a \
+             filter is required, hits are sorted by `time_field`, newest first, and every score is 1. Counts as a \
+             read.",
+        )
+        .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
+            "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
+             2025\") rank higher. Days begin and end in `timezone`.",
+        ))
+        .parameter(parameters::namespace(schemas))
+        .parameter(Parameter::list("tiers", json_schema!({"type": "array", "items": schemas.reference::<Tier>()})))
+        .parameter(
+            Parameter::list("paths", json_schema!({"type": "array", "items": schemas.reference::<Folder>()}))
+                .about("Directories. Only memories below one of them are returned."),
+        )
+        .parameter(parameters::tags(schemas))
+        .parameter(Parameter::list(
+            "tags_all",
+            json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()}),
+        ))
+        .parameter(Parameter::query("since", schemas.reference::<QueryTime>()))
+        .parameter(
+            Parameter::query("until", schemas.reference::<QueryTime>())
+                .about("Latest time. A date includes its whole day."),
+        )
+        .parameter(Parameter::query(
+            "time_field",
+            json_schema!({"enum": ["occurred", "created", "updated"], "default": "updated"}),
+        ))
+        .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
+        .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
+        .parameter(Parameter::query(
+            "limit",
+            json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
+        ))
+        .parameter(parameters::detail())
+        .responds(200, "The hits. `hits` and `defined` are absent when empty.", schemas.response::<RetrievalResponse>())
+        .retrieve_errors()
+}
+
+fn answer(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/answer",
+        "answer",
+        "Answer a question from the memories, with citations. Counts as a chat.",
+    )
+    .about(
+        "The body takes the filters of `GET /v1/retrieve`. Without a chat model, or while it fails, the answer \
+         consists of quotes and `model` is `extractive`. A list of steps, a table or a code block is then quoted as \
+         a whole; a long one is cut with a mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` \
+         is an exact part of the memory.",
+    )
+    .body(schemas.body::<AnswerBody>())
+    .responds(200, "The answer and the memories that support it.", schemas.response::<Answer>())
+    .errors(&[NOT_FOUND])
+}
+
+fn queue(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "GET /v1/queue",
+        "queue",
+        "Return the number of queued writes, and the writes that failed permanently.",
+    )
+    .parameter(
+        Parameter::query("limit", json_schema!({"type": "integer", "minimum": 1, "maximum": 1000, "default": 200}))
+            .about("Most dead letters in a page."),
+    )
+    .parameter(Parameter::query("after", schemas.reference::<Id>()).about("`next` of the previous page."))
+    .responds(
+        200,
+        "The queue of the account. Dead letters are sorted oldest first and omit their bodies.",
+        schemas.response::<QueueView>(),
+    )
+    .errors(&[BUSY])
+}
+
+fn drop_dead_letter(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "DELETE /v1/dead-letters/{id}",
+        "dropDeadLetter",
+        "Drop a write that failed permanently. Requires a dashboard session.",
+    )
+    .parameter(Parameter::path("id", schemas.reference::<Id>()))
+    .responds(200, "The write is deleted permanently.", schemas.response::<DroppedLetterView>())
+    .errors(&[NOT_FOUND])
+}
+
+fn retry_dead_letter(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/dead-letters/{id}/retry",
+        "retryDeadLetter",
+        "Put a write that failed permanently back into the queue. Requires a dashboard session.",
+    )
+    .parameter(Parameter::path("id", schemas.reference::<Id>()))
+    .responds(200, "The write is in the queue again, with three retries.", schemas.response::<RetriedLetterView>())
+    .errors(&[NOT_FOUND])
+}
+
+/// Returns the path of a memory.
+fn memory_path(schemas: &mut Schemas) -> Parameter {
+    let about = "Path of the memory: `facts/`, `incidents/`, `rules/` or `skills/`, then up to eight segments, of \
+                 which the last ends in `.md`. To read one section, append `%23` and its heading.";
+    Parameter::path("path", schemas.reference::<Path>()).about(about)
+}

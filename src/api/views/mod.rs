@@ -1,0 +1,62 @@
+//! The JSON bodies of responses, one file per resource.
+//!
+//! A doc comment of a field is its description in the OpenAPI document ([`super::schema`]). Responses that the service
+//! makes as a whole, such as hits, have their types there.
+
+pub mod billing;
+pub mod conversations;
+pub mod errors;
+pub mod identity;
+pub mod keys;
+pub mod media;
+pub mod memories;
+pub mod namespaces;
+pub mod queue;
+pub mod skills;
+pub mod sources;
+pub mod vocabulary;
+
+use cuebase_storage::{MessageId, NamespaceName};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::schema::values;
+
+/// The response to a write that is in the queue.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AcceptedView<'a> {
+    /// Id of the write.
+    #[schemars(with = "values::Id")]
+    pub id: MessageId,
+    /// Namespace of the write.
+    #[schemars(with = "values::Name")]
+    pub namespace: &'a NamespaceName,
+    /// Always `accepted`.
+    #[schemars(extend("const" = "accepted"))]
+    pub status: &'static str,
+}
+
+impl<'a> AcceptedView<'a> {
+    /// Makes the response.
+    pub fn new(id: MessageId, namespace: &'a NamespaceName) -> Self {
+        Self { id, namespace, status: "accepted" }
+    }
+}
+
+/// The response to a deletion.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeletedView {
+    /// Id of the deleted object.
+    #[schemars(with = "values::Id")]
+    pub id: String,
+    /// Always true.
+    #[schemars(extend("const" = true))]
+    pub deleted: bool,
+}
+
+impl DeletedView {
+    /// Makes the response.
+    pub fn new(id: String) -> Self {
+        Self { id, deleted: true }
+    }
+}

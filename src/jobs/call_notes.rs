@@ -1,0 +1,58 @@
+//! Notes of counters that are kept in memory: the calls to hosted models, and the running time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuebase_storage::Store;
+
+use super::components::JobComponents;
+use super::job::{Job, JobName};
+use super::stop::{StopSignal, Wake};
+use crate::error::Result;
+use crate::model::Models;
+use crate::service::running_time::RunningTime;
+
+/// Time between two records.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Records the counters once a minute.
+pub(super) struct CallNotes {
+    store: Arc<Store>,
+    models: Arc<Models>,
+    running: Arc<RunningTime>,
+}
+
+impl CallNotes {
+    pub(super) fn new(components: &JobComponents) -> Self {
+        Self {
+            store: Arc::clone(&components.store),
+            models: Arc::clone(&components.models),
+            running: Arc::clone(&components.running),
+        }
+    }
+}
+
+impl Job for CallNotes {
+    fn name(&self) -> JobName {
+        JobName::CallNotes
+    }
+
+    fn wait(&mut self, stop: &StopSignal) -> Wake {
+        stop.wait_for(INTERVAL)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let noted = self.models.note_calls();
+        if let Err(error) = &noted {
+            tracing::error!(%error, "the number of model calls could not be recorded");
+        }
+        // The next process continues from this running time.
+        let written = self.store.put_running_ms(self.running.now_ms());
+        if let Err(error) = &written {
+            tracing::error!(%error, "the running time could not be recorded");
+        }
+        noted?;
+        written?;
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! The removal of expired data: records past their retention, files without a record, and vectors of former models.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuebase_storage::Store;
+
+use super::components::JobComponents;
+use super::job::{Job, JobName};
+use super::stop::{StopSignal, Wake};
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::model::Models;
+use crate::namespace::backlog::Backlog;
+use crate::queue::dispatch::Queue;
+use crate::service::intake::DEDUP_WINDOW_MS;
+use crate::service::media::Media;
+use crate::service::running_time::RunningTime;
+
+/// Time between two removals: an hour.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// Retention of dead letters: 14 days of running time.
+const DEAD_LETTER_RETENTION_MS: u64 = 14 * 24 * 60 * 60 * 1000;
+/// Retention of payment notifications: 60 days. The provider stops repeating a notification much earlier.
+const NOTIFICATION_RETENTION_MS: i64 = 60 * 24 * 60 * 60 * 1000;
+
+/// What the next run removes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Records only. The run at the start cannot drop vectors, because namespaces with vectors of a former model may
+    /// not be in the backlog yet.
+    Records,
+    Everything,
+}
+
+/// The hourly removal. The first one is at the start, but on its own thread, so that it does not delay the start.
+pub(super) struct Expiry {
+    store: Arc<Store>,
+    queue: Arc<Queue>,
+    running: Arc<RunningTime>,
+    media: Arc<Media>,
+    models: Arc<Models>,
+    backlog: Arc<Backlog>,
+    clock: Clock,
+    scope: Scope,
+}
+
+impl Expiry {
+    pub(super) fn new(components: &JobComponents, media: &Arc<Media>) -> Self {
+        Self {
+            store: Arc::clone(&components.store),
+            queue: Arc::clone(&components.queue),
+            running: Arc::clone(&components.running),
+            media: Arc::clone(media),
+            models: Arc::clone(&components.models),
+            backlog: Arc::clone(&components.backlog),
+            clock: components.clock.clone(),
+            scope: Scope::Records,
+        }
+    }
+
+    fn remove_expired(&self) -> Result<()> {
+        self.purge()?;
+        if self.scope == Scope::Everything {
+            self.media.sweep()?;
+            self.drop_unused_vectors()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes dead letters, fingerprints and notifications that are past their retention.
+    fn purge(&self) -> Result<()> {
+        let running_ms = self.running.now_ms();
+        self.store.purge_dead_letters(running_ms.saturating_sub(DEAD_LETTER_RETENTION_MS))?;
+        self.store.purge_fingerprints(running_ms.saturating_sub(DEDUP_WINDOW_MS))?;
+        self.store.purge_path_writes(self.queue.levels().oldest)?;
+        self.store.purge_notifications(self.clock.now_ms() - NOTIFICATION_RETENTION_MS)?;
+        Ok(())
+    }
+
+    /// Drops the stored vectors of models that no index uses.
+    fn drop_unused_vectors(&self) -> Result<()> {
+        if self.backlog.list().is_empty() {
+            let dropped = self.store.drop_vectors_except(&[self.models.current().key()])?;
+            tracing::debug!(dropped, "vectors of former models were dropped");
+        }
+        Ok(())
+    }
+}
+
+impl Job for Expiry {
+    fn name(&self) -> JobName {
+        JobName::Expiry
+    }
+
+    fn wait(&mut self, stop: &StopSignal) -> Wake {
+        match self.scope {
+            Scope::Records => stop.check(),
+            Scope::Everything => stop.wait_for(INTERVAL),
+        }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let removed = self.remove_expired();
+        self.scope = Scope::Everything;
+        if let Err(error) = &removed {
+            tracing::error!(%error, "expired data could not be removed");
+        }
+        removed
+    }
+}

@@ -1,0 +1,51 @@
+//! What the ingestion workers share.
+
+use std::sync::Arc;
+
+use cuebase_storage::Store;
+
+use super::components::{JobComponents, JobSettings};
+use crate::clock::Clock;
+use crate::config::IngestionSettings;
+use crate::metrics::Metrics;
+use crate::model::Models;
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
+use crate::queue::dispatch::Queue;
+use crate::service::reads::Reads;
+use crate::service::running_time::RunningTime;
+
+/// The components and settings of the ingestion workers. `ingestion.rs` has their work.
+pub(super) struct Ingestion {
+    pub(super) store: Arc<Store>,
+    pub(super) namespaces: Arc<Namespaces>,
+    pub(super) queue: Arc<Queue>,
+    pub(super) pending: Arc<PendingPaths>,
+    pub(super) models: Arc<Models>,
+    /// Finds the memories that a chat model sees next to a conversation.
+    pub(super) reads: Arc<Reads>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) running: Arc<RunningTime>,
+    pub(super) clock: Clock,
+    pub(super) settings: IngestionSettings,
+    /// Whether traces are sent.
+    pub(super) is_traced: bool,
+}
+
+impl Ingestion {
+    pub(super) fn new(components: &JobComponents, reads: &Arc<Reads>, settings: &JobSettings) -> Self {
+        Self {
+            store: Arc::clone(&components.store),
+            namespaces: Arc::clone(&components.namespaces),
+            queue: Arc::clone(&components.queue),
+            pending: Arc::clone(&components.pending),
+            models: Arc::clone(&components.models),
+            reads: Arc::clone(reads),
+            metrics: Arc::clone(&components.metrics),
+            running: Arc::clone(&components.running),
+            clock: components.clock.clone(),
+            settings: settings.ingestion.clone(),
+            is_traced: settings.is_traced,
+        }
+    }
+}

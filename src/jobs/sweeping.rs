@@ -1,0 +1,58 @@
+//! The sweep: every minute it removes the remains of deletions and replaced packs, and reserves disk space.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::components::JobComponents;
+use super::job::{Job, JobName};
+use super::stop::{StopSignal, Wake};
+use crate::error::Result;
+use crate::namespace::disk_reserve::DiskReserve;
+use crate::namespace::registry::Namespaces;
+use crate::service::namespaces::NamespaceDirectory;
+
+/// Time between two sweeps.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// The minute sweep. The first one is at the start, but on its own thread, so that it does not delay the start.
+pub(super) struct Sweep {
+    namespaces: Arc<Namespaces>,
+    directory: Arc<NamespaceDirectory>,
+    reserve: Arc<DiskReserve>,
+    has_run: bool,
+}
+
+impl Sweep {
+    pub(super) fn new(components: &JobComponents, directory: &Arc<NamespaceDirectory>) -> Self {
+        Self {
+            namespaces: Arc::clone(&components.namespaces),
+            directory: Arc::clone(directory),
+            reserve: Arc::clone(&components.reserve),
+            has_run: false,
+        }
+    }
+}
+
+impl Job for Sweep {
+    fn name(&self) -> JobName {
+        JobName::Sweep
+    }
+
+    fn wait(&mut self, stop: &StopSignal) -> Wake {
+        if self.has_run { stop.wait_for(INTERVAL) } else { stop.check() }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        // Opening the data directory has just finished the removals, so the first sweep does not repeat them.
+        if self.has_run {
+            self.namespaces.sweep();
+            self.directory.finish_removals();
+        }
+        self.has_run = true;
+        if let Err(error) = self.reserve.ensure() {
+            tracing::warn!(%error, "disk space for deletions and starts could not be reserved");
+            return Err(error.into());
+        }
+        Ok(())
+    }
+}

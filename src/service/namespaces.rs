@@ -1,0 +1,133 @@
+//! The namespaces of all accounts, the deletion of one, and the completion of interrupted deletions.
+//!
+//! One small batch deletes a namespace ([`Namespaces::retire`]). Its records and files are removed directly after it.
+//! If the disk refuses, a later sweep removes them.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use cuebase_storage::records::RemovalRecord;
+use cuebase_storage::{AccountId, NamespaceName, Store};
+
+use super::media_store::MediaStore;
+use super::shared_parts::SharedParts;
+use crate::billing::Billing;
+use crate::error::Result;
+use crate::namespace::pending::PendingPaths;
+use crate::namespace::registry::Namespaces;
+use crate::queue::dispatch::Queue;
+
+/// The namespaces of all accounts. Creates, lists and leases them as [`Namespaces`] does, and deletes them with their
+/// records and files.
+pub struct NamespaceDirectory {
+    /// The open records.
+    pub(super) store: Arc<Store>,
+    /// The namespaces of all accounts.
+    pub(super) namespaces: Arc<Namespaces>,
+    /// Order of the accepted writes.
+    pub(super) queue: Arc<Queue>,
+    /// Paths of accepted writes that are not committed yet.
+    pub(super) pending: Arc<PendingPaths>,
+    /// Counts the stored bytes of files.
+    pub(super) billing: Arc<Billing>,
+    /// The folder of uploaded files.
+    pub(super) media: Arc<MediaStore>,
+}
+
+impl std::ops::Deref for NamespaceDirectory {
+    type Target = Namespaces;
+
+    fn deref(&self) -> &Namespaces {
+        &self.namespaces
+    }
+}
+
+impl NamespaceDirectory {
+    /// Makes the part of an open data directory.
+    pub(crate) fn new(shared: &SharedParts) -> Self {
+        Self {
+            store: Arc::clone(&shared.store),
+            namespaces: Arc::clone(&shared.namespaces),
+            queue: Arc::clone(&shared.queue),
+            pending: Arc::clone(&shared.pending),
+            billing: Arc::clone(&shared.billing),
+            media: Arc::clone(&shared.media_files),
+        }
+    }
+
+    /// Deletes a namespace with everything in it. Returns false if it does not exist.
+    pub fn delete(&self, account: &AccountId, name: &NamespaceName) -> Result<bool> {
+        let Some(removal) = self.namespaces.retire(account, name)? else { return Ok(false) };
+        self.queue.remove_namespace(removal.id);
+        self.pending.remove_namespace(removal.id);
+        if let Err(error) = self.remove(&removal) {
+            tracing::warn!(
+                ?account,
+                namespace = ?name,
+                %error,
+                "cannot remove the files of a deleted namespace; the next sweep tries again"
+            );
+        }
+        Ok(true)
+    }
+
+    /// Removes the remaining records and files of deleted namespaces. The next sweep repeats removals that failed.
+    pub fn finish_removals(&self) {
+        let removals = match self.store.pending_removals() {
+            Ok(removals) => removals,
+            Err(error) => {
+                tracing::error!(%error, "cannot read the unfinished deletions");
+                return;
+            }
+        };
+        for removal in removals {
+            if let Err(error) = self.remove(&removal) {
+                let RemovalRecord { account, name, .. } = removal;
+                tracing::warn!(
+                    ?account,
+                    namespace = ?name,
+                    %error,
+                    "cannot finish the deletion of a namespace; the next sweep tries again"
+                );
+            }
+        }
+    }
+
+    /// Removes the records and files of a deleted namespace.
+    fn remove(&self, removal: &RemovalRecord) -> Result<()> {
+        let mut media_bytes = 0;
+        for record in self.store.media_of_namespace(removal.id)? {
+            media_bytes += record.bytes;
+        }
+        self.store.remove_records(removal)?;
+        self.billing.release_media(&removal.account, media_bytes)?.charge();
+        self.namespaces.remove_files(removal)?;
+        match fs::remove_dir_all(self.media.folder(removal.id)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        Ok(self.store.finish_removal(removal.id)?)
+    }
+
+    /// Renames the folders of format 1 to their current names. The records already have the current format.
+    pub(crate) fn rename_former_folders(&self) -> Result<()> {
+        if let Err(error) = self.namespaces.empty_trash() {
+            tracing::warn!(%error, "cannot remove files that an earlier process left in the trash");
+        }
+        if !self.store.has_format_1_directories()? {
+            return Ok(());
+        }
+        for account in self.store.accounts_with_namespaces()? {
+            let records = self.store.namespaces(&account, None, usize::MAX)?;
+            self.namespaces.rename_former_folders(&records)?;
+            for record in &records {
+                self.media.move_former_files(&self.store.media_of_namespace(record.id)?)?;
+            }
+        }
+        for removal in self.store.pending_removals()? {
+            self.namespaces.remove_former_folders(&removal)?;
+        }
+        Ok(self.store.mark_directories_renamed()?)
+    }
+}

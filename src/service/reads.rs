@@ -1,0 +1,50 @@
+//! [`Reads`]: searches, answers and reads of memories by path.
+//!
+//! This file has the components. The methods are in `retrieval`, `answer`, `memories.rs` and `vocabulary.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use cuebase_storage::Store;
+
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+use crate::model::Models;
+use crate::namespace::registry::Namespaces;
+
+/// The reads of memories and vocabularies.
+pub struct Reads {
+    pub(super) store: Arc<Store>,
+    pub(super) namespaces: Arc<Namespaces>,
+    pub(super) models: Arc<Models>,
+    pub(super) metrics: Arc<Metrics>,
+    /// Threads of searches, one per core.
+    pub(super) searchers: Arc<rayon::ThreadPool>,
+    pub(super) clock: Clock,
+    /// Answers that wait for the chat model.
+    pub(super) waiting_answers: AtomicUsize,
+}
+
+impl Reads {
+    /// Returns the reads of memories in `namespaces`. Searches run on the threads of `searchers`.
+    pub fn new(
+        store: Arc<Store>,
+        namespaces: Arc<Namespaces>,
+        models: Arc<Models>,
+        metrics: Arc<Metrics>,
+        searchers: Arc<rayon::ThreadPool>,
+        clock: Clock,
+    ) -> Self {
+        Self { store, namespaces, models, metrics, searchers, clock, waiting_answers: AtomicUsize::new(0) }
+    }
+
+    /// Returns the models that embed queries and write answers.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// Returns the threads of searches.
+    pub(crate) fn searchers(&self) -> &rayon::ThreadPool {
+        &self.searchers
+    }
+}

@@ -1,0 +1,15 @@
+//! The payloads of queued writes: what a request asks for, checked, in the form in which the queue stores it.
+//!
+//! They are plain values. Requests are parsed and checked in the server. The fields and their names are a stored format:
+//! a field may be added as an optional one, and a different payload is a new variant of
+//! [`QueuedWork`](super::QueuedWork).
+
+mod conversation;
+mod message;
+mod skill;
+mod term;
+
+pub use conversation::{Conversation, Message, Moment, Role};
+pub use message::{MessageBody, MessageContent, SentTime};
+pub use skill::SkillDraft;
+pub use term::TermDraft;

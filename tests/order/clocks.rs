@@ -1,0 +1,76 @@
+//! Ids and usage when the clock of the machine jumps.
+
+use serde_json::json;
+
+use super::{post_accepted, text_field, wait_for_empty_queue};
+use crate::support::Server;
+use crate::support::disk::WatchedData;
+
+/// Clock offset of 400 days, seconds.
+const FAR_AHEAD: i64 = 400 * 86_400;
+
+/// Creates one object of every kind and returns the ids in the order of creation.
+fn new_ids(server: &Server, mark: &str) -> Vec<String> {
+    let mut found = vec![server.remember("default", &[&format!("The {mark} anchor was weighed")])];
+    found.push(post_accepted(server, "/v1/vocab", &json!({"terms": [{"term": format!("anchor {mark}")}]})));
+    let made = server.post("/v1/conversations", &json!({"title": mark}));
+    let path = format!("/v1/conversations/{}/messages", text_field(&made, "id"));
+    found.push(text_field(&made, "id"));
+    let message = json!({"messages": [{"role": "system", "content": format!("The {mark} watch begins")}]});
+    found.push(server.post(&path, &message).body["ids"][0].as_str().expect("an id").to_owned());
+    found.push(text_field(&server.post("/v1/media", &json!(mark)), "id"));
+    found
+}
+
+#[test]
+fn ids_sort_by_creation_after_the_clock_went_back() {
+    for killed in [false, true] {
+        let watched = WatchedData::new();
+        watched.disk.set_rules(&[&format!("clock - - {FAR_AHEAD}")]);
+        let server = watched.start();
+        let before = new_ids(&server, "former");
+        assert!(before.is_sorted(), "{before:?}");
+        // The next start must not learn the greatest id from queued messages, so the queue is emptied first.
+        server.settle("default");
+        wait_for_empty_queue(&server);
+        if killed {
+            server.kill();
+        } else {
+            assert!(server.terminate());
+        }
+        watched.disk.set_rules(&[]);
+        let server = watched.start();
+        let after = new_ids(&server, "later");
+        let (newest, oldest) = (before.iter().max(), after.iter().min());
+        assert!(newest < oldest, "killed: {killed}: {before:?} {after:?}");
+        assert!(after.is_sorted(), "{after:?}");
+    }
+}
+
+#[test]
+fn usage_of_a_month_is_unchanged_after_clock_jumps() {
+    let watched = WatchedData::new();
+    let server = watched.start();
+    server.settle("default");
+    wait_for_empty_queue(&server);
+    let usage = || server.get("/v1/usage").body;
+    for _ in 0..50 {
+        server.retrieve("default", "q=anything");
+    }
+    let before = usage();
+    assert!(before["used"]["reads"].as_u64() >= Some(50), "{before}");
+    for jump in [40 * 86_400, -40 * 86_400] {
+        watched.disk.set_rules(&[&format!("clock - - {jump}")]);
+        for _ in 0..5 {
+            server.retrieve("default", "q=anything");
+        }
+        let other = usage();
+        assert_ne!(other["period"], before["period"]);
+        assert_eq!(other["used"]["reads"], 5, "{other}");
+        watched.disk.set_rules(&[]);
+        assert_eq!(usage(), before, "after a clock jump of {jump} s");
+    }
+    server.kill();
+    let server = watched.start();
+    assert_eq!(server.get("/v1/usage").body["used"]["reads"], before["used"]["reads"], "after a start");
+}
