@@ -251,6 +251,7 @@ def test_keys_usage_and_billing(client: Client, service: Service) -> None:
     assert client.usage().used["writes"] > 0 and client.billing().rates_paise["writes"] > 0
     queue = client.queue()
     assert queue.dead_letters == () and queue.model_unavailable_since is None
+    assert "ingestion" in [job.name for job in queue.jobs]
     with Client(service.url, service.session) as session:
         assert scoped.id in [each.id for each in session.keys()]
         link, payment = session.recharge(50_000)

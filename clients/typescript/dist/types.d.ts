@@ -256,13 +256,23 @@ export interface DeadLetter {
     failures: number;
     reason: string;
 }
-/** The ingestion queue and the dead letters. */
+/** A background job of the server. */
+export interface Job {
+    name: string;
+    /** `backing_off` after a failure. */
+    state: "active" | "backing_off";
+    last_run_at: Date | null;
+    failures: number;
+    last_error: string | null;
+}
+/** The ingestion queue, the dead letters and the background jobs. */
 export interface Queue {
     waiting: number;
     waiting_since: Date | null;
     /** Start of the current outage of the chat model; `null` while the model answers. */
     model_unavailable_since: Date | null;
     dead_letters: DeadLetter[];
+    jobs: Job[];
     /** The `after` of the next page; absent on the last page of dead letters. */
     next?: string;
 }

@@ -13,6 +13,7 @@ const TIMES = new Set([
     "accepted_at",
     "died_at",
     "waiting_since",
+    "last_run_at",
     "model_unavailable_since",
     "at",
 ]);

@@ -17,6 +17,7 @@ const TIMES: ReadonlySet<string> = new Set([
   "accepted_at",
   "died_at",
   "waiting_since",
+  "last_run_at",
   "model_unavailable_since",
   "at",
 ]);

@@ -212,8 +212,9 @@ test("media, keys, usage and billing", async () => {
   const scoped = await client.createKey({ name: "scoped", namespace: "default", env: "test" });
   assert.match(scoped.key, /^svc_test_/);
   assert.ok((await client.usage()).used.writes > 0 && (await client.billing()).transactions.length);
-  const { dead_letters, model_unavailable_since } = await client.queue();
+  const { dead_letters, model_unavailable_since, jobs } = await client.queue();
   assert.deepEqual([dead_letters, model_unavailable_since], [[], null]);
+  assert.ok(jobs.some((job) => job.name === "ingestion"));
   const session = new Client({ url: service.url, key: service.session });
   assert.ok((await session.recharge(50_000)).payment_link.startsWith("http"));
   assert.ok((await session.subscribe("starter")).startsWith("http"));

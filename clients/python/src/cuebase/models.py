@@ -376,12 +376,25 @@ class DeadLetter:
 
 
 @dataclass(frozen=True)
+class Job:
+    """A background job of the server."""
+
+    name: str
+    state: str
+    """`active`, or `backing_off` after a failure."""
+    last_run_at: datetime | None
+    failures: int
+    last_error: str | None
+
+
+@dataclass(frozen=True)
 class Queue:
-    """The ingestion queue and the dead letters."""
+    """The ingestion queue, the dead letters and the background jobs."""
 
     waiting: int
     waiting_since: datetime | None
     dead_letters: tuple[DeadLetter, ...]
+    jobs: tuple[Job, ...] = ()
     next: str | None = None
     """The `after` of the next page; `None` on the last page of dead letters."""
     model_unavailable_since: datetime | None = None

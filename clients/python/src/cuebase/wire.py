@@ -316,10 +316,20 @@ def queue(value: m.Json) -> m.Queue:
             reason=each["reason"],
         )
 
+    def job(each: m.Json) -> m.Job:
+        return m.Job(
+            name=each["name"],
+            state=each["state"],
+            last_run_at=m.at(each.get("last_run_at")),
+            failures=each["failures"],
+            last_error=each.get("last_error"),
+        )
+
     return m.Queue(
         waiting=value["waiting"],
         waiting_since=m.at(value.get("waiting_since")),
         dead_letters=many(letter, value["dead_letters"]),
+        jobs=many(job, value.get("jobs", [])),
         next=value.get("next"),
         model_unavailable_since=m.at(value.get("model_unavailable_since")),
     )
