@@ -3,4 +3,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/setup.sh
-exec cargo run --release --locked -- demo "$@"
+# The whole workspace, as for the tests: the features of shared dependencies are the same then, and nothing is built twice.
+cargo build --release --locked --workspace
+exec "${CARGO_TARGET_DIR:-target}/release/cuebase" demo "$@"
