@@ -32,7 +32,7 @@ impl JobName {
     }
 }
 
-/// When a job goes on after a failed run.
+/// When a job continues after a failed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// After a wait that grows with each failure in a row.
@@ -65,7 +65,7 @@ pub trait Job: Send {
     /// The job has logged the error. The supervisor counts it.
     fn run(&mut self) -> Result<()>;
 
-    /// Returns when the job goes on after an error. After a panic every job backs off.
+    /// Returns when the job continues after an error. After a panic every job backs off.
     fn retry(&self) -> Retry {
         Retry::AfterBackoff
     }

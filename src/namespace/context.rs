@@ -29,6 +29,6 @@ pub struct NamespaceContext {
     pub(crate) pending: Arc<PendingPaths>,
     /// Whether ingested conversations are kept.
     pub(crate) sources: SourceRetention,
-    /// Tells the time.
+    /// The source of the time.
     pub(crate) clock: Clock,
 }

@@ -59,7 +59,7 @@ pub struct Intake {
     pub(super) billing: Arc<Billing>,
     /// Running time, which the age of a waiting write is measured in.
     pub(super) running: Arc<RunningTime>,
-    /// Tells the time of acceptance.
+    /// The source of the time of acceptance.
     pub(super) clock: Clock,
 }
 

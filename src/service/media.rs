@@ -35,7 +35,7 @@ pub struct Media {
     pub(super) ids: Arc<Ids>,
     /// Base URL of the API in signed URLs; `None` takes the address that the caller used.
     pub(super) public_url: Option<String>,
-    /// Tells when a URL expires.
+    /// The clock by which URLs expire.
     pub(super) clock: Clock,
 }
 

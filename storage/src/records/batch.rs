@@ -81,7 +81,7 @@ impl Store {
 
 impl RecordBatch<'_> {
     /// Requires a namespace to exist when the batch is written, with the id of this record.
-    pub fn require_live(&mut self, namespace: &NamespaceRecord) {
+    pub(super) fn require_live(&mut self, namespace: &NamespaceRecord) {
         self.require_live_key(namespace.key());
     }
 
