@@ -73,6 +73,8 @@ error_codes! {
     InvalidAccount = "invalid_account", BAD_REQUEST;
     /// The body is not the JSON object that the route expects; the message names the field.
     InvalidBody = "invalid_body", BAD_REQUEST;
+    /// `current` is not `first`, `only` or `any`.
+    InvalidCurrent = "invalid_current", BAD_REQUEST;
     /// `depth` is not an integer in its range.
     InvalidDepth = "invalid_depth", BAD_REQUEST;
     /// `env` is neither `live` nor `test`.

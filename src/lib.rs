@@ -12,6 +12,7 @@ mod allocator;
 pub mod api;
 pub mod app;
 pub mod billing;
+pub mod claims;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -22,6 +22,14 @@ enum Kind {
     Tag,
     /// A folded word of the name of a speaker or an entity.
     Name,
+    /// The folded name of a claim's subject.
+    Subject,
+    /// The folded name of a claim's attribute.
+    Attribute,
+    /// A folded statement without its dates.
+    Statement,
+    /// A folded word of a claim's value.
+    Value,
 }
 
 /// Declares types of hashes: a `u64` each, without a cost at run time.
@@ -48,12 +56,21 @@ hash_types! {
     /// queries. It stays the same as long as the stemmer returns the same stem.
     TermHash;
 
-    /// The hash of a facet: a folder above a memory, or one of its tags. Filters are sets of facets. The two kinds
-    /// never coincide, so that one list holds both.
+    /// The hash of a facet: a folder above a memory, one of its tags, the subject or the key of a claim, its statement,
+    /// or a path that it replaces. Filters are sets of facets. The kinds never coincide, so that one list holds all.
     FacetHash;
 
     /// The hash of one folded word of the name of a speaker or of an entity. A whole name is a list of them.
     NameHash;
+
+    /// The hash of a claim's subject, the folded name of a person or thing.
+    SubjectHash;
+
+    /// The hash of a claim's attribute.
+    AttributeHash;
+
+    /// The hash of a statement without its dates. [`StatementHash::NONE`] stands for a memory that repeats nothing.
+    StatementHash;
 
     /// The key of a list of postings: a term or a facet. Layers store it, so that it lives as long as the folder of the
     /// index.
@@ -83,7 +100,7 @@ macro_rules! stored_hashes {
     )*};
 }
 
-stored_hashes!(PathHash, SessionHash, NameHash, PostingKey, Link);
+stored_hashes!(PathHash, SessionHash, NameHash, PostingKey, Link, SubjectHash, AttributeHash, StatementHash);
 
 impl PathHash {
     /// Hashes a path.
@@ -124,6 +141,58 @@ impl FacetHash {
     /// Hashes a tag.
     pub(crate) fn of_tag(tag: &str) -> Self {
         Self(hash(Kind::Tag, tag))
+    }
+}
+
+impl FacetHash {
+    /// Hashes the subject of a claim.
+    pub(crate) const fn of_subject(subject: SubjectHash) -> Self {
+        Self(subject.0)
+    }
+
+    /// Combines the subject and the attribute of a claim.
+    pub(crate) const fn of_claim(subject: SubjectHash, attribute: AttributeHash) -> Self {
+        // The rotation makes the order count, and the multiplication spreads it over all bits.
+        Self((subject.0.rotate_left(21) ^ attribute.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !1)
+    }
+
+    /// Hashes a statement.
+    pub(crate) const fn of_statement(statement: StatementHash) -> Self {
+        Self(statement.0)
+    }
+
+    /// Marks the path of a memory that another one replaces.
+    pub(crate) const fn of_superseded(path: PathHash) -> Self {
+        Self((path.0.rotate_left(32) ^ 0x5e9e_3b1f_77aa_c0de).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !1)
+    }
+}
+
+impl SubjectHash {
+    /// Hashes a folded name.
+    pub(crate) fn of(name: &str) -> Self {
+        Self(hash(Kind::Subject, name))
+    }
+}
+
+impl AttributeHash {
+    /// Hashes a folded name.
+    pub(crate) fn of(name: &str) -> Self {
+        Self(hash(Kind::Attribute, name))
+    }
+}
+
+impl StatementHash {
+    /// Stands for no statement.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Whether there is no statement.
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Hashes a folded statement.
+    pub(crate) fn of(statement: &str) -> Self {
+        if statement.is_empty() { Self::NONE } else { Self(hash(Kind::Statement, statement)) }
     }
 }
 
@@ -182,6 +251,12 @@ fn hash(kind: Kind, name: &str) -> u64 {
     (hash ^ (hash >> 33)) & !1
 }
 
+/// Returns three bits of 0 to 127 for a word of a value.
+pub(crate) fn word_bits(word: &str) -> [u8; 3] {
+    let hash = hash(Kind::Value, word);
+    [(hash >> 1) as u8 & 127, (hash >> 17) as u8 & 127, (hash >> 33) as u8 & 127]
+}
+
 fn fnv_step(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }
@@ -223,8 +298,19 @@ mod tests {
 
     #[test]
     fn the_kinds_have_the_numbers_that_are_on_disk() {
-        let kinds = [Kind::Path, Kind::Session, Kind::Term, Kind::Folder, Kind::Tag, Kind::Name];
-        assert_eq!(kinds.map(|kind| kind as u8), [1, 2, 3, 4, 5, 6]);
+        let kinds = [
+            Kind::Path,
+            Kind::Session,
+            Kind::Term,
+            Kind::Folder,
+            Kind::Tag,
+            Kind::Name,
+            Kind::Subject,
+            Kind::Attribute,
+            Kind::Statement,
+            Kind::Value,
+        ];
+        assert_eq!(kinds.map(|kind| kind as u8), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         assert_eq!(TermHash::of("lake"), TermHash(7_320_599_206_317_972_172));
     }
 

@@ -12,18 +12,6 @@ macro_rules! id_types {
         pub(crate) struct $name(u32);
 
         impl $name {
-            /// Returns the id with a number.
-            #[inline]
-            pub(crate) const fn new(number: u32) -> Self {
-                Self(number)
-            }
-
-            /// Returns the number.
-            #[inline]
-            pub(crate) const fn get(self) -> u32 {
-                self.0
-            }
-
             /// Returns the number as an index into an array with one element per id.
             #[inline]
             pub(crate) const fn index(self) -> usize {
@@ -55,7 +43,33 @@ id_types! {
     /// are consecutive. Row *n* begins at byte *n* times the bytes of a row. Like the number of a document, that of a
     /// row stays valid until the index is rebuilt.
     RowId;
+
+    /// A claim of a document.
+    ///
+    /// Claims are numbered in the order of their documents, and stay valid as long as those.
+    ClaimId;
 }
+
+/// Adds the conversions from and to a number.
+macro_rules! numbered_ids {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// Returns the id with a number.
+            #[inline]
+            pub(crate) const fn new(number: u32) -> Self {
+                Self(number)
+            }
+
+            /// Returns the number.
+            #[inline]
+            pub(crate) const fn get(self) -> u32 {
+                self.0
+            }
+        }
+    )*};
+}
+
+numbered_ids!(DocumentId, SlotId, RowId);
 
 /// Adds what only ids in the order of a file have: ranges, and a form in a layer's file.
 macro_rules! consecutive_ids {
@@ -88,4 +102,4 @@ macro_rules! consecutive_ids {
     )*};
 }
 
-consecutive_ids!(DocumentId, RowId);
+consecutive_ids!(DocumentId, RowId, ClaimId);

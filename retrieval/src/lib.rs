@@ -19,6 +19,7 @@
 mod arms;
 mod bitmap;
 mod blocks;
+mod claim;
 mod error;
 mod filter;
 mod hash;
@@ -37,12 +38,13 @@ mod tokens;
 mod top_k;
 mod vocabulary;
 
+pub use claim::{AskedClaims, AskedPeriod, Claim, ClaimKind, Currency};
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
 pub use head::Head;
-pub use index::{Change, Index, IndexSettings, Snapshot};
-pub use listing::Listing;
-pub use memory::{Cue, Memory, Millis, Relation};
+pub use index::{Change, Index, IndexSettings, Snapshot, ValidityState};
+pub use listing::{Listed, Listing};
+pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use query::Query;
 pub use ranking::features::{FEATURE_NAMES, Features};
 pub use search::{Arms, Hit, SearchResults};

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use crate::claim::Currency;
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::hash::PathHash;
 use crate::ids::SlotId;
-use crate::index::{Snapshot, allowed_documents};
+use crate::index::{Snapshot, ValidityFilter, ValidityState, allowed_documents};
 use crate::memory::{Memory, Millis};
 
 /// A request for the memories that a filter accepts, newest first.
@@ -17,30 +18,46 @@ pub struct Listing<'a> {
     pub filter: &'a Filter,
     /// The maximum number of memories.
     pub limit: usize,
-    /// The time at which expiry is judged.
+    /// The time at which expiry and validity are judged.
     pub now: Millis,
+    /// If given, later memories are left out, and validity is judged at this time.
+    pub as_of: Option<Millis>,
+    /// Whether memories that do not hold are left out. Otherwise they are listed like all others.
+    pub currency: Currency,
+}
+
+/// A memory of a listing.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// The memory.
+    pub memory: Memory,
+    /// When it holds.
+    pub validity: ValidityState,
 }
 
 impl Snapshot {
     /// Returns the memories that a filter accepts, newest first by the filter's time field. Memories without that time
     /// come last.
-    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Memory>> {
+    pub fn list(&self, listing: &Listing<'_>) -> Result<Vec<Listed>> {
         let field = listing.filter.time_field;
-        let allowed = allowed_documents(&self.table, listing.filter, listing.now);
+        let validity = ValidityFilter::new(listing.now, listing.as_of, listing.currency);
+        let allowed = allowed_documents(self, listing.filter, &validity, listing.now);
         let mut chosen = Vec::new();
         for (number, document) in self.table.documents() {
             if allowed.as_ref().is_none_or(|allowed| allowed.contains(number)) {
-                chosen.push(document);
+                chosen.push((number, document));
             }
         }
-        chosen.sort_unstable_by_key(|document| (Reverse(document.time(field)), document.path()));
+        chosen.sort_unstable_by_key(|(_, document)| (Reverse(document.time(field)), document.path()));
         chosen.truncate(listing.limit);
         let mut memories = Vec::with_capacity(chosen.len());
-        for document in chosen {
-            memories.push(self.memory(document)?);
+        for (id, document) in chosen {
+            memories.push(Listed { memory: self.memory(document)?, validity: self.validity_state(id, validity.at)? });
         }
         // Ties by path, where the first sort only had its hash.
-        memories.sort_by(|a, b| field.of(b).cmp(&field.of(a)).then_with(|| a.path.cmp(&b.path)));
+        memories.sort_by(|Listed { memory: a, .. }, Listed { memory: b, .. }| {
+            field.of(b).cmp(&field.of(a)).then_with(|| a.path.cmp(&b.path))
+        });
         Ok(memories)
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Claim;
+
 /// Milliseconds since the Unix epoch, UTC.
 pub type Millis = i64;
 
@@ -34,12 +36,32 @@ pub struct Memory {
     pub session: Option<String>,
     /// Links to other memories.
     pub relations: Vec<Relation>,
+    /// What the memory claims.
+    pub claims: Vec<Claim>,
+    /// The position of the memory among those that were written at the same time.
+    pub sequence: u32,
+    /// The statement without its dates, folded. Memories with the same statement are repetitions of each other. Empty
+    /// if the memory repeats nothing.
+    pub statement: String,
+    /// What somebody set about when the memory holds.
+    pub validity: Validity,
     /// Further data that the caller wants back with a hit. The index does not read it.
     pub details: String,
     /// Whether some cues await vectors. [`Snapshot::waiting_memories`](crate::Snapshot::waiting_memories) returns the
     /// memory until it is put again without this. Not stored in the record.
     #[serde(skip)]
     pub waiting: bool,
+}
+
+/// When a memory holds, as far as somebody set it. It counts more than what follows from claims.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Validity {
+    /// The memory holds from then on.
+    pub from: Option<Millis>,
+    /// The memory no longer holds from then on.
+    pub until: Option<Millis>,
+    /// Paths of the memories that it replaces.
+    pub supersedes: Vec<String>,
 }
 
 /// A text by which a memory should be found.

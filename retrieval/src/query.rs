@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::claim::{AskedClaims, Currency};
 use crate::filter::Filter;
 use crate::memory::Millis;
 use crate::vocabulary::Synonyms;
@@ -27,8 +28,14 @@ pub struct Query<'a> {
     pub min_score: f32,
     /// The maximum number of hits.
     pub limit: usize,
-    /// The time at which expiry is judged.
+    /// The time at which expiry and validity are judged.
     pub now: Millis,
+    /// If given, the search answers as of this time: later memories are not found, and validity is judged then.
+    pub as_of: Option<Millis>,
+    /// What becomes of memories that no longer hold.
+    pub currency: Currency,
+    /// The claims that the query asks for.
+    pub asked: &'a AskedClaims,
     /// Whether every cue is compared in full, instead of the few thousand with the nearest sketches.
     pub exact: bool,
 }

@@ -18,3 +18,30 @@ pub trait TokenVectors: Send + Sync {
     /// Returns the cosine of two tokens' vectors.
     fn cosine(&self, a: u16, b: u16) -> f32;
 }
+
+/// A vocabulary without tokens, for tests.
+#[cfg(test)]
+pub(crate) struct NoTokens;
+
+#[cfg(test)]
+impl TokenVectors for NoTokens {
+    fn identity(&self) -> &str {
+        "none"
+    }
+
+    fn token_count(&self) -> usize {
+        0
+    }
+
+    fn tokens(&self, _: &str) -> Vec<u16> {
+        Vec::new()
+    }
+
+    fn is_content(&self, _: u16) -> bool {
+        false
+    }
+
+    fn cosine(&self, _: u16, _: u16) -> f32 {
+        0.0
+    }
+}

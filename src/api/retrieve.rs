@@ -1,6 +1,6 @@
 //! `GET /v1/retrieve`: checks the query string and searches.
 
-use cuebase_retrieval::{Filter, TimeField};
+use cuebase_retrieval::{Currency, Filter, TimeField};
 use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
 use jiff::tz::TimeZone;
@@ -48,6 +48,10 @@ request_type! {
         time_field: ParameterValues,
         #[schemars(with = "values::QueryZone")]
         timezone: ParameterValues,
+        #[schemars(with = "values::QueryTime")]
+        as_of: ParameterValues,
+        #[schemars(with = "Value", extend("enum" = ["first", "only", "any"]))]
+        current: ParameterValues,
         #[schemars(with = "Number", range(min = 0, max = 1))]
         min_score: ParameterValues,
         #[schemars(with = "values::Integer", range(min = 1, max = LIMIT_MAX))]
@@ -116,6 +120,8 @@ impl RetrieveQuery {
             until: query.values("until"),
             time_field: query.values("time_field"),
             timezone: query.values("timezone"),
+            as_of: query.values("as_of"),
+            current: query.values("current"),
             min_score: query.values("min_score"),
             limit: query.values("limit"),
             detail: query.get("detail").map(str::to_owned),
@@ -140,6 +146,8 @@ impl RetrieveQuery {
             query: text,
             filter,
             min_score,
+            as_of: as_of(self.as_of.last(), &zone)?,
+            currency: currency(self.current.last())?,
             limit,
             zone: Some(zone),
             full: self.detail.as_deref() == Some("full"),
@@ -176,8 +184,28 @@ fn time(name: &str, text: Option<&str>, zone: &TimeZone) -> Result<Option<TimeIn
     Err(Error::invalid(ErrorCode::InvalidTime, format!("{name}: {text:?} is not a valid time: {forms}")))
 }
 
+/// Returns the last millisecond of the named time.
+fn as_of(text: Option<&str>, zone: &TimeZone) -> Result<Option<i64>> {
+    match time("as_of", text, zone)? {
+        Some(time) => Ok(Some(time.until_ms(zone).ok_or_else(out_of_range)?.saturating_sub(1))),
+        None => Ok(None),
+    }
+}
+
+fn currency(name: Option<&str>) -> Result<Currency> {
+    match name {
+        None | Some("first") => Ok(Currency::First),
+        Some("only") => Ok(Currency::Only),
+        Some("any") => Ok(Currency::Any),
+        Some(other) => {
+            let message = format!("current: {other:?} is not one of first, only, any");
+            Err(Error::invalid(ErrorCode::InvalidCurrent, message))
+        }
+    }
+}
+
 fn out_of_range() -> Error {
-    Error::invalid(ErrorCode::InvalidTime, "since or until is out of range")
+    Error::invalid(ErrorCode::InvalidTime, "since, until or as_of is out of range")
 }
 
 fn tiers(names: Vec<String>) -> Result<Vec<String>> {
@@ -262,6 +290,8 @@ mod tests {
             ("q=x&tags=a!", "invalid_tag"),
             ("q=x&paths=../etc", "invalid_path"),
             ("q=x&time_field=when", "invalid_time_field"),
+            ("q=x&as_of=soon", "invalid_time"),
+            ("q=x&current=maybe", "invalid_current"),
         ] {
             assert_eq!(code(query), expected, "{query}");
         }

@@ -137,7 +137,7 @@ fn ingest_and_ask(app: &App) -> anyhow::Result<()> {
 fn print_hits(answer: &RetrievalResponse) {
     for hit in &answer.hits {
         let mut arms = Vec::new();
-        for arm in &hit.matched {
+        for arm in &hit.found.matched {
             arms.push(<&str>::from(arm));
         }
         let words: Vec<&str> = hit.content.trim_start_matches(['#', ' ']).split_whitespace().collect();

@@ -83,6 +83,23 @@ fn describe(span: DateSpan) -> String {
     }
 }
 
+/// Whether a text between parentheses is a note of [`annotate`].
+pub fn is_note(text: &str) -> bool {
+    let text = text.strip_prefix("weekend of ").or_else(|| text.strip_prefix("week of ")).unwrap_or(text);
+    let mut words = text.split(' ').rev();
+    let Some(year) = words.next() else { return false };
+    let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+    let is_month = match words.next() {
+        Some(month) => MONTHS.contains(&month),
+        None => true,
+    };
+    let is_day = match words.next() {
+        Some(day) => day.parse::<u8>().is_ok(),
+        None => true,
+    };
+    is_year && is_month && is_day && words.next().is_none()
+}
+
 fn describe_day(date: Date) -> String {
     format!("{} {} {}", date.day(), month_name(date), date.year())
 }

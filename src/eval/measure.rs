@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use cuebase_retrieval::{Change, FEATURE_NAMES, Filter, Head, Hit, Index, Query, Snapshot};
+use cuebase_retrieval::{Change, Currency, FEATURE_NAMES, Filter, Head, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::tz::TimeZone;
 
 use super::locomo::{Question, Sample, UNANSWERABLE};
+use crate::claims;
 use crate::clock::Clock;
 use crate::dates::question::{self, QuestionTimes};
 use crate::ingest::extract;
@@ -205,6 +206,7 @@ fn ask(snapshot: &Snapshot, text: &str, setup: &Setup<'_>, limit: usize) -> anyh
     let filter = Filter::default();
     let now = setup.clock.now();
     let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
+    let asked = claims::question::asked(text, &times, now.as_millisecond());
     let query = Query {
         text,
         synonyms: &[],
@@ -215,6 +217,9 @@ fn ask(snapshot: &Snapshot, text: &str, setup: &Setup<'_>, limit: usize) -> anyh
         min_score: 0.0,
         limit,
         now: now.as_millisecond(),
+        as_of: None,
+        currency: Currency::First,
+        asked: &asked,
         exact: false,
     };
     Ok(snapshot.search(&query)?.hits)

@@ -3,16 +3,18 @@
 use std::collections::HashSet;
 
 use cuebase_retrieval::Relation as IndexRelation;
-use cuebase_retrieval::{Cue, Memory};
+use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, Validity};
 use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::{
-    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage,
-    Tier, markdown,
+    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Polarity, Relation, RelationKind,
+    SourceMessage, Tier, markdown,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::cues;
+use super::{cues, statement};
+use crate::claims::attributes::{self, Cardinality};
+use crate::claims::names;
 use crate::memory::conversation::Conversation;
 use crate::memory::draft::Draft;
 
@@ -89,7 +91,7 @@ fn source_messages(draft: &Draft, conversation: &Conversation) -> Vec<SourceMess
     let mut sources = Vec::with_capacity(draft.messages.len());
     for message in &draft.messages {
         let session_id = conversation.session_id.clone();
-        sources.push(SourceMessage { session_id, message: *message as u64, write: None });
+        sources.push(SourceMessage { session_id, message: *message as u64, write: None, said_at: None });
     }
     sources
 }
@@ -124,6 +126,17 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
         cues.push(Cue { text, vector });
     }
+    let claims = index_claims(&front);
+    let statement = if front.sources.is_empty() { String::new() } else { statement::of_body(&body) };
+    let sequence = match front.sources.first() {
+        Some(source) => u32::try_from(source.message).unwrap_or(u32::MAX),
+        None => 0,
+    };
+    let validity = Validity {
+        from: milliseconds(front.valid_from),
+        until: milliseconds(front.valid_until),
+        supersedes: front.supersedes,
+    };
     let session = front.sources.first().and_then(|source| source.session_id.clone());
     let details = Details {
         occurred_precision: front.occurred_precision,
@@ -154,10 +167,36 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         hidden_from,
         session,
         relations,
+        claims,
+        sequence,
+        statement,
+        validity,
         // The JSON of these plain fields cannot fail.
         details: serde_json::to_string(&details).unwrap_or_default(),
         waiting,
     }
+}
+
+/// Returns the claims of a memory for the index. Without a time of its own, a claim has that of the memory.
+fn index_claims(front: &FrontMatter) -> Vec<IndexClaim> {
+    let at = front.valid_from.or(front.occurred_at).or(front.created_at);
+    let mut claims = Vec::with_capacity(front.claims.len());
+    for claim in &front.claims {
+        let attribute = names::attribute(&claim.attribute);
+        let kind = match (claim.polarity, attributes::cardinality(&attribute)) {
+            (Polarity::Negative, _) => ClaimKind::Ended,
+            (Polarity::Positive, Cardinality::One) => ClaimKind::Only,
+            (Polarity::Positive, Cardinality::Many) => ClaimKind::Another,
+        };
+        claims.push(IndexClaim {
+            subject: names::subject(&claim.subject),
+            attribute,
+            value: names::value(&claim.value),
+            kind,
+            from: milliseconds(claim.from.or(at)),
+        });
+    }
+    claims
 }
 
 /// Returns the relations of a memory for the index: those of its front matter and one for each link in its body.

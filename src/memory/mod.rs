@@ -13,6 +13,7 @@ pub mod file_names;
 pub mod files;
 pub mod request;
 pub mod skill;
+pub mod statement;
 pub mod tags;
 pub mod terms;
 pub mod time;

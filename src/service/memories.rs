@@ -6,11 +6,12 @@ use cuebase_retrieval::Memory;
 use cuebase_storage::git::CommitId;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, markdown};
 use cuebase_storage::{AccountId, NamespaceName};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reads::Reads;
-use super::retrieval::{HitView, histories, history_at};
+use super::retrieval::{HitValidity, HitView, histories, history_at};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::files;
@@ -147,7 +148,8 @@ impl Reads {
             (true, Some(_)) => Some(history_at(&lease, commit, path.as_str())?),
             (true, None) => histories(&lease, Some(commit), &[path.as_str()])?.pop(),
         };
-        Ok(HitView::of_memory(memory, 1.0, names, history))
+        let validity = validity_of(&lease, path, self.clock.now(), &memory)?;
+        Ok(HitView::of_memory(memory, 1.0, names, validity, history))
     }
 
     /// Returns the entries of a directory, by path. An empty name is the root.
@@ -264,6 +266,22 @@ fn commit_to_read(lease: &Lease, revision: Option<&str>) -> Result<Option<Commit
         return Ok(Some(commit));
     }
     Ok(lease.snapshot().head().map(commit_at))
+}
+
+/// Returns when a memory holds at present. A memory that only an earlier revision has held as far as its own file says.
+fn validity_of(lease: &Lease, path: &MemoryPath, now: Timestamp, memory: &Memory) -> Result<HitValidity> {
+    let now_ms = now.as_millisecond();
+    let state = lease.read(|snapshot| snapshot.validity_of(path.as_str(), now_ms, None))?;
+    Ok(match state {
+        Some(state) => HitValidity::of(state, Vec::new(), &memory.validity.supersedes),
+        None => HitValidity {
+            current: false,
+            valid_from: format_time(memory.validity.from),
+            valid_until: format_time(memory.validity.until),
+            supersedes: memory.validity.supersedes.clone(),
+            ..HitValidity::default()
+        },
+    })
 }
 
 fn no_memory(path: &MemoryPath) -> Error {

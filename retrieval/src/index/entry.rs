@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::{FacetHash, Link, NameHash, PathHash, SessionHash, TermHash};
+use super::claim_entry::ClaimEntry;
+use crate::hash::{FacetHash, Link, NameHash, PathHash, SessionHash, StatementHash, TermHash};
 use crate::memory::{Memory, Millis};
 use crate::text;
 use crate::tokens::TokenVectors;
@@ -55,10 +56,21 @@ pub(crate) struct IndexedMemory {
     pub(crate) terms: Vec<(TermHash, u8)>,
     /// The sum of these numbers.
     pub(crate) length: u32,
-    /// The folders above the memory and its tags, ascending.
+    /// The facets: folders, tags, claims, the statement, replaced paths; ascending.
     pub(crate) facets: Vec<FacetHash>,
     /// The links to related memories.
     pub(crate) links: Vec<Link>,
+    pub(crate) claims: Vec<ClaimEntry>,
+    /// The position among the memories that were written at the same time.
+    pub(crate) sequence: u32,
+    /// The statement without its dates, or [`StatementHash::NONE`].
+    pub(crate) statement: StatementHash,
+    /// When somebody set that the memory begins to hold, or [`UNKNOWN`].
+    pub(crate) valid_from: Millis,
+    /// When somebody set that the memory stops holding, or [`NEVER`].
+    pub(crate) valid_until: Millis,
+    /// The paths of the memories that it replaces.
+    pub(crate) supersedes: Vec<PathHash>,
 }
 
 impl ChangeEntry {
@@ -78,7 +90,15 @@ impl ChangeEntry {
 impl IndexedMemory {
     /// What a tombstone holds in place of a memory.
     pub(crate) fn tombstone() -> Self {
-        Self { occurred: UNKNOWN, created: UNKNOWN, updated: UNKNOWN, hidden_from: NEVER, ..Self::default() }
+        Self {
+            occurred: UNKNOWN,
+            created: UNKNOWN,
+            updated: UNKNOWN,
+            hidden_from: NEVER,
+            valid_from: UNKNOWN,
+            valid_until: NEVER,
+            ..Self::default()
+        }
     }
 
     fn new(memory: &Memory, vocabulary: &dyn TokenVectors) -> Self {
@@ -111,11 +131,18 @@ impl IndexedMemory {
             length,
             facets: facets(memory),
             links: links(memory),
+            claims: memory.claims.iter().map(ClaimEntry::new).collect(),
+            sequence: memory.sequence,
+            statement: StatementHash::of(&memory.statement),
+            valid_from: memory.validity.from.unwrap_or(UNKNOWN),
+            valid_until: memory.validity.until.unwrap_or(NEVER),
+            supersedes: memory.validity.supersedes.iter().map(|path| PathHash::of(path)).collect(),
         }
     }
 }
 
-/// Returns the folders above a memory and its tags, ascending, without duplicates.
+/// Returns the facets of a memory, ascending, without duplicates: the folders above it, its tags, the subjects and keys
+/// of its claims, its statement, and the paths that it replaces.
 fn facets(memory: &Memory) -> Vec<FacetHash> {
     let mut facets = Vec::new();
     for (end, _) in memory.path.match_indices('/') {
@@ -123,6 +150,17 @@ fn facets(memory: &Memory) -> Vec<FacetHash> {
     }
     for tag in memory.user_tags.iter().chain(&memory.inferred_tags) {
         facets.push(FacetHash::of_tag(tag));
+    }
+    for claim in &memory.claims {
+        let claim = ClaimEntry::new(claim);
+        facets.push(FacetHash::of_subject(claim.subject));
+        facets.push(claim.key());
+    }
+    if !memory.statement.is_empty() {
+        facets.push(FacetHash::of_statement(StatementHash::of(&memory.statement)));
+    }
+    for path in &memory.validity.supersedes {
+        facets.push(FacetHash::of_superseded(PathHash::of(path)));
     }
     facets.sort_unstable();
     facets.dedup();

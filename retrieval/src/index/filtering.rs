@@ -1,17 +1,25 @@
 //! Applying a filter: the bitmap of the documents that a query may find.
 
 use super::entry::UNKNOWN;
+use super::snapshot::Snapshot;
 use super::table::Table;
+use super::validity::ValidityFilter;
 use crate::bitmap::Bitmap;
 use crate::filter::Filter;
 use crate::hash::FacetHash;
 use crate::memory::Millis;
 
-/// Returns the documents that a filter accepts and that are not hidden at `now`. Returns `None` if these are all
+/// Returns the documents that both filters accept and that are not hidden at `now`. Returns `None` if these are all
 /// documents and every document is current.
-pub(crate) fn allowed_documents(table: &Table, filter: &Filter, now: Millis) -> Option<Bitmap> {
+pub(crate) fn allowed_documents(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    validity: &ValidityFilter,
+    now: Millis,
+) -> Option<Bitmap> {
+    let table = &snapshot.table;
     let any_hidden = table.anything_hidden(now);
-    if filter.is_empty() && !any_hidden {
+    if filter.is_empty() && validity.is_empty() && !any_hidden {
         return (table.live() < table.len()).then(|| table.alive().clone());
     }
     let mut allowed = table.alive().clone();
@@ -29,6 +37,9 @@ pub(crate) fn allowed_documents(table: &Table, filter: &Filter, now: Millis) -> 
     remove_other_times(table, filter, &mut allowed);
     if any_hidden {
         remove_hidden(table, now, &mut allowed);
+    }
+    if !validity.is_empty() {
+        validity.apply(table, &snapshot.ledger, &mut allowed);
     }
     Some(allowed)
 }

@@ -18,12 +18,14 @@
 //!
 //! Documents, slots and rows are explained in [`ids`](crate::ids).
 
+pub(crate) mod claim_entry;
 mod cue_table;
 pub(crate) mod entry;
 mod filtering;
 mod graph;
 mod habits;
 mod layer;
+pub(crate) mod ledger;
 mod log;
 mod nearest_rows;
 mod opening;
@@ -34,14 +36,18 @@ mod sketch;
 mod snapshot;
 mod state;
 mod table;
+pub(crate) mod validity;
 mod writer;
 
 pub(crate) use cue_table::CueTable;
 pub(crate) use filtering::allowed_documents;
 pub(crate) use graph::Graph;
 pub(crate) use layer::{Document, Postings};
+pub(crate) use ledger::Ledger;
 pub(crate) use row::Row;
 pub use settings::IndexSettings;
 pub use snapshot::Snapshot;
 pub(crate) use table::Table;
+pub(crate) use validity::ValidityFilter;
+pub use validity::ValidityState;
 pub use writer::{Change, Index};

@@ -91,6 +91,7 @@ impl Index {
         }
         self.cues = cues;
         self.table.refresh_sample();
+        self.update_ledger();
         Ok(())
     }
 

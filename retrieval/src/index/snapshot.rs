@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cue_table::CueTable;
 use super::graph::Graph;
 use super::layer::Document;
+use super::ledger::Ledger;
 use super::log::LogFile;
 use super::table::Table;
 use crate::error::Result;
@@ -17,6 +18,7 @@ pub struct Snapshot {
     pub(crate) table: Table,
     pub(crate) cues: CueTable,
     pub(crate) graph: Graph,
+    pub(crate) ledger: Ledger,
     pub(crate) tokens: &'static dyn TokenVectors,
     pub(super) log: LogFile,
     pub(super) model: Arc<str>,

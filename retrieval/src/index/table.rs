@@ -9,7 +9,7 @@ use super::layer::{Document, Layer, Postings};
 use crate::bitmap::Bitmap;
 use crate::blocks::Blocks;
 use crate::hash::{FacetHash, PathHash, PostingKey, TermHash};
-use crate::ids::{DocumentId, SlotId};
+use crate::ids::{ClaimId, DocumentId, SlotId};
 use crate::memory::Millis;
 
 /// Limit of the documents of a layer that others are merged into, so that a merge never delays a write for long.
@@ -65,6 +65,14 @@ impl Table {
     /// Returns the id that the next document gets.
     pub(crate) fn next_document(&self) -> DocumentId {
         DocumentId::new(self.slots.len() as u32)
+    }
+
+    /// Returns the id that the next claim gets.
+    pub(crate) fn next_claim(&self) -> ClaimId {
+        match self.layers.last() {
+            Some(layer) => layer.next_begin().claim,
+            None => ClaimId::default(),
+        }
     }
 
     /// Returns the number of current documents.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use super::claim_entry::ClaimEntry;
 use super::cue_table::CueTable;
 use super::entry::ChangeEntry;
 use super::graph::{EdgeKind, End, Graph};
 use super::layer::{Document, Layer, LayerBegin, PERSISTED_MIN};
+use super::ledger::{Ledger, LedgerChanges};
 use super::log::{AppendLog, Frame};
 use super::row::Row;
 use super::settings::IndexSettings;
@@ -46,6 +48,9 @@ pub struct Index {
     pub(super) table: Table,
     pub(super) cues: CueTable,
     graph: Graph,
+    ledger: Ledger,
+    /// What changed since the ledger was last updated.
+    ledger_changes: LedgerChanges,
     model: Arc<str>,
     /// The number of memories whose cues await vectors.
     waiting: usize,
@@ -72,6 +77,7 @@ impl Index {
             table: Table::default(),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
+            ledger: Ledger::default(),
             tokens: settings.tokens,
             log: log.file().clone(),
             model: Arc::clone(&model),
@@ -86,6 +92,8 @@ impl Index {
             table: Table::new(settings.tokens.token_count()),
             cues: CueTable::new(settings.dimensions),
             graph: Graph::default(),
+            ledger: Ledger::default(),
+            ledger_changes: LedgerChanges::default(),
             waiting: 0,
             published: Arc::new(ArcSwap::from_pointee(snapshot)),
             model,
@@ -146,6 +154,7 @@ impl Index {
             self.append(changes.by_ref().take(LAYER_CHANGES_MAX))?;
         }
         self.table.refresh_sample();
+        self.update_ledger();
         let state = IndexState::new(&self.settings, head, self.log.bytes(), self.vectors.bytes());
         state.write(&self.folder)?;
         self.head = Some(head);
@@ -155,8 +164,12 @@ impl Index {
 
     /// Writes changes to both logs and adds them to the table as one layer.
     fn append(&mut self, changes: impl Iterator<Item = Change>) -> Result<()> {
-        let begin =
-            LayerBegin { document: self.table.next_document(), row: self.cues.next_row(), frame: self.log.bytes() };
+        let begin = LayerBegin {
+            document: self.table.next_document(),
+            row: self.cues.next_row(),
+            frame: self.log.bytes(),
+            claim: self.table.next_claim(),
+        };
         let mut batch = Batch::default();
         for change in changes {
             self.append_change(change, &mut batch)?;
@@ -216,6 +229,7 @@ impl Index {
             table: self.table.clone(),
             cues: self.cues.clone(),
             graph: self.graph.clone(),
+            ledger: self.ledger.clone(),
             tokens: self.settings.tokens,
             log: self.log.file().clone(),
             model: Arc::clone(&self.model),
@@ -228,6 +242,7 @@ impl Index {
         let path = document.path();
         let slot = self.slot(path);
         self.waiting += usize::from(document.waiting());
+        self.note_ledger_changes(document.claims(), document.supersedes());
         if let Some(former) = self.table.add(slot, document) {
             self.graph.unlink(slot);
             self.subtract_former(former)?;
@@ -238,6 +253,21 @@ impl Index {
             self.graph.link(End { slot, path }, to, kind);
         }
         Ok(())
+    }
+
+    /// Notes the claims of a document that was added or is no longer current, and the paths that it replaces.
+    fn note_ledger_changes(&mut self, claims: &[ClaimEntry], supersedes: &[PathHash]) {
+        self.ledger_changes.add_claims(claims);
+        for path in supersedes {
+            let slot = self.slot(*path);
+            self.ledger_changes.add_path(*path, slot);
+        }
+    }
+
+    /// Updates the ledger to the documents. Must be called after every change, before the snapshot is published.
+    pub(super) fn update_ledger(&mut self) {
+        let changes = std::mem::take(&mut self.ledger_changes);
+        self.ledger.update(&self.table, &changes);
     }
 
     /// Subtracts the former version of a memory from all counts.
@@ -252,6 +282,7 @@ impl Index {
             return Err(Error::Damaged("memories.log: a former version of a memory is unreadable".into()));
         };
         self.table.subtract(&memory);
+        self.note_ledger_changes(&memory.claims, &memory.supersedes);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! sample of the namespace. A feature therefore means the same in a namespace of fifty memories and of a hundred
 //! thousand.
 
+use super::claims::Standing;
 use super::signals::{CandidateSignals, Signals};
 use crate::hash::SessionHash;
 use crate::ids::DocumentId;
@@ -105,6 +106,12 @@ features! {
     next_asks,
     /// The logarithm of the likelihood ratio of the memory's time, if the query names times.
     time_named,
+    /// 1 if the memory says what held at the time in question about what the query asks for.
+    claim_holds,
+    /// 1 if it says what held at another time only.
+    claim_outdated,
+    /// 1 if the memory as a whole no longer holds.
+    superseded,
     /// The highest `bm25_of_ceiling` of the lexical arm.
     query_best_bm25_of_ceiling,
     /// The highest cosine of the cue arm.
@@ -133,6 +140,7 @@ impl Signals<'_> {
             Some(times) => times.log_likelihood_ratio(document),
             None => 0.0,
         };
+        let standing = self.evidence.claims.standing(document);
         Features {
             bm25_of_ceiling: self.of_ceiling(lexical.score(id)),
             bm25_of_best: own.bm25_of_best,
@@ -167,6 +175,9 @@ impl Signals<'_> {
             next_length: next.length,
             next_asks: next.asks,
             time_named,
+            claim_holds: one_if(standing == Standing::Holding),
+            claim_outdated: one_if(standing == Standing::Outdated),
+            superseded: one_if(self.is_superseded(id)),
             query_best_bm25_of_ceiling: self.of_ceiling(self.best_bm25),
             query_best_cosine: self.best_cosine,
             query_best_soft_match: self.best_soft,
@@ -187,6 +198,11 @@ impl Signals<'_> {
             cosine: session.cosine.mean(),
             soft: self.soft_match.mean(&best_cosines).0,
         }
+    }
+
+    /// Whether a document no longer holds. Most documents have no claims and replace nothing.
+    fn is_superseded(&self, id: DocumentId) -> bool {
+        !self.evidence.validity.holds(self.evidence.table, self.evidence.ledger, id)
     }
 
     /// Returns the signals of a document, or `default` if there are none.

@@ -1,12 +1,13 @@
 //! From what the arms found to one probability per candidate.
 //!
 //! [`signals`] gathers what the arms know about the candidates, their neighbours and their [`session`]s. [`speakers`]
-//! finds the speakers that a query names, and [`premise`] measures whether other speakers match the query better.
+//! finds the speakers that a query names, [`claims`] which candidates say what held at the time in question, and [`premise`] measures whether other speakers match the query better.
 //! [`features`] turns the signals into numbers, and [`calibration`] is the fitted map from these numbers to the
 //! probability that the memory answers the query. The same model ranks and calibrates, so a higher score is always a
 //! higher rank.
 
 pub(crate) mod calibration;
+pub(crate) mod claims;
 pub(crate) mod features;
 mod premise;
 mod session;

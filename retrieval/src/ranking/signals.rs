@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::claims::ClaimQuestion;
 use super::premise::{SpeakerMatch, others_stand_out};
 use super::session::SessionSignals;
 use super::speakers::chat_speakers;
@@ -12,7 +13,7 @@ use crate::arms::soft::{BestCosines, SoftMatch, TokenCosines};
 use crate::arms::time::NamedTimes;
 use crate::hash::{NameHash, SessionHash};
 use crate::ids::{DocumentId, RowId, SlotId};
-use crate::index::{CueTable, Document, Graph, Row, Table};
+use crate::index::{CueTable, Document, Graph, Ledger, Row, Table, ValidityFilter};
 use crate::kernels::{AHEAD, prefetch};
 use crate::threads::Threads;
 use crate::top_k::Scored;
@@ -44,6 +45,11 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical_best: &'a [Scored],
     /// The best documents of the cue arm with their cosines, best first.
     pub(crate) cue_best: &'a [Scored],
+    /// The claims that the query asks for.
+    pub(crate) claims: &'a ClaimQuestion<'a>,
+    pub(crate) ledger: &'a Ledger,
+    /// The time as of which the search answers.
+    pub(crate) validity: &'a ValidityFilter,
     /// The threads that process documents.
     pub(crate) threads: Threads,
 }

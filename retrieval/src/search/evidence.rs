@@ -17,6 +17,9 @@ impl Search<'_> {
             times: self.times.as_ref(),
             lexical_best: &arms.lexical.best,
             cue_best: &arms.cue.best,
+            claims: &self.claims,
+            ledger: &self.snapshot.ledger,
+            validity: &self.validity,
             threads: self.threads,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::index::ValidityState;
 use crate::memory::Memory;
 use crate::ranking::features::Features;
 
@@ -27,6 +28,10 @@ pub struct Hit {
     pub arms: Arms,
     /// For a hit of the graph arm alone: the path of the hit that it was reached from.
     pub via: Option<String>,
+    /// When the memory holds.
+    pub validity: ValidityState,
+    /// Paths of memories that say the same and are not hits of their own.
+    pub also: Vec<String>,
     /// The features that the score was computed from.
     pub features: Features,
 }

@@ -4,11 +4,13 @@
 //! 2. **Evidence** (`evidence`): what ranking reads of the arms.
 //! 3. **Ranking** (`ranking`): each candidate gets its features and, from these, its probability.
 //! 4. **Expansion** (`expansion`): the neighbours of the best candidates in the graph are ranked too.
-//! 5. **Reading** (`reading`): the memories of the best candidates are read from the log.
+//! 5. **Currency** (`currency`): what no longer holds ranks behind what superseded it.
+//! 6. **Reading** (`reading`): the memories of the best candidates are read from the log.
 //!
 //! The query is [`prepared`] first; `hit` is what comes out. How features are made is in `crate::ranking`.
 
 mod candidates;
+mod currency;
 mod evidence;
 mod expansion;
 mod hit;
@@ -47,6 +49,7 @@ impl Snapshot {
         let signals = Signals::new(evidence, words.soft_match, &candidates);
         let mut ranking = Ranking::new(&self.table, signals, &candidates);
         search.expand(&mut ranking, &candidates);
+        search.rank_by_currency(&mut ranking);
         let hits = search.read(&ranking)?;
         Ok(SearchResults {
             hits,

@@ -71,6 +71,37 @@ impl<'a> Ranking<'a> {
             });
             self.features.push(features);
         }
+        self.sort();
+    }
+
+    /// Sorts the candidates, best first.
+    pub(super) fn sort(&mut self) {
         self.candidates.sort_unstable_by(Candidate::order);
+    }
+
+    pub(super) fn is_candidate(&self, document: DocumentId) -> bool {
+        self.candidates.iter().any(|candidate| candidate.document == document)
+    }
+
+    /// Returns the highest score of those of some documents that are candidates.
+    pub(super) fn best_score(&self, documents: &[DocumentId]) -> Option<f32> {
+        let mut best = None;
+        for candidate in &self.candidates {
+            if documents.contains(&candidate.document) && best.is_none_or(|best| candidate.score > best) {
+                best = Some(candidate.score);
+            }
+        }
+        best
+    }
+
+    /// Lowers the score of a candidate to a limit. Returns whether it was higher. The caller sorts.
+    pub(super) fn limit_score(&mut self, document: DocumentId, limit: f32) -> bool {
+        for candidate in &mut self.candidates {
+            if candidate.document == document && candidate.score > limit {
+                candidate.score = limit;
+                return true;
+            }
+        }
+        false
     }
 }

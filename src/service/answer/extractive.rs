@@ -302,7 +302,14 @@ mod tests {
 
     fn hit(path: &str, content: &str, score: f32) -> FoundMemory {
         let memory = Memory { path: path.to_owned(), content: content.to_owned(), ..Memory::default() };
-        FoundMemory { memory, score, arms: Arms::default(), via: None }
+        FoundMemory {
+            memory,
+            score,
+            arms: Arms::default(),
+            via: None,
+            validity: ValidityState::default(),
+            also: Vec::new(),
+        }
     }
 
     fn answer_to(question: &str, hits: &[FoundMemory]) -> ExtractiveAnswer {

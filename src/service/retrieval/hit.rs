@@ -1,6 +1,6 @@
 //! The view of a memory that the API returns and that its clients read.
 
-use cuebase_retrieval::{Memory, Relation, any_term};
+use cuebase_retrieval::{Memory, Relation, ValidityState, any_term};
 use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, SourceMessage, markdown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,10 +32,12 @@ pub struct HitView {
     /// Probability that the memory answers the query; 1 without a query.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     pub score: f32,
-    /// The arms that found the memory; none without a query.
-    pub matched: Vec<Arm>,
-    /// Path of the hit that the memory is related to, if only the graph found the memory.
-    pub via: Option<String>,
+    /// How the memory was found.
+    #[serde(flatten)]
+    pub found: FoundBy,
+    /// When the memory holds.
+    #[serde(flatten)]
+    pub validity: HitValidity,
     /// The times of the memory.
     #[serde(flatten)]
     pub times: HitTimes,
@@ -49,6 +51,68 @@ pub struct HitView {
     /// The fields that `detail=full` adds.
     #[serde(flatten)]
     pub full: Option<FullView>,
+}
+
+/// How a memory was found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FoundBy {
+    /// The arms that found the memory; none without a query.
+    pub matched: Vec<Arm>,
+    /// Path of the hit that the memory is related to, if only the graph found the memory.
+    pub via: Option<String>,
+}
+
+/// When a memory holds.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HitValidity {
+    /// Whether the memory holds: at present, or at the time of `as_of`.
+    pub current: bool,
+    /// When the memory began to hold. Null if unknown.
+    #[schemars(extend("format" = "date-time"))]
+    pub valid_from: Option<String>,
+    /// When the memory stopped holding. Null while it holds.
+    #[schemars(extend("format" = "date-time"))]
+    pub valid_until: Option<String>,
+    /// Paths of the memories that this one ended.
+    pub supersedes: Vec<String>,
+    /// Paths of the memories that ended this one.
+    pub superseded_by: Vec<String>,
+    /// Paths of memories that say the same and are not hits of their own.
+    pub also: Vec<String>,
+}
+
+/// A response of an older server says nothing about validity, so its memories hold.
+impl Default for HitValidity {
+    fn default() -> Self {
+        Self {
+            current: true,
+            valid_from: None,
+            valid_until: None,
+            supersedes: Vec::new(),
+            superseded_by: Vec::new(),
+            also: Vec::new(),
+        }
+    }
+}
+
+impl HitValidity {
+    /// Makes the view of a memory's validity. `set` are the paths that the memory itself says it replaces.
+    pub(in crate::service) fn of(state: ValidityState, also: Vec<String>, set: &[String]) -> Self {
+        let mut supersedes = state.supersedes;
+        supersedes.extend_from_slice(set);
+        supersedes.sort();
+        supersedes.dedup();
+        Self {
+            current: state.current,
+            valid_from: format_time(state.from),
+            valid_until: format_time(state.until),
+            supersedes,
+            superseded_by: state.superseded_by,
+            also,
+        }
+    }
 }
 
 /// The times of a memory, RFC 3339 in UTC.
@@ -118,6 +182,10 @@ struct SourceMessageSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     write: Option<String>,
+    /// When the message was said, if it repeats an earlier one. RFC 3339 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    said_at: Option<String>,
 }
 
 /// A link to another memory.
@@ -152,8 +220,9 @@ impl SearchResult {
 impl HitView {
     fn of_hit(hit: FoundMemory, terms: &[String], history: Option<History>) -> Self {
         let sections = matching_sections(&hit.memory.content, terms);
-        let matched = hit.matched();
-        Self { matched, via: hit.via, ..Self::of_memory(hit.memory, hit.score, sections, history) }
+        let found = FoundBy { matched: hit.matched(), via: hit.via };
+        let validity = HitValidity::of(hit.validity, hit.also, &hit.memory.validity.supersedes);
+        Self { found, ..Self::of_memory(hit.memory, hit.score, sections, validity, history) }
     }
 
     /// Returns the view of a memory that is read by its path.
@@ -161,6 +230,7 @@ impl HitView {
         memory: Memory,
         score: f32,
         sections: Vec<String>,
+        validity: HitValidity,
         history: Option<History>,
     ) -> Self {
         // The details were written by this program, so unreadable ones are shown as unknown.
@@ -185,8 +255,8 @@ impl HitView {
             content: memory.content,
             sections,
             score,
-            matched: Vec::new(),
-            via: None,
+            found: FoundBy::default(),
+            validity,
             times,
             user_tags: memory.user_tags,
             tags,
@@ -251,12 +321,13 @@ mod tests {
             created: Some(0),
             ..Memory::default()
         };
-        let listed = HitView::of_memory(memory.clone(), 0.25, Vec::new(), None);
-        let text =
-            serde_json::to_string(&HitView { matched: vec![Arm::Lexical, Arm::Cue], ..listed }).expect("encodes");
+        let listed = HitView::of_memory(memory.clone(), 0.25, Vec::new(), HitValidity::default(), None);
+        let found = FoundBy { matched: vec![Arm::Lexical, Arm::Cue], via: None };
+        let text = serde_json::to_string(&HitView { found, ..listed }).expect("encodes");
         let expected = concat!(
             r##"{"path":"facts/iris.md","content":"# Iris\n","sections":[],"score":0.25,"matched":["lexical","cue"],"##,
-            r#""via":null,"created_at":"1970-01-01T00:00:00Z","updated_at":null,"occurred_at":null,"expires_at":null,"#,
+            r#""via":null,"current":true,"valid_from":null,"valid_until":null,"supersedes":[],"superseded_by":[],"also":[],"#,
+            r#""created_at":"1970-01-01T00:00:00Z","updated_at":null,"occurred_at":null,"expires_at":null,"#,
             r#""occurred_precision":null,"occurred_source":null,"user_tags":["a"],"tags":["a","b"],"#,
             r#""created":"1970-01-01T00:00:00Z","updated":""}"#,
         );
@@ -265,7 +336,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&read).expect("encodes"), text);
         assert!(read.full.is_none());
 
-        let full = HitView::of_memory(memory, 1.0, Vec::new(), Some(History::default()));
+        let full = HitView::of_memory(memory, 1.0, Vec::new(), HitValidity::default(), Some(History::default()));
         let text = serde_json::to_string(&full).expect("encodes");
         assert!(text.ends_with(r#""revisions":[],"last_diff":"","relations":[],"cues":[],"sources":[]}"#), "{text}");
         assert!(serde_json::from_str::<HitView>(&text).expect("decodes").full.is_some());

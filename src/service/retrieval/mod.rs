@@ -12,7 +12,7 @@ mod search_result;
 
 pub use self::history::RevisionView;
 pub(super) use self::history::{histories, history_at};
-pub use self::hit::{DeprecatedTimes, FullView, HitTimes, HitView, RelationView};
+pub use self::hit::{DeprecatedTimes, FoundBy, FullView, HitTimes, HitValidity, HitView, RelationView};
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
 pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};

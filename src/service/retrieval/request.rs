@@ -1,6 +1,6 @@
 //! What to retrieve.
 
-use cuebase_retrieval::Filter;
+use cuebase_retrieval::{Currency, Filter};
 use jiff::tz::TimeZone;
 
 /// A retrieval request whose fields are checked.
@@ -12,6 +12,10 @@ pub struct RetrievalRequest {
     pub filter: Filter,
     /// Hits with a lower score are left out.
     pub min_score: f32,
+    /// If given, the request is answered as of this time, milliseconds since the epoch.
+    pub as_of: Option<i64>,
+    /// What becomes of memories that no longer hold.
+    pub currency: Currency,
     /// Maximum number of hits.
     pub limit: usize,
     /// Time zone of the dates in the query, which raise the score of memories from those days. Without a zone, dates

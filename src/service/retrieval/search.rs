@@ -15,6 +15,7 @@ use jiff::Timestamp;
 
 use super::request::RetrievalRequest;
 use super::search_result::{Definition, FoundMemory, SearchResult};
+use crate::claims;
 use crate::dates;
 use crate::error::Result;
 use crate::namespace::registry::Lease;
@@ -61,6 +62,7 @@ impl Reads {
             Some(zone) => dates::question::find(text, now, zone),
             None => dates::question::QuestionTimes::default(),
         };
+        let asked = claims::question::asked(text, &named.times, now.as_millisecond());
         let query = Query {
             text,
             synonyms: &synonyms,
@@ -71,6 +73,9 @@ impl Reads {
             min_score: request.min_score,
             limit: request.limit,
             now: now.as_millisecond(),
+            as_of: request.as_of,
+            currency: request.currency,
+            asked: &asked,
             exact: false,
         };
         let SnapshotResults { head, results } =
@@ -116,7 +121,13 @@ impl Reads {
 }
 
 fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<SearchResult> {
-    let listing = Listing { filter: &request.filter, limit: request.limit, now: now.as_millisecond() };
+    let listing = Listing {
+        filter: &request.filter,
+        limit: request.limit,
+        now: now.as_millisecond(),
+        as_of: request.as_of,
+        currency: request.currency,
+    };
     let (head, memories) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
     Ok(SearchResult {
         head,

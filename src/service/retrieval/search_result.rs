@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cuebase_retrieval::{Arms, Head, Hit, Memory};
+use cuebase_retrieval::{Arms, Head, Hit, Listed, Memory, ValidityState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -39,6 +39,10 @@ pub struct FoundMemory {
     pub arms: Arms,
     /// Path of the hit that the memory is related to, if only the graph found the memory.
     pub via: Option<String>,
+    /// When the memory holds.
+    pub validity: ValidityState,
+    /// Paths of memories that say the same.
+    pub also: Vec<String>,
 }
 
 /// A way of finding a memory.
@@ -68,8 +72,9 @@ pub struct Definition {
 
 impl FoundMemory {
     /// Returns a memory of a listing. Its score is 1, so that a minimum score never hides it.
-    pub(super) fn listed(memory: Memory) -> Self {
-        Self { memory, score: 1.0, arms: Arms::default(), via: None }
+    pub(super) fn listed(listed: Listed) -> Self {
+        let Listed { memory, validity } = listed;
+        Self { memory, score: 1.0, arms: Arms::default(), via: None, validity, also: Vec::new() }
     }
 
     /// Returns the arms that found the memory.
@@ -90,6 +95,7 @@ impl FoundMemory {
 
 impl From<Hit> for FoundMemory {
     fn from(hit: Hit) -> Self {
-        Self { memory: hit.memory, score: hit.score, arms: hit.arms, via: hit.via }
+        let Hit { memory, score, arms, via, validity, also, .. } = hit;
+        Self { memory, score, arms, via, validity, also }
     }
 }

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::claim::Claim;
+use super::metadata::Metadata;
 use crate::error::{Error, Result};
 
 /// The metadata of a memory. Empty fields are omitted from the file.
@@ -52,6 +54,21 @@ pub struct FrontMatter {
     /// Time at which an incident stops being retrieved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// When the memory begins to hold, if somebody set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_from: Option<Timestamp>,
+    /// When the memory stops holding, if somebody set it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<Timestamp>,
+    /// Paths of the memories that this one replaces, if somebody set them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<String>,
+    /// What the memory claims.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// Values that the caller filters by.
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// The messages that the memory was made from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceMessage>,
@@ -99,6 +116,9 @@ pub struct SourceMessage {
     /// The id of the write that contained the message, as returned with `202`. `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
+    /// When the message was said, if it repeats a memory that existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_at: Option<Timestamp>,
 }
 
 /// The kind of a link between memories.

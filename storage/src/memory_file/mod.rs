@@ -14,15 +14,19 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, [`markdown`] reads the body, and [`path`] validates paths.
-//! [`term_file`] is the corresponding format of a vocabulary term.
+//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s and [`metadata`]. [`markdown`] reads the
+//! body, and [`path`] validates paths. [`term_file`] is the corresponding format of a vocabulary term.
 
+pub mod claim;
 pub mod front_matter;
 pub mod markdown;
+pub mod metadata;
 pub mod path;
 pub mod term_file;
 
+pub use claim::{Claim, Polarity};
 pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
+pub use metadata::{Metadata, MetadataValue};
 pub use path::{MemoryPath, Tier};
 pub use term_file::TermFile;
 

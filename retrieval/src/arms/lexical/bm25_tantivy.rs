@@ -32,7 +32,7 @@ use crate::index::{Change, Index, IndexSettings};
 use crate::memory::Memory;
 use crate::query::Query;
 use crate::text::content_terms;
-use crate::tokens::TokenVectors;
+use crate::tokens::NoTokens;
 use crate::top_k::TopK;
 
 /// Words of one term each. Some are forms of the same term, so that the analyzer takes part.
@@ -50,31 +50,6 @@ const WRITER_BYTES: usize = 15_000_000;
 const TOLERANCE: f32 = 1e-5;
 /// tantivy's best documents that are compared by rank. It finds them without the scores of all others.
 const RANKED: usize = 10;
-
-/// A vocabulary without tokens.
-struct NoTokens;
-
-impl TokenVectors for NoTokens {
-    fn identity(&self) -> &str {
-        "none"
-    }
-
-    fn token_count(&self) -> usize {
-        0
-    }
-
-    fn tokens(&self, _: &str) -> Vec<u16> {
-        Vec::new()
-    }
-
-    fn is_content(&self, _: u16) -> bool {
-        false
-    }
-
-    fn cosine(&self, _: u16, _: u16) -> f32 {
-        0.0
-    }
-}
 
 /// Returns the length that tantivy reads for a text of `length` terms.
 fn stored_length(length: u32) -> u32 {

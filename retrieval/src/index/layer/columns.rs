@@ -8,8 +8,9 @@ use super::encoding::{Reader, Writer};
 use super::flags::Flags;
 use super::lists::Lists;
 use crate::error::Result;
-use crate::hash::{Link, NameHash, PathHash, SessionHash};
-use crate::ids::RowId;
+use crate::hash::{Link, NameHash, PathHash, SessionHash, StatementHash};
+use crate::ids::{ClaimId, RowId};
+use crate::index::claim_entry::ClaimEntry;
 use crate::memory::Millis;
 
 /// Declares the columns and what is done with all of them. The order of declaration is that of the file.
@@ -78,4 +79,17 @@ columns! {
     entities: Lists<NameHash>,
     links: Lists<Link>,
     tokens: Lists<u16>,
+    /// The statement without its dates, or [`StatementHash::NONE`].
+    statement: Vec<StatementHash>,
+    /// The position among the memories that were written at the same time.
+    sequence: Vec<u32>,
+    /// When somebody set that the memory begins to hold, or [`UNKNOWN`](crate::index::entry::UNKNOWN).
+    valid_from: Vec<Millis>,
+    /// When somebody set that the memory stops holding, or [`NEVER`](crate::index::entry::NEVER).
+    valid_until: Vec<Millis>,
+    /// The paths of the memories that it replaces.
+    supersedes: Lists<PathHash>,
+    claims: Lists<ClaimEntry>,
+    /// The ids of the claims.
+    claim_ids: Bounds<ClaimId>,
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::Layer;
 use crate::filter::TimeField;
-use crate::hash::{Link, NameHash, PathHash, SessionHash};
-use crate::ids::RowId;
+use crate::hash::{Link, NameHash, PathHash, SessionHash, StatementHash};
+use crate::ids::{ClaimId, RowId};
+use crate::index::claim_entry::ClaimEntry;
 use crate::kernels::prefetch_at;
 use crate::memory::Millis;
 
@@ -86,6 +87,11 @@ impl<'a> Document<'a> {
         self.layer.columns.flags[self.index].waiting()
     }
 
+    /// Whether the memory has claims, or somebody set when it holds.
+    pub(crate) fn dated(self) -> bool {
+        self.layer.columns.flags[self.index].dated()
+    }
+
     /// Whether this is a tombstone: the path was forgotten.
     pub(crate) fn forgotten(self) -> bool {
         self.layer.columns.flags[self.index].forgotten()
@@ -101,6 +107,40 @@ impl<'a> Document<'a> {
 
     pub(crate) fn tokens(self) -> &'a [u16] {
         self.layer.columns.tokens.get(self.index)
+    }
+
+    /// Returns the statement without its dates, or [`StatementHash::NONE`].
+    pub(crate) fn statement(self) -> StatementHash {
+        self.layer.columns.statement[self.index]
+    }
+
+    /// Returns the position among the memories that were written at the same time.
+    pub(crate) fn sequence(self) -> u32 {
+        self.layer.columns.sequence[self.index]
+    }
+
+    /// Returns when somebody set that the memory begins to hold, or [`UNKNOWN`](crate::index::entry::UNKNOWN).
+    pub(crate) fn valid_from(self) -> Millis {
+        self.layer.columns.valid_from[self.index]
+    }
+
+    /// Returns when somebody set that the memory stops holding, or [`NEVER`](crate::index::entry::NEVER).
+    pub(crate) fn valid_until(self) -> Millis {
+        self.layer.columns.valid_until[self.index]
+    }
+
+    /// Returns the paths of the memories that it replaces.
+    pub(crate) fn supersedes(self) -> &'a [PathHash] {
+        self.layer.columns.supersedes.get(self.index)
+    }
+
+    pub(crate) fn claims(self) -> &'a [ClaimEntry] {
+        self.layer.columns.claims.get(self.index)
+    }
+
+    /// Returns the ids of the claims.
+    pub(crate) fn claim_ids(self) -> Range<ClaimId> {
+        self.layer.columns.claim_ids.range(self.index)
     }
 
     pub(crate) fn links(self) -> &'a [Link] {

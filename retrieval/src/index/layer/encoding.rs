@@ -4,8 +4,9 @@ use std::io::Read;
 
 use super::flags::Flags;
 use crate::error::{Error, Result};
-use crate::hash::{Link, NameHash, PathHash, PostingKey, SessionHash};
-use crate::ids::{DocumentId, RowId};
+use crate::hash::{Link, NameHash, PathHash, PostingKey, SessionHash, StatementHash};
+use crate::ids::{ClaimId, DocumentId, RowId};
+use crate::index::claim_entry::ClaimEntry;
 
 /// Bytes that are read in one piece, so that memory never holds a whole file in addition to its layer.
 const READ_BYTES: usize = 64 << 10;
@@ -37,7 +38,24 @@ macro_rules! elements {
     )*};
 }
 
-elements!(u8, u16, u32, u64, i64, Flags, DocumentId, RowId, PathHash, SessionHash, NameHash, PostingKey, Link);
+elements!(
+    u8,
+    u16,
+    u32,
+    u64,
+    i64,
+    Flags,
+    DocumentId,
+    RowId,
+    ClaimId,
+    PathHash,
+    SessionHash,
+    NameHash,
+    StatementHash,
+    PostingKey,
+    Link,
+    ClaimEntry
+);
 
 /// The content of a file that is written.
 pub(super) struct Writer {

@@ -1,7 +1,7 @@
 //! A layer's file, so that opening an index need not process the log again. Its content depends only on the two logs:
 //!
 //! ```text
-//! "CBLAYER3" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
+//! "CBLAYER4" | u32 CRC-32 of what follows | u32 0 | numbers | arrays, each a u64 of bytes and little-endian elements
 //! ```
 //!
 //! The numbers are `u64`: the first document, then begin, end and checksum of the rows in the log of vectors. The
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::ids::DocumentId;
 use crate::index::log::Extent;
 
-const MAGIC: &[u8; 8] = b"CBLAYER3";
+const MAGIC: &[u8; 8] = b"CBLAYER4";
 /// Bytes before the checksummed part.
 const HEADER_BYTES: usize = 16;
 

@@ -1,10 +1,11 @@
 //! The flags of a document: what is either true of it or not, in one byte.
 
-use crate::index::entry::IndexedMemory;
+use crate::index::entry::{IndexedMemory, NEVER, UNKNOWN};
 
 const ASKS: u8 = 1;
 const FORGOTTEN: u8 = 2;
 const WAITING: u8 = 4;
+const DATED: u8 = 8;
 
 /// The flags of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +17,9 @@ impl Flags {
 
     /// Returns the flags of a memory.
     pub(super) fn of(memory: &IndexedMemory) -> Self {
-        Self((u8::from(memory.asks) * ASKS) | (u8::from(memory.waiting) * WAITING))
+        let is_dated = !memory.claims.is_empty() || memory.valid_from != UNKNOWN || memory.valid_until != NEVER;
+        let waiting = u8::from(memory.waiting) * WAITING;
+        Self((u8::from(memory.asks) * ASKS) | waiting | (u8::from(is_dated) * DATED))
     }
 
     /// Whether the content contains a question.
@@ -35,6 +38,12 @@ impl Flags {
     #[inline]
     pub(super) const fn waiting(self) -> bool {
         self.0 & WAITING != 0
+    }
+
+    /// Whether the memory has claims, or somebody set when it holds.
+    #[inline]
+    pub(super) const fn dated(self) -> bool {
+        self.0 & DATED != 0
     }
 
     /// Returns the form on disk.

@@ -30,7 +30,7 @@ use super::entry::{ChangeEntry, IndexedMemory, UNKNOWN};
 use super::log::Extent;
 use crate::filter::TimeField;
 use crate::hash::PostingKey;
-use crate::ids::{DocumentId, RowId};
+use crate::ids::{ClaimId, DocumentId, RowId};
 use crate::memory::Millis;
 
 /// Layers of fewer documents have no file; they are rebuilt from the log when the index is opened.
@@ -58,6 +58,8 @@ pub(crate) struct LayerBegin {
     pub(crate) row: RowId,
     /// The offset in the log at which the first frame begins.
     pub(crate) frame: u64,
+    /// The first claim.
+    pub(crate) claim: ClaimId,
 }
 
 impl Layer {
@@ -67,11 +69,12 @@ impl Layer {
         let mut columns = Columns {
             frames: Bounds::starting_at(begin.frame),
             rows: Bounds::starting_at(begin.row),
+            claim_ids: Bounds::starting_at(begin.claim),
             ..Columns::default()
         };
         let mut vectors = Extent::at(u64::from(begin.row.get()) * row_bytes as u64);
         let tombstone = IndexedMemory::tombstone();
-        let (mut row_end, mut postings) = (begin.row, Vec::new());
+        let (mut row_end, mut claim_end, mut postings) = (begin.row, begin.claim, Vec::new());
         let ids = begin.document.until(begin.document.after(entries.len() as u32));
         for ((entry, id), frame_end) in entries.iter().zip(ids).zip(frame_ends) {
             row_end = row_end.after(entry.rows);
@@ -80,6 +83,7 @@ impl Layer {
                 Some(memory) => (memory, Flags::of(memory)),
                 None => (&tombstone, Flags::FORGOTTEN),
             };
+            claim_end = claim_end.after(memory.claims.len() as u32);
             push_postings(&mut postings, id, memory);
             columns.push(DocumentValues {
                 path: entry.path,
@@ -97,6 +101,13 @@ impl Layer {
                 entities: &memory.entities,
                 links: &memory.links,
                 tokens: &memory.tokens,
+                statement: memory.statement,
+                sequence: memory.sequence,
+                valid_from: memory.valid_from,
+                valid_until: memory.valid_until,
+                supersedes: &memory.supersedes,
+                claims: &memory.claims,
+                claim_ids: claim_end,
             });
         }
         postings
@@ -143,7 +154,12 @@ impl Layer {
 
     /// Returns where the next layer begins.
     pub(crate) fn next_begin(&self) -> LayerBegin {
-        LayerBegin { document: self.end(), row: self.columns.rows.end(), frame: self.log_end() }
+        LayerBegin {
+            document: self.end(),
+            row: self.columns.rows.end(),
+            frame: self.log_end(),
+            claim: self.columns.claim_ids.end(),
+        }
     }
 
     /// Returns the bytes of the layer's rows in the log of vectors.
@@ -234,7 +250,8 @@ mod tests {
     pub(super) fn layer(first: u32, first_row: u32, entries: &[ChangeEntry]) -> Layer {
         let frame = u64::from(first);
         let frame_ends: Vec<u64> = (frame + 1..=frame + entries.len() as u64).collect();
-        let begin = LayerBegin { document: DocumentId::new(first), row: RowId::new(first_row), frame };
+        let begin =
+            LayerBegin { document: DocumentId::new(first), row: RowId::new(first_row), frame, ..LayerBegin::default() };
         Layer::new(begin, entries, &frame_ends, 4)
     }
 

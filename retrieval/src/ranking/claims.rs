@@ -1,0 +1,197 @@
+//! Claims that a query asks for: which candidates answer with what held at the time in question, and which with what
+//! held at another time.
+
+use std::ops::Range;
+
+use crate::bitmap::Bitmap;
+use crate::claim::{AskedClaims, AskedPeriod};
+use crate::hash::{AttributeHash, FacetHash, SubjectHash};
+use crate::ids::{ClaimId, DocumentId};
+use crate::index::claim_entry::ClaimEntry;
+use crate::index::ledger::{HeldClaim, held_claims, is_positive};
+use crate::index::{Document, Ledger, Table};
+use crate::memory::Millis;
+
+/// What a candidate says about the claims that the query asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    #[default]
+    Unrelated,
+    /// A value that held at the time in question.
+    Holding,
+    /// A value that held at another time only.
+    Outdated,
+}
+
+/// The claims that a query asks for, and the time in question.
+pub(crate) struct ClaimQuestion<'a> {
+    table: &'a Table,
+    ledger: &'a Ledger,
+    subjects: Vec<SubjectHash>,
+    attributes: Vec<AttributeHash>,
+    period: AskedPeriod,
+    /// The time of the search.
+    now: Millis,
+}
+
+impl<'a> ClaimQuestion<'a> {
+    /// Takes the names that the query contains. `now` is the time as of which the search answers.
+    pub(crate) fn new(table: &'a Table, ledger: &'a Ledger, asked: &AskedClaims, now: Millis) -> Self {
+        Self {
+            table,
+            ledger,
+            subjects: asked.subjects.iter().map(|name| SubjectHash::of(name)).collect(),
+            attributes: asked.attributes.iter().map(|name| AttributeHash::of(name)).collect(),
+            period: asked.period,
+            now,
+        }
+    }
+
+    /// Whether the time in question is that of the search.
+    pub(crate) fn asks_for_present(&self) -> bool {
+        self.period == AskedPeriod::Present
+    }
+
+    /// Returns what a document says about the claims in question.
+    pub(crate) fn standing(&self, document: Document<'_>) -> Standing {
+        let mut standing = Standing::Unrelated;
+        if !document.dated() {
+            return standing;
+        }
+        let ids = document.claim_ids();
+        for (id, claim) in ids.start.until(ids.end).zip(document.claims()) {
+            if !is_positive(claim.kind) || !self.asks_for(claim) {
+                continue;
+            }
+            if self.holds(id, claim) {
+                return Standing::Holding;
+            }
+            standing = Standing::Outdated;
+        }
+        standing
+    }
+
+    /// Returns the keys of the claims of a document that are in question and did not hold at the time in question.
+    pub(crate) fn outdated_keys(&self, document: Document<'_>) -> Vec<FacetHash> {
+        let mut keys = Vec::new();
+        let ids = document.claim_ids();
+        for (id, claim) in ids.start.until(ids.end).zip(document.claims()) {
+            if is_positive(claim.kind) && self.asks_for(claim) && !self.holds(id, claim) {
+                keys.push(claim.key());
+            }
+        }
+        keys
+    }
+
+    /// Returns the allowed documents with a claim of a key that held at the time in question, in the order
+    /// of their times.
+    pub(crate) fn holding(&self, key: FacetHash, allowed: Option<&Bitmap>) -> Vec<DocumentId> {
+        let mut holding = Vec::new();
+        for claim in held_claims(self.table, key) {
+            let is_allowed = allowed.is_none_or(|allowed| allowed.contains(claim.document));
+            if is_allowed && is_positive(claim.entry.kind) && self.holds(claim.id, &claim.entry) {
+                holding.push(claim.document);
+            }
+        }
+        holding
+    }
+
+    fn asks_for(&self, claim: &ClaimEntry) -> bool {
+        self.attributes.contains(&claim.attribute) && self.subjects.contains(&claim.subject)
+    }
+
+    /// Whether a claim held at the time in question.
+    fn holds(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
+        let held = claim.from..self.ledger.claim_end(id);
+        match self.period {
+            AskedPeriod::Present => held.contains(&self.now),
+            AskedPeriod::Named(first, last) => self.held_between(&held, claim, first, last),
+            AskedPeriod::Former => self.is_former(id, claim),
+        }
+    }
+
+    /// Whether a claim held at any time between two times. The first claim of all is taken to have held before, too.
+    fn held_between(&self, held: &Range<Millis>, claim: &ClaimEntry, first: Millis, last: Millis) -> bool {
+        if held.start <= last && first < held.end {
+            return true;
+        }
+        if last >= held.start {
+            return false;
+        }
+        let all = held_claims(self.table, claim.key());
+        all.first().is_some_and(|earliest| earliest.entry.from == claim.from)
+    }
+
+    /// Whether a claim is the last one with another value than the present one.
+    fn is_former(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
+        if self.ledger.claim_end(id) > self.now {
+            return false;
+        }
+        let all = held_claims(self.table, claim.key());
+        let mut former: Option<&HeldClaim> = None;
+        for held in &all {
+            let ended = self.ledger.claim_end(held.id) <= self.now;
+            if ended && is_positive(held.entry.kind) {
+                former = Some(held);
+            }
+        }
+        former.is_some_and(|former| former.entry.value.is_same(claim.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::{Claim, ClaimKind};
+    use crate::head::Head;
+    use crate::index::{Change, Index, IndexSettings};
+    use crate::memory::Memory;
+    use crate::tokens::NoTokens;
+
+    fn memory(path: &str, value: &str, from: Millis) -> Change {
+        let claim = Claim {
+            subject: "ana".into(),
+            attribute: "home".into(),
+            value: value.into(),
+            kind: ClaimKind::Only,
+            from: Some(from),
+        };
+        Change::Put(Box::new(Memory { path: path.into(), claims: vec![claim], ..Memory::default() }))
+    }
+
+    /// Returns the paths whose claim holds, of three homes written out of order.
+    fn holding(period: AskedPeriod, now: Millis) -> Vec<usize> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = IndexSettings { dimensions: 1, model: "m".into(), tokens: &NoTokens };
+        let mut index = Index::open(folder.path(), settings).expect("opens");
+        for (path, value, from) in
+            [("facts/1.md", "bergen", 200), ("facts/0.md", "oslo", 100), ("facts/2.md", "oslo", 300)]
+        {
+            index.apply(vec![memory(path, value, from)], Head::from([1; 20])).expect("applies");
+        }
+        let snapshot = index.published().load_full();
+        let asked = AskedClaims { subjects: vec!["ana".into()], attributes: vec!["home".into()], period };
+        let question = ClaimQuestion::new(&snapshot.table, &snapshot.ledger, &asked, now);
+        let mut holding = Vec::new();
+        for memory in 0..3 {
+            let path = crate::hash::PathHash::of(&format!("facts/{memory}.md"));
+            let (_, document) =
+                snapshot.table.documents().find(|(_, document)| document.path() == path).expect("exists");
+            if question.standing(document) == Standing::Holding {
+                holding.push(memory);
+            }
+        }
+        holding
+    }
+
+    #[test]
+    fn the_time_in_question_decides_which_claim_holds() {
+        assert_eq!(holding(AskedPeriod::Present, 1000), [2]);
+        assert_eq!(holding(AskedPeriod::Present, 250), [1]);
+        assert_eq!(holding(AskedPeriod::Named(110, 120), 1000), [0]);
+        assert_eq!(holding(AskedPeriod::Named(150, 250), 1000), [0, 1]);
+        assert_eq!(holding(AskedPeriod::Named(10, 20), 1000), [0], "the first claim is taken to have held before");
+        assert_eq!(holding(AskedPeriod::Former, 1000), [1]);
+    }
+}
