@@ -98,6 +98,14 @@ pub enum Error {
     /// The repository of a namespace does not contain the recorded head. Only a backup can restore it.
     #[error("the namespace is damaged: {0}")]
     DamagedNamespace(String),
+    /// The failure of one of the namespaces that a request names.
+    #[error("{error}")]
+    InNamespace {
+        /// The namespace as the request names it.
+        namespace: String,
+        /// The failure.
+        error: Box<Error>,
+    },
     /// The records differ from what was written. Only a backup can restore them.
     #[error("{0}")]
     Damaged(String),
@@ -132,10 +140,40 @@ impl Error {
         Self::NotFound { code, message: message.into() }
     }
 
-    /// Returns whether the cause is disk space, permissions or file descriptors. An operator can remove such a cause,
-    /// so the same call can succeed later.
+    /// Returns the error as that of one of the namespaces that a request names.
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        Self::InNamespace { namespace: namespace.to_owned(), error: Box::new(self) }
+    }
+
+    /// Returns whether the cause is disk space, permissions, file descriptors or a backup in progress. Such a cause
+    /// ends or can be removed by an operator, so the same call can succeed later.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Disk { trouble, .. } if *trouble != DiskTrouble::Failing)
+        match self {
+            Self::Disk { trouble, .. } => *trouble != DiskTrouble::Failing,
+            Self::Unavailable { code, .. } => *code == ErrorCode::BackupInProgress,
+            Self::InNamespace { error, .. } => error.is_temporary(),
+            _ => false,
+        }
+    }
+
+    /// Returns the code of the error in a response or in the outcome of a write.
+    pub fn response_code(&self) -> ErrorCode {
+        match self {
+            Self::Invalid { code, .. }
+            | Self::Forbidden { code, .. }
+            | Self::NotFound { code, .. }
+            | Self::TooLarge { code, .. }
+            | Self::LimitReached { code, .. }
+            | Self::Unavailable { code, .. } => *code,
+            Self::NamespaceGone => ErrorCode::NamespaceNotFound,
+            Self::PaymentRequired(_) => ErrorCode::PaymentRequired,
+            Self::ModelOutage { .. } => ErrorCode::ModelUnavailable,
+            Self::Disk { .. } => ErrorCode::StorageUnavailable,
+            Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged,
+            Self::InNamespace { error, .. } => error.response_code(),
+            // The response to a missing signature has no code.
+            Self::Unauthenticated | Self::Damaged(_) | Self::Internal(_) => ErrorCode::Internal,
+        }
     }
 
     /// Returns a short name of the error for the log, without any text of the client.
@@ -153,6 +191,7 @@ impl Error {
             Self::PaymentRequired(_) => ErrorCode::PaymentRequired.as_str(),
             Self::Disk { trouble, .. } => disk_message(*trouble),
             Self::DamagedNamespace(_) => ErrorCode::NamespaceDamaged.as_str(),
+            Self::InNamespace { error, .. } => error.code(),
             Self::Damaged(_) => "records_damaged",
             Self::Internal(_) => ErrorCode::Internal.as_str(),
         }

@@ -87,6 +87,8 @@ error_codes! {
     InvalidImport = "invalid_import", BAD_REQUEST;
     /// `limit` is not an integer in the range of the route.
     InvalidLimit = "invalid_limit", BAD_REQUEST;
+    /// A key or a value of the metadata is not accepted; the message names the key.
+    InvalidMetadata = "invalid_metadata", BAD_REQUEST;
     /// The name is not 1 to 64 characters of a-z, 0-9 and -, or the key writes to another one.
     InvalidNamespace = "invalid_namespace", BAD_REQUEST;
     /// A query parameter has a value that the route does not accept.
@@ -111,6 +113,8 @@ error_codes! {
     InvalidTimeField = "invalid_time_field", BAD_REQUEST;
     /// `timezone` is not an IANA time zone name.
     InvalidTimezone = "invalid_timezone", BAD_REQUEST;
+    /// A condition of `where` is not `key:value` or one of the other forms, which the message lists.
+    InvalidWhere = "invalid_where", BAD_REQUEST;
     /// The payment provider does not accept live payments for this merchant yet.
     MerchantNotLive = "merchant_not_live", SERVICE_UNAVAILABLE;
     /// The request has neither a query nor a filter.

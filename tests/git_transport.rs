@@ -319,6 +319,7 @@ fn a_bad_file_is_refused_with_its_line_and_changes_nothing() {
         ("facts/bad.md", "---\ntags: [x]\noccurred_at: soon\n---\n# Bad\n", "line 3"),
         ("facts/open.md", "---\ntags: [x]\n# No end\n", "line 1"),
         ("facts/tag.md", "---\ncues: [q]\ntags:\n- fine\n- no!\n---\n# Tag\n", "line 5"),
+        ("facts/meta.md", "---\nmetadata:\n  size: 4\n  parts: [a]\n---\n# Parts\n", "line 4"),
         ("facts/a b.md", "# A space\n", "facts/a b.md"),
         ("vocab/x.md", "says nothing\n", "names no term"),
     ] {

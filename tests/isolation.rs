@@ -43,7 +43,8 @@ fn fill(server: &Server) -> OwnerIds {
 fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Value>) {
     let id = match path {
         _ if path.contains("media") => &theirs.media,
-        _ if path.contains("sources") => &theirs.source,
+        // A write and the conversation that it brought have the same id.
+        _ if path.contains("sources") || path.contains("writes") => &theirs.source,
         // Dead letters belong to an account, not to a namespace; `tests/dashboard.rs` covers them.
         _ if path.contains("dead-letters") => "01M80ZJJYEMM0YJ4AAANEC71VX",
         _ => theirs.conversation.as_str(),

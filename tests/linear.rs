@@ -82,7 +82,7 @@ fn message(name: &str, text: String) -> Message {
 }
 
 fn conversation(messages: Vec<Message>) -> Conversation {
-    Conversation { messages, session_id: None, tags: Vec::new(), occurred_at: None, timezone: None }
+    Conversation { messages, ..Conversation::default() }
 }
 
 fn bytes(conversation: &Conversation) -> u64 {

@@ -37,6 +37,8 @@ mod dashboard;
 mod disk;
 /// Local encoders compared with the reference implementation.
 mod encoder;
+/// Text that is erased for good: searched for in every file, and kills in between.
+mod erase;
 /// A failing model provider under load.
 mod faults;
 /// Mistakes at first use: wrong folders, wrong names, missing permissions, help.
@@ -71,6 +73,8 @@ mod machine;
 mod media;
 /// Conversations to remember: their repository and order, large bodies, dead letters.
 mod memories;
+/// Metadata on writes, and filters by it.
+mod metadata;
 /// A data directory of the previous format.
 mod migration;
 /// Ingestion and retrieval during and after an outage of the chat model.
@@ -93,6 +97,8 @@ mod pets;
 mod reextraction;
 /// Retrieval: restarts, damaged indexes, large memories, concurrent queries, ranking.
 mod retrieve;
+/// Queries and listings over several namespaces.
+mod several;
 /// Fairness between accounts: queue turns, listings and large directories of one account do not slow down the others.
 mod shares;
 /// Skills over HTTP.
@@ -107,5 +113,9 @@ mod statements;
 mod tidy;
 /// Export and import of namespaces.
 mod transfer;
+/// Memories that no longer hold: what replaces them, and what held at an earlier time.
+mod validity;
 /// The vocabulary.
 mod vocabulary;
+/// The state of accepted writes, and requests that wait for their write.
+mod writes;

@@ -9,7 +9,9 @@ use cuebase::memory::conversation::Conversation;
 use cuebase::memory::{files, request};
 use cuebase::model::{StaticTable, index_settings};
 use cuebase::text::steps::Steps;
-use cuebase_retrieval::{Change, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot};
+use cuebase_retrieval::{
+    AskedClaims, Change, Currency, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot,
+};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -125,6 +127,9 @@ pub(crate) fn search(snapshot: &Snapshot, question: &Question, filter: &Filter, 
         min_score: 0.0,
         limit: 24,
         now: 0,
+        as_of: None,
+        currency: Currency::First,
+        asked: AskedClaims::NONE,
         exact,
     };
     snapshot.search(&query).expect("searches")

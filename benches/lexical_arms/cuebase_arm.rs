@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cuebase_retrieval::{Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
+use cuebase_retrieval::{AskedClaims, Currency, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
 
 use super::{Found, LexicalArm, Scope};
 use crate::indexed::{puts, rare};
@@ -74,6 +74,9 @@ impl LexicalArm for CuebaseArm {
             // The arm's best documents are always ranked. Only the texts of the hits are read.
             limit: 1,
             now: 0,
+            as_of: None,
+            currency: Currency::First,
+            asked: AskedClaims::NONE,
             exact: false,
         };
         let results = self.index.published().load_full().search(&query)?;

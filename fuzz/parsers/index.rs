@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cuebase_retrieval::{Change, Cue, Error, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
+use cuebase_retrieval::{AskedClaims, Change, Cue, Currency, Error, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
 
 const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"];
 const DIMENSIONS: usize = 64;
@@ -98,6 +98,9 @@ fn search(index: &Index) {
             min_score: 0.0,
             limit: 200,
             now: 0,
+            as_of: None,
+            currency: Currency::First,
+            asked: AskedClaims::NONE,
             exact,
         };
         match index.published().load().search(&query) {

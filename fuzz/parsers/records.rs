@@ -77,6 +77,9 @@ fn read_account(store: &Store) {
         store.payment("p"),
     );
     let _ = (store.usage(account, Meter::Reads), store.media_bytes(account), store.is_notification_processed("n"));
+    if let Ok(Some(record)) = store.write_record(account, message) {
+        let _ = store.write_progress(account, &record);
+    }
     let _ = (store.animal(account, Environment::Live, 1), store.animals(account, Environment::Live, None, 10));
 }
 
@@ -100,6 +103,7 @@ fn read_namespace(store: &Store) {
 fn purge(store: &Store) {
     let message = MessageId::from(ID);
     let _ = (store.purge_fingerprints(u64::MAX), store.purge_dead_letters(u64::MAX), store.purge_path_writes(None));
+    let _ = store.purge_writes(i64::MAX);
     let _ = (store.purge_notifications(i64::MAX), store.drop_vectors_except(&[]), store.drop_unreadable(message));
     let removal = RemovalRecord { account: AccountId::default(), name: name(), id: NamespaceId::new(ID) };
     let _ = (store.remove_records(&removal), store.finish_removal(removal.id));

@@ -40,6 +40,24 @@ pub struct AskedClaims {
     pub attributes: Vec<String>,
     /// The time for which the query asks.
     pub period: AskedPeriod,
+    /// What the query asks for.
+    pub kind: AskedKind,
+}
+
+impl AskedClaims {
+    /// Asks for no claims.
+    pub const NONE: &'static Self =
+        &Self { subjects: Vec::new(), attributes: Vec::new(), period: AskedPeriod::Present, kind: AskedKind::Anything };
+}
+
+/// What a query asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskedKind {
+    /// Anything: of several memories that answer equally well, none is better for its time.
+    #[default]
+    Anything,
+    /// How something is, or was at a time: the latest of several answers up to then is the best.
+    State,
 }
 
 /// The time for which a query asks about claims.

@@ -1,6 +1,7 @@
 //! Filters: the conditions that a memory must meet to be found or listed.
 
 use crate::memory::{Memory, Millis};
+use crate::metadata::Condition;
 
 /// Which of a memory's times a filter's range applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl TimeField {
 }
 
 /// Conditions that a memory must meet, all of them. An empty filter accepts every memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Tiers; the memory must be in one of them.
     pub tiers: Vec<String>,
@@ -42,6 +43,8 @@ pub struct Filter {
     pub until: Option<Millis>,
     /// The time that `since` and `until` apply to.
     pub time_field: TimeField,
+    /// Conditions on the metadata; the memory must meet all.
+    pub conditions: Vec<Condition>,
 }
 
 impl Filter {
@@ -56,6 +59,7 @@ impl Filter {
             && (self.folders.is_empty() || is_below_any(&memory.path, &self.folders))
             && (self.tags_any.is_empty() || self.tags_any.iter().any(|tag| has_tag(memory, tag)))
             && self.tags_all.iter().all(|tag| has_tag(memory, tag))
+            && self.conditions.iter().all(|condition| condition.accepts(&memory.metadata))
             && self.accepts_time(memory)
     }
 
@@ -82,6 +86,7 @@ fn has_tag(memory: &Memory, tag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::{Comparison, MetadataValue};
 
     fn memory(path: &str) -> Memory {
         Memory {
@@ -89,6 +94,7 @@ mod tests {
             user_tags: vec!["a".into(), "b".into()],
             inferred_tags: vec!["z".into()],
             updated: Some(100),
+            metadata: vec![("team".into(), MetadataValue::Text("blue".into()))],
             ..Memory::default()
         }
     }
@@ -107,5 +113,8 @@ mod tests {
         assert!(check(Filter { since: Some(100), until: Some(101), ..Filter::default() }));
         assert!(!check(Filter { until: Some(100), ..Filter::default() }));
         assert!(!check(Filter { since: Some(1), time_field: TimeField::Occurred, ..Filter::default() }));
+        let team = |name: &str| Condition { key: "team".into(), comparison: Comparison::Equal(name.into()) };
+        assert!(check(Filter { conditions: vec![team("blue")], ..Filter::default() }));
+        assert!(!check(Filter { conditions: vec![team("blue"), team("red")], ..Filter::default() }));
     }
 }

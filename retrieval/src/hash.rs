@@ -30,6 +30,10 @@ enum Kind {
     Statement,
     /// A folded word of a claim's value.
     Value,
+    /// A key of the metadata.
+    MetadataKey,
+    /// A key of the metadata with its value.
+    Metadata,
 }
 
 /// Declares types of hashes: a `u64` each, without a cost at run time.
@@ -57,7 +61,7 @@ hash_types! {
     TermHash;
 
     /// The hash of a facet: a folder above a memory, one of its tags, the subject or the key of a claim, its statement,
-    /// or a path that it replaces. Filters are sets of facets. The kinds never coincide, so that one list holds all.
+    /// a path that it replaces, or a key of its metadata with or without the value. Filters are sets of facets. The kinds never coincide, so that one list holds all.
     FacetHash;
 
     /// The hash of one folded word of the name of a speaker or of an entity. A whole name is a list of them.
@@ -71,6 +75,9 @@ hash_types! {
 
     /// The hash of a statement without its dates. [`StatementHash::NONE`] stands for a memory that repeats nothing.
     StatementHash;
+
+    /// The hash of a key of the metadata.
+    MetadataKeyHash;
 
     /// The key of a list of postings: a term or a facet. Layers store it, so that it lives as long as the folder of the
     /// index.
@@ -100,7 +107,17 @@ macro_rules! stored_hashes {
     )*};
 }
 
-stored_hashes!(PathHash, SessionHash, NameHash, PostingKey, Link, SubjectHash, AttributeHash, StatementHash);
+stored_hashes!(
+    PathHash,
+    SessionHash,
+    NameHash,
+    PostingKey,
+    Link,
+    SubjectHash,
+    AttributeHash,
+    StatementHash,
+    MetadataKeyHash
+);
 
 impl PathHash {
     /// Hashes a path.
@@ -161,6 +178,17 @@ impl FacetHash {
         Self(statement.0)
     }
 
+    /// Hashes a key of the metadata and the canonical text of its value.
+    pub(crate) fn of_metadata(key: &str, value: &str) -> Self {
+        // No key contains the byte between the two.
+        Self(hash(Kind::Metadata, &format!("{key}\0{value}")))
+    }
+
+    /// Marks a key of the metadata whose value is a number.
+    pub(crate) const fn of_number(key: MetadataKeyHash) -> Self {
+        Self(key.0)
+    }
+
     /// Marks the path of a memory that another one replaces.
     pub(crate) const fn of_superseded(path: PathHash) -> Self {
         Self((path.0.rotate_left(32) ^ 0x5e9e_3b1f_77aa_c0de).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !1)
@@ -193,6 +221,13 @@ impl StatementHash {
     /// Hashes a folded statement.
     pub(crate) fn of(statement: &str) -> Self {
         if statement.is_empty() { Self::NONE } else { Self(hash(Kind::Statement, statement)) }
+    }
+}
+
+impl MetadataKeyHash {
+    /// Hashes a key.
+    pub(crate) fn of(key: &str) -> Self {
+        Self(hash(Kind::MetadataKey, key))
     }
 }
 
@@ -309,8 +344,10 @@ mod tests {
             Kind::Attribute,
             Kind::Statement,
             Kind::Value,
+            Kind::MetadataKey,
+            Kind::Metadata,
         ];
-        assert_eq!(kinds.map(|kind| kind as u8), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(kinds.map(|kind| kind as u8), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         assert_eq!(TermHash::of("lake"), TermHash(7_320_599_206_317_972_172));
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::claim::Claim;
+use crate::metadata::MetadataValue;
 
 /// Milliseconds since the Unix epoch, UTC.
 pub type Millis = i64;
@@ -45,6 +46,8 @@ pub struct Memory {
     pub statement: String,
     /// What somebody set about when the memory holds.
     pub validity: Validity,
+    /// Values that the caller filters by, with their keys, which are unique.
+    pub metadata: Vec<(String, MetadataValue)>,
     /// Further data that the caller wants back with a hit. The index does not read it.
     pub details: String,
     /// Whether some cues await vectors. [`Snapshot::waiting_memories`](crate::Snapshot::waiting_memories) returns the

@@ -6,7 +6,10 @@ mod pieces;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cuebase_retrieval::{Change, Cue, Filter, Head, Index, IndexSettings, Listing, Memory, Relation, TimeField};
+use cuebase_retrieval::{
+    Change, Comparison, Condition, Cue, Currency, Filter, Head, Index, IndexSettings, Listing, Memory, MetadataValue,
+    NumberBound, Relation, TimeField,
+};
 use pieces::{Pieces, query};
 use proptest::prelude::*;
 
@@ -48,9 +51,48 @@ fn memory(at: usize, word: usize, tag: usize, updated: i64, link: usize) -> Memo
         cues: vec![Cue { text: WORDS[word].into(), vector: Some(vector(word)) }],
         user_tags: vec![format!("t{tag}")],
         updated: Some(updated),
+        metadata: metadata(tag, updated),
         relations: vec![Relation { path: path(link), kind: Relation::FOLLOWS.into(), snippet: String::new() }],
         ..Memory::default()
     }
+}
+
+/// Values of all types, some of which spell the same: 7, 7.0 and "7".
+fn metadata(tag: usize, updated: i64) -> Vec<(String, MetadataValue)> {
+    let number = updated % 10;
+    let value = match tag {
+        0 => MetadataValue::Integer(i128::from(number)),
+        1 => MetadataValue::Float(number as f64 + f64::from(updated % 2 == 0) / 2.0),
+        _ if updated % 3 == 0 => MetadataValue::Boolean(updated % 2 == 0),
+        _ => MetadataValue::Text(number.to_string()),
+    };
+    let mut metadata = vec![("value".to_owned(), value)];
+    if updated % 4 == 0 {
+        metadata.push(("fourth".to_owned(), MetadataValue::Boolean(true)));
+    }
+    metadata
+}
+
+/// Filters with conditions on the metadata.
+fn conditions() -> Vec<Filter> {
+    let comparisons = [
+        ("value", Comparison::Equal("7".into())),
+        ("value", Comparison::Equal("2.5".into())),
+        ("value", Comparison::Equal("true".into())),
+        ("value", Comparison::NotEqual("7".into())),
+        ("fourth", Comparison::NotEqual("true".into())),
+        ("fourth", Comparison::Equal("true".into())),
+        ("other", Comparison::Equal("7".into())),
+        ("value", Comparison::Number(NumberBound::AtLeast(2.5))),
+        ("value", Comparison::Number(NumberBound::Above(2.5))),
+        ("value", Comparison::Number(NumberBound::AtMost(7.0))),
+        ("value", Comparison::Number(NumberBound::Below(7.0))),
+    ];
+    let all = comparisons.map(|(key, comparison)| Condition { key: key.to_owned(), comparison });
+    let range = vec![all[7].clone(), all[10].clone(), all[5].clone()];
+    let mut filters = vec![Filter { conditions: range, ..Filter::default() }];
+    filters.extend(all.map(|condition| Filter { conditions: vec![condition], ..Filter::default() }));
+    filters
 }
 
 static PIECES: Pieces = Pieces { words: &WORDS, nearness: 0.0 };
@@ -84,18 +126,19 @@ fn expected(model: &BTreeMap<String, Memory>, filter: &Filter) -> Vec<String> {
 fn check(index: &Index, model: &BTreeMap<String, Memory>) {
     let snapshot = index.published().load_full();
     assert_eq!(snapshot.memory_count(), model.len());
-    let filters = [
+    let mut filters = vec![
         Filter::default(),
         Filter { tags_any: vec!["t1".into()], ..Filter::default() },
         Filter { tiers: vec!["rules".into()], since: Some(25), ..Filter::default() },
         Filter { until: Some(10), time_field: TimeField::Updated, ..Filter::default() },
     ];
+    filters.extend(conditions());
     for filter in &filters {
         let mut listed: Vec<String> = snapshot
-            .list(&Listing { filter, limit: usize::MAX, now: 0 })
+            .list(&Listing { filter, limit: usize::MAX, now: 0, as_of: None, currency: Currency::Any })
             .expect("lists")
             .into_iter()
-            .map(|memory| memory.path)
+            .map(|listed| listed.memory.path)
             .collect();
         listed.sort();
         assert_eq!(listed, expected(model, filter));

@@ -4,32 +4,35 @@ use schemars::JsonSchema;
 
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
-use super::retrieve::{RetrieveQuery, RetrieveTarget};
+use super::retrieve::{RetrieveFilter, RetrieveQuery, RetrieveTarget};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::request::decode;
 
-/// The body of `POST /v1/answer`, which is decoded as its two parts.
+/// The body of `POST /v1/answer`, which is decoded as its three parts.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "only describes the two parts as one")]
+#[expect(dead_code, reason = "only describes the three parts as one")]
 pub(super) struct AnswerBody {
     #[serde(flatten)]
     target: RetrieveTarget,
     #[serde(flatten)]
     query: RetrieveQuery,
+    #[serde(flatten)]
+    filter: RetrieveFilter,
 }
 
 /// `POST /v1/answer`.
 pub fn answer(request: &AuthenticatedRequest) -> Result<Reply> {
     let body: RetrieveQuery = request.json()?;
     let target: RetrieveTarget = decode(&request.body)?;
-    let namespace = request.readable_namespace(target.namespace.as_deref())?;
+    let filter: RetrieveFilter = decode(&request.body)?;
+    let namespaces = request.readable_namespaces(target.namespace.as_ref())?;
     if body.q.as_deref().unwrap_or("").trim().is_empty() {
         return Err(Error::invalid(ErrorCode::MissingQuery, "q is missing: send the question"));
     }
-    let retrieve = body.request()?;
+    let retrieve = body.request(&filter)?;
     let reads = &request.app.reads;
-    let findings = reads.find(request.account(), &namespace, &retrieve)?;
+    let findings = reads.find_in_all(request.account(), &namespaces, &retrieve)?;
     // A chat model may take long to answer, and other retrievals need not wait for it.
     request.retrieval_slot.release();
     Reply::ok(&reads.answer_from(findings, &retrieve)?)

@@ -4,6 +4,7 @@ use cuebase_storage::records::{ConversationRecord, MessageBody, MessageContent, 
 use hyper::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use ulid::Ulid;
 
 use super::limits::TITLE_CHARS_MAX;
@@ -57,6 +58,8 @@ request_type! {
         branch: Option<String>,
         #[schemars(default, with = "values::Tags")]
         tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::Metadata")]
+        metadata: Option<Map<String, Value>> => InvalidMetadata,
         #[schemars(default, with = "values::GivenTime")]
         occurred_at: Option<SentTime> => InvalidTime,
         #[schemars(default, with = "values::Zone")]
@@ -154,10 +157,10 @@ pub fn delete(request: &AuthenticatedRequest) -> Result<Reply> {
 /// `POST /v1/conversations/{id}/messages`.
 pub fn append(request: &AuthenticatedRequest) -> Result<Reply> {
     let (record, namespace) = writable_conversation(request)?;
-    let AppendRequest { messages, branch, tags, occurred_at, timezone, date } = request.json()?;
+    let AppendRequest { messages, branch, tags, metadata, occurred_at, timezone, date } = request.json()?;
     // Memories of the messages name the conversation as their session.
     let session_id = Some(record.id.to_string());
-    let sent = RememberRequest { messages, namespace: None, session_id, tags, occurred_at, timezone, date };
+    let sent = RememberRequest { messages, namespace: None, session_id, tags, metadata, occurred_at, timezone, date };
     let ingested = sent.conversation()?;
     let mut messages = Vec::with_capacity(ingested.messages.len());
     for body in sent.messages.into_iter().flatten() {

@@ -23,29 +23,31 @@ pub enum ErrorFormat {
     Envelope,
     /// The format of `GET /v1/retrieve`, which repeats the namespace.
     Retrieve {
-        /// Namespace as the caller named it.
+        /// Namespace as the caller named it; several are separated by commas.
         namespace: String,
     },
 }
 
+impl ErrorFormat {
+    /// Returns the format of an error of one of the namespaces that a request names.
+    fn in_namespace(&self, namespace: &str) -> Self {
+        match self {
+            Self::Envelope => Self::Envelope,
+            Self::Retrieve { .. } => Self::Retrieve { namespace: namespace.to_owned() },
+        }
+    }
+}
+
 /// Makes the response for an error. Details of internal errors go to the log, not to the client.
 pub fn reply(error: &Error, format: &ErrorFormat) -> Reply {
+    if let Error::InNamespace { namespace, error } = error {
+        return reply(error, &format.in_namespace(namespace));
+    }
     log(error);
-    let code = match error {
-        Error::Unauthenticated => return refusal(Refusal::Missing),
-        Error::Invalid { code, .. }
-        | Error::Forbidden { code, .. }
-        | Error::NotFound { code, .. }
-        | Error::TooLarge { code, .. }
-        | Error::LimitReached { code, .. }
-        | Error::Unavailable { code, .. } => *code,
-        Error::NamespaceGone => ErrorCode::NamespaceNotFound,
-        Error::PaymentRequired(_) => ErrorCode::PaymentRequired,
-        Error::ModelOutage { .. } => ErrorCode::ModelUnavailable,
-        Error::Disk { .. } => ErrorCode::StorageUnavailable,
-        Error::DamagedNamespace(_) => ErrorCode::NamespaceDamaged,
-        Error::Damaged(_) | Error::Internal(_) => ErrorCode::Internal,
-    };
+    if matches!(error, Error::Unauthenticated) {
+        return refusal(Refusal::Missing);
+    }
+    let code = error.response_code();
     let message = match error {
         Error::Internal(_) | Error::Damaged(_) => "internal server error; it is safe to try again".to_owned(),
         Error::Disk { trouble, .. } => format!("{}; it is safe to try again", disk_message(*trouble)),
@@ -99,7 +101,7 @@ pub fn unavailable() -> Reply {
 fn json_reply(status: StatusCode, body: &impl Serialize) -> Reply {
     // Bodies of errors consist of texts, which cannot fail to become JSON.
     let body = serde_json::to_vec(body).unwrap_or_default();
-    Reply { status, headers: Vec::new(), body: body.into() }
+    Reply::new(status, body)
 }
 
 /// The error for a body whose decoded values need more memory than there is.

@@ -4,7 +4,7 @@
 //! are derived from the structs that the bodies are decoded into, and so are the schemas of the OpenAPI document. A
 //! test compares the names.
 
-use super::{billing, conversations, keys, memories, namespaces, retrieve, skills, vocabulary};
+use super::{billing, conversations, erase, keys, memories, namespaces, retrieve, skills, vocabulary};
 use crate::memory::fields::Fields;
 pub use crate::memory::fields::{Contents, Field, PART_TYPES, part_fields};
 use crate::memory::request::RememberRequest;
@@ -44,6 +44,9 @@ pub const REWIND: &[Field] = conversations::RewindRequest::FIELDS;
 
 /// `PATCH /v1/conversations/{id}/messages/{mid}` and `POST /v1/conversations/{id}/messages/{mid}/edit`.
 pub const EDIT: &[Field] = conversations::EditRequest::FIELDS;
+
+/// `POST /v1/erase`.
+pub const ERASURE: &[Field] = erase::EraseRequest::FIELDS;
 
 /// `POST /v1/billing/recharge`.
 pub const RECHARGE: &[Field] = billing::RechargeRequest::FIELDS;

@@ -28,7 +28,7 @@ pub fn whoami(request: &AuthenticatedRequest) -> Result<Reply> {
 
 /// `GET /v1/openapi.json`: the OpenAPI description.
 pub fn document(_: &AuthenticatedRequest) -> Result<Reply> {
-    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: ReplyBody::Bytes(document::text()?) };
+    let reply = Reply::new(StatusCode::OK, ReplyBody::Bytes(document::text()?));
     // A reply that sets its content type gets no warnings: an OpenAPI document has no field for them.
     Ok(reply.with(CONTENT_TYPE, "application/json"))
 }

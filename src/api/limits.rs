@@ -8,6 +8,8 @@ pub const MEDIA_BYTES_MAX: usize = 32 << 20;
 pub const PACK_BYTES_MAX: usize = 64 << 20;
 /// Largest body of a sender without a credential, in bytes: 64 KiB.
 pub const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
+/// Most namespaces that one request searches.
+pub const NAMESPACES_MAX: usize = 8;
 /// Deepest nesting of a JSON body. The decoder's own limit is 128, and stored records wrap the values of a body.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Most characters of a text of one line, such as the description of a skill.

@@ -81,7 +81,7 @@ pub fn content(request: &RouteRequest) -> Result<Reply> {
     let name = filename.unwrap_or_else(|| id.to_string());
     let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
     let body = ReplyBody::File(StoredFile { file, bytes, sha256, account, id });
-    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body };
+    let reply = Reply::new(StatusCode::OK, body);
     Ok(reply
         .with(CONTENT_TYPE, content_type)
         .with(CONTENT_DISPOSITION, &format!("attachment; filename*=UTF-8''{name}"))

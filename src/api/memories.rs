@@ -3,8 +3,11 @@
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::records::SentTime;
 use hyper::StatusCode;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::query::QueryString;
 use super::reply::Reply;
@@ -17,7 +20,7 @@ use crate::error_codes::ErrorCode;
 use crate::ingest::direct::DirectWrite;
 use crate::memory::fields::request_type;
 use crate::memory::request::{invalid_body, moment_of, occurred, zone_or_utc};
-use crate::memory::tags;
+use crate::memory::{metadata, tags};
 use crate::namespace::names::parse_name;
 use crate::service::memories::MemoryReadOptions;
 
@@ -27,6 +30,8 @@ const CONTENT_BYTES_MAX: usize = 1 << 20;
 const CUES_MAX: usize = 64;
 /// Most characters of one cue.
 const CUE_CHARS_MAX: usize = 1000;
+/// Most memories that one memory replaces.
+const SUPERSEDES_MAX: usize = 32;
 /// Most relations that a graph follows from a memory, one after the other.
 const DEPTH_MAX: usize = 3;
 /// Nodes of a graph when no limit is given.
@@ -43,6 +48,8 @@ request_type! {
         content: Option<String>,
         #[schemars(default, with = "values::Tags")]
         tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::Metadata")]
+        metadata: Option<Map<String, Value>> => InvalidMetadata,
         #[schemars(default, with = "values::GivenTime")]
         occurred_at: Option<SentTime> => InvalidTime,
         #[schemars(default, with = "values::Zone")]
@@ -52,6 +59,15 @@ request_type! {
         cues: Option<Vec<String>>,
         #[schemars(default, with = "values::GivenTime")]
         expires_at: Option<SentTime> => InvalidTime,
+        /// When the memory begins to hold.
+        #[schemars(default, with = "values::Refined<values::GivenTime>")]
+        valid_from: Option<SentTime> => InvalidTime,
+        /// When the memory stops holding; after `valid_from`.
+        #[schemars(default, with = "values::Refined<values::GivenTime>")]
+        valid_until: Option<SentTime> => InvalidTime,
+        /// Paths of the memories that this one replaces. They are no longer current from `valid_from` on.
+        #[schemars(with = "Option<Vec<values::Path>>", length(max = SUPERSEDES_MAX))]
+        supersedes: Option<Vec<String>> => InvalidPath,
         #[schemars(default, with = "values::WantedName")]
         namespace: Option<String> => InvalidNamespace,
         /// Use `occurred_at`.
@@ -112,15 +128,74 @@ impl DirectWriteRequest {
             return Err(Error::TooLarge { code: ErrorCode::PayloadTooLarge, message });
         }
         let zone = zone_or_utc(self.timezone.as_deref())?;
+        let period = self.period(&zone)?;
         Ok(DirectWrite {
+            supersedes: self.superseded_paths(&path)?,
             path,
             content: content.to_owned(),
             tags: tags::check("tags", self.tags.clone())?,
             occurred: occurred(self.occurred_at.as_ref(), self.date.as_ref(), &zone)?,
             cues: lines("cues", self.cues.as_deref().unwrap_or_default(), CUES_MAX, CUE_CHARS_MAX)?,
-            expires_at: moment_of("expires_at", self.expires_at.as_ref(), &zone)?.map(|moment| moment.at),
+            expires_at: time_of("expires_at", self.expires_at.as_ref(), &zone)?,
+            metadata: metadata::check(self.metadata.as_ref())?,
+            valid_from: period.from,
+            valid_until: period.until,
         })
     }
+
+    /// Checks when the memory holds.
+    fn period(&self, zone: &TimeZone) -> Result<Period> {
+        let from = time_of("valid_from", self.valid_from.as_ref(), zone)?;
+        let until = time_of("valid_until", self.valid_until.as_ref(), zone)?;
+        if let (Some(from), Some(until)) = (from, until)
+            && until <= from
+        {
+            let message = format!("valid_until: {until} must be after valid_from, which is {from}");
+            return Err(Error::invalid(ErrorCode::InvalidTime, message));
+        }
+        Ok(Period { from, until })
+    }
+
+    /// Checks the paths that the memory at a path replaces.
+    fn superseded_paths(&self, own: &MemoryPath) -> Result<Vec<String>> {
+        let sent = self.supersedes.as_deref().unwrap_or_default();
+        if sent.len() > SUPERSEDES_MAX {
+            let message = format!("supersedes has {} paths, the maximum is {SUPERSEDES_MAX}", sent.len());
+            return Err(Error::invalid(ErrorCode::InvalidPath, message));
+        }
+        let mut paths = Vec::with_capacity(sent.len());
+        for (index, text) in sent.iter().enumerate() {
+            let path: MemoryPath = match text.parse() {
+                Ok(path) => path,
+                Err(error) => return Err(invalid_superseded(index, &format!("{text:?}: {error}"))),
+            };
+            if path == *own {
+                return Err(invalid_superseded(index, "a memory cannot replace itself"));
+            }
+            paths.push(path.to_string());
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+}
+
+/// When a memory holds, as its author set it.
+struct Period {
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+/// Checks the time of a field. `name` is the field that the error names.
+fn time_of(name: &str, time: Option<&SentTime>, zone: &TimeZone) -> Result<Option<Timestamp>> {
+    match moment_of(name, time, zone)? {
+        Some(moment) => Ok(Some(moment.at)),
+        None => Ok(None),
+    }
+}
+
+fn invalid_superseded(index: usize, reason: &str) -> Error {
+    Error::invalid(ErrorCode::InvalidPath, format!("supersedes[{index}]: {reason}"))
 }
 
 /// `DELETE /v1/memories/{path}`.

@@ -10,6 +10,7 @@ pub mod answer;
 pub mod billing;
 pub mod conversations;
 pub mod document;
+pub mod erase;
 pub mod error;
 pub mod fields;
 pub mod identity;
@@ -31,10 +32,13 @@ pub mod sources;
 pub mod unknown;
 pub mod views;
 pub mod vocabulary;
+pub mod writes;
 
+mod conditions;
+mod named_namespaces;
 mod names;
 mod values;
 
 pub use limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, MEDIA_BYTES_MAX, OPEN_BODY_BYTES_MAX, PACK_BYTES_MAX};
-pub use reply::{Reply, ReplyBody, StoredFile};
+pub use reply::{AcceptedWrite, Reply, ReplyBody, StoredFile};
 pub use request::{AuthenticatedRequest, RetrievalSlot, RouteRequest};

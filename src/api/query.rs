@@ -89,13 +89,18 @@ impl QueryString {
 
     /// Returns the values of a parameter.
     pub fn values(&self, name: &str) -> ParameterValues {
+        ParameterValues(self.all(name))
+    }
+
+    /// Returns the values of a parameter as they were sent, also empty ones.
+    pub fn all(&self, name: &str) -> Vec<String> {
         let mut values = Vec::new();
         for (key, value) in &self.pairs {
             if key == name {
                 values.push(value.clone());
             }
         }
-        ParameterValues(values)
+        values
     }
 }
 
@@ -113,6 +118,11 @@ impl ParameterValues {
     pub fn last(&self) -> Option<&str> {
         let value = self.0.iter().rev().find(|value| !value.is_empty())?;
         Some(value.as_str())
+    }
+
+    /// Returns the values that are not empty, as they were sent.
+    pub fn whole(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// Returns the values as a list. A comma separates values as well; blank ones are left out.
@@ -215,7 +225,8 @@ mod tests {
             let error = values(bad).expect_err("refused").to_string();
             assert!(error.starts_with("must be a string, a number, or an array of them"), "{error}");
         }
-        let list = values(r#"["a, b", "", "c"]"#).map(|values| ParameterValues(values).list());
-        assert_eq!(list.expect("values"), ["a", "b", "c"]);
+        let sent = ParameterValues(values(r#"["a, b", "", "c"]"#).expect("values"));
+        assert_eq!(sent.list(), ["a", "b", "c"]);
+        assert_eq!(sent.whole().collect::<Vec<_>>(), ["a, b", "c"]);
     }
 }

@@ -10,7 +10,11 @@ use serde::Serialize;
 use ulid::Ulid;
 
 use super::views::AcceptedView;
+use super::views::skills::AcceptedSkillsView;
 use crate::error::{Error, Result};
+
+/// The status of a write in the `202`, unless the request waits for the write.
+const ACCEPTED: &str = "accepted";
 
 /// A response of a handler.
 #[derive(Debug)]
@@ -21,6 +25,33 @@ pub struct Reply {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The body: JSON unless a `content-type` header differs.
     pub body: ReplyBody,
+    /// The accepted write that a `202` is about.
+    pub accepted: Option<AcceptedWrite>,
+}
+
+/// A write that is in the queue.
+#[derive(Clone, Debug)]
+pub struct AcceptedWrite {
+    /// Id of the write.
+    pub id: MessageId,
+    /// Namespace of the write.
+    pub namespace: NamespaceName,
+    /// The path of each skill; `None` for other kinds of writes.
+    pub paths: Option<Vec<String>>,
+}
+
+impl AcceptedWrite {
+    /// Makes the `202` for the write, with a status.
+    pub fn reply(self, status: &'static str) -> Result<Reply> {
+        let Self { id, namespace, paths } = &self;
+        let reply = match paths {
+            Some(paths) => {
+                Reply::json(StatusCode::ACCEPTED, &AcceptedSkillsView { id: *id, namespace, status, paths })?
+            }
+            None => Reply::json(StatusCode::ACCEPTED, &AcceptedView { id: *id, namespace, status })?,
+        };
+        Ok(Reply { accepted: Some(self), ..reply })
+    }
 }
 
 /// The body of a reply.
@@ -66,17 +97,27 @@ impl From<String> for ReplyBody {
 }
 
 impl Reply {
+    /// Makes a reply with a status and a body.
+    pub fn new(status: StatusCode, body: impl Into<ReplyBody>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into(), accepted: None }
+    }
+
     /// Makes a reply with a status and a JSON body.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self> {
         let mut body = serde_json::to_vec(body).map_err(Error::internal)?;
         // The buffer grew by doubling, and a slow client may hold it for long.
         body.shrink_to_fit();
-        Ok(Self { status, headers: Vec::new(), body: body.into() })
+        Ok(Self::new(status, body))
     }
 
     /// Makes the `202` for a write that is in the queue.
     pub fn accepted(id: MessageId, namespace: &NamespaceName) -> Result<Self> {
-        Self::json(StatusCode::ACCEPTED, &AcceptedView::new(id, namespace))
+        AcceptedWrite { id, namespace: namespace.clone(), paths: None }.reply(ACCEPTED)
+    }
+
+    /// Makes the `202` for skills that are in the queue, with the path of each.
+    pub fn accepted_skills(id: MessageId, namespace: &NamespaceName, paths: Vec<String>) -> Result<Self> {
+        AcceptedWrite { id, namespace: namespace.clone(), paths: Some(paths) }.reply(ACCEPTED)
     }
 
     /// Makes a `200` with a JSON body.

@@ -11,6 +11,8 @@ use hyper::header::HeaderValue;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
+use super::limits::NAMESPACES_MAX;
+use super::named_namespaces::NamedNamespaces;
 use super::query::QueryString;
 use super::unknown::UnknownNames;
 use crate::accounts::scope::{Selection, select_namespace};
@@ -118,6 +120,42 @@ impl AuthenticatedRequest {
                 Err(Error::forbidden(ErrorCode::ForbiddenNamespace, message))
             }
         }
+    }
+
+    /// Returns the namespaces of a search: those that `namespace` of the query names, else the credential's own.
+    pub fn read_namespaces(&self) -> Result<Vec<NamespaceName>> {
+        self.readable_namespaces(NamedNamespaces::of_query(&self.query).as_ref())
+    }
+
+    /// Returns the names of the namespaces that a request searches, at least one and each once.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_namespace` for an empty list, for more than [`NAMESPACES_MAX`] names, and for a text that is not a
+    /// name; `forbidden_namespace` for a namespace that the caller may not read. With several names, an error that
+    /// concerns one of them is an [`Error::InNamespace`].
+    pub(super) fn readable_namespaces(&self, named: Option<&NamedNamespaces>) -> Result<Vec<NamespaceName>> {
+        let Some(named) = named else { return Ok(vec![self.readable_namespace(None)?]) };
+        match named.names() {
+            [] => {
+                let message = "namespace: the list is empty: send at least one name, or leave namespace out";
+                return Err(Error::invalid(ErrorCode::InvalidNamespace, message));
+            }
+            [name] => return Ok(vec![self.readable_namespace(Some(name))?]),
+            names if names.len() > NAMESPACES_MAX => {
+                let message = format!("namespace: more than {NAMESPACES_MAX} names, the maximum per request");
+                return Err(Error::invalid(ErrorCode::InvalidNamespace, message));
+            }
+            _ => {}
+        }
+        let mut namespaces = Vec::with_capacity(named.names().len());
+        for name in named.names() {
+            match self.readable_namespace(Some(name)) {
+                Ok(namespace) => namespaces.push(namespace),
+                Err(error) => return Err(error.in_namespace(name)),
+            }
+        }
+        Ok(namespaces)
     }
 
     /// Returns the name of a namespace that the caller may write to, whether it exists or not.

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
+use super::conditions::{CONDITIONS_MAX, conditions};
+use super::named_namespaces::NamedNamespaces;
 use super::query::{ParameterValues, QueryString, integer};
 use super::reply::Reply;
 use super::request::AuthenticatedRequest;
@@ -24,7 +26,7 @@ use crate::service::retrieval::RetrievalRequest;
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
-    /// `POST /v1/answer`. [`RetrieveTarget`] has the namespace.
+    /// `POST /v1/answer`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
     #[derive(Debug, Default, Deserialize, JsonSchema)]
     #[serde(default)]
     #[schemars(extend("required" = ["q"]))]
@@ -32,20 +34,6 @@ request_type! {
         /// The question.
         #[schemars(required, regex(pattern = r"\S"))]
         pub(super) q: Option<String>,
-        #[schemars(with = "Vec<values::Tier>")]
-        tiers: ParameterValues,
-        #[schemars(with = "Vec<values::Folder>")]
-        paths: ParameterValues,
-        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
-        tags: ParameterValues,
-        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
-        tags_all: ParameterValues,
-        #[schemars(with = "values::QueryTime")]
-        since: ParameterValues,
-        #[schemars(with = "values::QueryTime")]
-        until: ParameterValues,
-        #[schemars(with = "Value", extend("enum" = ["occurred", "created", "updated"]))]
-        time_field: ParameterValues,
         #[schemars(with = "values::QueryZone")]
         timezone: ParameterValues,
         #[schemars(with = "values::QueryTime")]
@@ -63,18 +51,45 @@ request_type! {
 }
 
 request_type! {
+    /// The filters of a retrieval. A memory must meet all of them.
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default)]
+    pub(super) struct RetrieveFilter {
+        #[schemars(with = "Vec<values::Tier>")]
+        tiers: ParameterValues,
+        #[schemars(with = "Vec<values::Folder>")]
+        paths: ParameterValues,
+        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
+        tags: ParameterValues,
+        #[schemars(with = "Vec<values::QueryTag>", length(max = TAGS_MAX))]
+        tags_all: ParameterValues,
+        #[schemars(with = "values::QueryTime")]
+        since: ParameterValues,
+        #[schemars(with = "values::QueryTime")]
+        until: ParameterValues,
+        #[schemars(with = "Value", extend("enum" = ["occurred", "created", "updated"]))]
+        time_field: ParameterValues,
+        /// Conditions on the metadata.
+        #[schemars(with = "Vec<values::Condition>", length(max = CONDITIONS_MAX))]
+        r#where: ParameterValues,
+    }
+}
+
+request_type! {
     /// Where a retrieval searches.
     #[derive(Debug, Default, Deserialize, JsonSchema)]
     #[serde(default)]
     pub(super) struct RetrieveTarget {
-        #[schemars(with = "values::WantedName")]
-        pub(super) namespace: Option<String> => InvalidNamespace,
+        #[schemars(with = "values::WantedNames")]
+        pub(super) namespace: Option<NamedNamespaces> => InvalidNamespace,
     }
 }
 
 /// All fields of a retrieval.
-pub const FIELDS: [Field; RetrieveTarget::FIELDS.len() + RetrieveQuery::FIELDS.len()] =
-    joined(RetrieveTarget::FIELDS, RetrieveQuery::FIELDS);
+pub const FIELDS: [Field; RetrieveTarget::FIELDS.len() + SEARCH_FIELDS.len()] =
+    joined(RetrieveTarget::FIELDS, &SEARCH_FIELDS);
+const SEARCH_FIELDS: [Field; RetrieveQuery::FIELDS.len() + RetrieveFilter::FIELDS.len()] =
+    joined(RetrieveQuery::FIELDS, RetrieveFilter::FIELDS);
 /// Names of the query parameters.
 pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
 /// Hits when no limit is given.
@@ -86,15 +101,15 @@ const QUERY_CHARS_MAX: usize = 8192;
 
 /// `GET /v1/retrieve`.
 pub fn retrieve(request: &AuthenticatedRequest) -> Result<Reply> {
-    let namespace = request.read_namespace()?;
+    let namespaces = request.read_namespaces()?;
     let search = self::request(&request.query)?;
-    Reply::ok(&request.app.reads.retrieve(request.account(), &namespace, &search)?)
+    Reply::ok(&request.app.reads.retrieve(request.account(), &namespaces, &search)?)
 }
 
-/// Returns the namespace as the caller named it, for the bodies of errors.
+/// Returns the namespace as the caller named it, for the bodies of errors. Several are separated by commas.
 pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> String {
-    if let Some(name) = query.last("namespace") {
-        return name.to_owned();
+    if let Some(named) = NamedNamespaces::of_query(query) {
+        return named.to_string();
     }
     match principal.and_then(Principal::scope) {
         Some(scope) => scope.to_string(),
@@ -104,7 +119,7 @@ pub fn named_namespace(query: &QueryString, principal: Option<&Principal>) -> St
 
 /// Checks the query string.
 pub fn request(query: &QueryString) -> Result<RetrievalRequest> {
-    RetrieveQuery::of(query).request()
+    RetrieveQuery::of(query).request(&RetrieveFilter::of(query))
 }
 
 impl RetrieveQuery {
@@ -112,13 +127,6 @@ impl RetrieveQuery {
     fn of(query: &QueryString) -> Self {
         Self {
             q: query.get("q").map(str::to_owned),
-            tiers: query.values("tiers"),
-            paths: query.values("paths"),
-            tags: query.values("tags"),
-            tags_all: query.values("tags_all"),
-            since: query.values("since"),
-            until: query.values("until"),
-            time_field: query.values("time_field"),
             timezone: query.values("timezone"),
             as_of: query.values("as_of"),
             current: query.values("current"),
@@ -129,12 +137,12 @@ impl RetrieveQuery {
     }
 
     /// Checks the values.
-    pub(super) fn request(&self) -> Result<RetrievalRequest> {
+    pub(super) fn request(&self, filter: &RetrieveFilter) -> Result<RetrievalRequest> {
         let zone = zone_or_utc(self.timezone.last())?;
-        let filter = self.filter(&zone)?;
+        let filter = filter.checked(&zone)?;
         let text = search_text(self.q.as_deref());
         if text.is_none() && filter.is_empty() {
-            let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths";
+            let message = "send q, or a filter to list by: tags, tags_all, since, until, tiers, paths, where";
             return Err(Error::invalid(ErrorCode::MissingQuery, message));
         }
         let min_score = min_score(self.min_score.last())?;
@@ -153,8 +161,25 @@ impl RetrieveQuery {
             full: self.detail.as_deref() == Some("full"),
         })
     }
+}
 
-    fn filter(&self, zone: &TimeZone) -> Result<Filter> {
+impl RetrieveFilter {
+    /// Takes the parameters of a query string.
+    fn of(query: &QueryString) -> Self {
+        Self {
+            tiers: query.values("tiers"),
+            paths: query.values("paths"),
+            tags: query.values("tags"),
+            tags_all: query.values("tags_all"),
+            since: query.values("since"),
+            until: query.values("until"),
+            time_field: query.values("time_field"),
+            r#where: query.values("where"),
+        }
+    }
+
+    /// Checks the values.
+    fn checked(&self, zone: &TimeZone) -> Result<Filter> {
         let since = match time("since", self.since.last(), zone)? {
             Some(time) => Some(time.since_ms(zone).ok_or_else(out_of_range)?),
             None => None,
@@ -171,6 +196,7 @@ impl RetrieveQuery {
             tags_all: tags::check_all("tags_all", self.tags_all.list())?,
             since,
             until,
+            conditions: conditions(self.r#where.whole())?,
         })
     }
 }
@@ -292,6 +318,9 @@ mod tests {
             ("q=x&time_field=when", "invalid_time_field"),
             ("q=x&as_of=soon", "invalid_time"),
             ("q=x&current=maybe", "invalid_current"),
+            ("where=team:a,b&where=size%3E=2", "ok"),
+            ("where=", "missing_query"),
+            ("q=x&where=team", "invalid_where"),
         ] {
             assert_eq!(code(query), expected, "{query}");
         }
@@ -299,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_query_string_is_read_or_refused(raw in "\\PC{0,120}", named in "(q|since|until|limit|tags|paths|timezone)=\\PC{0,40}") {
+        fn any_query_string_is_read_or_refused(raw in "\\PC{0,120}", named in "(q|since|until|limit|tags|paths|timezone|where)=\\PC{0,40}") {
             let _ = code(&raw);
             let _ = code(&named);
         }

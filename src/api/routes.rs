@@ -10,8 +10,8 @@ use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::unknown::KnownNames;
 use super::{
-    answer, billing, conversations, fields, identity, intake, keys, media, memories, namespaces, queue, retrieve,
-    skills, sources, vocabulary,
+    answer, billing, conversations, erase, fields, identity, intake, keys, media, memories, namespaces, queue,
+    retrieve, skills, sources, vocabulary, writes,
 };
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -233,13 +233,19 @@ const fn inline(path: &'static str, handler: GuardedHandler) -> Route {
 
 /// The query of routes that take a namespace and nothing else.
 const NAMESPACE: &[&str] = &["namespace"];
+/// The query of routes that accept a write and can wait for it. Their body names the namespace.
+const WAIT: &[&str] = &[writes::WAIT];
+/// `DELETE /v1/memories/{path}`.
+const FORGET: &[&str] = &["namespace", writes::WAIT];
+/// `DELETE /v1/vocab`.
+const FORGET_TERMS: &[&str] = &["namespace", "term", writes::WAIT];
 /// `GET /v1/memories/{path}`.
 const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 /// `GET /v1/skills`.
-const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "limit"];
+const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 47] = {
+pub static ROUTES: [Route; 49] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -255,21 +261,21 @@ pub static ROUTES: [Route; 47] = {
         route(POST, "/v1/namespaces", Wide, Free, namespaces::create).with_body(fields::NAMESPACE),
         listing("/v1/namespaces", Any, namespaces::list).with_query(&["after"]),
         route(DELETE, "/v1/namespaces/{name}", WideSession, Free, namespaces::delete),
-        route(POST, "/v1/memories", Any, Write, intake::remember).with_body(fields::WRITE),
+        route(POST, "/v1/memories", Any, Write, intake::remember).with_query(WAIT).with_body(fields::WRITE),
         route(GET, "/v1/memories/{*path}", Any, Free, memories::get).with_query(MEMORY),
         route(POST, "/v1/memories/{*path}", Any, Write, memories::write)
             .with_query(NAMESPACE)
             .with_body(fields::DIRECT_WRITE),
-        route(DELETE, "/v1/memories/{*path}", Any, Free, memories::forget).with_query(NAMESPACE),
+        route(DELETE, "/v1/memories/{*path}", Any, Free, memories::forget).with_query(FORGET),
         listing("/v1/tree", Any, memories::tree).with_query(&["namespace", "path"]),
         listing("/v1/topics", Any, memories::topics).with_query(NAMESPACE),
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
         retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
         retrieval(POST, "/v1/answer", Chat, Executor::Retrieval, answer::answer).with_body(fields::ANSWER),
-        route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_body(fields::VOCABULARY),
+        route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_query(WAIT).with_body(fields::VOCABULARY),
         listing("/v1/vocab", Any, vocabulary::list).with_query(&["namespace", "word", "like", "limit"]),
-        route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget).with_query(&["namespace", "term"]),
-        route(POST, "/v1/skills", Any, Write, skills::store).with_body(fields::SKILLS),
+        route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget).with_query(FORGET_TERMS),
+        route(POST, "/v1/skills", Any, Write, skills::store).with_query(WAIT).with_body(fields::SKILLS),
         retrieval(GET, "/v1/skills", Search, Executor::Retrieval, skills::list).with_query(SKILLS),
         route(POST, "/v1/conversations", Any, Free, conversations::create).with_body(fields::CONVERSATION),
         listing("/v1/conversations", Any, conversations::list).with_query(&["namespace", "limit", "before"]),
@@ -294,10 +300,12 @@ pub static ROUTES: [Route; 47] = {
         listing("/v1/sources", Any, sources::list).with_query(&["namespace", "session_id", "limit", "before"]),
         listing("/v1/sources/{id}", Any, sources::get).with_query(NAMESPACE),
         route(DELETE, "/v1/sources/{id}", Any, Free, sources::delete).with_query(NAMESPACE),
+        route(POST, "/v1/erase", Session, Free, erase::erase).with_body(fields::ERASURE),
         upload("/v1/media", media::upload).with_query(&["namespace", "filename"]),
         route(GET, "/v1/media/{id}", Any, Free, media::address).with_query(NAMESPACE),
         open(GET, "/v1/media/{id}/content", BodyKind::Nothing, Executor::Ordinary, media::content)
             .with_query(&["expires", "signature"]),
+        route(GET, "/v1/writes/{id}", Any, Free, writes::show),
         listing("/v1/queue", Wide, queue::show).with_query(&["limit", "after"]),
         route(POST, "/v1/dead-letters/{id}/retry", WideSession, Free, queue::retry),
         route(DELETE, "/v1/dead-letters/{id}", WideSession, Free, queue::drop_letter),

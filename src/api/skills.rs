@@ -5,12 +5,12 @@ use std::time::Instant;
 use cuebase_retrieval::Filter;
 use cuebase_storage::memory_file::{Tier, path};
 use cuebase_storage::records::SentTime;
-use hyper::StatusCode;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Number;
+use serde_json::{Map, Number, Value};
 
+use super::conditions::conditions;
 use super::limits::LINE_CHARS_MAX;
 use super::query::{PageSize, QueryString};
 use super::reply::Reply;
@@ -18,14 +18,14 @@ use super::request::AuthenticatedRequest;
 use super::retrieve::search_text;
 use super::schema::values;
 use super::values::{directory, line, lines, memory_path, milliseconds_since};
-use super::views::skills::{AcceptedSkillsView, SkillsView};
+use super::views::skills::SkillsView;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::fields::{Object, request_type};
 use crate::memory::file_names::slug;
 use crate::memory::request::{check_count, invalid_body, occurred};
 use crate::memory::skill::SkillDraft;
-use crate::memory::tags;
+use crate::memory::{metadata, tags};
 use crate::service::retrieval::RetrievalRequest;
 use crate::service::skills::SkillLocation;
 
@@ -83,6 +83,8 @@ request_type! {
         path: Option<String>,
         #[schemars(default, with = "values::Tags")]
         tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::Metadata")]
+        metadata: Option<Map<String, Value>> => InvalidMetadata,
         /// Cues of the skill; its name and description by default.
         #[schemars(length(max = TRIGGERS_MAX), inner(length(max = TRIGGER_CHARS_MAX)))]
         triggers: Option<Vec<String>>,
@@ -110,8 +112,7 @@ pub fn store(request: &AuthenticatedRequest) -> Result<Reply> {
     }
     let namespace = request.writable_namespace(body.namespace.as_deref())?;
     let (id, paths) = request.app.skills.accept(&namespace, drafts, &request.body)?;
-    let body = AcceptedSkillsView { id, namespace: &namespace.name, status: "accepted", paths };
-    Reply::json(StatusCode::ACCEPTED, &body)
+    Reply::accepted_skills(id, &namespace.name, paths)
 }
 
 /// Adds the index of the skill to an error. A skill's own fields have the code `invalid_skill`.
@@ -156,6 +157,7 @@ impl SkillRequest {
             triggers,
             confidence,
             occurred: occurred(self.occurred_at.as_ref(), self.date.as_ref(), &TimeZone::UTC)?,
+            metadata: metadata::check(self.metadata.as_ref())?,
         };
         Ok((location, draft))
     }
@@ -226,6 +228,7 @@ fn search(query: &QueryString) -> Result<RetrievalRequest> {
         tiers: vec![Tier::Skills.name().into()],
         folders: folders(query)?,
         tags_any: tags::check_all("tags", query.list("tags"))?,
+        conditions: conditions(query.values("where").whole())?,
         ..Filter::default()
     };
     let text = search_text(query.get("q"));

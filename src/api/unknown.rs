@@ -109,12 +109,11 @@ impl UnknownNames {
         if lines.is_empty() || reply.headers.iter().any(|(name, _)| name == CONTENT_TYPE) {
             return reply;
         }
-        let Reply { status, headers, body } = reply;
-        let body = match body {
+        let body = match reply.body {
             ReplyBody::Bytes(bytes) => ReplyBody::Bytes(append(bytes, &lines)),
             ReplyBody::File(file) => ReplyBody::File(file),
         };
-        Reply { status, headers, body }
+        Reply { body, ..reply }
     }
 }
 

@@ -6,6 +6,7 @@
 //! state work works worked working: at|for / name
 //! ```
 //!
+//! A leading `~` may stand for up to four words, and `me` makes the speaker the subject: "promoted me to".
 //! The forms are the present, its third person, the past and the continuous form; `-` stands for a form that is not
 //! used. `-` among the leading words means that the value follows directly.
 
@@ -29,10 +30,18 @@ pub enum Shape {
     Any,
     /// A name: a word with a capital or a digit.
     Name,
+    /// A name that is no day or month.
+    Place,
+    /// A name, or a place of work such as "the bakery".
+    Workplace,
     /// A number.
     Number,
+    /// A number of a version: "2.1", "v3".
+    Version,
     /// A profession.
     Role,
+    /// A school.
+    School,
     /// A way of eating.
     Diet,
     /// A make of car.
@@ -98,8 +107,12 @@ pub fn read(kind: &'static str, rest: &'static str) -> Option<Frame> {
     let shape = match shape {
         "any" => Shape::Any,
         "name" => Shape::Name,
+        "place" => Shape::Place,
+        "workplace" => Shape::Workplace,
         "number" => Shape::Number,
+        "version" => Shape::Version,
         "role" => Shape::Role,
+        "school" => Shape::School,
         "diet" => Shape::Diet,
         "car" => Shape::Car,
         "status" => Shape::Status,

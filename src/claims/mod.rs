@@ -1,8 +1,22 @@
 //! Claims: what statements say about the attributes of persons and things, and which claims a question asks for.
 //!
-//! [`attributes`] is the table of attributes. [`names`] makes subjects, attributes and values comparable.
+//! [`reader`] reads the claims of statements; start there. It splits sentences into [`words`] and finds who does what in
+//! a [`clause`]. Claims come from verbs ([`phrases`], by the [`frames`] of the table of [`attributes`]), from general
+//! statements such as "my gym is Flex" ([`general`]), from [`ends`], [`contacts`] and from [`corrections`]. [`values`] says where a
+//! value ends. [`names`] makes subjects, attributes and values comparable, and [`question`] finds what a question asks.
 
 pub mod attributes;
+mod clause;
+mod contacts;
+mod corrections;
+mod ends;
 pub mod frames;
+mod general;
+mod lists;
 pub mod names;
+mod phrases;
 pub mod question;
+pub mod reader;
+mod sentence;
+mod values;
+mod words;

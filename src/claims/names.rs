@@ -2,6 +2,8 @@
 
 use cuebase_retrieval::fold;
 
+use super::lists::digits_of;
+
 /// Words that do not tell two values apart.
 const VALUE_FILLER: [&str; 22] = [
     "a", "an", "the", "my", "our", "his", "her", "their", "its", "called", "named", "in", "at", "on", "for", "to",
@@ -32,7 +34,7 @@ pub fn value(text: &str) -> String {
     let mut telling = Vec::with_capacity(words.len());
     for word in &words {
         if !VALUE_FILLER.contains(word) {
-            telling.push(*word);
+            telling.push(digits_of(word).unwrap_or(word));
         }
     }
     if telling.is_empty() { words.join(" ") } else { telling.join(" ") }
@@ -61,6 +63,7 @@ mod tests {
         assert_eq!(attribute("Wi-Fi password"), "wi-fi password");
         assert_eq!(value("the \"Acme\" in Berlin."), "acme berlin");
         assert_eq!(value("6:30 pm,"), "6:30 pm");
+        assert_eq!(value("seven dogs"), "7 dogs");
         assert_eq!(value("The"), "the");
     }
 }

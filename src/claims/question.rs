@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuebase_retrieval::{AskedClaims, AskedPeriod, fold, is_stop_word};
+use cuebase_retrieval::{AskedClaims, AskedKind, AskedPeriod, fold, is_stop_word};
 
 use super::attributes::ATTRIBUTES;
 use super::names;
@@ -16,6 +16,12 @@ const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];
 /// Words of past tenses, without which "before" does not ask for a former value.
 const PAST: [&str; 5] = ["did", "was", "were", "had", "been"];
+/// Words that begin questions about how something is.
+const STATE_QUESTIONS: [&str; 10] =
+    ["what", "what's", "which", "who", "who's", "whose", "where", "where's", "how", "when"];
+/// Verbs of such questions. In other tenses they ask what happened.
+const STATE_VERBS: [&str; 14] =
+    ["is", "are", "am", "does", "do", "has", "have", "what's", "who's", "where's", "was", "were", "did", "runs"];
 /// Words of a question that are considered.
 const WORDS_MAX: usize = 40;
 /// Words of a name or an attribute.
@@ -31,7 +37,12 @@ pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
             words.push(word);
         }
     }
-    AskedClaims { subjects: subjects(&words), attributes: attributes(&words), period: period(&words, times, now) }
+    AskedClaims {
+        subjects: subjects(&words),
+        attributes: attributes(&words),
+        period: period(&words, times, now),
+        kind: kind(&words),
+    }
 }
 
 /// Returns the names that a question contains: of the user, of relatives of anyone, and all runs of its words that may
@@ -97,6 +108,13 @@ fn runs(words: &[&str]) -> Vec<String> {
         }
     }
     runs
+}
+
+/// Returns whether a question asks how something is, or was at a time: "where does", "what is", "how old".
+fn kind(words: &[&str]) -> AskedKind {
+    let is_question = words.iter().take(3).any(|word| STATE_QUESTIONS.contains(word));
+    let has_verb = words.iter().any(|word| STATE_VERBS.contains(word));
+    if is_question && has_verb { AskedKind::State } else { AskedKind::Anything }
 }
 
 /// Returns the time that a question asks for: the latest of the named times that is not in the future, or a former

@@ -12,7 +12,7 @@ use cuebase_storage::records::Environment;
 use super::account::AccountOption;
 use super::data_directory::{DataUse, Init};
 use super::setting_options::{EveryCommand, ServingCommands, SettingOptions, with_default};
-use super::{backup, evaluate, mcp, transfer};
+use super::{backup, erase, evaluate, mcp, transfer};
 use crate::config::{Key, setting};
 
 /// The text below the options in `cuebase --help`.
@@ -164,6 +164,15 @@ pub(super) enum CliCommand {
     ///
     /// Example: cuebase reextract --namespace notes
     Reextract(transfer::ReextractOptions),
+    /// Erase text for good: memories with their history, and the conversations that they were extracted from
+    ///
+    /// Waits until the text is in no file of the data directory. Writes that were accepted before are ingested first.
+    /// Commits get new ids. Backups, clones and exports that were made before still have the text.
+    ///
+    /// Asks for confirmation on a terminal. Without a terminal, --yes is required.
+    ///
+    /// Example: cuebase erase --namespace notes --session 2026-05-04-support
+    Erase(erase::EraseOptions),
     /// Print the OpenAPI 3.1 description of the API as JSON
     ///
     /// Example: cuebase openapi > openapi.json
@@ -370,6 +379,7 @@ impl CliCommand {
             Self::Mcp(options) => options.data_use(),
             Self::Keys(_) | Self::Namespaces(_) | Self::Accounts(_) | Self::DeadLetters(_) => DataUse::Existing,
             Self::Backup(_) | Self::Doctor(_) | Self::Export(_) | Self::Reextract(_) => DataUse::Existing,
+            Self::Erase(_) => DataUse::Existing,
         }
     }
 }

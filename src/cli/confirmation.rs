@@ -1,4 +1,4 @@
-//! The confirmation before a namespace is deleted.
+//! The confirmation before a namespace is deleted or text is erased.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -31,6 +31,27 @@ pub(super) fn confirm_deletion(config: &Config, account: &AccountId, name: &Name
     );
     let confirmed = ask(&question, name.as_str(), &mut io::stdin().lock(), &mut io::stderr())?;
     ensure!(confirmed, "the answer is not {name:?}: nothing was deleted");
+    Ok(())
+}
+
+/// Asks on the terminal for the name of the namespace in which text is to be erased.
+///
+/// # Errors
+///
+/// When the answer is not the name of the namespace, or when standard input is not a terminal.
+pub(super) fn confirm_erasure(name: &NamespaceName) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        bail!(
+            "erasing text in the namespace {name:?} needs a confirmation, and standard input is not a terminal\n\
+             hint: add --yes to erase the text with its history"
+        );
+    }
+    let question = format!(
+        "Erase the selected text in the namespace {name:?} with its history permanently?\n\
+         Type the name of the namespace to confirm: "
+    );
+    let confirmed = ask(&question, name.as_str(), &mut io::stdin().lock(), &mut io::stderr())?;
+    ensure!(confirmed, "the answer is not {name:?}: nothing was erased");
     Ok(())
 }
 

@@ -127,7 +127,7 @@ fn ingest_and_ask(app: &App) -> anyhow::Result<()> {
             zone: Some(TimeZone::UTC),
             ..RetrievalRequest::default()
         };
-        let answer = app.reads.retrieve(&account, &name, &request)?;
+        let answer = app.reads.retrieve(&account, std::slice::from_ref(&name), &request)?;
         println!("\n{question}");
         print_hits(&answer);
     }

@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::eval::{locomo, measure};
+use crate::eval::namespace::Setup;
+use crate::eval::{changes, locomo, measure, suite};
 use crate::file_errors::explained;
 use crate::model::configured::embedder;
 
@@ -19,30 +20,29 @@ const WINDOWS: [usize; 2] = [1, 4];
 /// Options of `cuebase eval`.
 #[derive(clap::Args)]
 pub(super) struct EvaluateOptions {
-    /// File with conversations in the LoCoMo format
+    /// File with conversations in the LoCoMo format, or with one labelled dialogue per line
     file: PathBuf,
     /// File for the features of every candidate, from which the calibration is fitted
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
+    /// Also print every question that is not answered right (files of labelled dialogues)
+    #[arg(long)]
+    misses: bool,
 }
 
 /// Measures retrieval quality and prints the figures.
 pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Result<()> {
-    let samples = locomo::read(&options.file)?;
     let embedder = embedder(&config.model.embedding)?;
     let embedder = embedder.as_ref();
-    let mut features = match &options.features {
-        Some(path) => {
-            let file = File::create(path).map_err(explained("write", path))?;
-            let mut file = BufWriter::new(file);
-            writeln!(file, "{}", measure::features_header())?;
-            Some(file)
-        }
-        None => None,
-    };
+    let text = std::fs::read_to_string(&options.file).map_err(explained("read", &options.file))?;
+    if text.trim_start().starts_with('{') {
+        return evaluate_changes(options, &text, &Setup { embedder, clock: Clock::system() });
+    }
+    let samples = locomo::read(&options.file)?;
+    let mut features = features_file(options)?;
     let progress = ProgressBar::new(samples.len() as u64);
     progress.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} conversations, {elapsed}")?);
-    let setup = measure::Setup { embedder, clock: Clock::system() };
+    let setup = Setup { embedder, clock: Clock::system() };
     let mut figures = measure::Figures::default();
     for sample in &samples {
         let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-{}", std::process::id(), progress.position()));
@@ -72,6 +72,39 @@ pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Re
         file.flush()?;
     }
     let mut out = std::io::stdout().lock();
+    for (name, value) in figures.report() {
+        writeln!(out, "{name}: {value:.4}")?;
+    }
+    Ok(())
+}
+
+/// Creates the file for features, if it is wanted.
+fn features_file(options: &EvaluateOptions) -> anyhow::Result<Option<BufWriter<File>>> {
+    let Some(path) = &options.features else { return Ok(None) };
+    let file = File::create(path).map_err(explained("write", path))?;
+    let mut file = BufWriter::new(file);
+    writeln!(file, "{}", measure::features_header())?;
+    Ok(Some(file))
+}
+
+/// Measures a file of dialogues in which facts change.
+fn evaluate_changes(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let dialogues: Vec<changes::Dialogue> = suite::read(text)?;
+    let mut figures = changes::Figures::default();
+    let mut features = features_file(options)?;
+    for (number, dialogue) in dialogues.iter().enumerate() {
+        let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-{number}", std::process::id()));
+        let out = features.as_mut().map(|file| file as &mut dyn Write);
+        let measured = changes::measure(dialogue, &folder, setup, &mut figures, out);
+        let _ = std::fs::remove_dir_all(&folder);
+        measured?;
+    }
+    let mut out = std::io::stdout().lock();
+    if options.misses {
+        for miss in &figures.misses {
+            writeln!(out, "{miss}")?;
+        }
+    }
     for (name, value) in figures.report() {
         writeln!(out, "{name}: {value:.4}")?;
     }

@@ -9,6 +9,7 @@ mod backup;
 mod confirmation;
 mod data_directory;
 mod demo;
+mod erase;
 mod evaluate;
 mod health;
 mod mcp;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::arguments::{
     AccountsCommand, Arguments, CliCommand, DeadLettersCommand, KeysCommand, NamespacesCommand, command,
 };
-use super::{backup, confirmation, data_directory, demo, evaluate, health, mcp, models, serve, transfer};
+use super::{backup, confirmation, data_directory, demo, erase, evaluate, health, mcp, models, serve, transfer};
 use crate::accounts::NewKey;
 use crate::accounts::parse_account;
 use crate::config::{Config, ResolvedValue, SETTINGS, environment_name, misspelt};
@@ -123,6 +123,7 @@ fn run_command(config: Config, command: CliCommand) -> anyhow::Result<()> {
         CliCommand::Export(options) => transfer::export(&config, options),
         CliCommand::Import(options) => transfer::import(&config, options),
         CliCommand::Reextract(options) => transfer::reextract(&config, options),
+        CliCommand::Erase(options) => erase::erase(&config, options),
         CliCommand::Config => print_config(&config),
         CliCommand::Health { .. } => health::health(&config),
         CliCommand::Models => models::models(&config),

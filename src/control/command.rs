@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cuebase_storage::records::ErasureSelection;
 use cuebase_storage::{AccountId, NamespaceName};
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +131,15 @@ pub enum Command {
         namespace: NamespaceName,
         /// Selects the conversations of one session; none selects all.
         session: Option<String>,
+    },
+    /// Erases text of a namespace for good.
+    Erase {
+        /// The account id.
+        account: AccountId,
+        /// The name of the namespace.
+        namespace: NamespaceName,
+        /// The text to erase.
+        selection: ErasureSelection,
     },
     /// Lists the accounts.
     ListAccounts,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use cuebase_storage::records::ErasureSelection;
 use cuebase_storage::{AccountId, NamespaceName};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use crate::app::App;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::maintenance::doctor::Mode;
-use crate::maintenance::{Progress, backup, doctor, export, import, reextract};
+use crate::maintenance::{Progress, backup, doctor, erase, export, import, reextract};
 use crate::service::inspector::Inspector;
 
 /// Namespaces in one list.
@@ -86,6 +87,7 @@ impl CommandRunner<'_> {
             Command::Reextract { account, namespace, session } => {
                 self.reextract(&account, &namespace, session.as_deref())
             }
+            Command::Erase { account, namespace, selection } => self.erase(&account, &namespace, selection),
             Command::ListAccounts => Ok(json!(app.accounts.accounts()?)),
             Command::SuspendAccount { account, suspended } => Ok(json!(app.accounts.suspend(&account, suspended)?)),
         }
@@ -197,6 +199,13 @@ impl CommandRunner<'_> {
     fn reextract(&self, account: &AccountId, namespace: &NamespaceName, session: Option<&str>) -> Result<Value> {
         self.start_jobs()?;
         let report = reextract::reextract(self.app, account, namespace, session, self.report);
+        self.stop_jobs();
+        Ok(json!(report?))
+    }
+
+    fn erase(&self, account: &AccountId, namespace: &NamespaceName, selection: ErasureSelection) -> Result<Value> {
+        self.start_jobs()?;
+        let report = erase::erase(self.app, account, namespace, selection, self.report);
         self.stop_jobs();
         Ok(json!(report?))
     }

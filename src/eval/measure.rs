@@ -1,25 +1,13 @@
 //! Ingests a sample into an index, asks the sample's questions, and computes the figures.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::Context;
-use cuebase_retrieval::{Change, Currency, FEATURE_NAMES, Filter, Head, Hit, Index, Query, Snapshot};
-use cuebase_storage::memory_file::MemoryPath;
-use jiff::tz::TimeZone;
+use cuebase_retrieval::{FEATURE_NAMES, Hit};
 
 use super::locomo::{Question, Sample, UNANSWERABLE};
-use crate::claims;
-use crate::clock::Clock;
-use crate::dates::question::{self, QuestionTimes};
-use crate::ingest::extract;
-use crate::memory::file_names::slug;
-use crate::memory::files;
-use crate::memory::request::conversation;
-use crate::model::{Deadline, Embedder, index_settings};
-use crate::text::steps::Steps;
+use super::namespace::{Asking, Setup, ask, ingest};
 
 /// Word budgets within which recall is reported.
 pub const BUDGETS: [usize; 3] = [1000, 2000, 4000];
@@ -31,8 +19,6 @@ const HITS_MAX: usize = 200;
 const THRESHOLD: f64 = 0.8;
 /// The evidence column of the features file for a question without an answer.
 const NO_EVIDENCE: &str = "-";
-/// Time limit of a model for the cues of a session, or for a question.
-const MODEL_TIME: Duration = Duration::from_secs(600);
 /// Bins of the calibration error.
 const BINS: usize = 10;
 
@@ -40,14 +26,6 @@ const STOP: &str = "a an the and or but if of at by for with about to from in on
     being am i'm you're it's that's do does did have has had i me my we our you your he him his she her it its they them \
     their this that these those so as not no yes hey hi oh wow just too very can will would could should what which who \
     when where why how there here than then really like get got";
-
-/// What samples are measured with.
-pub struct Setup<'a> {
-    /// The model that embeds cues and questions.
-    pub embedder: &'a dyn Embedder,
-    /// The time at which conversations are ingested and questions are asked.
-    pub clock: Clock,
-}
 
 /// The figures of one question.
 pub struct QuestionResult {
@@ -96,12 +74,12 @@ pub fn measure(
     figures: &mut Figures,
     mut features: Option<&mut dyn Write>,
 ) -> anyhow::Result<()> {
-    let index = ingest(sample, folder, setup)?;
+    let index = ingest(&sample.sessions, folder, setup)?;
     let snapshot = index.published().load_full();
     // A fit needs every candidate: the best candidates of the current fit would be a biased choice.
     let limit = if features.is_some() { usize::MAX } else { HITS_MAX };
     for question in &sample.questions {
-        let hits = ask(&snapshot, &question.text, setup, limit)?;
+        let hits = ask(&snapshot, &Asking::now(&question.text, limit), setup)?;
         let best_score = hits.first().map(|hit| hit.score);
         if question.category == UNANSWERABLE {
             figures.unanswerable.extend(best_score);
@@ -125,7 +103,7 @@ pub fn measure(
         figures.results.push(result);
     }
     for question in &sample.off_topic {
-        let hits = ask(&snapshot, &question.text, setup, limit)?;
+        let hits = ask(&snapshot, &Asking::now(&question.text, limit), setup)?;
         figures.off_topic.extend(hits.first().map(|hit| hit.score));
         if let Some(out) = features.as_deref_mut() {
             write_features(out, sample, figures.next_number(), &hits, None)?;
@@ -171,58 +149,6 @@ fn write_features(
 /// Returns the header of the features file.
 pub fn features_header() -> String {
     format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
-}
-
-fn ingest(sample: &Sample, folder: &Path, setup: &Setup<'_>) -> anyhow::Result<Index> {
-    let mut index = Index::open(folder, index_settings(setup.embedder)?)?;
-    let now = setup.clock.now();
-    for (session, body) in sample.sessions.iter().enumerate() {
-        let conversation = conversation(body)?;
-        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
-        let mut paths = Vec::with_capacity(drafts.len());
-        let mut texts: Vec<&str> = Vec::new();
-        for (n, draft) in drafts.iter().enumerate() {
-            paths.push(format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")));
-            texts.extend(draft.cues.iter().map(String::as_str));
-        }
-        let embedded = setup.embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
-        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
-        let mut changes = Vec::with_capacity(drafts.len());
-        for (draft, path) in drafts.iter().zip(&paths) {
-            let file = files::of_draft(draft, &paths, &conversation, now);
-            let path: MemoryPath = path.parse()?;
-            let memory = files::to_memory(&path, file, &|text| vectors.get(text).cloned());
-            changes.push(Change::Put(Box::new(memory)));
-        }
-        // The memories are in no repository, so their index has no commit.
-        index.apply(changes, Head::from([0; 20]))?;
-    }
-    Ok(index)
-}
-
-fn ask(snapshot: &Snapshot, text: &str, setup: &Setup<'_>, limit: usize) -> anyhow::Result<Vec<Hit>> {
-    let embedded = setup.embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
-    let vector = embedded.first().context("the model returned no vector")?;
-    let filter = Filter::default();
-    let now = setup.clock.now();
-    let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
-    let asked = claims::question::asked(text, &times, now.as_millisecond());
-    let query = Query {
-        text,
-        synonyms: &[],
-        vector: Some(vector),
-        times: &times,
-        time_words: &words,
-        filter: &filter,
-        min_score: 0.0,
-        limit,
-        now: now.as_millisecond(),
-        as_of: None,
-        currency: Currency::First,
-        asked: &asked,
-        exact: false,
-    };
-    Ok(snapshot.search(&query)?.hits)
 }
 
 /// The position in a list of hits at which a piece of evidence was found first.

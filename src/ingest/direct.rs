@@ -1,6 +1,6 @@
 //! The plans of direct writes: a memory that a caller writes, and memories to forget.
 
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, Metadata, OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
 
 use crate::error::Result;
@@ -23,6 +23,14 @@ pub struct DirectWrite {
     pub cues: Vec<String>,
     /// When an incident expires. Expired incidents are not retrieved.
     pub expires_at: Option<Timestamp>,
+    /// The values that the caller filters by.
+    pub metadata: Metadata,
+    /// When the memory begins to hold.
+    pub valid_from: Option<Timestamp>,
+    /// When the memory stops holding.
+    pub valid_until: Option<Timestamp>,
+    /// The paths of the memories that it replaces.
+    pub supersedes: Vec<String>,
 }
 
 impl DirectWrite {
@@ -53,6 +61,10 @@ pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp)
         occurred_precision: Some(occurred.precision),
         occurred_source: Some(source),
         expires_at: write.expires_at,
+        metadata: write.metadata.clone(),
+        valid_from: write.valid_from,
+        valid_until: write.valid_until,
+        supersedes: write.supersedes.clone(),
         other: former.other,
         ..FrontMatter::default()
     };

@@ -3,7 +3,7 @@
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile, Tier};
 
-use crate::memory::tags;
+use crate::memory::{metadata, tags};
 use crate::namespace::plan::Content;
 
 /// The largest file of a memory, as in the API.
@@ -36,6 +36,12 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Content, String> {
         }
     }
     tags::check_all("tags", file.front.tags.clone()).map_err(|error| error.to_string())?;
+    for (key, value) in &file.front.metadata {
+        if let Err(error) = metadata::check_entry(key, value) {
+            return Err(format!("{error} at line {}", line_of_key(bytes, key)));
+        }
+    }
+    metadata::check_count(&file.front.metadata).map_err(|error| error.to_string())?;
     Ok(Content::Memory(Box::new(file)))
 }
 
@@ -48,6 +54,23 @@ fn line_of(bytes: &[u8], text: &str) -> usize {
         }
     }
     1
+}
+
+/// Returns the number of the line with a key of the metadata, or that of `metadata:` if the file spells the key
+/// differently.
+fn line_of_key(bytes: &[u8], key: &str) -> usize {
+    let mut found = 1;
+    for (index, line) in String::from_utf8_lossy(bytes).lines().enumerate().skip(1) {
+        if line.starts_with("metadata:") {
+            found = index + 1;
+            continue;
+        }
+        let entry = line.trim_start().trim_start_matches(['"', '\'']);
+        if found > 1 && entry.strip_prefix(key).is_some_and(|rest| rest.starts_with([':', '"', '\''])) {
+            return index + 1;
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -78,6 +101,11 @@ mod tests {
         assert_eq!(error("facts/a.md", "---\ntags: [a, b]\n---\n# A\n"), "");
         assert!(error("facts/a.md", "---\ncues: [x]\ntags:\n- good\n- no!\n---\n# A\n").ends_with("at line 5"));
         assert!(error("facts/a.md", "---\ncues: [x]\noccurred_at: someday\n---\n").contains("line 3"));
+        assert_eq!(error("facts/a.md", "---\nmetadata: {a: 1, b: x}\n---\n# A\n"), "");
+        let nested = error("facts/a.md", "---\nmetadata:\n  ab: 1\n  a:\n    b: 2\n---\n# A\n");
+        assert!(nested.contains("\"a\"") && nested.ends_with("at line 4"), "{nested}");
+        let named = error("facts/a.md", "---\nmetadata: {'a b': 1}\n---\n# A\n");
+        assert!(named.contains("\"a b\"") && named.ends_with("at line 2"), "{named}");
         assert!(error("facts/a b.md", "# A\n").contains("path"));
         assert!(error("vocab/a.md", "no heading").contains("term"));
     }

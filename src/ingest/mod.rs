@@ -2,10 +2,12 @@
 //!
 //! [`extract`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model.
 //! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`reextract`]
-//! plans the replacement of a kept conversation's memories. [`edited`] checks files that a person wrote. The workers
-//! that call these functions are in `jobs`, and the namespace that executes a plan is in `namespace`.
+//! plans the replacement of a kept conversation's memories. [`dropped`] names the messages that became no memory, and
+//! [`edited`] checks files that a person wrote. The workers that call these functions are in `jobs`, and the namespace
+//! that executes a plan is in `namespace`.
 
 pub mod direct;
+pub mod dropped;
 pub mod edited;
 pub mod extract;
 pub mod model_extract;

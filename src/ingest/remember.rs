@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 
+use super::dropped::dropped_messages;
 use crate::error::Result;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
 
-/// Plans the files of a conversation's drafts, each at a new path.
+/// Plans the files of a conversation's drafts, each at a new path. Reports the messages without a draft.
 pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Draft], now: Timestamp) -> Result<Plan> {
     let paths = context.assign_paths(drafts)?;
     let mut files = Vec::with_capacity(drafts.len());
@@ -16,5 +17,7 @@ pub fn remember(context: &mut PlanContext<'_>, origin: Origin<'_>, drafts: &[Dra
         files.push(PlannedFile::memory(path.clone(), file));
     }
     let subject = format!("Remember {} statement{}", drafts.len(), if drafts.len() == 1 { "" } else { "s" });
-    Ok(Plan::new(subject, files))
+    let mut plan = Plan::new(subject, files);
+    plan.report.dropped = dropped_messages(origin.conversation, drafts);
+    Ok(plan)
 }

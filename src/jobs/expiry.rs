@@ -16,6 +16,7 @@ use crate::queue::dispatch::Queue;
 use crate::service::intake::DEDUP_WINDOW_MS;
 use crate::service::media::Media;
 use crate::service::running_time::RunningTime;
+use crate::service::writes::WRITE_RETENTION_MS;
 
 /// Time between two removals: an hour.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -68,12 +69,13 @@ impl Expiry {
         Ok(())
     }
 
-    /// Deletes dead letters, fingerprints and notifications that are past their retention.
+    /// Deletes dead letters, fingerprints, records of writes and notifications that are past their retention.
     fn purge(&self) -> Result<()> {
         let running_ms = self.running.now_ms();
         self.store.purge_dead_letters(running_ms.saturating_sub(DEAD_LETTER_RETENTION_MS))?;
         self.store.purge_fingerprints(running_ms.saturating_sub(DEDUP_WINDOW_MS))?;
         self.store.purge_path_writes(self.queue.levels().oldest)?;
+        self.store.purge_writes(self.clock.now_ms() - WRITE_RETENTION_MS)?;
         self.store.purge_notifications(self.clock.now_ms() - NOTIFICATION_RETENTION_MS)?;
         Ok(())
     }

@@ -9,6 +9,7 @@ use cuebase_storage::records::{DeadLetter, QueueEntry, QueuedWork};
 use jiff::Timestamp;
 
 use super::attempt::{Attempt, cue_texts};
+use super::erasure::{erase, finish_erasure};
 use super::ingestion_shared::Ingestion;
 use super::job::{Job, JobName, Retry};
 use super::outage;
@@ -132,6 +133,11 @@ impl Ingestion {
             return None;
         }
         let Err(error) = self.ingest_without_panic(&entry, now) else {
+            if matches!(entry.work, QueuedWork::Erase { .. }) {
+                // The entry in the store is now the second part of the erasure.
+                self.queue.retry(assignment, Duration::ZERO);
+                return None;
+            }
             self.finish(assignment);
             self.consolidate_packs(assignment);
             return Some(IngestionOutcome::Done);
@@ -168,7 +174,7 @@ impl Ingestion {
     fn fail(&self, assignment: &Assignment, mut entry: QueueEntry, now: Timestamp, error: &Error) -> IngestionOutcome {
         if error.is_temporary() || matches!(error, Error::DamagedNamespace(_)) {
             // The message is not the cause, so it waits without a limit.
-            tracing::error!(message = %entry.id, failure = error.code(), "ingestion waits for the disk");
+            tracing::error!(message = %entry.id, failure = error.code(), "ingestion waits for the disk or a backup");
             self.queue.retry(assignment, DISK_BACKOFF);
             return IngestionOutcome::Waiting;
         }
@@ -201,6 +207,7 @@ impl Ingestion {
     /// Moves a message to the dead letters.
     fn bury(&self, assignment: &Assignment, entry: &QueueEntry, now: Timestamp, error: &Error) -> IngestionOutcome {
         let letter = DeadLetter::of(entry, now.as_millisecond(), self.running.now_ms(), error.to_string());
+        let letter = DeadLetter { error: Some(error.response_code().to_string()), ..letter };
         match self.store.bury(&letter, entry) {
             // Also where the entry no longer exists: its namespace was deleted.
             Ok(_) => self.finish(assignment),
@@ -251,6 +258,8 @@ impl Attempt<'_> {
                 namespace.ingest(entry, now, |context| skills::store(context, request, now))
             }
             QueuedWork::Reextract { source } => reextract(self, *source),
+            QueuedWork::Erase { selection } => erase(self, selection),
+            QueuedWork::FinishErasure { report } => finish_erasure(self, report),
             _ => Err(Error::internal("this version does not know the kind of a queued write")),
         }
     }

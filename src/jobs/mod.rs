@@ -4,7 +4,8 @@
 //! it, and the [`Supervisor`] gives each job a thread and restarts it after a failure. The jobs:
 //!
 //! - `ingestion.rs` takes writes from the queue, commits and indexes them, with `outage.rs` while the chat model does
-//!   not respond and `reextraction.rs` for kept conversations; `attempt.rs` has what both kinds of extraction share;
+//!   not respond, `reextraction.rs` for kept conversations and `erasure.rs` for text to erase; `attempt.rs` has what
+//!   both kinds of extraction share;
 //! - `reembedding.rs` computes missing vectors;
 //! - `sweeping.rs` runs every minute, `expiry.rs` and `settlement.rs` every hour;
 //! - `call_notes.rs` records counters that are kept in memory.
@@ -12,6 +13,7 @@
 mod attempt;
 mod call_notes;
 mod components;
+mod erasure;
 mod expiry;
 mod ingestion;
 mod ingestion_shared;

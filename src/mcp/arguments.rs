@@ -56,6 +56,9 @@ pub(super) struct Remember {
     /// Labels for filtering.
     #[serde(default)]
     pub(super) tags: Vec<String>,
+    /// Values for filtering by key, such as {"team": "blue"}: texts, numbers and booleans.
+    #[serde(default)]
+    pub(super) metadata: JsonObject,
     /// The namespace; leave it out unless the user named one.
     pub(super) namespace: Option<String>,
 }
@@ -73,6 +76,11 @@ pub(super) struct Recall {
     /// Only memories with one of these tags.
     #[serde(default)]
     pub(super) tags: Vec<String>,
+    /// Only memories whose metadata meets all of these: "key:value", "key!=value", "key>=number", "key<number".
+    #[serde(default)]
+    pub(super) r#where: Vec<String>,
+    /// Answer as of this time, RFC 3339 or YYYY-MM-DD: what held then. Default: now.
+    pub(super) as_of: Option<String>,
     /// Only what happened at or after this time, RFC 3339 or YYYY-MM-DD.
     pub(super) since: Option<String>,
     /// Only what happened until this time, that day included.
@@ -81,7 +89,7 @@ pub(super) struct Recall {
     pub(super) min_score: Option<f64>,
     /// Most characters of the result, 1000 to 100000. Default: 8000.
     pub(super) max_characters: Option<u32>,
-    /// The namespace; leave it out unless the user named one.
+    /// The namespace, or up to eight separated by commas; leave it out unless the user named one.
     pub(super) namespace: Option<String>,
 }
 
@@ -114,6 +122,14 @@ pub(super) struct Write {
     /// Labels for filtering.
     #[serde(default)]
     pub(super) tags: Vec<String>,
+    /// Values for filtering by key, such as {"team": "blue"}: texts, numbers and booleans.
+    #[serde(default)]
+    pub(super) metadata: JsonObject,
+    /// Paths of memories that no longer hold because of this one.
+    #[serde(default)]
+    pub(super) supersedes: Vec<String>,
+    /// When it begins to hold, RFC 3339 or YYYY-MM-DD. Default: now.
+    pub(super) valid_from: Option<String>,
     /// The namespace; leave it out unless the user named one.
     pub(super) namespace: Option<String>,
 }
@@ -132,7 +148,7 @@ pub(super) struct Forget {
 pub(super) struct Answer {
     /// The question.
     pub(super) question: String,
-    /// The namespace; leave it out unless the user named one.
+    /// The namespace, or up to eight separated by commas; leave it out unless the user named one.
     pub(super) namespace: Option<String>,
 }
 

@@ -162,6 +162,9 @@ impl Tools {
     )]
     async fn remember(&self, Parameters(arguments): Parameters<Remember>) -> Result<String, String> {
         let mut body = json!({"messages": arguments.messages, "tags": arguments.tags});
+        if !arguments.metadata.is_empty() {
+            body["metadata"] = json!(arguments.metadata);
+        }
         let fields = [
             ("occurred_at", arguments.occurred_at),
             ("session_id", arguments.session_id),
@@ -191,7 +194,7 @@ impl Tools {
             _ => Some("occurred".to_owned()),
         };
         // min_score is not sent: the hits below it are counted here.
-        let parameters = query(&[
+        let mut parameters = vec![
             ("q", Some(arguments.query)),
             ("limit", Some(selection.requested.to_string())),
             ("tiers", Some(arguments.tiers.join(","))),
@@ -199,9 +202,13 @@ impl Tools {
             ("since", arguments.since),
             ("until", arguments.until),
             ("time_field", time_field),
+            ("as_of", arguments.as_of),
             ("namespace", self.namespace_of(arguments.namespace)),
-        ]);
-        let response = self.get("/v1/retrieve", &parameters).await?;
+        ];
+        for condition in arguments.r#where {
+            parameters.push(("where", Some(condition)));
+        }
+        let response = self.get("/v1/retrieve", &query(&parameters)).await?;
         Ok(with_warnings(render::hits(&response.body, &selection), &response.warnings))
     }
 
@@ -233,8 +240,17 @@ impl Tools {
     )]
     async fn write(&self, Parameters(arguments): Parameters<Write>) -> Result<String, String> {
         let mut body = json!({"content": arguments.content, "cues": arguments.cues, "tags": arguments.tags});
-        if let Some(namespace) = self.namespace_of(arguments.namespace) {
-            body["namespace"] = json!(namespace);
+        if !arguments.metadata.is_empty() {
+            body["metadata"] = json!(arguments.metadata);
+        }
+        if !arguments.supersedes.is_empty() {
+            body["supersedes"] = json!(arguments.supersedes);
+        }
+        let fields = [("valid_from", arguments.valid_from), ("namespace", self.namespace_of(arguments.namespace))];
+        for (name, value) in fields {
+            if let Some(value) = value {
+                body[name] = json!(value);
+            }
         }
         let response: Received<MemoryWritten> =
             self.send(Method::POST, memory_target(&arguments.path), Some(body)).await?;

@@ -1,6 +1,6 @@
 //! An extracted memory that does not have a path yet.
 
-use cuebase_storage::memory_file::{OccurredSource, Relation, RelationKind, Tier};
+use cuebase_storage::memory_file::{Claim, OccurredSource, Relation, RelationKind, Tier};
 use jiff::Timestamp;
 
 use crate::memory::conversation::Moment;
@@ -30,6 +30,8 @@ pub struct Draft {
     pub messages: Vec<usize>,
     /// Links to drafts of the same conversation.
     pub links: Vec<Link>,
+    /// What the memory claims.
+    pub claims: Vec<Claim>,
     /// What only a chat model infers; empty without one.
     pub inferred: Inferred,
 }

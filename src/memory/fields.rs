@@ -9,6 +9,7 @@ use cuebase_storage::records::{MessageContent, SentTime};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::error_codes::ErrorCode;
 
@@ -51,6 +52,7 @@ impl FieldType for String {}
 impl FieldType for f64 {}
 impl FieldType for Vec<String> {}
 impl FieldType for SentTime {}
+impl FieldType for Map<String, Value> {}
 
 impl FieldType for MessageContent {
     const CONTENTS: Contents = Contents::Parts;
@@ -68,7 +70,8 @@ impl<T: FieldType> FieldType for Option<T> {
 
 /// Declares a struct for a JSON object of a request, and implements [`Fields`] for it.
 ///
-/// A field may have the error code for values of the wrong type: `tags: Option<Vec<String>> => InvalidTag`.
+/// A field may have the error code for values of the wrong type: `tags: Option<Vec<String>> => InvalidTag`. A field whose
+/// name is a keyword of Rust is a raw identifier: `r#where`.
 macro_rules! request_type {
     (@code $code:ident) => {
         Some($crate::error_codes::ErrorCode::$code)
@@ -90,7 +93,7 @@ macro_rules! request_type {
         impl $crate::memory::fields::Fields for $name {
             const FIELDS: &'static [$crate::memory::fields::Field] = &[
                 $($crate::memory::fields::Field {
-                    name: stringify!($field),
+                    name: $crate::memory::fields::plain_name(stringify!($field)),
                     contents: <$type as $crate::memory::fields::FieldType>::CONTENTS,
                     code: $crate::memory::fields::request_type!(@code $($code)?),
                 },)*
@@ -100,6 +103,14 @@ macro_rules! request_type {
 }
 
 pub(crate) use request_type;
+
+/// Returns the name of an identifier without the mark of a raw one.
+pub const fn plain_name(identifier: &'static str) -> &'static str {
+    match identifier.as_bytes() {
+        [b'r', b'#', ..] => identifier.split_at(2).1,
+        _ => identifier,
+    }
+}
 
 /// Returns the fields of two structs that one body or query has, `N` in all.
 pub const fn joined<const N: usize>(first: &[Field], second: &[Field]) -> [Field; N] {

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use cuebase_retrieval::Relation as IndexRelation;
-use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, Validity};
+use cuebase_retrieval::{Claim as IndexClaim, ClaimKind, Cue, Memory, MetadataValue as IndexValue, Validity};
 use cuebase_storage::MessageId;
 use cuebase_storage::memory_file::{
-    FrontMatter, MemoryFile, MemoryPath, OccurredPrecision, OccurredSource, Polarity, Relation, RelationKind,
-    SourceMessage, Tier, markdown,
+    FrontMatter, MemoryFile, MemoryPath, Metadata, MetadataValue, OccurredPrecision, OccurredSource, Polarity,
+    Relation, RelationKind, SourceMessage, Tier, markdown,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 use super::{cues, statement};
 use crate::claims::attributes::{self, Cardinality};
@@ -70,6 +71,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
     let front = FrontMatter {
         tags: conversation.tags.clone(),
         inferred_tags,
+        metadata: conversation.metadata.clone(),
         confidence: draft.inferred.confidence,
         cues: draft.cues.clone(),
         entities: draft.entities.clone(),
@@ -81,6 +83,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         occurred_source: Some(draft.occurred_source),
         sources: source_messages(draft, conversation),
         relations: relations(draft, paths),
+        claims: draft.claims.clone(),
         expires_at: draft.inferred.expires_at,
         ..FrontMatter::default()
     };
@@ -128,14 +131,11 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
     }
     let claims = index_claims(&front);
     let statement = if front.sources.is_empty() { String::new() } else { statement::of_body(&body) };
-    let sequence = match front.sources.first() {
-        Some(source) => u32::try_from(source.message).unwrap_or(u32::MAX),
-        None => 0,
-    };
+    let sequence = sequence_of(&front.sources);
     let validity = Validity {
         from: milliseconds(front.valid_from),
         until: milliseconds(front.valid_until),
-        supersedes: front.supersedes,
+        supersedes: other_paths(front.supersedes, path),
     };
     let session = front.sources.first().and_then(|source| source.session_id.clone());
     let details = Details {
@@ -171,10 +171,63 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
         sequence,
         statement,
         validity,
+        metadata: index_metadata(front.metadata),
         // The JSON of these plain fields cannot fail.
         details: serde_json::to_string(&details).unwrap_or_default(),
         waiting,
     }
+}
+
+/// Returns the position of a memory among those of its write: that of its first message.
+fn sequence_of(sources: &[SourceMessage]) -> u32 {
+    match sources.first() {
+        Some(source) => u32::try_from(source.message).unwrap_or(u32::MAX),
+        None => 0,
+    }
+}
+
+/// Returns the metadata of a memory for the index, without values that nothing can filter by.
+fn index_metadata(metadata: Metadata) -> Vec<(String, IndexValue)> {
+    let mut indexed = Vec::with_capacity(metadata.len());
+    for (key, value) in metadata {
+        let value = match value {
+            MetadataValue::Boolean(value) => Some(IndexValue::Boolean(value)),
+            MetadataValue::Text(value) => Some(IndexValue::Text(value)),
+            MetadataValue::Number(number) => match number.as_i128() {
+                Some(integer) => Some(IndexValue::Integer(integer)),
+                None => number.as_f64().map(IndexValue::Float),
+            },
+            MetadataValue::Other(_) => None,
+        };
+        if let Some(value) = value {
+            indexed.push((key, value));
+        }
+    }
+    indexed
+}
+
+/// Returns the metadata of a memory of the index.
+pub fn stored_metadata(indexed: &[(String, IndexValue)]) -> Metadata {
+    let mut metadata = Metadata::new();
+    for (key, value) in indexed {
+        let number = match value {
+            IndexValue::Boolean(value) => {
+                metadata.insert(key.clone(), MetadataValue::Boolean(*value));
+                continue;
+            }
+            IndexValue::Text(value) => {
+                metadata.insert(key.clone(), MetadataValue::Text(value.clone()));
+                continue;
+            }
+            IndexValue::Integer(value) => Number::from_i128(*value),
+            IndexValue::Float(value) => Number::from_f64(*value),
+        };
+        // Every number of a file is one of JSON.
+        if let Some(number) = number {
+            metadata.insert(key.clone(), MetadataValue::Number(number));
+        }
+    }
+    metadata
 }
 
 /// Returns the claims of a memory for the index. Without a time of its own, a claim has that of the memory.
@@ -217,6 +270,12 @@ fn index_relations(path: &MemoryPath, relations: Vec<Relation>, body: &str) -> V
         }
     }
     index_relations
+}
+
+/// Returns the paths that differ from a memory's own: a pushed file can name itself, but no memory replaces itself.
+fn other_paths(mut paths: Vec<String>, own: &MemoryPath) -> Vec<String> {
+    paths.retain(|path| path != own.as_str());
+    paths
 }
 
 fn milliseconds(time: Option<Timestamp>) -> Option<i64> {

@@ -11,6 +11,7 @@ pub mod draft;
 pub mod fields;
 pub mod file_names;
 pub mod files;
+pub mod metadata;
 pub mod request;
 pub mod skill;
 pub mod statement;

@@ -14,7 +14,7 @@ use serde_path_to_error::{Path, Segment};
 
 use super::fields::{Contents, Field, FieldType, Fields, request_type};
 use super::values::{self, NAME_CHARS_MAX, PRINTABLE_PATTERN};
-use super::{tags, time};
+use super::{metadata, tags, time};
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
 use crate::memory::conversation::{Conversation, Message, Moment};
@@ -35,6 +35,8 @@ request_type! {
         pub(crate) session_id: Option<String>,
         #[schemars(default, with = "values::Tags")]
         pub(crate) tags: Option<Vec<String>> => InvalidTag,
+        #[schemars(default, with = "values::Metadata")]
+        pub(crate) metadata: Option<Map<String, Value>> => InvalidMetadata,
         #[schemars(default, with = "values::GivenTime")]
         pub(crate) occurred_at: Option<SentTime> => InvalidTime,
         // The time zone of times without offset and of words like "yesterday".
@@ -65,6 +67,7 @@ impl RememberRequest {
             occurred_at: occurred(self.occurred_at.as_ref(), self.date.as_ref(), &zone)?,
             session_id: session_id(self.session_id.as_deref())?,
             tags: tags::check("tags", self.tags.clone())?,
+            metadata: metadata::check(self.metadata.as_ref())?,
             timezone: self.timezone.clone(),
         })
     }
@@ -316,6 +319,8 @@ mod tests {
             (format!(r#"{{"messages":[{good}],"occurred_at":{{}}}}"#), "invalid_time body: occurred_at: must be text"),
             (format!(r#"{{"messages":[{good}],"date":"soon"}}"#), "invalid_time date: \"soon\" is not a valid time"),
             (format!(r#"{{"messages":[{good}],"timezone":"Mars/Base"}}"#), "invalid_timezone timezone: "),
+            (format!(r#"{{"messages":[{good}],"metadata":[]}}"#), "invalid_metadata body: metadata: "),
+            (format!(r#"{{"messages":[{good}],"metadata":{{"a":[]}}}}"#), "invalid_metadata metadata: \"a\": "),
             (r#"{"tags":["a"#.into(), "invalid_body body: "),
             (format!(r#"{{"messages":[{good}]}} x"#), "invalid_body body: "),
         ] {

@@ -35,6 +35,7 @@ pub fn file(skill: &SkillDraft, replaced: Option<MemoryFile>, now: Timestamp) ->
         description: skill.description.clone(),
         confidence: skill.confidence,
         tags: skill.tags.clone(),
+        metadata: skill.metadata.clone(),
         cues: skill.triggers.clone(),
         created_at: replaced.created_at.or(Some(now)),
         updated_at: Some(now),

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use super::fields::PART_TYPES;
+use super::metadata::{KEYS_MAX, TEXT_CHARS_MAX};
 use super::tags::{TAG_CHARS_MAX, TAGS_MAX};
 
 /// Characters of a session id or a speaker's name.
@@ -17,6 +18,7 @@ pub const NAME_CHARS_MAX: usize = 256;
 /// Text without control characters.
 pub const PRINTABLE_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 const TAG_PATTERN: &str = "^[A-Za-z0-9_.:/#@-]([A-Za-z0-9 _.:/#@-]*[A-Za-z0-9_.:/#@-])?$";
+const KEY_PATTERN: &str = "^[A-Za-z0-9_.-]{1,64}$";
 /// Forms of a time in a body.
 const TIME_PATTERN: &str = concat!(
     "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])",
@@ -78,6 +80,24 @@ named_values! {
         "type": ["array", "null"],
         "maxItems": TAGS_MAX,
         "items": generator.subschema_for::<Tag>(),
+    });
+
+    /// Values to filter by with `where`: a flat object of texts, numbers and booleans.
+    Metadata(_) => json_schema!({
+        "type": ["object", "null"],
+        "maxProperties": KEYS_MAX,
+        "propertyNames": {"pattern": KEY_PATTERN},
+        "additionalProperties": {"anyOf": [
+            {"type": "string", "maxLength": TEXT_CHARS_MAX, "pattern": PRINTABLE_PATTERN},
+            {"type": "number", "minimum": f64::MIN, "maximum": f64::MAX},
+            {"type": "boolean"},
+        ]},
+    });
+
+    /// Values to filter by with `where`.
+    StoredMetadata(_) => json_schema!({
+        "type": "object",
+        "additionalProperties": {"type": ["string", "number", "boolean"]},
     });
 
     /// Text, or a list of parts. Parts of a type other than `text` are kept by reference.

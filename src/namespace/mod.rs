@@ -6,12 +6,14 @@
 //!
 //! Start with [`open`], one open namespace, and [`mod@write`], its write path. [`registry`] keeps some namespaces open.
 //! [`sync`] and [`recover`] update index and vocabulary to git's head after a crash, a failed change or a push.
-//! [`reembed`] computes missing vectors, and [`backlog`] lists the namespaces that need it.
+//! [`reembed`] computes missing vectors, and [`backlog`] lists the namespaces that need it. `erase` erases text for
+//! good.
 
 pub mod backlog;
 pub mod context;
 pub mod damage;
 pub mod disk_reserve;
+pub mod erasure_reports;
 pub mod heads;
 pub mod ids;
 pub mod names;
@@ -19,10 +21,14 @@ pub mod open;
 pub mod pending;
 pub mod plan;
 pub mod registry;
+pub mod report;
 pub mod retention;
 pub mod write;
 
 mod compare;
+mod erase;
+mod erasure_plan;
+mod erasure_recovery;
 mod recover;
 mod reembed;
 pub mod sync;

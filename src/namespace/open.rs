@@ -1,12 +1,12 @@
 //! One open namespace: its repository, index and vocabulary, and their one writer.
 //!
 //! This file opens a namespace, reads from it and rebuilds its index. Writes are in `write.rs`, recovery after a failed
-//! change in `recover.rs`, and the computation of missing vectors in `reembed.rs`. Readers never take the writer lock;
-//! they load the newest published snapshot.
+//! change in `recover.rs`, erasures in `erase.rs`, and the computation of missing vectors in `reembed.rs`. Readers
+//! never take the writer lock; they load the newest published snapshot.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::compare::differences;
 use super::context::NamespaceContext;
+use super::erasure_recovery::complete_interrupted;
 use super::heads;
 use super::sync;
 use super::writer_state::WriterState;
@@ -47,6 +48,8 @@ pub struct Namespace {
     pub(super) context: NamespaceContext,
     pub(super) index_folder: PathBuf,
     pub(super) retired: AtomicBool,
+    /// Number of erasures since the namespace was opened. An index that was begun before one must not be used.
+    pub(super) erasures: AtomicU64,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) vocabulary: ArcSwap<Vocabulary>,
     pub(super) writer: Mutex<WriterState>,
@@ -64,6 +67,7 @@ impl Namespace {
         index_folder: &Path,
         context: NamespaceContext,
     ) -> Result<Self> {
+        let record = complete_interrupted(&context.store, repository_path, record)?;
         let repository = sync::open_repository(repository_path, &record)?;
         let git = repository.writer()?;
         let unacknowledged = sync::unacknowledged(&repository, git.head(), &record)?;
@@ -83,6 +87,7 @@ impl Namespace {
             context,
             index_folder: index_folder.to_path_buf(),
             retired: AtomicBool::new(false),
+            erasures: AtomicU64::new(0),
             snapshot: index.published(),
             vocabulary: ArcSwap::from_pointee(vocabulary),
             writer: Mutex::new(WriterState::new(git, index, record, unacknowledged, has_path_writes)),

@@ -5,6 +5,7 @@ use cuebase_storage::memory_file::{MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
 use cuebase_storage::{NamespaceId, Store};
 
+use super::report::PlanReport;
 use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
@@ -13,8 +14,8 @@ use crate::memory::file_names::Namer;
 pub struct Plan {
     /// The commit's first line.
     pub subject: String,
-    /// The rest of the commit message; can be empty.
-    pub body: String,
+    /// What the write reports; the rest of the commit message.
+    pub report: PlanReport,
     /// Trailers in addition to that of the queue message.
     pub trailers: Vec<(String, String)>,
     /// The changed files. Their paths are unique.
@@ -22,9 +23,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan without a message body and without trailers.
+    /// A plan with nothing to report and without trailers.
     pub fn new(subject: String, files: Vec<PlannedFile>) -> Self {
-        Self { subject, body: String::new(), trailers: Vec::new(), files }
+        Self { subject, report: PlanReport::default(), trailers: Vec::new(), files }
     }
 
     /// A plan that changes nothing.

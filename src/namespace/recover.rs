@@ -34,6 +34,7 @@ impl Namespace {
     pub(super) fn recover(&self, writer: &mut WriterState) -> Result<()> {
         let is_git_current = matches!(self.repository.head(), Ok(head) if head == writer.git.head());
         if writer.needs_reload() || !writer.git.is_consistent() || !is_git_current {
+            self.continue_erasure(writer)?;
             sync::require_recorded(&self.repository, &writer.record)?;
             writer.git.reload()?;
             writer.unacknowledged = sync::unacknowledged(&self.repository, writer.git.head(), &writer.record)?;

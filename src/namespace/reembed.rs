@@ -105,6 +105,7 @@ impl Namespace {
     /// Builds an index with the vectors of another model next to the served one, then replaces the served one by it.
     fn reembed_all(&self, vectors: &Vectors) -> Result<bool> {
         let model = vectors.model().identity();
+        let erasures = self.erasures.load(Ordering::SeqCst);
         let mut next = self.open_next_index(vectors)?;
         let lookup = sync::Lookup { namespace: self.id, vectors: Some(vectors) };
         tracing::info!(account = %self.account, namespace = %self.name, model, "re-embedding began");
@@ -112,7 +113,7 @@ impl Namespace {
         while let Some(head) = self.repository.head()?
             && next.head() != Some(head_at(head))
         {
-            if !self.embed_changes(next.head(), head, vectors)? {
+            if self.erasures.load(Ordering::SeqCst) != erasures || !self.embed_changes(next.head(), head, vectors)? {
                 return Ok(false);
             }
             sync::catch_up(&mut next, &self.repository, head, &lookup)?;
@@ -120,6 +121,10 @@ impl Namespace {
         let mut writer = self.writer.lock();
         if self.retired.load(Ordering::SeqCst) {
             return Ok(true);
+        }
+        if self.erasures.load(Ordering::SeqCst) != erasures {
+            // Its folder was removed, because it has erased text.
+            return Ok(false);
         }
         self.recover(&mut writer)?;
         if let Some(head) = writer.git.head() {

@@ -18,6 +18,7 @@ use ulid::Ulid;
 
 use super::context::NamespaceContext;
 use super::disk_reserve::DiskReserve;
+use super::erasure_reports::ErasureReports;
 use super::open::{Namespace, index_folders};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -32,12 +33,13 @@ pub struct Namespaces {
     data: PathBuf,
     warm_max: usize,
     reserve: Arc<DiskReserve>,
-    /// Held for reading by a deletion, and for writing while a backup copies files.
+    /// Held for reading by a deletion or an erasure, and for writing while a backup copies files.
     deletions: RwLock<()>,
     /// Least recently used first.
     open: Mutex<Vec<(NamespaceKey, Arc<NamespaceSlot>)>>,
     /// Namespaces whose repository lacks the recorded head, with the reason.
     damaged: Mutex<BTreeMap<NamespaceKey, String>>,
+    erasure_reports: ErasureReports,
 }
 
 /// The slot of one namespace. Its lock is held while the namespace is being opened.
@@ -72,6 +74,7 @@ impl Namespaces {
             deletions: RwLock::new(()),
             open: Mutex::new(Vec::new()),
             damaged: Mutex::default(),
+            erasure_reports: ErasureReports::default(),
         }
     }
 
@@ -248,6 +251,23 @@ impl Namespaces {
     /// Makes deletions fail until the guard is dropped, so that a backup can copy files.
     pub fn forbid_deletions(&self) -> impl Drop + '_ {
         self.deletions.write()
+    }
+
+    /// Makes backups wait until the guard is dropped, so that an erasure can replace files. Fails if a backup is in
+    /// progress.
+    pub fn hold_backups(&self) -> Result<impl Drop + '_> {
+        match self.deletions.try_read() {
+            Some(guard) => Ok(guard),
+            None => {
+                let message = "a backup is in progress: the text is erased after it".into();
+                Err(Error::Unavailable { code: ErrorCode::BackupInProgress, message })
+            }
+        }
+    }
+
+    /// The reports of the newest erasures.
+    pub fn erasure_reports(&self) -> &ErasureReports {
+        &self.erasure_reports
     }
 
     /// Deletes a namespace permanently. Returns the remains to remove, or `None` if no namespace has that name.

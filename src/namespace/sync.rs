@@ -8,11 +8,12 @@ use cuebase_storage::Error as StorageError;
 use cuebase_storage::git::{CommitId, FileChange, Repository};
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use cuebase_storage::memory_file::{MemoryFile, MemoryPath, TermFile};
-use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange};
+use cuebase_storage::records::{NamespaceRecord, RecordedCommit, TermChange, WriteChanges};
 use cuebase_storage::{MessageId, NamespaceId, Store};
 use rayon::prelude::*;
 
 use super::heads::{commit_at, head_at};
+use super::report::changes_of_commit;
 use crate::error::{Error, Result};
 use crate::memory::files;
 use crate::memory::terms::term_record;
@@ -24,13 +25,22 @@ pub const MESSAGE_TRAILER: &str = "Cuebase-Message";
 /// Commits after the recorded head whose paths are recorded one by one. The paths of a longer history are not recorded.
 const RECORDED_COMMITS_MAX: usize = 10_000;
 
+/// The commit of a queue message.
+#[derive(Clone, Default)]
+pub(super) struct CommittedWrite {
+    /// The paths that it changed.
+    pub(super) paths: Vec<String>,
+    /// What the outcome of the write lists.
+    pub(super) changes: WriteChanges,
+}
+
 /// Commits that are in git but not acknowledged.
 #[derive(Default)]
 pub(super) struct Unacknowledged {
     /// The commits, oldest first; empty if there are [too many](Self::too_many).
     pub(super) commits: Vec<RecordedCommit>,
-    /// The queue messages of these commits, with the paths that each changed.
-    pub(super) messages: HashMap<MessageId, Vec<String>>,
+    /// The queue messages of these commits, with what each changed.
+    pub(super) messages: HashMap<MessageId, CommittedWrite>,
     /// The commits of queue messages.
     queued: HashSet<CommitId>,
     /// Whether there are more commits than are recorded one by one.
@@ -38,13 +48,13 @@ pub(super) struct Unacknowledged {
 }
 
 impl Unacknowledged {
-    /// Adds a commit, which must be the newest.
-    pub(super) fn push(&mut self, id: CommitId, at_seconds: i64, message: Option<MessageId>, paths: Vec<String>) {
-        if let Some(message) = message {
-            self.queued.insert(id);
-            self.messages.insert(message, paths.clone());
+    /// Adds a commit, which must be the newest. `write` is the queue message that it came from and what that changed.
+    pub(super) fn push(&mut self, commit: RecordedCommit, write: Option<(MessageId, WriteChanges)>) {
+        if let Some((message, changes)) = write {
+            self.queued.insert(commit.id);
+            self.messages.insert(message, CommittedWrite { paths: commit.paths.clone(), changes });
         }
-        self.commits.push(RecordedCommit { id, at_seconds, paths });
+        self.commits.push(commit);
     }
 
     /// The commits that do not come from a queue message: direct writes and pushes.
@@ -118,11 +128,16 @@ pub(super) fn unacknowledged(
             None => None,
         };
         if unacknowledged.too_many {
-            unacknowledged.messages.extend(message.map(|id| (id, Vec::new())));
+            if let Some(message) = message {
+                let changes = changes_of_commit(&commit.message, &[]);
+                unacknowledged.messages.insert(message, CommittedWrite { paths: Vec::new(), changes });
+            }
             continue;
         }
-        let paths = repository.changed_paths(commit.id)?;
-        unacknowledged.push(commit.id, commit.at_seconds, message, paths);
+        let files = repository.path_changes(commit.id)?;
+        let write = message.map(|message| (message, changes_of_commit(&commit.message, &files)));
+        let paths = files.into_iter().map(|file| file.path).collect();
+        unacknowledged.push(RecordedCommit { id: commit.id, at_seconds: commit.at_seconds, paths }, write);
     }
     Ok(unacknowledged)
 }

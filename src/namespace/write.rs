@@ -7,17 +7,20 @@ use std::time::Instant;
 use cuebase_retrieval::Change;
 use cuebase_storage::Error as StorageError;
 use cuebase_storage::MessageId;
-use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository};
+use cuebase_storage::git::{CommitId, CommitMessage, Edit, Repository, Writer};
 use cuebase_storage::memory_file::MemoryPath;
 use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
-use cuebase_storage::records::{Acknowledgement, FingerprintSubject, IngestedEntry, NamespaceRecord, QueueEntry};
+use cuebase_storage::records::{
+    Acknowledgement, FingerprintSubject, IngestedEntry, NamespaceRecord, QueueEntry, RecordedCommit, WriteChanges,
+};
 use jiff::Timestamp;
 use rayon::prelude::*;
 
 use super::heads;
 use super::open::Namespace;
 use super::plan::{Content, Plan, PlanContext, PlannedFile};
-use super::sync;
+use super::report::PlanReport;
+use super::sync::{self, CommittedWrite};
 use super::writer_state::WriterState;
 use crate::billing::meters::Permit;
 use crate::error::{Error, Result};
@@ -42,6 +45,23 @@ pub(super) struct NewCommit {
     pub(super) commit: CommitId,
     pub(super) parent: Option<CommitId>,
     pub(super) files: Vec<PlannedFile>,
+    /// What the outcome of its write lists.
+    pub(super) changes: WriteChanges,
+}
+
+/// The result of a plan.
+enum PlanResult {
+    Committed(NewCommit),
+    /// The plan has no files, so there is only what it reports.
+    Uncommitted(WriteChanges),
+}
+
+/// A plan whose commit, if it has one, is indexed.
+#[derive(Default)]
+struct ExecutedPlan {
+    commit: Option<CommitId>,
+    /// What a plan without a commit reports. The changes of a commit are among the unacknowledged ones.
+    uncommitted: WriteChanges,
 }
 
 impl Namespace {
@@ -155,7 +175,7 @@ impl Namespace {
         }
         let began = Instant::now();
         self.recover(&mut writer)?;
-        let mut commit = None;
+        let mut executed = ExecutedPlan::default();
         let entry = match &source {
             WriteSource::Queued(entry) => Some(*entry),
             WriteSource::Direct(_) => None,
@@ -168,13 +188,13 @@ impl Namespace {
                 // Acknowledged together with another write since the worker read it.
                 return Ok(None);
             }
-            commit = self.commit_and_index(&mut writer, entry, now, began, plan)?;
+            executed = self.commit_and_index(&mut writer, entry, now, began, plan)?;
         }
-        self.record_head(&mut writer, source, now)?;
-        Ok(commit)
+        self.record_head(&mut writer, source, executed.uncommitted, now)?;
+        Ok(executed.commit)
     }
 
-    /// Commits a plan and indexes the commit. Returns `None` if the plan has no files.
+    /// Commits a plan and indexes the commit.
     fn commit_and_index(
         &self,
         writer: &mut WriterState,
@@ -182,13 +202,13 @@ impl Namespace {
         now: Timestamp,
         began: Instant,
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
-    ) -> Result<Option<CommitId>> {
+    ) -> Result<ExecutedPlan> {
         let mut change = writer.begin_change();
-        let new = match self.commit_plan(&mut change, entry, now, plan) {
-            Ok(Some(new)) => new,
-            Ok(None) => {
+        let mut new = match self.commit_plan(&mut change, entry, now, plan) {
+            Ok(PlanResult::Committed(new)) => new,
+            Ok(PlanResult::Uncommitted(uncommitted)) => {
                 change.complete();
-                return Ok(None);
+                return Ok(ExecutedPlan { commit: None, uncommitted });
             }
             Err(error) => {
                 // The git writer has reloaded itself, and the index did not change. A push may have moved the branch.
@@ -203,20 +223,28 @@ impl Namespace {
         let message = entry.map(|entry| entry.id);
         let files = new.files.len();
         let paths = new.files.iter().map(|file| file.path.clone()).collect();
-        change.unacknowledged.push(commit, now.as_second(), message, paths);
+        let write = message.map(|message| (message, std::mem::take(&mut new.changes)));
+        change.unacknowledged.push(RecordedCommit { id: commit, at_seconds: now.as_second(), paths }, write);
         let committed = began.elapsed();
         self.index_commit(&mut change, new)?;
         let indexed = began.elapsed() - committed;
         tracing::debug!(?message, files, ?committed, ?indexed, "written");
         change.complete();
-        Ok(Some(commit))
+        Ok(ExecutedPlan { commit: Some(commit), ..ExecutedPlan::default() })
     }
 
-    /// Records the index's head, and everything that became true on the way to it, in one batch.
-    fn record_head(&self, writer: &mut WriterState, source: WriteSource<'_>, now: Timestamp) -> Result<()> {
+    /// Records the index's head, and everything that became true on the way to it, in one batch. `uncommitted` is what
+    /// a plan without a commit reports.
+    pub(super) fn record_head(
+        &self,
+        writer: &mut WriterState,
+        source: WriteSource<'_>,
+        uncommitted: WriteChanges,
+        now: Timestamp,
+    ) -> Result<()> {
         let record = next_record(writer, now);
         // All commits are indexed now, so all of them are acknowledged when the head moves past them.
-        let ingested = self.ingested_entries(writer, &source)?;
+        let ingested = self.ingested_entries(writer, &source, uncommitted, now)?;
         let dropped: Vec<MessageId> = writer.unacknowledged.messages.keys().copied().collect();
         let invalidated = directly_written(writer);
         let path_writes = self.path_writes(writer);
@@ -250,27 +278,38 @@ impl Namespace {
         Ok(())
     }
 
-    /// Returns the entries that leave the queue, with the paths that they changed.
-    fn ingested_entries(&self, writer: &WriterState, source: &WriteSource<'_>) -> Result<Vec<IngestedEntry>> {
+    /// Returns the entries that leave the queue, with what they changed.
+    fn ingested_entries(
+        &self,
+        writer: &WriterState,
+        source: &WriteSource<'_>,
+        uncommitted: WriteChanges,
+        now: Timestamp,
+    ) -> Result<Vec<IngestedEntry>> {
         let mut ingested = Vec::new();
-        for (id, paths) in &writer.unacknowledged.messages {
+        for (id, committed) in &writer.unacknowledged.messages {
             let entry = match source {
                 WriteSource::Queued(entry) if entry.id == *id => Some((*entry).clone()),
                 // Committed before a crash, or by a write that failed after its commit.
                 _ => self.context.store.queue_entry(&self.key(), *id)?,
             };
             if let Some(entry) = entry {
-                let source = self.context.sources.record_of(&entry);
-                ingested.push(IngestedEntry { entry, paths: paths.clone(), source });
+                ingested.push(self.ingested_entry(entry, committed.clone(), now));
             }
         }
         if let WriteSource::Queued(entry) = source
             && !writer.unacknowledged.messages.contains_key(&entry.id)
         {
-            let source = self.context.sources.record_of(entry);
-            ingested.push(IngestedEntry { entry: (*entry).clone(), paths: Vec::new(), source });
+            let unchanged = CommittedWrite { paths: Vec::new(), changes: uncommitted };
+            ingested.push(self.ingested_entry((*entry).clone(), unchanged, now));
         }
         Ok(ingested)
+    }
+
+    fn ingested_entry(&self, entry: QueueEntry, committed: CommittedWrite, now: Timestamp) -> IngestedEntry {
+        let source = self.context.sources.record_of(&entry);
+        let CommittedWrite { paths, changes } = committed;
+        IngestedEntry { entry, paths, source, changes, finished_at_ms: now.as_millisecond() }
     }
 
     /// Returns the directly written paths that a queued message is about. That message was accepted before the direct
@@ -287,18 +326,18 @@ impl Namespace {
         path_writes
     }
 
-    /// Makes a plan and commits it, again after a conflict with a push. Returns `None` if the plan has no files.
+    /// Makes a plan and commits it, again after a conflict with a push.
     fn commit_plan(
         &self,
         writer: &mut WriterState,
         entry: Option<&QueueEntry>,
         now: Timestamp,
         plan: &dyn Fn(&mut PlanContext<'_>) -> Result<Plan>,
-    ) -> Result<Option<NewCommit>> {
+    ) -> Result<PlanResult> {
         let mut attempts = 0;
         loop {
             let parent = writer.git.head();
-            let Plan { subject, body, trailers: plan_trailers, mut files } = plan(&mut PlanContext {
+            let Plan { subject, report, trailers: plan_trailers, mut files } = plan(&mut PlanContext {
                 namespace: self.id,
                 git: &mut writer.git,
                 namer: &mut writer.namer,
@@ -312,8 +351,10 @@ impl Namespace {
                 }
                 trailers.push((MESSAGE_TRAILER.to_owned(), entry.id.to_string()));
             }
+            let body = report.text();
+            let changes = changes_of(&mut writer.git, &files, report)?;
             if files.is_empty() {
-                return Ok(None);
+                return Ok(PlanResult::Uncommitted(changes));
             }
             trailers.extend(plan_trailers);
             let edits = edits_of(&files)?;
@@ -324,7 +365,7 @@ impl Namespace {
             match committed {
                 Err(StorageError::Conflict) if attempts < CONFLICTS_MAX => attempts += 1,
                 Err(error) => return Err(error.into()),
-                Ok(commit) => return Ok(Some(NewCommit { commit, parent, files })),
+                Ok(commit) => return Ok(PlanResult::Committed(NewCommit { commit, parent, files, changes })),
             }
         }
     }
@@ -345,7 +386,7 @@ impl Namespace {
 
     /// Indexes a new commit: from its files if the index is at its parent, otherwise by comparing commits in git.
     fn index_commit(&self, writer: &mut WriterState, new: NewCommit) -> Result<()> {
-        let NewCommit { commit, parent, files } = new;
+        let NewCommit { commit, parent, files, .. } = new;
         if files.iter().any(|file| is_term(&file.path)) {
             writer.terms = sync::term_changes(&self.repository, parent, Some(commit))?;
         }
@@ -389,6 +430,22 @@ fn directly_written(writer: &WriterState) -> Vec<FingerprintSubject> {
         }
     }
     subjects
+}
+
+/// Returns what a plan changes, before its commit.
+fn changes_of(git: &mut Writer, files: &[PlannedFile], report: PlanReport) -> Result<WriteChanges> {
+    let (mut made, mut existing) = (Vec::new(), Vec::new());
+    for file in files {
+        if file.content.is_none() {
+            continue;
+        }
+        if git.contains(&file.path)? {
+            existing.push(file.path.clone());
+        } else {
+            made.push(file.path.clone());
+        }
+    }
+    Ok(report.into_changes(made, existing))
 }
 
 fn edits_of(files: &[PlannedFile]) -> Result<Vec<Edit>> {

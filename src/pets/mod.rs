@@ -83,7 +83,7 @@ impl PetError {
     /// Returns the HTTP reply.
     pub fn reply(&self) -> Reply {
         let body = json!({"code": self.code, "message": self.message, "status": self.status.as_u16()});
-        Reply { status: self.status, headers: Vec::new(), body: body.to_string().into() }
+        Reply::new(self.status, body.to_string())
     }
 }
 
@@ -221,5 +221,5 @@ fn to_json(animal: &AnimalRecord) -> Value {
 }
 
 fn reply(status: StatusCode, body: &Value) -> Reply {
-    Reply { status, headers: Vec::new(), body: body.to_string().into() }
+    Reply::new(status, body.to_string())
 }

@@ -6,6 +6,7 @@
 //! oldest message needs it are held; the others continue.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_storage::records::{QueueEntry, QueuedWork};
@@ -13,6 +14,7 @@ use cuebase_storage::{AccountId, MessageId, NamespaceId, NamespaceKey};
 use parking_lot::{Condvar, Mutex};
 
 use super::hold::{FailedCall, MessageFailures, ModelHold, OutageLevels, Verdict};
+use super::waits::WriteWaits;
 use crate::clock::Clock;
 
 /// The queued messages of a namespace.
@@ -30,8 +32,8 @@ struct NamespaceQueue {
 enum NamespaceQueueState {
     /// It waits in its account's line.
     Ready,
-    /// A worker processes it.
-    Busy,
+    /// A worker processes this message.
+    Busy(MessageId),
     /// It failed, and is tried again at this time.
     Retry(Instant),
     /// It waits for the chat model since this time.
@@ -132,6 +134,39 @@ impl QueueState {
         }
     }
 
+    /// Removes the messages of a deleted namespace, except for the one in progress. Returns all of them.
+    fn remove_namespace(&mut self, id: NamespaceId) -> BTreeSet<MessageId> {
+        let Some(namespace) = self.namespaces.get_mut(&id) else { return BTreeSet::new() };
+        let messages = namespace.messages.clone();
+        match namespace.state {
+            // Its worker finishes the message.
+            NamespaceQueueState::Busy(message) => namespace.messages = BTreeSet::from([message]),
+            NamespaceQueueState::Retry(at) => {
+                self.retries.remove(&(at, id));
+                self.namespaces.remove(&id);
+            }
+            NamespaceQueueState::Held(since) => {
+                self.model.remove_held(id, since);
+                self.namespaces.remove(&id);
+            }
+            NamespaceQueueState::Ready => self.remove_ready(id),
+        }
+        messages
+    }
+
+    /// Removes a namespace that waits in its account's line.
+    fn remove_ready(&mut self, id: NamespaceId) {
+        self.model.release(id);
+        let Some(namespace) = self.namespaces.remove(&id) else { return };
+        let account = namespace.key.account;
+        if let Some(line) = self.lines.get_mut(&account) {
+            line.ready.retain(|ready| *ready != id);
+            if line.ready.is_empty() {
+                self.turns.retain(|turn| *turn != account);
+            }
+        }
+    }
+
     /// Holds a worker's namespace until the model answers. Makes it ready if the model answers.
     fn hold(&mut self, id: NamespaceId) {
         if !self.model.is_outage() {
@@ -151,6 +186,8 @@ pub struct Queue {
     changed: Condvar,
     /// Workers that one account may hold at a time.
     busy_max: usize,
+    /// Callers that wait until a message has left the queue.
+    waits: Arc<WriteWaits>,
 }
 
 /// The level of the queue.
@@ -188,7 +225,7 @@ impl Queue {
     pub fn new(workers: usize, clock: &Clock) -> Self {
         let busy_max = workers.saturating_sub(1).max(1);
         let state = QueueState { model: ModelHold::new(clock.clone()), ..QueueState::default() };
-        Self { state: Mutex::new(state), changed: Condvar::default(), busy_max }
+        Self { state: Mutex::new(state), changed: Condvar::default(), busy_max, waits: Arc::default() }
     }
 
     /// Adds an accepted write.
@@ -231,11 +268,11 @@ impl Queue {
             state.end_waits(now);
             state.end_hold(now);
             if let Some(id) = state.take_ready(self.busy_max) {
-                if let Some(namespace) = state.namespaces.get_mut(&id) {
-                    namespace.state = NamespaceQueueState::Busy;
-                    if let Some(message) = namespace.messages.first() {
-                        return Some(Assignment { key: namespace.key.clone(), id: *message });
-                    }
+                if let Some(namespace) = state.namespaces.get_mut(&id)
+                    && let Some(message) = namespace.messages.first().copied()
+                {
+                    namespace.state = NamespaceQueueState::Busy(message);
+                    return Some(Assignment { key: namespace.key.clone(), id: message });
                 }
                 // Does not occur: a ready namespace has messages.
                 continue;
@@ -247,7 +284,7 @@ impl Queue {
         }
     }
 
-    /// Removes a message after a worker has ingested it or given it up.
+    /// Removes a message after a worker has ingested it or given it up, and notifies those who wait for it.
     pub fn finish(&self, assignment: &Assignment) {
         let id = assignment.key.id;
         let mut state = self.state.lock();
@@ -263,6 +300,7 @@ impl Queue {
         }
         drop(state);
         self.changed.notify_all();
+        self.waits.notify(assignment.id);
     }
 
     /// Schedules another attempt of a message. Later messages of its namespace wait, which keeps their order.
@@ -344,36 +382,27 @@ impl Queue {
         if let Some(namespace) = self.state.lock().namespaces.get_mut(&assignment.key.id) {
             namespace.messages.remove(&message);
         }
+        self.waits.notify(message);
     }
 
     /// Removes the messages of a deleted namespace. A message in progress is dropped by its worker.
     pub fn remove_namespace(&self, id: NamespaceId) {
-        let mut state = self.state.lock();
-        let Some(namespace) = state.namespaces.get_mut(&id) else { return };
-        match namespace.state {
-            // Only the message in progress stays; its worker finishes it.
-            NamespaceQueueState::Busy => namespace.messages = namespace.messages.first().copied().into_iter().collect(),
-            NamespaceQueueState::Retry(at) => {
-                state.retries.remove(&(at, id));
-                state.namespaces.remove(&id);
-            }
-            NamespaceQueueState::Held(since) => {
-                state.model.remove_held(id, since);
-                state.namespaces.remove(&id);
-            }
-            NamespaceQueueState::Ready => {
-                state.model.release(id);
-                let Some(namespace) = state.namespaces.get(&id) else { return };
-                let account = namespace.key.account.clone();
-                state.namespaces.remove(&id);
-                if let Some(line) = state.lines.get_mut(&account) {
-                    line.ready.retain(|ready| *ready != id);
-                    if line.ready.is_empty() {
-                        state.turns.retain(|turn| *turn != account);
-                    }
-                }
-            }
+        let messages = self.state.lock().remove_namespace(id);
+        for message in messages {
+            self.waits.notify(message);
         }
+    }
+
+    /// Returns the waits for messages of the queue.
+    pub fn waits(&self) -> &Arc<WriteWaits> {
+        &self.waits
+    }
+
+    /// Whether a worker processes a message.
+    pub fn is_in_progress(&self, namespace: NamespaceId, message: MessageId) -> bool {
+        let state = self.state.lock();
+        let Some(namespace) = state.namespaces.get(&namespace) else { return false };
+        namespace.state == NamespaceQueueState::Busy(message)
     }
 
     /// Returns the level of the queue.
@@ -382,7 +411,7 @@ impl Queue {
         let mut levels = QueueLevels { waiting: 0, busy: 0, oldest: None };
         for namespace in state.namespaces.values() {
             levels.waiting += namespace.messages.len();
-            levels.busy += usize::from(namespace.state == NamespaceQueueState::Busy);
+            levels.busy += usize::from(matches!(namespace.state, NamespaceQueueState::Busy(_)));
             levels.oldest = older(levels.oldest, namespace.messages.first().copied());
         }
         levels
@@ -428,10 +457,11 @@ impl Queue {
         self.state.lock().stopping
     }
 
-    /// Stops the workers after their current message.
+    /// Stops the workers after their current message, and ends all waits.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
+        self.waits.end();
     }
 }
 
@@ -538,6 +568,23 @@ mod tests {
         queue.remove_namespace(NamespaceId::new(Ulid::from(2)));
         queue.finish(&held);
         assert_eq!(queue.levels(), QueueLevels { waiting: 0, busy: 0, oldest: None });
+    }
+
+    #[test]
+    fn a_message_is_in_progress_while_a_worker_has_it() {
+        let queue = Queue::new(5, &Clock::system());
+        [entry(2, "a", 1), entry(3, "a", 1)].iter().for_each(|entry| queue.add(entry));
+        let namespace = NamespaceId::new(Ulid::from(1));
+        let is_in_progress = |id: u128| queue.is_in_progress(namespace, MessageId::from(Ulid::from(id)));
+        assert!(!is_in_progress(2));
+        let assigned = queue.next().expect("work");
+        // A dead letter that is retried has an earlier id than the message in progress.
+        queue.add(&entry(1, "a", 1));
+        assert!(is_in_progress(2) && !is_in_progress(1) && !is_in_progress(3));
+        queue.finish(&assigned);
+        assert!(!is_in_progress(2));
+        queue.retry(&queue.next().expect("work"), Duration::from_secs(60));
+        assert!(!is_in_progress(1));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! The writes themselves are durable in the records, and the workers that process them are in `jobs`. [`dispatch`]
 //! assigns writes to workers, in order within a namespace and in turns between accounts. [`hold`] decides which writes
-//! wait while the chat model does not respond.
+//! wait while the chat model does not respond. [`waits`] notifies callers that wait for a write.
 
 pub mod dispatch;
 pub mod hold;
+pub mod waits;

@@ -18,6 +18,8 @@ use crate::service::reads::Reads;
 const TRANSFERS_MAX: usize = 32;
 /// Files that are sent at once.
 const FILES_MAX: usize = 64;
+/// Requests that wait for their write at once. Each holds a connection, and there are 1024 by default.
+const WRITE_WAITS_MAX: usize = 512;
 /// Concurrent requests to the MCP endpoint.
 const TOOL_CALLS_MAX: usize = 64;
 /// Requests of one account to the MCP endpoint that run at once.
@@ -49,6 +51,8 @@ pub(super) struct Admission {
     tool_calls: Arc<SlotPool>,
     /// Files that are being sent.
     files: Arc<SlotPool>,
+    /// Requests that wait for the end of their write.
+    write_waits: Arc<SlotPool>,
 }
 
 /// The slots of a request that runs. Dropping it admits the next one.
@@ -77,6 +81,7 @@ impl Admission {
             transfers: SlotPool::new(TRANSFERS_MAX, TRANSFERS_MAX / 2, TRANSFERS_MAX),
             tool_calls: SlotPool::new(TOOL_CALLS_MAX, TOOL_CALLS_MAX / 4, TOOL_CALLS_PER_ACCOUNT),
             files: SlotPool::new(FILES_MAX, FILES_MAX / 2, FILES_MAX),
+            write_waits: SlotPool::new(WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX / 2, WRITE_WAITS_MAX),
         }
     }
 
@@ -119,6 +124,11 @@ impl Admission {
     /// Admits the sending of a file. It does not wait.
     pub(super) fn file(&self, sender: &Sender) -> Result<HeldSlots, Reply> {
         take(&self.files, sender)
+    }
+
+    /// Admits a wait for a write. Returns none if too many requests of the sender wait.
+    pub(super) fn write_wait(&self, sender: &Sender) -> Option<HeldSlots> {
+        self.write_waits.take(sender, 1)
     }
 }
 

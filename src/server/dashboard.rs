@@ -147,7 +147,7 @@ fn page(path: &str, headers: &HeaderMap) -> Option<Reply> {
         Some(known) if known.as_bytes() == page.tag().as_bytes() => (StatusCode::NOT_MODIFIED, Bytes::new()),
         _ => (StatusCode::OK, Bytes::from_static(page.body)),
     };
-    let reply = Reply { status, headers: Vec::new(), body: body.into() };
+    let reply = Reply::new(status, body);
     Some(reply.with(CONTENT_TYPE, page.media_type).with(CACHE_CONTROL, "no-cache").with(ETAG, page.tag()))
 }
 

@@ -392,7 +392,7 @@ impl GitRequest {
 }
 
 fn reply(media_type: &str, body: Vec<u8>) -> Reply {
-    let reply = Reply { status: StatusCode::OK, headers: Vec::new(), body: body.into() };
+    let reply = Reply::new(StatusCode::OK, body);
     reply.with(CONTENT_TYPE, media_type).with(CACHE_CONTROL, "no-cache")
 }
 

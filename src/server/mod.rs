@@ -3,7 +3,8 @@
 //! Async code ends in this folder. The server reads a request's body ([`body`]), runs its handler as blocking code
 //! ([`requests`]) on tokio's blocking pool or on the retrieval threads, and sends the answer ([`response_body`]).
 //! [`admission`] limits concurrent work, so that no account takes all of it. [`connections`] limits the number of
-//! connections and how slow or silent a client may be, the same on every listener.
+//! connections and how slow or silent a client may be, the same on every listener. [`write_wait`] answers a request when
+//! its write has ended.
 //!
 //! [`endpoint`] lists what the listeners serve: the API, with [`git`] and [`mcp`] as protocols of their own below its
 //! address, and [`pets`], [`dashboard`], [`metrics`] and [`sandbox`] on separate addresses. [`InProcess`] is the API
@@ -31,6 +32,7 @@ mod sandbox;
 mod sender;
 mod slots;
 mod timed_stream;
+mod write_wait;
 
 pub use self::in_process::InProcess;
 
@@ -139,6 +141,8 @@ impl Server {
         stop.await;
         // Cannot fail: `stopped` is still there to receive it.
         let _ = stop_listeners.send(true);
+        // Requests that wait for their write are answered now.
+        app.intake.end_waits();
         drain(shutdown, listeners, Arc::clone(&app)).await?;
         if let Err(error) = app.billing.flush_meters() {
             tracing::error!(%error, "the last counts of used units could not be written");

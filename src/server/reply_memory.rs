@@ -13,7 +13,7 @@ use super::sender::Sender;
 use super::slots::HeldSlots;
 use crate::api::error;
 use crate::api::routes::ResponseSize;
-use crate::api::{Reply, ReplyBody};
+use crate::api::{AcceptedWrite, Reply, ReplyBody};
 
 /// Memory for a large answer whose size is unknown: 1 MiB, or a 64th of the budget if that is less.
 const UNKNOWN_BYTES: usize = 1 << 20;
@@ -39,9 +39,14 @@ impl HeldReply {
         Self { reply, memory: Some(memory), file: Some(slot) }
     }
 
+    /// Returns the accepted write that the reply is about.
+    pub(super) fn accepted(&self) -> Option<&AcceptedWrite> {
+        self.reply.accepted.as_ref()
+    }
+
     /// Makes the response that hyper sends.
     pub(super) fn respond(self) -> Response<ResponseBody> {
-        let Reply { status, headers, body } = self.reply;
+        let Reply { status, headers, body, .. } = self.reply;
         let body = match body {
             ReplyBody::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
             ReplyBody::File(file) => ResponseBody::file(file, (self.memory, self.file)),

@@ -21,6 +21,7 @@ use super::reply_memory::{HeldReply, ReplyMemory};
 use super::response_body::ResponseBody;
 use super::sender::Sender;
 use super::slots::HeldSlots;
+use super::write_wait::RequestedWait;
 use crate::api::error::{self, ErrorFormat};
 use crate::api::query::QueryString;
 use crate::api::routes::{Access, Executor, Handler, Metering, ResponseSize, Route, RouteMatch, Router};
@@ -92,6 +93,12 @@ impl MatchedRequest {
             Some(principal) => Sender::Account(principal.account.clone()),
             None => Sender::Route(self.route.path),
         }
+    }
+
+    /// Returns the wait for its write that the request asks for.
+    fn wait(&self) -> Result<Option<RequestedWait>, Reply> {
+        let wait = RequestedWait::parse(self.route, &self.query, self.principal.as_ref(), &self.unknown);
+        wait.map_err(|error| self.unknown.add_to(error::reply(&error, &self.error_format)))
     }
 }
 
@@ -165,12 +172,29 @@ impl RequestHandler {
         let (head, body) = request.into_parts();
         let query = head.uri.query().unwrap_or_default();
         let request = self.check(head.headers, query, found, activity).await?;
+        let wait = request.wait()?;
+        let route = request.route;
         let body = self.read_body(&request, body).await?;
         let _working = activity.work();
         let task = self.task(request, &body)?;
         let reply = self.run(task).await;
         drop(body);
-        reply
+        match wait {
+            Some(wait) => Ok(self.wait_for_write(route, &wait, reply?).await),
+            None => reply,
+        }
+    }
+
+    /// Returns the reply to a request that waits for its write. It is the `202` of the handler if the wait or the memory
+    /// for another reply is refused, because the write is accepted in any case.
+    async fn wait_for_write(&self, route: &Route, wait: &RequestedWait, accepted: HeldReply) -> HeldReply {
+        let Some(write) = accepted.accepted() else { return accepted };
+        if let Some(reply) = wait.reply(&self.app, &self.admission, write).await
+            && let Ok(held) = self.hold(route, wait.sender(), reply, None)
+        {
+            return held;
+        }
+        accepted
     }
 
     /// Authenticates the caller and checks that it may call the route.

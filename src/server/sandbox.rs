@@ -72,7 +72,7 @@ fn html(status: StatusCode, title: &str, body: &str) -> Reply {
          margin:4rem auto;padding:0 1rem}}button{{font:inherit;padding:.6rem 1.2rem}}</style><h1>{title}</h1>{body}</html>"
     );
     let policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'";
-    Reply { status, headers: Vec::new(), body: page.into() }
+    Reply::new(status, page)
         .with(CONTENT_TYPE, "text/html; charset=utf-8")
         .with(CONTENT_SECURITY_POLICY, policy)
         .with(CACHE_CONTROL, "no-store")

@@ -142,7 +142,14 @@ impl Intake {
 
     /// Reserves a unit for a write. Returns `None` for work that is free.
     pub(super) fn reserve_write(&self, account: &AccountId, work: &QueuedWork) -> Result<Option<Permit<'_>>> {
-        if matches!(work, QueuedWork::Forget { .. } | QueuedWork::ForgetTerms { .. } | QueuedWork::Reextract { .. }) {
+        let is_free = matches!(
+            work,
+            QueuedWork::Forget { .. }
+                | QueuedWork::ForgetTerms { .. }
+                | QueuedWork::Reextract { .. }
+                | QueuedWork::Erase { .. }
+        );
+        if is_free {
             return Ok(None);
         }
         if matches!(work, QueuedWork::Conversation { .. }) {

@@ -2,7 +2,7 @@
 //!
 //! Each part has few methods and the components that it needs; `App` in `src/app` puts them together:
 //!
-//! - [`intake`] accepts writes into the queue, with [`dead_letters`];
+//! - [`intake`] accepts writes into the queue, with [`dead_letters`] and [`erasure`]; [`writes`] has their state;
 //! - [`direct_writes`] and [`push`] commit before they return;
 //! - [`reads`], with [`retrieval`] and [`answer`], searches and reads memories;
 //! - [`skills`] and [`vocabulary`] read and write by name;
@@ -22,6 +22,7 @@ pub mod conversations;
 pub(crate) mod data_directory;
 pub mod dead_letters;
 pub mod direct_writes;
+pub mod erasure;
 pub mod inspector;
 pub mod intake;
 pub mod media;
@@ -36,3 +37,4 @@ pub(crate) mod shared_parts;
 pub mod skills;
 pub mod sources;
 pub mod vocabulary;
+pub mod writes;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cuebase_retrieval::{Error as IndexError, Memory, Snapshot};
-use cuebase_storage::memory_file::markdown;
+use cuebase_storage::memory_file::{Metadata, markdown};
 use cuebase_storage::records::{FingerprintSubject, NamespaceRecord, QueuedWork};
 use cuebase_storage::{AccountId, MessageId, NamespaceName};
 use data_encoding::HEXLOWER;
@@ -16,8 +16,9 @@ use super::reads::Reads;
 use super::retrieval::{Arm, FoundMemory, RetrievalRequest};
 use crate::error::Result;
 use crate::memory::file_names::{free_name, slug};
-use crate::memory::files::Details;
+use crate::memory::files::{Details, stored_metadata};
 use crate::memory::skill::SkillDraft;
+use crate::memory::values::StoredMetadata;
 use crate::namespace::pending::PendingPaths;
 use crate::namespace::registry::Namespaces;
 use crate::secrets::fingerprint;
@@ -59,6 +60,9 @@ pub struct SkillView {
     pub content: String,
     /// Tags that the caller set, followed by those that extraction added.
     pub tags: Vec<String>,
+    /// Values that the caller filters by.
+    #[schemars(with = "StoredMetadata")]
+    pub metadata: Metadata,
     /// Texts by which the skill is found.
     pub triggers: Vec<String>,
     /// Probability that the skill answers the query; absent without a query.
@@ -150,6 +154,7 @@ impl SkillView {
             description: description.unwrap_or_default(),
             content: memory.content.clone(),
             tags: memory.user_tags.iter().chain(&memory.inferred_tags).cloned().collect(),
+            metadata: stored_metadata(&memory.metadata),
             triggers: memory.cues.iter().map(|cue| cue.text.clone()).collect(),
             score: hit.map(|hit| hit.score),
             matched: hit.map(FoundMemory::matched),

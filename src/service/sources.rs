@@ -57,7 +57,7 @@ impl KeptSource {
 
     /// Returns the fields that `POST /v1/memories` accepts, and `accepted_at`.
     pub fn body(&self) -> Map<String, Value> {
-        let Conversation { messages, session_id, tags, occurred_at, timezone } = &self.conversation;
+        let Conversation { messages, session_id, tags, metadata, occurred_at, timezone } = &self.conversation;
         let mut body = Map::new();
         body.insert("messages".into(), messages.iter().map(message_body).collect());
         if let Some(session_id) = session_id {
@@ -65,6 +65,9 @@ impl KeptSource {
         }
         if !tags.is_empty() {
             body.insert("tags".into(), json!(tags));
+        }
+        if !metadata.is_empty() {
+            body.insert("metadata".into(), json!(metadata));
         }
         if let Some(moment) = occurred_at {
             body.insert("occurred_at".into(), json!(moment.text()));
@@ -224,7 +227,7 @@ mod tests {
                 {"role": "user", "content": "", "occurred_at": 1_773_136_800.5},
             ],
             "session_id": "s1", "tags": ["Trip", "family"], "timezone": "Europe/Paris",
-            "occurred_at": "2026-03-10T09:30:00",
+            "occurred_at": "2026-03-10T09:30:00", "metadata": {"team": "blue", "size": 4, "paid": true},
         });
         let Value::Object(body) = body else { panic!("an object") };
         let accepted = conversation(&body).expect("a conversation");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cuebase_storage::Error;
-use cuebase_storage::git::{CommitMessage, Edit, HistoryBudget, Repository, Writer};
+use cuebase_storage::git::{CommitMessage, Edit, HistoryBudget, PathChangeKind, Repository, Writer};
 
 fn git(repository: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").arg("-C").arg(repository).args(arguments).output().expect("git is installed");
@@ -77,6 +77,12 @@ fn git_reads_the_same_commits() {
     assert_eq!(histories.revisions.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 0]);
     assert!(histories.complete);
     assert_eq!(repository.changed_paths(two).expect("compares"), ["facts/a/x.md", "facts/a0.md"]);
+    let kinds = |commit| {
+        let changes = repository.path_changes(commit).expect("compares");
+        changes.into_iter().map(|change| change.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(two), [PathChangeKind::Modified, PathChangeKind::Removed]);
+    assert_eq!(kinds(one), [PathChangeKind::Added; 4]);
     assert_eq!(
         repository.changed_paths(one).expect("compares"),
         ["facts/a-b.md", "facts/a/x.md", "facts/a0.md", "rules/é.md"]

@@ -36,6 +36,8 @@ mod answers;
 mod billing;
 /// Conversations that the service keeps, with their branches.
 mod conversations;
+/// Requests to erase text for good.
+mod erase;
 /// Credentials, routes, unknown names and bodies, the same on every route.
 mod every_route;
 /// API keys and what each kind of credential may do.
@@ -60,3 +62,5 @@ mod sources;
 mod unknown_names;
 /// The vocabulary.
 mod vocabulary;
+/// The state of accepted writes.
+mod writes;

@@ -171,6 +171,21 @@ def test_a_long_list_of_topics_continues_at_an_offset(service, ferries, tmp_path
     with_agent(service, tmp_path, use)
 
 
+def test_several_namespaces_are_recalled_with_the_name_of_each(service, tmp_path):
+    async def use(client):
+        for name in ["crew-a", "crew-b"]:
+            own = namespace(service, name)
+            content = f"# Lantern\n\nThe lantern of {name} hangs in the wheelhouse.\n"
+            await good(client, "memory_write", path="facts/lantern.md", content=content, **own)
+        text = await good(client, "memory_recall", query="Where does the lantern hang?", namespace="crew-a,crew-b")
+        for name in ["crew-a", "crew-b"]:
+            assert re.search(rf"facts/lantern\.md.* in namespace {name}\n# Lantern\n\nThe lantern of {name} ", text), text
+        answer = await good(client, "memory_answer", question="Where does the lantern hang?", namespace="crew-a,crew-b")
+        assert re.search(r"^- facts/lantern\.md in namespace crew-[ab]: ", answer, flags=re.M), answer
+
+    with_agent(service, tmp_path, use)
+
+
 def test_an_unknown_argument_causes_a_warning(service, tmp_path):
     async def use(client):
         text = await good(client, "memory_recall", query="x", tag="a")

@@ -126,6 +126,49 @@ def test_source_methods_use_the_namespace_of_the_client() -> None:
     assert [request.url.params["namespace"] for request in server.requests] == ["mine"] * 3
 
 
+def test_conditions_are_repeated_parameters_of_a_query_and_a_list_in_a_body() -> None:
+    found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    server = Recorder({**found, "answer": "", "model": "", "skills": []})
+    client = Client(key="key", transport=server)
+    client.retrieve(where=["team:a,b", "size>=2"])
+    client.retrieve("tea", where="team:blue")
+    client.skills(where=["team:blue"])
+    client.answer("tea?", where=["team:a,b"])
+    sent = [request.url.params.get_list("where") for request in server.requests[:3]]
+    assert sent == [["team:a,b", "size>=2"], ["team:blue"], ["team:blue"]]
+    assert json.loads(server.requests[3].content)["where"] == ["team:a,b"]
+
+
+def test_a_memory_of_an_older_server_is_current_and_has_no_metadata() -> None:
+    memory = Client(key="key", transport=Recorder({"path": "facts/a.md", "content": "", "score": 1})).get("facts/a.md")
+    assert memory.current and memory.valid_from is None and memory.valid_until is None
+    assert (memory.supersedes, memory.superseded_by, memory.also, memory.metadata) == ((), (), (), {})
+
+
+def test_several_namespaces_are_searched_with_one_request() -> None:
+    hit = {"path": "facts/tea.md", "content": "# Tea\n", "score": 0.5, "namespace": "team"}
+    found = {"hits": [hit], "vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    citation = {"path": "facts/tea.md", "quote": "Tea", "namespace": "team"}
+    server = Recorder({**found, "answer": "Tea", "model": "extractive", "citations": [citation]})
+    client = Client(key="key", namespace="mine", transport=server)
+    assert client.retrieve("tea", namespace=["mine", "team"]).hits[0].namespace == "team"
+    assert client.answer("tea", namespace=("mine", "team")).citations[0].namespace == "team"
+    client.retrieve("tea")
+    assert server.requests[0].url.params["namespace"] == "mine,team"
+    assert json.loads(server.requests[1].content)["namespace"] == "mine,team"
+    assert server.requests[2].url.params["namespace"] == "mine"
+
+
+def test_an_empty_list_of_namespaces_is_rejected() -> None:
+    server = Recorder()
+    client = Client(key="key", namespace="mine", transport=server)
+    with pytest.raises(ValueError, match="namespace is an empty list"):
+        client.retrieve("tea", namespace=[])
+    with pytest.raises(ValueError, match="namespace is an empty list"):
+        client.answer("tea", namespace=[])
+    assert not server.requests
+
+
 def test_unknown_fields_of_a_newer_server_are_ignored() -> None:
     who = {"account": "default", "auth": "api_key", "env": "live", "later": True}
     assert Client(key="key", transport=Recorder(who)).whoami().account == "default"

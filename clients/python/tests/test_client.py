@@ -110,6 +110,25 @@ def test_memories_by_path(client: Client) -> None:
     assert raised.value.code == "no_answer"
 
 
+def test_metadata_and_validity(client: Client) -> None:
+    namespace = fresh(client)
+    old, new = "facts/noor/desk-1.md", "facts/noor/desk-2.md"
+    client.write(old, "# Noor sits at desk 1\n", namespace=namespace, occurred_at=date(2026, 1, 5), metadata={"floor": 1})
+    moved = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
+    client.write(new, "# Noor sits at desk 2\n", namespace=namespace, metadata={"floor": 2}, valid_from=moved, supersedes=[old])
+    found = client.retrieve("where does Noor sit", namespace=namespace).hits
+    assert [(hit.path, hit.current) for hit in found] == [(new, True), (old, False)]
+    assert found[0].supersedes == (old,) and found[1].superseded_by == (new,)
+    assert found[0].valid_from == moved and found[1].valid_until == moved
+    assert found[0].metadata == {"floor": 2}
+    only = client.retrieve("where does Noor sit", namespace=namespace, current="only").hits
+    assert [hit.path for hit in only] == [new]
+    earlier = client.retrieve("where does Noor sit", namespace=namespace, as_of=date(2026, 2, 1)).hits
+    assert [(hit.path, hit.current) for hit in earlier] == [(old, True)]
+    listed = client.retrieve(where=["floor>=2"], namespace=namespace).hits
+    assert [hit.path for hit in listed] == [new]
+
+
 def wait_until_forgotten(client: Client, path: str, namespace: str) -> None:
     for _ in range(2000):
         try:

@@ -52,6 +52,7 @@ export declare class Client {
         namespace?: string;
         session_id?: string;
         tags?: string[];
+        metadata?: t.Metadata;
         occurred_at?: t.When;
         timezone?: string;
     }): Promise<t.Accepted>;
@@ -78,14 +79,7 @@ export declare class Client {
         detail?: "full";
     }): Promise<t.Memory>;
     /** Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it. */
-    write(path: string, content: string, options?: {
-        namespace?: string;
-        tags?: string[];
-        cues?: string[];
-        occurred_at?: t.When;
-        expires_at?: t.When;
-        timezone?: string;
-    }): Promise<t.Written>;
+    write(path: string, content: string, options?: t.WriteOptions): Promise<t.Written>;
     /** Deletes a memory. Earlier revisions stay in the git history. */
     forget(path: string, options?: {
         namespace?: string;
@@ -131,6 +125,7 @@ export declare class Client {
     skills(task?: string, options?: {
         paths?: string[];
         tags?: string[];
+        where?: string[];
         limit?: number;
         namespace?: string;
     }): Promise<t.Skill[]>;
@@ -157,6 +152,7 @@ export declare class Client {
     /** Appends messages and returns their ids. The messages are also remembered. A text is one message of the user. */
     append(id: string, messages: t.Messages, options?: {
         branch?: string;
+        metadata?: t.Metadata;
     }): Promise<string[]>;
     /** Ends the active branch at a message. Later messages stay on a separate branch. */
     rewind(id: string, to: string): Promise<t.Conversation>;

@@ -83,6 +83,15 @@ export class Client {
     #in(namespace) {
         return namespace ?? this.#namespace;
     }
+    /** Returns the namespaces of a search, separated by commas. */
+    #inAll(namespaces) {
+        if (namespaces === undefined || typeof namespaces === "string")
+            return this.#in(namespaces);
+        if (namespaces.length === 0) {
+            throw new TypeError("namespace is an empty list: name at least one namespace, or leave it out");
+        }
+        return namespaces.join(",");
+    }
     /** Returns the version of the server. */
     async health() {
         return (await this.#do("GET", "/health")).version;
@@ -139,12 +148,12 @@ export class Client {
     }
     /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
     async retrieve(query, filters = {}) {
-        const { tiers, paths, tags, tags_all, since, until } = filters;
-        const filtered = [tiers, paths, tags, tags_all].some((list) => list?.length) || since !== undefined || until !== undefined;
+        const { tiers, paths, tags, tags_all, where, since, until } = filters;
+        const filtered = [tiers, paths, tags, tags_all, where].some((list) => list?.length) || since !== undefined || until !== undefined;
         if (!query?.trim() && !filtered) {
-            throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, since, until");
+            throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until");
         }
-        const sent = { q: query, ...filters, namespace: this.#in(filters.namespace) };
+        const sent = { q: query, ...filters, namespace: this.#inAll(filters.namespace) };
         const found = await this.#do("GET", "/v1/retrieve", { query: sent });
         return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
     }
@@ -172,7 +181,7 @@ export class Client {
     }
     /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
     async answer(question, filters = {}) {
-        const body = wire.body({ ...filters, q: question, namespace: this.#in(filters.namespace) });
+        const body = wire.body({ ...filters, q: question, namespace: this.#inAll(filters.namespace) });
         const answer = await this.#do("POST", "/v1/answer", { body });
         return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
     }
@@ -231,7 +240,8 @@ export class Client {
     async skills(task, options = {}) {
         const query = { q: task, ...options, namespace: this.#in(options.namespace) };
         const { skills } = await this.#do("GET", "/v1/skills", { query });
-        return skills.map((skill) => ({ ...skill, score: skill.score ?? null, matched: skill.matched ?? null }));
+        const absent = { score: null, matched: null, metadata: {} };
+        return skills.map((skill) => ({ ...absent, ...skill }));
     }
     /** Creates a managed conversation. */
     createConversation(options = {}) {
@@ -313,8 +323,8 @@ export class Client {
         const query = { namespace: this.#in(options.namespace) };
         const path = `/v1/sources/${encodeURIComponent(id)}`;
         const kept = await this.#do("GET", path, { query, times: SOURCE_TIMES });
-        const { session_id = null, tags = [], occurred_at = null, timezone = null } = kept;
-        return { ...kept, session_id, tags, occurred_at, timezone };
+        const { session_id = null, tags = [], metadata = {}, occurred_at = null, timezone = null } = kept;
+        return { ...kept, session_id, tags, metadata, occurred_at, timezone };
     }
     /** Deletes a kept conversation. The memories made from it stay. */
     async deleteSource(id, options = {}) {

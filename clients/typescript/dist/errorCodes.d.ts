@@ -31,6 +31,8 @@ export declare const ErrorCode: {
     readonly InvalidImport: "invalid_import";
     /** `limit` is not an integer in the range of the route. */
     readonly InvalidLimit: "invalid_limit";
+    /** A key or a value of the metadata is not accepted; the message names the key. */
+    readonly InvalidMetadata: "invalid_metadata";
     /** The name is not 1 to 64 characters of a-z, 0-9 and -, or the key writes to another one. */
     readonly InvalidNamespace: "invalid_namespace";
     /** A query parameter has a value that the route does not accept. */
@@ -55,6 +57,8 @@ export declare const ErrorCode: {
     readonly InvalidTimeField: "invalid_time_field";
     /** `timezone` is not an IANA time zone name. */
     readonly InvalidTimezone: "invalid_timezone";
+    /** A condition of `where` is not `key:value` or one of the other forms, which the message lists. */
+    readonly InvalidWhere: "invalid_where";
     /** The payment provider does not accept live payments for this merchant yet. */
     readonly MerchantNotLive: "merchant_not_live";
     /** The request has neither a query nor a filter. */

@@ -1,11 +1,15 @@
 /** Types of arguments and responses. Times in responses are `Date`s, or `null` when unknown. */
 export type Tier = "facts" | "incidents" | "rules" | "skills";
 export type TimeField = "occurred" | "created" | "updated";
+/** What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others. */
+export type Current = "first" | "only" | "any";
 export type Environment = "live" | "test";
 /** A plan with a subscription. */
 export type Plan = "starter" | "growth" | "scale" | "max";
 /** A time argument: a `Date`, seconds since the epoch, or text such as `2026-05-01`. */
 export type When = Date | number | string;
+/** Values to filter by with `where`, by key. */
+export type Metadata = Record<string, string | number | boolean>;
 export type ContentPart = {
     type: string;
     [field: string]: unknown;
@@ -74,7 +78,7 @@ export interface Source {
     /** The id of the write that contained the message, as `source` takes it; absent if unknown. */
     write?: string;
 }
-/** A memory. `revisions` and the following fields are set with `detail: "full"`. */
+/** A memory. The fields from `revisions` to `sources` are set with `detail: "full"`. */
 export interface Memory {
     path: string;
     content: string;
@@ -90,6 +94,17 @@ export interface Memory {
     occurred_source: "user" | "extracted" | "said" | "written" | null;
     user_tags: string[];
     tags: string[];
+    metadata: Metadata;
+    /** Whether the memory holds: now, or at the time of `as_of`. */
+    current: boolean;
+    valid_from: Date | null;
+    valid_until: Date | null;
+    /** Paths of the memories that this one ended. */
+    supersedes: string[];
+    /** Paths of the memories that ended this one. */
+    superseded_by: string[];
+    /** Paths of memories that say the same and are not hits of their own. */
+    also: string[];
     /** @deprecated `created_at`, as text. */
     created: string | null;
     /** @deprecated `updated_at`, as text. */
@@ -99,6 +114,8 @@ export interface Memory {
     relations?: Relation[];
     cues?: string[];
     sources?: Source[];
+    /** The namespace of a hit, if several namespaces were searched. */
+    namespace?: string;
 }
 export interface Term {
     term: string;
@@ -121,6 +138,8 @@ export interface Citation {
     path: string;
     section: string | null;
     quote: string;
+    /** The namespace of the memory, if several namespaces were searched. */
+    namespace?: string;
 }
 export interface Answer {
     answer: string;
@@ -174,6 +193,7 @@ export interface NewSkill {
     path?: string;
     tags?: string[];
     triggers?: string[];
+    metadata?: Metadata;
     confidence?: number;
     date?: string;
 }
@@ -184,6 +204,7 @@ export interface Skill {
     description: string;
     content: string;
     tags: string[];
+    metadata: Metadata;
     triggers: string[];
     score: number | null;
     matched: string[] | null;
@@ -241,6 +262,7 @@ export interface SourceConversation {
     messages: SourceMessage[];
     session_id: string | null;
     tags: string[];
+    metadata: Metadata;
     /** RFC 3339 or a calendar date, as `remember` takes it. */
     occurred_at: string | null;
     timezone: string | null;
@@ -299,15 +321,35 @@ export interface Billing {
 }
 /** Filters of `retrieve` and `answer`. */
 export interface Filters {
-    namespace?: string;
+    /** One namespace, or several, whose hits are merged. `limit` counts the hits of all. */
+    namespace?: string | readonly string[];
     tiers?: Tier[];
     paths?: string[];
     tags?: string[];
     tags_all?: string[];
+    /** Conditions on the metadata, such as `team:blue` and `priority>=3`. A memory must meet all of them. */
+    where?: string[];
     since?: When;
     until?: When;
     time_field?: TimeField;
     timezone?: string;
+    /** Answer as of this time: later memories are left out, and `current` is judged then. */
+    as_of?: When;
+    current?: Current;
     min_score?: number;
     limit?: number;
+}
+/** Fields of a memory that `write` stores. A write replaces all of them. */
+export interface WriteOptions {
+    namespace?: string;
+    tags?: string[];
+    cues?: string[];
+    metadata?: Metadata;
+    occurred_at?: When;
+    expires_at?: When;
+    valid_from?: When;
+    valid_until?: When;
+    /** Paths of the memories that no longer hold from `valid_from` on. */
+    supersedes?: string[];
+    timezone?: string;
 }

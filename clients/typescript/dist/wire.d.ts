@@ -10,7 +10,10 @@ export declare const time: (when: When) => string | number;
 export declare function read(value: unknown, times?: ReadonlySet<string>): unknown;
 /** Sets absent fields of a memory to empty lists or `null`. */
 export declare function memory<T>(value: T): T;
-/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
+/**
+ * Encodes query parameters. Lists are comma-separated, except for `where`, whose values may hold commas. `undefined` and
+ * `null` are omitted.
+ */
 export declare function query(values: Record<string, unknown>): string;
 /** Builds a request body. `undefined` and `null` are omitted, and times are converted. */
 export declare function body(values: Record<string, unknown>): Record<string, unknown>;

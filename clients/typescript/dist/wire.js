@@ -9,6 +9,8 @@ const TIMES = new Set([
     "updated_at",
     "occurred_at",
     "expires_at",
+    "valid_from",
+    "valid_until",
     "edited_at",
     "accepted_at",
     "died_at",
@@ -18,7 +20,7 @@ const TIMES = new Set([
     "at",
 ]);
 // List fields of a memory that the service omits when they are empty.
-const LISTS = ["sections", "matched", "user_tags", "tags"];
+const LISTS = ["sections", "matched", "user_tags", "tags", "supersedes", "superseded_by", "also"];
 /** Converts a time to the form that the service accepts. */
 export const time = (when) => (when instanceof Date ? when.toISOString() : when);
 /** Returns a response with the fields in `times` as `Date`s. */
@@ -30,8 +32,8 @@ export function read(value, times = TIMES) {
     return Object.fromEntries(Object.entries(value).map(([name, held]) => {
         if (times.has(name))
             return [name, typeof held === "string" ? new Date(held) : null];
-        // `content` may contain any fields and is not converted.
-        return [name, name === "content" ? held : read(held, times)];
+        // `content` and `metadata` may contain any fields and are not converted.
+        return [name, name === "content" || name === "metadata" ? held : read(held, times)];
     }));
 }
 /** Sets absent fields of a memory to empty lists or `null`. */
@@ -41,14 +43,26 @@ export function memory(value) {
         held[name] ??= [];
     for (const name of ["via", "occurred_precision", "occurred_source", "created", "updated"])
         held[name] ??= null;
+    for (const name of ["valid_from", "valid_until"])
+        held[name] ??= null;
+    held.current ??= true;
+    held.metadata ??= {};
     return value;
 }
-/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
+/**
+ * Encodes query parameters. Lists are comma-separated, except for `where`, whose values may hold commas. `undefined` and
+ * `null` are omitted.
+ */
 export function query(values) {
     const written = new URLSearchParams();
     for (const [name, value] of Object.entries(values)) {
         if (value === undefined || value === null)
             continue;
+        if (name === "where" && Array.isArray(value)) {
+            for (const each of value)
+                written.append(name, String(each));
+            continue;
+        }
         const text = Array.isArray(value) ? value.join(",") : String(time(value));
         if (text !== "")
             written.set(name, text);

@@ -109,6 +109,15 @@ export class Client {
     return namespace ?? this.#namespace;
   }
 
+  /** Returns the namespaces of a search, separated by commas. */
+  #inAll(namespaces: string | readonly string[] | undefined): string | undefined {
+    if (namespaces === undefined || typeof namespaces === "string") return this.#in(namespaces);
+    if (namespaces.length === 0) {
+      throw new TypeError("namespace is an empty list: name at least one namespace, or leave it out");
+    }
+    return namespaces.join(",");
+  }
+
   /** Returns the version of the server. */
   async health(): Promise<string> {
     return (await this.#do<{ version: string }>("GET", "/health")).version;
@@ -164,7 +173,14 @@ export class Client {
    */
   async remember(
     messages: t.Messages,
-    options: { namespace?: string; session_id?: string; tags?: string[]; occurred_at?: t.When; timezone?: string } = {},
+    options: {
+      namespace?: string;
+      session_id?: string;
+      tags?: string[];
+      metadata?: t.Metadata;
+      occurred_at?: t.When;
+      timezone?: string;
+    } = {},
   ): Promise<t.Accepted> {
     const body = { ...options, namespace: this.#in(options.namespace), messages: wire.messages(messages) };
     return this.#accept("POST", "/v1/memories", { body: wire.body(body) });
@@ -177,12 +193,12 @@ export class Client {
 
   /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
   async retrieve(query: string | null, filters: t.Filters & { detail?: "full" } = {}): Promise<t.Retrieved> {
-    const { tiers, paths, tags, tags_all, since, until } = filters;
-    const filtered = [tiers, paths, tags, tags_all].some((list) => list?.length) || since !== undefined || until !== undefined;
+    const { tiers, paths, tags, tags_all, where, since, until } = filters;
+    const filtered = [tiers, paths, tags, tags_all, where].some((list) => list?.length) || since !== undefined || until !== undefined;
     if (!query?.trim() && !filtered) {
-      throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, since, until");
+      throw new TypeError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until");
     }
-    const sent = { q: query, ...filters, namespace: this.#in(filters.namespace) };
+    const sent = { q: query, ...filters, namespace: this.#inAll(filters.namespace) };
     const found = await this.#do<Partial<t.Retrieved> & Omit<t.Retrieved, "hits" | "defined">>("GET", "/v1/retrieve", { query: sent });
     return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
   }
@@ -211,7 +227,7 @@ export class Client {
 
   /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
   async answer(question: string, filters: t.Filters = {}): Promise<t.Answer> {
-    const body = wire.body({ ...filters, q: question, namespace: this.#in(filters.namespace) });
+    const body = wire.body({ ...filters, q: question, namespace: this.#inAll(filters.namespace) });
     const answer = await this.#do<t.Answer>("POST", "/v1/answer", { body });
     return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
   }
@@ -226,11 +242,7 @@ export class Client {
   }
 
   /** Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it. */
-  write(
-    path: string,
-    content: string,
-    options: { namespace?: string; tags?: string[]; cues?: string[]; occurred_at?: t.When; expires_at?: t.When; timezone?: string } = {},
-  ): Promise<t.Written> {
+  write(path: string, content: string, options: t.WriteOptions = {}): Promise<t.Written> {
     const body = wire.body({ ...options, content, namespace: this.#in(options.namespace) });
     return this.#do("POST", wire.memoryPath(path), { body });
   }
@@ -288,11 +300,12 @@ export class Client {
   /** Returns the skills for a task, best first. Without a task, returns all skills. */
   async skills(
     task?: string,
-    options: { paths?: string[]; tags?: string[]; limit?: number; namespace?: string } = {},
+    options: { paths?: string[]; tags?: string[]; where?: string[]; limit?: number; namespace?: string } = {},
   ): Promise<t.Skill[]> {
     const query = { q: task, ...options, namespace: this.#in(options.namespace) };
     const { skills } = await this.#do<{ skills: t.Skill[] }>("GET", "/v1/skills", { query });
-    return skills.map((skill) => ({ ...skill, score: skill.score ?? null, matched: skill.matched ?? null }));
+    const absent = { score: null, matched: null, metadata: {} };
+    return skills.map((skill) => ({ ...absent, ...skill }));
   }
 
   /** Creates a managed conversation. */
@@ -328,7 +341,11 @@ export class Client {
   }
 
   /** Appends messages and returns their ids. The messages are also remembered. A text is one message of the user. */
-  async append(id: string, messages: t.Messages, options: { branch?: string } = {}): Promise<string[]> {
+  async append(
+    id: string,
+    messages: t.Messages,
+    options: { branch?: string; metadata?: t.Metadata } = {},
+  ): Promise<string[]> {
     const body = wire.body({ ...options, messages: wire.messages(messages) });
     return (await this.#do<{ ids: string[] }>("POST", `${at(id)}/messages`, { body, repeatable: false })).ids;
   }
@@ -386,8 +403,8 @@ export class Client {
     const query = { namespace: this.#in(options.namespace) };
     const path = `/v1/sources/${encodeURIComponent(id)}`;
     const kept = await this.#do<t.SourceConversation>("GET", path, { query, times: SOURCE_TIMES });
-    const { session_id = null, tags = [], occurred_at = null, timezone = null } = kept;
-    return { ...kept, session_id, tags, occurred_at, timezone };
+    const { session_id = null, tags = [], metadata = {}, occurred_at = null, timezone = null } = kept;
+    return { ...kept, session_id, tags, metadata, occurred_at, timezone };
   }
 
   /** Deletes a kept conversation. The memories made from it stay. */

@@ -13,6 +13,8 @@ const TIMES: ReadonlySet<string> = new Set([
   "updated_at",
   "occurred_at",
   "expires_at",
+  "valid_from",
+  "valid_until",
   "edited_at",
   "accepted_at",
   "died_at",
@@ -23,7 +25,7 @@ const TIMES: ReadonlySet<string> = new Set([
 ]);
 
 // List fields of a memory that the service omits when they are empty.
-const LISTS = ["sections", "matched", "user_tags", "tags"] as const;
+const LISTS = ["sections", "matched", "user_tags", "tags", "supersedes", "superseded_by", "also"] as const;
 
 /** Converts a time to the form that the service accepts. */
 export const time = (when: When): string | number => (when instanceof Date ? when.toISOString() : when);
@@ -35,8 +37,8 @@ export function read(value: unknown, times: ReadonlySet<string> = TIMES): unknow
   return Object.fromEntries(
     Object.entries(value).map(([name, held]) => {
       if (times.has(name)) return [name, typeof held === "string" ? new Date(held) : null];
-      // `content` may contain any fields and is not converted.
-      return [name, name === "content" ? held : read(held, times)];
+      // `content` and `metadata` may contain any fields and are not converted.
+      return [name, name === "content" || name === "metadata" ? held : read(held, times)];
     }),
   );
 }
@@ -46,14 +48,24 @@ export function memory<T>(value: T): T {
   const held = value as Record<string, unknown>;
   for (const name of LISTS) held[name] ??= [];
   for (const name of ["via", "occurred_precision", "occurred_source", "created", "updated"]) held[name] ??= null;
+  for (const name of ["valid_from", "valid_until"]) held[name] ??= null;
+  held.current ??= true;
+  held.metadata ??= {};
   return value;
 }
 
-/** Encodes query parameters. Lists are comma-separated; `undefined` and `null` are omitted. */
+/**
+ * Encodes query parameters. Lists are comma-separated, except for `where`, whose values may hold commas. `undefined` and
+ * `null` are omitted.
+ */
 export function query(values: Record<string, unknown>): string {
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined || value === null) continue;
+    if (name === "where" && Array.isArray(value)) {
+      for (const each of value) written.append(name, String(each));
+      continue;
+    }
     const text = Array.isArray(value) ? value.join(",") : String(time(value as When));
     if (text !== "") written.set(name, text);
   }

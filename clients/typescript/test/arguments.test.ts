@@ -113,6 +113,28 @@ test("the methods of sources use the namespace of the client", async () => {
   assert.deepEqual(sent.map(({ url }) => new URL(url).searchParams.get("namespace")), ["mine", "mine", "mine"]);
 });
 
+test("several namespaces are searched with one request", async () => {
+  const hit = { path: "facts/tea.md", content: "# Tea\n", score: 0.5, namespace: "team" };
+  const { sent, fetch } = recording({ hits: [hit], citations: [{ path: "facts/tea.md", quote: "Tea", namespace: "team" }] });
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  const namespace = ["mine", "team"];
+  assert.equal((await client.retrieve("tea", { namespace })).hits[0]?.namespace, "team");
+  assert.equal((await client.answer("tea", { namespace })).citations[0]?.namespace, "team");
+  await client.retrieve("tea");
+  const names = sent.map(({ url }) => new URL(url).searchParams.get("namespace"));
+  assert.deepEqual(names, ["mine,team", null, "mine"]);
+  assert.equal((sent[1]?.body as unknown as { namespace: string }).namespace, "mine,team");
+});
+
+test("an empty list of namespaces is rejected", async () => {
+  const { sent, fetch } = recording({});
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  const expected = { name: "TypeError", message: /namespace is an empty list/ };
+  await assert.rejects(client.retrieve("tea", { namespace: [] }), expected);
+  await assert.rejects(client.answer("tea", { namespace: [] }), expected);
+  assert.equal(sent.length, 0);
+});
+
 test("sources() reads every page", async () => {
   const ids = Array.from({ length: 205 }, (_, number) => String(1000 - number));
   const pages: typeof fetch = async (url) => {
@@ -125,4 +147,25 @@ test("sources() reads every page", async () => {
   const listed: string[] = [];
   for await (const { id } of new Client({ key: "key", fetch: pages }).sources()) listed.push(id);
   assert.deepEqual(listed, ids);
+});
+
+test("conditions are repeated parameters of a query and a list in a body", async () => {
+  const { sent, fetch } = recording({ skills: [] });
+  const client = new Client({ key: "key", fetch });
+  await client.retrieve(null, { where: ["team:a,b", "size>=2"] });
+  await client.skills(undefined, { where: ["team:blue"] });
+  await client.answer("tea?", { where: ["team:a,b"] });
+  const conditions = sent.slice(0, 2).map(({ url }) => new URL(url).searchParams.getAll("where"));
+  assert.deepEqual(conditions, [["team:a,b", "size>=2"], ["team:blue"]]);
+  assert.deepEqual((sent[2]?.body as unknown as { where: unknown }).where, ["team:a,b"]);
+});
+
+test("metadata is not converted, and a memory of an older server is current", async () => {
+  const metadata = { at: "2026-05-04", updated_at: 7 };
+  const { fetch } = recording({ path: "facts/a.md", metadata, valid_from: "2026-05-04T09:00:00Z" });
+  const memory = await new Client({ key: "key", fetch }).get("facts/a.md");
+  assert.deepEqual([memory.metadata, memory.valid_from], [metadata, new Date("2026-05-04T09:00:00Z")]);
+  const { fetch: older } = recording({ path: "facts/a.md" });
+  const plain = await new Client({ key: "key", fetch: older }).get("facts/a.md");
+  assert.deepEqual([plain.current, plain.valid_until, plain.supersedes, plain.metadata], [true, null, [], {}]);
 });

@@ -99,6 +99,22 @@ test("memories by path", async () => {
   await assert.rejects(client.answer("Which seat?", { namespace }), { code: "no_answer", name: "NotFound" });
 });
 
+test("metadata and validity", async () => {
+  const namespace = await fresh();
+  const [old, current] = ["facts/noor/desk-1.md", "facts/noor/desk-2.md"];
+  await client.write(old, "# Noor sits at desk 1\n", { namespace, occurred_at: "2026-01-05", metadata: { floor: 1 } });
+  const valid_from = new Date("2026-03-01T09:00:00Z");
+  await client.write(current, "# Noor sits at desk 2\n", { namespace, metadata: { floor: 2 }, valid_from, supersedes: [old] });
+  const { hits } = await client.retrieve("where does Noor sit", { namespace });
+  assert.deepEqual(hits.map((hit) => [hit.path, hit.current]), [[current, true], [old, false]]);
+  assert.deepEqual([hits[0]?.supersedes, hits[1]?.superseded_by, hits[0]?.metadata], [[old], [current], { floor: 2 }]);
+  assert.deepEqual([hits[0]?.valid_from, hits[1]?.valid_until], [valid_from, valid_from]);
+  const paths = async (filters: cuebase.Filters) => (await client.retrieve("where does Noor sit", filters)).hits.map((hit) => hit.path);
+  assert.deepEqual(await paths({ namespace, current: "only" }), [current]);
+  assert.deepEqual(await paths({ namespace, as_of: "2026-02-01" }), [old]);
+  assert.deepEqual(await paths({ namespace, where: ["floor>=2"] }), [current]);
+});
+
 test("vocabulary and skills", async () => {
   const namespace = await fresh();
   await client.teach([{ term: "OKR", aliases: ["objective"], definition: "A goal." }], { namespace });

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claim_entry::ClaimEntry;
-use crate::hash::{FacetHash, Link, NameHash, PathHash, SessionHash, StatementHash, TermHash};
+use super::number_entry::NumberEntry;
+use crate::hash::{FacetHash, Link, MetadataKeyHash, NameHash, PathHash, SessionHash, StatementHash, TermHash};
 use crate::memory::{Memory, Millis};
 use crate::text;
 use crate::tokens::TokenVectors;
@@ -56,7 +57,7 @@ pub(crate) struct IndexedMemory {
     pub(crate) terms: Vec<(TermHash, u8)>,
     /// The sum of these numbers.
     pub(crate) length: u32,
-    /// The facets: folders, tags, claims, the statement, replaced paths; ascending.
+    /// The facets: folders, tags, claims, the statement, replaced paths, the metadata; ascending.
     pub(crate) facets: Vec<FacetHash>,
     /// The links to related memories.
     pub(crate) links: Vec<Link>,
@@ -71,6 +72,8 @@ pub(crate) struct IndexedMemory {
     pub(crate) valid_until: Millis,
     /// The paths of the memories that it replaces.
     pub(crate) supersedes: Vec<PathHash>,
+    /// The numbers of the metadata.
+    pub(crate) numbers: Vec<NumberEntry>,
 }
 
 impl ChangeEntry {
@@ -137,12 +140,13 @@ impl IndexedMemory {
             valid_from: memory.validity.from.unwrap_or(UNKNOWN),
             valid_until: memory.validity.until.unwrap_or(NEVER),
             supersedes: memory.validity.supersedes.iter().map(|path| PathHash::of(path)).collect(),
+            numbers: numbers(memory),
         }
     }
 }
 
 /// Returns the facets of a memory, ascending, without duplicates: the folders above it, its tags, the subjects and keys
-/// of its claims, its statement, and the paths that it replaces.
+/// of its claims, its statement, the paths that it replaces, and its metadata.
 fn facets(memory: &Memory) -> Vec<FacetHash> {
     let mut facets = Vec::new();
     for (end, _) in memory.path.match_indices('/') {
@@ -162,9 +166,24 @@ fn facets(memory: &Memory) -> Vec<FacetHash> {
     for path in &memory.validity.supersedes {
         facets.push(FacetHash::of_superseded(PathHash::of(path)));
     }
+    for (key, value) in &memory.metadata {
+        facets.push(FacetHash::of_metadata(key, &value.canonical()));
+        if value.number().is_some() {
+            facets.push(FacetHash::of_number(MetadataKeyHash::of(key)));
+        }
+    }
     facets.sort_unstable();
     facets.dedup();
     facets
+}
+
+/// Returns the numbers of a memory's metadata.
+fn numbers(memory: &Memory) -> Vec<NumberEntry> {
+    let mut numbers = Vec::new();
+    for (key, value) in &memory.metadata {
+        numbers.extend(NumberEntry::new(key, value));
+    }
+    numbers
 }
 
 /// Returns the links to related memories.

@@ -6,8 +6,9 @@ use super::table::Table;
 use super::validity::ValidityFilter;
 use crate::bitmap::Bitmap;
 use crate::filter::Filter;
-use crate::hash::FacetHash;
+use crate::hash::{FacetHash, MetadataKeyHash};
 use crate::memory::Millis;
+use crate::metadata::{Comparison, Condition, MetadataValue, NumberBound};
 
 /// Returns the documents that both filters accept and that are not hidden at `now`. Returns `None` if these are all
 /// documents and every document is current.
@@ -34,6 +35,9 @@ pub(crate) fn allowed_documents(
     for tag in tag_facets(&filter.tags_all) {
         allowed.intersect(&documents_with_any(table, &[tag]));
     }
+    for condition in &filter.conditions {
+        apply_condition(table, condition, &mut allowed);
+    }
     remove_other_times(table, filter, &mut allowed);
     if any_hidden {
         remove_hidden(table, now, &mut allowed);
@@ -50,6 +54,41 @@ fn folder_facets(paths: &[String]) -> Vec<FacetHash> {
 
 fn tag_facets(names: &[String]) -> Vec<FacetHash> {
     names.iter().map(|name| FacetHash::of_tag(name)).collect()
+}
+
+/// Returns the facets of the values of a key that are equal to a text.
+fn value_facets(key: &str, text: &str) -> Vec<FacetHash> {
+    let values = MetadataValue::spelled(text);
+    values.iter().map(|value| FacetHash::of_metadata(key, &value.canonical())).collect()
+}
+
+/// Removes the documents whose metadata does not meet a condition.
+fn apply_condition(table: &Table, condition: &Condition, allowed: &mut Bitmap) {
+    let key = &condition.key;
+    match &condition.comparison {
+        Comparison::Equal(text) => allowed.intersect(&documents_with_any(table, &value_facets(key, text))),
+        Comparison::NotEqual(text) => {
+            for facet in value_facets(key, text) {
+                table.holding(facet).for_each(|document| allowed.remove(document));
+            }
+        }
+        Comparison::Number(bound) => allowed.intersect(&documents_within(table, key, *bound)),
+    }
+}
+
+/// Returns the documents whose value of a key is a number within a bound, current or not.
+fn documents_within(table: &Table, key: &str, bound: NumberBound) -> Bitmap {
+    let key = MetadataKeyHash::of(key);
+    let mut documents = Bitmap::default();
+    for id in table.holding(FacetHash::of_number(key)) {
+        let Some(document) = table.document(id) else { continue };
+        for entry in document.numbers() {
+            if entry.key == key && bound.contains(entry.number) {
+                documents.insert(id);
+            }
+        }
+    }
+    documents
 }
 
 /// Returns the documents that have any of these facets, current or not.

@@ -28,6 +28,7 @@ mod layer;
 pub(crate) mod ledger;
 mod log;
 mod nearest_rows;
+mod number_entry;
 mod opening;
 mod row;
 mod scan;

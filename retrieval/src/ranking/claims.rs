@@ -143,7 +143,7 @@ impl<'a> ClaimQuestion<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::{Claim, ClaimKind};
+    use crate::claim::{AskedKind, Claim, ClaimKind};
     use crate::head::Head;
     use crate::index::{Change, Index, IndexSettings};
     use crate::memory::Memory;
@@ -171,7 +171,12 @@ mod tests {
             index.apply(vec![memory(path, value, from)], Head::from([1; 20])).expect("applies");
         }
         let snapshot = index.published().load_full();
-        let asked = AskedClaims { subjects: vec!["ana".into()], attributes: vec!["home".into()], period };
+        let asked = AskedClaims {
+            subjects: vec!["ana".into()],
+            attributes: vec!["home".into()],
+            period,
+            kind: AskedKind::State,
+        };
         let question = ClaimQuestion::new(&snapshot.table, &snapshot.ledger, &asked, now);
         let mut holding = Vec::new();
         for memory in 0..3 {

@@ -38,6 +38,7 @@ const COEFFICIENTS: Features = Features {
     claim_holds: 2.0,
     claim_outdated: -2.5,
     superseded: -1.0,
+    recency: 0.6,
     query_best_bm25_of_ceiling: -0.8020,
     query_best_cosine: -2.2492,
     query_best_soft_match: -1.1309,

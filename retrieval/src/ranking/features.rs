@@ -112,6 +112,8 @@ features! {
     claim_outdated,
     /// 1 if the memory as a whole no longer holds.
     superseded,
+    /// If the query asks how something is, how recent the memory is among the best candidates: from -1 to 1.
+    recency,
     /// The highest `bm25_of_ceiling` of the lexical arm.
     query_best_bm25_of_ceiling,
     /// The highest cosine of the cue arm.
@@ -178,6 +180,7 @@ impl Signals<'_> {
             claim_holds: one_if(standing == Standing::Holding),
             claim_outdated: one_if(standing == Standing::Outdated),
             superseded: one_if(self.is_superseded(id)),
+            recency: 0.0,
             query_best_bm25_of_ceiling: self.of_ceiling(self.best_bm25),
             query_best_cosine: self.best_cosine,
             query_best_soft_match: self.best_soft,

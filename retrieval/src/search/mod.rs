@@ -4,8 +4,9 @@
 //! 2. **Evidence** (`evidence`): what ranking reads of the arms.
 //! 3. **Ranking** (`ranking`): each candidate gets its features and, from these, its probability.
 //! 4. **Expansion** (`expansion`): the neighbours of the best candidates in the graph are ranked too.
-//! 5. **Currency** (`currency`): what no longer holds ranks behind what superseded it.
-//! 6. **Reading** (`reading`): the memories of the best candidates are read from the log.
+//! 5. **Recency** (`recency`): of several answers about how something is, the latest is the best.
+//! 6. **Currency** (`currency`): what no longer holds ranks behind what superseded it.
+//! 7. **Reading** (`reading`): the memories of the best candidates are read from the log.
 //!
 //! The query is [`prepared`] first; `hit` is what comes out. How features are made is in `crate::ranking`.
 
@@ -17,6 +18,7 @@ mod hit;
 mod prepared;
 mod ranking;
 mod reading;
+mod recency;
 
 use std::time::Instant;
 
@@ -49,6 +51,7 @@ impl Snapshot {
         let signals = Signals::new(evidence, words.soft_match, &candidates);
         let mut ranking = Ranking::new(&self.table, signals, &candidates);
         search.expand(&mut ranking, &candidates);
+        search.rank_by_recency(&mut ranking);
         search.rank_by_currency(&mut ranking);
         let hits = search.read(&ranking)?;
         Ok(SearchResults {

@@ -74,6 +74,14 @@ impl<'a> Ranking<'a> {
         self.sort();
     }
 
+    /// Sets the recency of a candidate, and with it its score. The caller sorts.
+    pub(super) fn set_recency(&mut self, index: usize, recency: f32) {
+        let Some(candidate) = self.candidates.get_mut(index) else { return };
+        let features = &mut self.features[candidate.features];
+        features.recency = recency;
+        candidate.score = probability(features);
+    }
+
     /// Sorts the candidates, best first.
     pub(super) fn sort(&mut self) {
         self.candidates.sort_unstable_by(Candidate::order);

@@ -1,6 +1,6 @@
 //! Shared by the engine's tests: a vocabulary whose tokens are whole words, and a query with defaults.
 
-use cuebase_retrieval::{Filter, Query, TokenVectors};
+use cuebase_retrieval::{AskedClaims, Currency, Filter, Query, TokenVectors};
 
 /// A vocabulary of a few words.
 pub(crate) struct Pieces {
@@ -48,6 +48,9 @@ pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) ->
         min_score: 0.0,
         limit: 200,
         now: 0,
+        as_of: None,
+        currency: Currency::First,
+        asked: AskedClaims::NONE,
         exact: false,
     }
 }

@@ -4,9 +4,10 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::errors::{BUSY, ErrorResponse, GUARDED, OPEN, RETRIEVE, TOO_LARGE};
-use super::parameters::Parameter;
+use super::parameters::{self, Parameter};
 use super::schemas::Schemas;
 use crate::api::views::AcceptedView;
+use crate::api::views::writes::WriteView;
 
 /// The description of a route.
 pub(super) struct Operation {
@@ -78,6 +79,12 @@ impl Operation {
     pub(super) fn accepted(self, schemas: &mut Schemas) -> Self {
         let schema = schemas.response::<AcceptedView>();
         self.responds(202, "The write is durable and in the queue.", schema)
+    }
+
+    /// Adds the parameter `wait`, and the response when the write is finished in time.
+    pub(super) fn waits(self, schemas: &mut Schemas) -> Self {
+        let schema = schemas.shared_response::<WriteView<'_>>();
+        self.parameter(parameters::wait()).responds(200, "With `wait`: the write has ended.", schema)
     }
 
     /// Adds errors to those that every route has.

@@ -4,7 +4,12 @@ use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
 use super::schemas::Schemas;
-use super::values::{Name, QueryTag};
+use super::values::{Condition, Name, QueryTag};
+use crate::api::conditions::CONDITIONS_MAX;
+use crate::api::limits::NAMESPACES_MAX;
+
+/// Times of up to 30 seconds.
+const WAIT_PATTERN: &str = r"^((0*([0-9]|[12][0-9])(\.[0-9]+)?|0*30(\.0+)?)s?|0*([0-9]{1,4}|[12][0-9]{4}|30000)ms)$";
 
 /// A parameter of a route.
 pub(super) struct Parameter {
@@ -59,6 +64,15 @@ pub(super) fn namespace(schemas: &mut Schemas) -> Parameter {
     Parameter::query("namespace", schemas.reference::<Name>()).about(about)
 }
 
+/// Returns the namespaces that a route searches.
+pub(super) fn namespaces(schemas: &mut Schemas) -> Parameter {
+    let about = "Namespaces to search; by default that of the key, otherwise `default`. Of several, the hits are \
+                 merged, and each has `namespace`. If one does not exist or may not be read, nothing is returned.";
+    let name = schemas.reference::<Name>();
+    let schema = json_schema!({"type": "array", "minItems": 1, "maxItems": NAMESPACES_MAX, "items": name});
+    Parameter::list("namespace", schema).about(about)
+}
+
 /// Returns the namespace of a write whose body can name one as well.
 pub(super) fn write_namespace(schemas: &mut Schemas) -> Parameter {
     Parameter::query("namespace", schemas.reference::<Name>()).about("Namespace, if the body names none.")
@@ -80,6 +94,22 @@ pub(super) fn detail() -> Parameter {
 pub(super) fn tags(schemas: &mut Schemas) -> Parameter {
     let schema = json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()});
     Parameter::list("tags", schema).about("Tags. Only memories with at least one of them are returned.")
+}
+
+/// Returns the conditions on metadata. The parameter is repeated, because values can contain commas.
+pub(super) fn conditions(schemas: &mut Schemas) -> Parameter {
+    let condition = schemas.reference::<Condition>();
+    let schema = json_schema!({"type": "array", "maxItems": CONDITIONS_MAX, "items": condition});
+    Parameter::query("where", schema)
+        .about("Conditions on the metadata, one per parameter. Only memories that meet all of them are returned.")
+}
+
+/// Returns the time that a request waits for its write.
+pub(super) fn wait() -> Parameter {
+    let about = "Longest time to wait for the end of the write: up to 30 seconds (`5`, `5s`, `0.5`, `500ms`). The \
+                 response is `200` with the write once it is ingested or dead, or `202` with its present `status` when \
+                 the time is up.";
+    Parameter::query("wait", json_schema!({"type": "string", "pattern": WAIT_PATTERN, "examples": ["5s"]})).about(about)
 }
 
 /// Returns the id of an object in the path.

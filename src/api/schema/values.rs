@@ -11,10 +11,10 @@ use cuebase_storage::memory_file::path::PATH_BYTES_MAX;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::objects::{object, optional, required};
-use crate::api::limits::{LINE_CHARS_MAX, TERM_CHARS_MAX, TITLE_CHARS_MAX};
+use crate::api::limits::{LINE_CHARS_MAX, NAMESPACES_MAX, TERM_CHARS_MAX, TITLE_CHARS_MAX};
 use crate::error_codes::ErrorCode;
 use crate::memory::tags::TAG_CHARS_MAX;
-pub use crate::memory::values::{Content, GivenTime, Message, Name, Refined, Role, Tags, WantedName, Zone};
+pub use crate::memory::values::{Content, GivenTime, Message, Metadata, Name, Refined, Role, Tags, WantedName, Zone};
 use crate::memory::values::{PRINTABLE_PATTERN, described, epoch_seconds, named_values};
 
 /// One line of text: no control characters, and at least one letter or digit.
@@ -54,6 +54,15 @@ named_values! {
         "x-extensible-enum": true,
     });
 
+    /// Namespaces of a search: one, or up to eight as an array or separated by commas. By default that of the key,
+    /// otherwise `default`.
+    WantedNames(generator) => json_schema!({"anyOf": [
+        generator.subschema_for::<Name>(),
+        {"type": "string", "pattern": "^[a-z0-9-]{1,64}(,[a-z0-9-]{1,64}){1,7}$"},
+        names(generator),
+        {"type": "null"},
+    ]});
+
     /// Top directory of a memory's path.
     Tier(_) => json_schema!({"enum": ["facts", "incidents", "rules", "skills"]});
 
@@ -73,6 +82,14 @@ named_values! {
 
     /// A tag in a query.
     QueryTag(_) => json_schema!({"type": "string", "maxLength": TAG_CHARS_MAX, "pattern": "^[A-Za-z0-9_.:/@-]+$"});
+
+    /// Condition on a key of the metadata: `key:value` or `key=value` (equal), `key!=value`, `key>=number`,
+    /// `key>number`, `key<=number`, `key<number`. A memory without the key meets `key!=value` only.
+    Condition(_) => json_schema!({
+        "type": "string",
+        "pattern": "^[A-Za-z0-9_.-]{1,64}((:|=|!=)[A-Za-z0-9 _.-]{0,64}|[<>]=?-?[0-9]{1,6}(\\.[0-9]{1,6})?)$",
+        "examples": ["team:blue", "priority>=3"],
+    });
 
     /// Text with at least one letter or digit, without control characters. White space becomes single spaces.
     Line(_) => json_schema!({"type": "string", "pattern": LINE_PATTERN, "maxLength": LINE_CHARS_MAX});
@@ -101,6 +118,7 @@ named_values! {
         })),
         optional("session_id", json_schema!({"type": "string"})),
         optional("tags", json_schema!({"type": "array", "items": {"type": "string"}})),
+        optional("metadata", json_schema!({"type": "object"})),
         optional("occurred_at", given_time()),
         optional("timezone", json_schema!({"type": "string"})),
     ]);
@@ -174,6 +192,12 @@ impl JsonSchema for ErrorCode {
                      add codes.";
         described(json_schema!({"type": "string", "enum": Self::ALL}), about)
     }
+}
+
+/// Names of namespaces.
+fn names(generator: &mut SchemaGenerator) -> Schema {
+    let name = generator.subschema_for::<Name>();
+    json_schema!({"type": "array", "minItems": 1, "maxItems": NAMESPACES_MAX, "items": name})
 }
 
 /// A time as the caller sent it.

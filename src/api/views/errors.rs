@@ -30,7 +30,7 @@ pub struct RetrieveErrorBody<'a> {
     pub error: ErrorCode,
     /// What is wrong and what to do, for a person.
     pub message: String,
-    /// The namespace as the request named it.
+    /// The namespace as the request named it. Of several, the one that failed.
     pub namespace: &'a str,
 }
 

@@ -15,12 +15,16 @@ pub mod queue;
 pub mod skills;
 pub mod sources;
 pub mod vocabulary;
+pub mod writes;
 
 use cuebase_storage::{MessageId, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::schema::values;
+
+/// The statuses of a write in a `202`.
+const ACCEPTED_STATUSES: [&str; 4] = ["accepted", "queued", "ingesting", "retrying"];
 
 /// The response to a write that is in the queue.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -31,16 +35,9 @@ pub struct AcceptedView<'a> {
     /// Namespace of the write.
     #[schemars(with = "values::Name")]
     pub namespace: &'a NamespaceName,
-    /// Always `accepted`.
-    #[schemars(extend("const" = "accepted"))]
+    /// `accepted`, or the present status of the write if the request waited for it.
+    #[schemars(extend("enum" = ACCEPTED_STATUSES))]
     pub status: &'static str,
-}
-
-impl<'a> AcceptedView<'a> {
-    /// Makes the response.
-    pub fn new(id: MessageId, namespace: &'a NamespaceName) -> Self {
-        Self { id, namespace, status: "accepted" }
-    }
 }
 
 /// The response to a deletion.

@@ -4,6 +4,7 @@ use cuebase_storage::{MessageId, NamespaceName};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::ACCEPTED_STATUSES;
 use crate::api::schema::values;
 use crate::service::skills::SkillView;
 
@@ -16,12 +17,12 @@ pub struct AcceptedSkillsView<'a> {
     /// Namespace of the write.
     #[schemars(with = "values::Name")]
     pub namespace: &'a NamespaceName,
-    /// Always `accepted`.
-    #[schemars(extend("const" = "accepted"))]
+    /// `accepted`, or the present status of the write if the request waited for it.
+    #[schemars(extend("enum" = ACCEPTED_STATUSES))]
     pub status: &'static str,
     /// Path of each skill, in the order of the request.
     #[schemars(with = "Vec<values::SkillPath>", extend("minItems" = 1))]
-    pub paths: Vec<String>,
+    pub paths: &'a [String],
 }
 
 /// The response of `GET /v1/skills`.

@@ -21,6 +21,7 @@ use jiff::Timestamp;
 
 use self::drafts::Drafts;
 use self::turns::{Question, SaidAt, Turn};
+use crate::claims::reader::ClaimReader;
 use crate::memory::conversation::{Conversation, Role};
 use crate::memory::draft::Draft;
 use crate::text::questions::last_question;
@@ -46,6 +47,7 @@ pub fn extract(
     let zone = conversation.zone();
     let participants = participants(conversation, steps)?;
     let mut drafts = Drafts::default();
+    let mut claims = ClaimReader::default();
     let mut asked: Option<Question> = None;
     // A turn that only asks waits here for the next turn, which may answer it.
     let mut unanswered: Option<Turn> = None;
@@ -63,22 +65,23 @@ pub fn extract(
         if let Some(text) = last_question(&message.text, steps)? {
             asked = Some(Question { asker: speaker.clone(), text, message: index, day: said.day });
         }
-        let mut turn = Turn { message: index, speaker, said, question, quoted: None, statements };
+        let role = if message.name.is_some() { Role::User } else { message.role };
+        let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, statements };
         if let Some(before) = unanswered.take() {
             if turn.answers(&before) {
                 turn.quoted = Some(Box::new(before));
             } else {
-                before.add_drafts(&mut drafts, steps)?;
+                before.add_drafts(&mut drafts, &mut claims, steps)?;
             }
         }
         if turn.quoted.is_none() && turn.only_asks(steps)? {
             unanswered = Some(turn);
         } else {
-            turn.add_drafts(&mut drafts, steps)?;
+            turn.add_drafts(&mut drafts, &mut claims, steps)?;
         }
     }
     if let Some(turn) = unanswered {
-        turn.add_drafts(&mut drafts, steps)?;
+        turn.add_drafts(&mut drafts, &mut claims, steps)?;
     }
     Ok(drafts.into_list())
 }

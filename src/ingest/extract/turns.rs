@@ -1,6 +1,6 @@
 //! Turns of a conversation: when each was said, which question it answers, and the drafts of its statements.
 
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource};
+use cuebase_storage::memory_file::{Claim, OccurredPrecision, OccurredSource};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -9,9 +9,10 @@ use super::cues::{self, QUESTION_BYTES_MAX};
 use super::drafts::Drafts;
 use super::statements::{self, Statement};
 use super::{entities, tiers};
+use crate::claims::reader::{ClaimReader, Saying};
 use crate::dates::statement as dates;
 use crate::dates::statement::DateMention;
-use crate::memory::conversation::{Conversation, Message, Moment};
+use crate::memory::conversation::{Conversation, Message, Moment, Role};
 use crate::memory::draft::{Draft, Inferred};
 use crate::text::filler::is_filler;
 use crate::text::questions::only_asks;
@@ -79,6 +80,8 @@ pub(super) struct Turn {
     /// The index of the message.
     pub(super) message: usize,
     pub(super) speaker: String,
+    /// The role of the speaker; a speaker with a name is a user.
+    pub(super) role: Role,
     pub(super) said: SaidAt,
     /// The last question of the previous turn, if somebody else asked it.
     pub(super) question: Option<Question>,
@@ -110,10 +113,16 @@ impl Turn {
     }
 
     /// Adds a draft of each statement.
-    pub(super) fn add_drafts(self, drafts: &mut Drafts, steps: &Steps<'_>) -> Result<(), Interrupted> {
+    pub(super) fn add_drafts(
+        self,
+        drafts: &mut Drafts,
+        claims: &mut ClaimReader,
+        steps: &Steps<'_>,
+    ) -> Result<(), Interrupted> {
         let mut quoted = self.quoted.as_deref();
         for statement in &self.statements {
-            let mut draft = self.draft_of(statement, steps)?;
+            let claims = self.claims_of(statement, claims, steps)?;
+            let mut draft = self.draft_of(statement, claims, steps)?;
             if let Some(asking) = quoted.take() {
                 for question in &asking.statements {
                     quote(&mut draft, &asking.speaker, question, asking.said.day, steps)?;
@@ -141,8 +150,17 @@ impl Turn {
         Some(question)
     }
 
+    /// Returns the claims of a statement. What an assistant says about the user is not the user's claim.
+    fn claims_of(&self, text: &str, reader: &mut ClaimReader, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
+        if self.role == Role::Assistant {
+            return Ok(Vec::new());
+        }
+        let saying = Saying { speaker: &self.speaker, day: self.said.day, at: self.said.moment.at };
+        reader.read(text, saying, steps)
+    }
+
     /// Returns a draft of a statement, without links.
-    fn draft_of(&self, text: &str, steps: &Steps<'_>) -> Result<Draft, Interrupted> {
+    fn draft_of(&self, text: &str, claims: Vec<Claim>, steps: &Steps<'_>) -> Result<Draft, Interrupted> {
         steps.take(STEPS_PER_DRAFT + self.speaker.len() + DRAFT_PASSES * text.len())?;
         let found = dates::find(text, self.said.day);
         let annotated = dates::annotate(text, &found);
@@ -165,6 +183,7 @@ impl Turn {
             occurred_source,
             messages: vec![self.message],
             links: Vec::new(),
+            claims,
             inferred: Inferred::default(),
         })
     }

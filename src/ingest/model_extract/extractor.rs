@@ -206,10 +206,9 @@ impl ModelExtractor<'_> {
         }
         let excerpt = Conversation {
             messages,
-            session_id: None,
-            tags: Vec::new(),
             occurred_at: conversation.occurred_at,
             timezone: conversation.timezone.clone(),
+            ..Conversation::default()
         };
         let steps = Steps::until(self.deadline).or_when(self.is_stopping);
         let drafts = crate::ingest::extract::extract(&excerpt, self.accepted_at, &steps)?;

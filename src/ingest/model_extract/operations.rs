@@ -169,6 +169,7 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
         occurred_source,
         messages,
         links: Vec::new(),
+        claims: Vec::new(),
         inferred: Inferred { relations: relations(value, context)?, tags, confidence, expires_at },
     })
 }

@@ -137,13 +137,7 @@ mod tests {
             references: Vec::new(),
             occurred_at: None,
         };
-        Conversation {
-            messages: texts.iter().map(message).collect(),
-            session_id: None,
-            tags: Vec::new(),
-            occurred_at: None,
-            timezone: None,
-        }
+        Conversation { messages: texts.iter().map(message).collect(), ..Conversation::default() }
     }
 
     #[test]

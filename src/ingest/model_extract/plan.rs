@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use cuebase_storage::memory_file::{MemoryFile, OccurredSource};
+use cuebase_storage::records::DroppedMessage;
 use jiff::Timestamp;
 
 use super::extraction::Extraction;
 use super::operations::Operation;
 use crate::error::{Error, Result};
+use crate::ingest::dropped::unread_messages;
 use crate::memory::draft::Draft;
 use crate::memory::files::Origin;
 use crate::namespace::plan::{Plan, PlanContext, PlannedFile};
+use crate::namespace::report::PlanReport;
 
 /// The trailer that names the model and the version of the prompt.
 pub(in crate::ingest) const EXTRACTOR_TRAILER: &str = "Cuebase-Extractor";
@@ -49,13 +52,13 @@ pub fn plan_extraction(
         }
     }
     let subject = subject(&[("remember", drafts.len()), ("rewrite", rewritten), ("expire", expired)]);
-    let mut reasons = Vec::with_capacity(extraction.dropped.len());
+    let mut report = PlanReport { dropped: unread_messages(origin.conversation), ..PlanReport::default() };
     for reason in &extraction.dropped {
-        reasons.push(format!("Dropped: {reason}"));
+        report.dropped.push(DroppedMessage { message: None, reason: reason.clone() });
     }
     let files = files.into_iter().map(|(path, file)| PlannedFile::memory(path, file)).collect();
     let trailers = vec![(EXTRACTOR_TRAILER.to_owned(), extraction.by.clone())];
-    Ok(Plan { subject, body: reasons.join("\n"), trailers, files })
+    Ok(Plan { subject, report, trailers, files })
 }
 
 /// Returns the subject of the commit: each verb with a count above zero.
@@ -84,7 +87,8 @@ fn current_file(context: &mut PlanContext<'_>, files: &BTreeMap<String, MemoryFi
     Ok(file)
 }
 
-/// Returns a memory with a new text. Sources, tags and relations of both files are kept.
+/// Returns a memory with a new text. Sources, tags, metadata and relations of both files are kept, and what somebody set
+/// about when the memory holds.
 fn rewrite(former: MemoryFile, new: MemoryFile) -> MemoryFile {
     let MemoryFile { mut front, body } = new;
     let former = former.front;
@@ -92,6 +96,12 @@ fn rewrite(former: MemoryFile, new: MemoryFile) -> MemoryFile {
     front.tags.extend(former.tags);
     front.tags.sort();
     front.tags.dedup();
+    for (key, value) in former.metadata {
+        front.metadata.entry(key).or_insert(value);
+    }
+    front.valid_from = front.valid_from.or(former.valid_from);
+    front.valid_until = front.valid_until.or(former.valid_until);
+    front.supersedes.extend(former.supersedes);
     front.sources.splice(0..0, former.sources);
     let new_relations = front.relations.len();
     for relation in former.relations {

@@ -203,8 +203,7 @@ fn add(content: &mut ArchiveContent, id: String, messages: Vec<Message>) {
         return;
     }
     let occurred_at = messages.iter().find_map(|message| message.occurred_at);
-    let conversation =
-        Conversation { messages, session_id: Some(id.clone()), tags: Vec::new(), occurred_at, timezone: None };
+    let conversation = Conversation { messages, session_id: Some(id.clone()), occurred_at, ..Conversation::default() };
     content.conversations.push(Archived { id, conversation, exported: None });
 }
 

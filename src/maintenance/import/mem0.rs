@@ -16,6 +16,7 @@ use super::files;
 use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::file_names::slug;
+use crate::memory::metadata;
 use crate::namespace::plan::Content;
 use crate::secrets::fingerprint;
 
@@ -114,10 +115,9 @@ impl Fact {
     fn file(&self) -> MemoryFile {
         let mut other = Map::new();
         other.insert("imported_from".into(), format!("mem0:{}", self.id).into());
-        if let Some(metadata) = &self.metadata
-            && !metadata.is_empty()
-        {
-            other.insert("metadata".into(), Value::Object(metadata.clone()));
+        let (metadata, rest) = metadata::split(self.metadata.clone().unwrap_or_default());
+        if !rest.is_empty() {
+            other.insert("mem0_metadata".into(), Value::Object(rest));
         }
         let mut tags = Vec::new();
         for category in self.categories.iter().flatten() {
@@ -135,6 +135,7 @@ impl Fact {
             occurred_at: self.created_at,
             occurred_precision: self.created_at.map(|_| OccurredPrecision::Instant),
             occurred_source: self.created_at.map(|_| OccurredSource::Written),
+            metadata,
             other,
             ..FrontMatter::default()
         };
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn all_forms_of_export_result_in_the_same_files() {
         let fact = json!({"id": "8f3a2b1c-0000-4000-8000-000000000001", "memory": "Keeps three hives", "user_id": "Ann B",
-            "categories": ["Hobbies & pets"], "metadata": {"type": "hobby"}, "hash": "x", "score": null,
+            "categories": ["Hobbies & pets"], "metadata": {"type": "hobby", "seen": [1]}, "hash": "x", "score": null,
             "created_at": "2026-02-14T10:04:22.123456-08:00", "updated_at": null});
         let plain = read(json!([fact]).to_string().as_bytes()).expect("read");
         let results =
@@ -163,6 +164,8 @@ mod tests {
             (file.body.as_str(), file.front.tags.as_slice()),
             ("# Keeps three hives\n", &["hobbies-pets".to_owned()][..])
         );
+        assert_eq!(json!(file.front.metadata), json!({"type": "hobby"}));
+        assert_eq!(file.front.other["mem0_metadata"], json!({"seen": [1]}));
         assert!(read(br#"[{"id": 7}]"#).is_err_and(|error| error.contains("memory 0")));
     }
 }

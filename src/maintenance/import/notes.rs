@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use cuebase_storage::memory_file::path::SEGMENTS_MAX;
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, Metadata};
 use serde_json::{Map, Value};
 
 use super::context::{Import, ImportReport};
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::ingest::edited;
 use crate::memory::cues::of_markdown;
 use crate::memory::file_names::slug;
+use crate::memory::metadata;
 use crate::namespace::plan::Content;
 use crate::secrets::fingerprint;
 
@@ -119,12 +120,27 @@ fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
         cues.extend(of_markdown(&body));
     }
     let mut other = Map::new();
+    let metadata = match fields.remove("metadata") {
+        Some(Value::Object(object)) => {
+            let (metadata, rest) = metadata::split(object);
+            if !rest.is_empty() {
+                other.insert("note_metadata".into(), Value::Object(rest));
+            }
+            metadata
+        }
+        Some(value) => {
+            other.insert("note_metadata".into(), value);
+            Metadata::new()
+        }
+        None => Metadata::new(),
+    };
     for (key, value) in fields {
         // Another program may give the field another meaning.
         let key = if is_ours(&key) { format!("note_{key}") } else { key };
         other.insert(key, value);
     }
-    Ok(MemoryFile { front: FrontMatter { name, description, tags, cues, other, ..FrontMatter::default() }, body })
+    let front = FrontMatter { name, description, tags, cues, metadata, other, ..FrontMatter::default() };
+    Ok(MemoryFile { front, body })
 }
 
 /// Returns a value that is a text.
@@ -137,7 +153,7 @@ fn text(value: Option<Value>) -> Option<String> {
 
 /// Returns whether the key has a meaning in the front matter of a memory.
 fn is_ours(key: &str) -> bool {
-    const OURS: [&str; 13] = [
+    const OURS: [&str; 17] = [
         "confidence",
         "inferred_tags",
         "cues",
@@ -149,6 +165,10 @@ fn is_ours(key: &str) -> bool {
         "occurred_precision",
         "occurred_source",
         "expires_at",
+        "valid_from",
+        "valid_until",
+        "supersedes",
+        "claims",
         "sources",
         "relations",
     ];
@@ -192,7 +212,7 @@ mod tests {
 
     #[test]
     fn foreign_front_matter_is_used_or_kept() {
-        let text = "---\ntags: 'Hobby, #pets'\naliases: [the hives]\ndescription: What Ann keeps.\ncreated_at: Tuesday\nlimit: 5\n---\nThree hives.\n";
+        let text = "---\ntags: 'Hobby, #pets'\naliases: [the hives]\ndescription: What Ann keeps.\ncreated_at: Tuesday\nlimit: 5\nmetadata: {hives: 3, kinds: [a]}\n---\nThree hives.\n";
         let file = note("system/human.md", text.as_bytes()).expect("read");
         assert_eq!(file.front.tags, ["hobby", "pets"]);
         assert!(
@@ -203,6 +223,8 @@ mod tests {
             (file.front.other["note_created_at"].as_str(), file.front.other["limit"].as_i64()),
             (Some("Tuesday"), Some(5))
         );
+        assert_eq!(serde_json::json!(file.front.metadata), serde_json::json!({"hives": 3}));
+        assert_eq!(file.front.other["note_metadata"], serde_json::json!({"kinds": ["a"]}));
         assert_eq!(file.body, "# human\n\nThree hives.\n");
         assert!(note("a.md", b"---\n- list\n---\n").is_err());
     }

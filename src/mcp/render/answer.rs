@@ -34,18 +34,22 @@ pub(in crate::mcp) fn answer(answer: &Answer) -> String {
 }
 
 fn citation(citation: &Citation) -> String {
-    let Citation { path, section, quote } = citation;
+    let Citation { path, section, quote, namespace } = citation;
+    let place = match namespace {
+        Some(namespace) => format!("{path} in namespace {namespace}"),
+        None => path.clone(),
+    };
     if quote.contains('\n') {
         return match section {
-            Some(section) => format!("- {path}, section \"{section}\""),
-            None => format!("- {path}"),
+            Some(section) => format!("- {place}, section \"{section}\""),
+            None => format!("- {place}"),
         };
     }
     let words: Vec<&str> = quote.split_whitespace().collect();
     let quote = words.join(" ");
     let shown = cut(&quote, QUOTE_CHARS);
     let mark = if shown.len() < quote.len() { " …" } else { "" };
-    format!("- {path}: \"{shown}{mark}\"")
+    format!("- {place}: \"{shown}{mark}\"")
 }
 
 #[cfg(test)]
@@ -66,6 +70,13 @@ mod tests {
         assert!(text.chars().count() <= CHARACTERS_DEFAULT, "{}", text.chars().count());
         assert!(text.contains(" more characters: memory_read facts/a.md\n\n- facts/a.md: \"quoted words"), "{text}");
         assert!(text.ends_with(" more citations."), "{text}");
+    }
+
+    #[test]
+    fn a_citation_of_several_namespaces_names_its_own() {
+        let citation = json!({"path": "facts/a.md", "quote": "It is green.", "namespace": "team"});
+        let text = rendered(json!({"answer": "It is green.", "citations": [citation]}));
+        assert_eq!(text, "It is green.\n- facts/a.md in namespace team: \"It is green.\"");
     }
 
     #[test]

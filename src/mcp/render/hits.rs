@@ -70,6 +70,9 @@ fn passage_of_hit(hit: &HitView) -> ScoredPassage<'_> {
     if !happened.is_empty() {
         let _ = write!(heading, " ({happened})");
     }
+    if let Some(namespace) = &hit.found.namespace {
+        let _ = write!(heading, " in namespace {namespace}");
+    }
     ScoredPassage { score: hit.score, passage: Passage { heading, text: hit.content.trim(), path: &hit.path } }
 }
 
@@ -157,6 +160,14 @@ mod tests {
             "occurred_at": "2026-05-04T09:00:00Z", "created": "x"}]}));
         assert_eq!(hits(&answer, &selection(0.02)), "[0.82] facts/a.md (2026-05-04)\n# A\n\nb");
         assert_eq!(hits(&response(json!({})), &selection(0.02)), "No memory matches this.");
+    }
+
+    #[test]
+    fn a_hit_of_several_namespaces_names_its_own() {
+        let answer =
+            response(json!({"hits": [{"path": "facts/a.md", "score": 0.5, "content": "b", "namespace": "team",
+            "occurred_at": "2026-05-04T09:00:00Z"}]}));
+        assert_eq!(hits(&answer, &selection(0.02)), "[0.50] facts/a.md (2026-05-04) in namespace team\nb");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use cuebase_storage::memory_file::markdown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::memory::values::Name;
+
 /// A quote from a memory, with the memory's path and the section that the quote is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -14,6 +16,10 @@ pub struct Citation {
     pub section: Option<String>,
     /// The quote, word for word.
     pub quote: String,
+    /// Namespace of the memory. Absent unless the request names several namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub namespace: Option<String>,
 }
 
 /// Returns the name of the innermost section that contains a byte offset.

@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use cuebase_retrieval::Memory;
 use cuebase_storage::memory_file::markdown;
 
 use super::blocks::{Block, BlockKind, blocks};
@@ -46,7 +45,7 @@ pub(super) struct ExtractiveAnswer {
 
 /// A passage that may be quoted.
 struct PassageCandidate<'a> {
-    memory: &'a Memory,
+    hit: &'a FoundMemory,
     value: f32,
     content: CandidateContent,
 }
@@ -59,7 +58,7 @@ enum CandidateContent {
 
 /// A passage that was chosen for the answer.
 struct ChosenPassage<'a> {
-    memory: &'a Memory,
+    hit: &'a FoundMemory,
     start: usize,
     is_block: bool,
     text: String,
@@ -76,7 +75,7 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<Extractiv
     let question = QuestionTerms::of(terms);
     let mut candidates = Vec::new();
     for hit in hits.iter().filter(|hit| hit.score >= SCORE_MIN).take(HITS_QUOTED) {
-        add_candidates(&mut candidates, &hit.memory, hit.score, &question);
+        add_candidates(&mut candidates, hit, &question);
     }
     candidates.sort_by(|a, b| b.value.total_cmp(&a.value));
     let best = candidates.first()?.value;
@@ -86,7 +85,8 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<Extractiv
     let mut chosen = Vec::new();
     let mut citations = Vec::new();
     for candidate in candidates {
-        let memory = candidate.memory;
+        let hit = candidate.hit;
+        let memory = &hit.memory;
         let start = candidate.start();
         let is_block = matches!(candidate.content, CandidateContent::Block(_));
         let passage = candidate.quote(&question);
@@ -95,22 +95,23 @@ pub(super) fn answer(hits: &[FoundMemory], terms: &[String]) -> Option<Extractiv
                 path: memory.path.clone(),
                 section: section_at(&memory.content, quote.start),
                 quote: memory.content.get(quote).unwrap_or_default().to_owned(),
+                namespace: hit.namespace_text(),
             });
         }
-        chosen.push(ChosenPassage { memory, start, is_block, text: passage.text });
+        chosen.push(ChosenPassage { hit, start, is_block, text: passage.text });
     }
     Some(ExtractiveAnswer { answer: join(chosen), citations })
 }
 
 /// Joins passages in reading order: memory by memory, the memory with the best passage first.
 fn join(mut passages: Vec<ChosenPassage<'_>>) -> String {
-    let mut paths: Vec<String> = Vec::new();
+    let mut hits: Vec<&FoundMemory> = Vec::new();
     for passage in &passages {
-        if !paths.contains(&passage.memory.path) {
-            paths.push(passage.memory.path.clone());
+        if !hits.iter().any(|hit| std::ptr::eq(*hit, passage.hit)) {
+            hits.push(passage.hit);
         }
     }
-    passages.sort_by_key(|passage| (paths.iter().position(|path| *path == passage.memory.path), passage.start));
+    passages.sort_by_key(|passage| (hits.iter().position(|hit| std::ptr::eq(*hit, passage.hit)), passage.start));
     let mut answer = String::new();
     let mut after_block = false;
     for passage in &passages {
@@ -124,13 +125,8 @@ fn join(mut passages: Vec<ChosenPassage<'_>>) -> String {
 }
 
 /// Adds the passages of a memory that may be quoted.
-fn add_candidates<'a>(
-    candidates: &mut Vec<PassageCandidate<'a>>,
-    memory: &'a Memory,
-    score: f32,
-    question: &QuestionTerms<'_>,
-) {
-    let content = memory.content.as_str();
+fn add_candidates<'a>(candidates: &mut Vec<PassageCandidate<'a>>, hit: &'a FoundMemory, question: &QuestionTerms<'_>) {
+    let (content, score) = (hit.memory.content.as_str(), hit.score);
     // The outermost heading first.
     let mut headings: Vec<OpenHeading<'_>> = Vec::new();
     for block in blocks(content) {
@@ -144,7 +140,7 @@ fn add_candidates<'a>(
                 && is_quotable(score, share)
             {
                 let value = passage_value(score, share);
-                candidates.push(PassageCandidate { memory, value, content: CandidateContent::Block(block) });
+                candidates.push(PassageCandidate { hit, value, content: CandidateContent::Block(block) });
             }
             continue;
         }
@@ -153,7 +149,7 @@ fn add_candidates<'a>(
                 let share = question.share(&matched);
                 if is_quotable(score, share) {
                     let value = passage_value(score, share);
-                    candidates.push(PassageCandidate { memory, value, content: CandidateContent::Sentence(range) });
+                    candidates.push(PassageCandidate { hit, value, content: CandidateContent::Sentence(range) });
                 }
             }
         }
@@ -253,7 +249,7 @@ impl PassageCandidate<'_> {
 
     /// Returns the passage as the answer shows it.
     fn quote(&self, question: &QuestionTerms<'_>) -> QuotedPassage {
-        let (content, path) = (self.memory.content.as_str(), self.memory.path.as_str());
+        let (content, path) = (self.hit.memory.content.as_str(), self.hit.memory.path.as_str());
         let block = match &self.content {
             CandidateContent::Sentence(range) => return QuotedPassage::verbatim(content, range.clone()),
             CandidateContent::Block(block) => block,
@@ -296,11 +292,14 @@ fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_retrieval::{Arms, content_terms};
+    use cuebase_retrieval::{Arms, Memory, ValidityState, content_terms};
+    use cuebase_storage::NamespaceName;
 
     use super::*;
 
     fn hit(path: &str, content: &str, score: f32) -> FoundMemory {
+        use cuebase_retrieval::ValidityState;
+
         let memory = Memory { path: path.to_owned(), content: content.to_owned(), ..Memory::default() };
         FoundMemory {
             memory,
@@ -309,6 +308,7 @@ mod tests {
             via: None,
             validity: ValidityState::default(),
             also: Vec::new(),
+            namespace: None,
         }
     }
 
@@ -357,6 +357,23 @@ mod tests {
         let extract = answer_to("Which cone does the kiln reach?", &hits);
         assert_eq!(extract.answer, "The kiln is old. The kiln reaches cone ten.");
         assert_eq!(extract.citations[0].quote, "The kiln reaches cone ten.");
+    }
+
+    #[test]
+    fn memories_of_two_namespaces_at_one_path_are_quoted_one_after_the_other() {
+        let mut hits = [
+            hit("facts/kiln.md", "The kiln is old. The kiln reaches cone ten.\n", 0.9),
+            hit("facts/kiln.md", "The kiln reaches cone six.\n", 0.9),
+        ];
+        for (hit, name) in hits.iter_mut().zip(["a", "b"]) {
+            hit.namespace = NamespaceName::new(name);
+        }
+        let extract = answer(&hits, &content_terms("Which cone does the kiln reach?")).expect("an answer");
+        assert_eq!(extract.answer, "The kiln is old. The kiln reaches cone ten. The kiln reaches cone six.");
+        for citation in &extract.citations {
+            let expected = if citation.quote.contains("six") { "b" } else { "a" };
+            assert_eq!(citation.namespace.as_deref(), Some(expected), "{citation:?}");
+        }
     }
 
     #[test]

@@ -134,11 +134,11 @@ fn read_reply(object: Option<Value>) -> Option<ModelAnswer> {
 fn valid_citations(cited: &[ModelCitation], shown: &[&FoundMemory]) -> Vec<Citation> {
     let mut citations: Vec<Citation> = Vec::new();
     for ModelCitation { number, quote } in cited {
-        if let Some(index) = number.checked_sub(1)
-            && let Some(hit) = shown.get(index)
-            && let Some(citation) = locate(&hit.memory.path, &hit.memory.content, quote)
-            && !citations.contains(&citation)
-        {
+        let Some(index) = number.checked_sub(1) else { continue };
+        let Some(hit) = shown.get(index) else { continue };
+        let Some(mut citation) = locate(&hit.memory.path, &hit.memory.content, quote) else { continue };
+        citation.namespace = hit.namespace_text();
+        if !citations.contains(&citation) {
             citations.push(citation);
         }
     }
@@ -177,7 +177,7 @@ fn locate(path: &str, content: &str, quote: &str) -> Option<Citation> {
     let window = words.windows(quoted.len()).find(|window| matches_words(window, &quoted))?;
     let range = quoted_range(window, &quoted)?;
     let section = section_at(content, range.start);
-    Some(Citation { path: path.to_owned(), section, quote: content.get(range)?.to_owned() })
+    Some(Citation { path: path.to_owned(), section, quote: content.get(range)?.to_owned(), namespace: None })
 }
 
 /// Returns whether words of a content are those of a quote. A quote may begin and end within a word: before a full

@@ -1,15 +1,17 @@
 //! The view of a memory that the API returns and that its clients read.
 
 use cuebase_retrieval::{Memory, Relation, ValidityState, any_term};
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, SourceMessage, markdown};
+use cuebase_storage::memory_file::{Metadata, OccurredPrecision, OccurredSource, SourceMessage, markdown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history::{History, RevisionView, histories};
 use super::search_result::{Arm, FoundMemory, SearchResult};
 use crate::error::Result;
-use crate::memory::files::Details;
+use crate::memory::files::{Details, stored_metadata};
 use crate::memory::time::format_ms;
+use crate::memory::values::Name;
+use crate::memory::values::StoredMetadata;
 use crate::namespace::heads::commit_at;
 
 /// A memory as the API returns it.
@@ -41,10 +43,9 @@ pub struct HitView {
     /// The times of the memory.
     #[serde(flatten)]
     pub times: HitTimes,
-    /// Tags that the caller set.
-    pub user_tags: Vec<String>,
-    /// Tags that the caller set, followed by those that extraction added.
-    pub tags: Vec<String>,
+    /// What the memory can be filtered by.
+    #[serde(flatten)]
+    pub labels: HitLabels,
     /// The times under their deprecated names.
     #[serde(flatten)]
     pub deprecated: DeprecatedTimes,
@@ -61,6 +62,10 @@ pub struct FoundBy {
     pub matched: Vec<Arm>,
     /// Path of the hit that the memory is related to, if only the graph found the memory.
     pub via: Option<String>,
+    /// Namespace of the memory. Absent unless the request names several namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub namespace: Option<String>,
 }
 
 /// When a memory holds.
@@ -113,6 +118,19 @@ impl HitValidity {
             also,
         }
     }
+}
+
+/// Tags and metadata of a memory.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HitLabels {
+    /// Tags that the caller set.
+    pub user_tags: Vec<String>,
+    /// Tags that the caller set, followed by those that extraction added.
+    pub tags: Vec<String>,
+    /// Values that the caller set.
+    #[schemars(with = "StoredMetadata")]
+    pub metadata: Metadata,
 }
 
 /// The times of a memory, RFC 3339 in UTC.
@@ -203,11 +221,10 @@ pub struct RelationView {
 impl SearchResult {
     /// Returns the hits as the API shows them. `full` adds their histories.
     pub(in crate::service) fn into_views(self, full: bool) -> Result<Vec<HitView>> {
-        let mut all_histories = Vec::new();
-        if full {
-            let paths: Vec<&str> = self.hits.iter().map(|hit| hit.memory.path.as_str()).collect();
-            all_histories = histories(&self.lease, self.head.map(commit_at), &paths)?;
-        }
+        let all_histories = match full {
+            true => self.histories_of_hits()?,
+            false => Vec::new(),
+        };
         let mut all_histories = all_histories.into_iter();
         let mut views = Vec::with_capacity(self.hits.len());
         for hit in self.hits {
@@ -215,12 +232,39 @@ impl SearchResult {
         }
         Ok(views)
     }
+
+    /// Returns the history of each hit, read from the repository of its namespace.
+    fn histories_of_hits(&self) -> Result<Vec<History>> {
+        let mut all_histories = Vec::new();
+        all_histories.resize_with(self.hits.len(), History::default);
+        for searched in &self.namespaces {
+            let mut indexes = Vec::new();
+            let mut paths = Vec::new();
+            for (index, hit) in self.hits.iter().enumerate() {
+                if hit.namespace == searched.name {
+                    indexes.push(index);
+                    paths.push(hit.memory.path.as_str());
+                }
+            }
+            if paths.is_empty() {
+                continue;
+            }
+            let found = match histories(&searched.lease, searched.head.map(commit_at), &paths) {
+                Ok(found) => found,
+                Err(error) => return Err(searched.fault(error)),
+            };
+            for (index, history) in indexes.into_iter().zip(found) {
+                all_histories[index] = history;
+            }
+        }
+        Ok(all_histories)
+    }
 }
 
 impl HitView {
     fn of_hit(hit: FoundMemory, terms: &[String], history: Option<History>) -> Self {
         let sections = matching_sections(&hit.memory.content, terms);
-        let found = FoundBy { matched: hit.matched(), via: hit.via };
+        let found = FoundBy { matched: hit.matched(), namespace: hit.namespace_text(), via: hit.via };
         let validity = HitValidity::of(hit.validity, hit.also, &hit.memory.validity.supersedes);
         Self { found, ..Self::of_memory(hit.memory, hit.score, sections, validity, history) }
     }
@@ -248,6 +292,7 @@ impl HitView {
             created: times.created_at.clone().unwrap_or_default(),
             updated: times.updated_at.clone().unwrap_or_default(),
         };
+        let metadata = stored_metadata(&memory.metadata);
         let mut tags = memory.user_tags.clone();
         tags.extend(memory.inferred_tags);
         Self {
@@ -258,8 +303,7 @@ impl HitView {
             found: FoundBy::default(),
             validity,
             times,
-            user_tags: memory.user_tags,
-            tags,
+            labels: HitLabels { user_tags: memory.user_tags, tags, metadata },
             deprecated,
             full,
         }
@@ -309,6 +353,8 @@ fn contains_term(text: &str, terms: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cuebase_retrieval::MetadataValue;
+
     use super::*;
 
     #[test]
@@ -318,17 +364,19 @@ mod tests {
             content: "# Iris\n".into(),
             user_tags: vec!["a".into()],
             inferred_tags: vec!["b".into()],
+            metadata: vec![("size".into(), MetadataValue::Float(1.0))],
             created: Some(0),
             ..Memory::default()
         };
         let listed = HitView::of_memory(memory.clone(), 0.25, Vec::new(), HitValidity::default(), None);
-        let found = FoundBy { matched: vec![Arm::Lexical, Arm::Cue], via: None };
+        let found = FoundBy { matched: vec![Arm::Lexical, Arm::Cue], ..FoundBy::default() };
         let text = serde_json::to_string(&HitView { found, ..listed }).expect("encodes");
         let expected = concat!(
             r##"{"path":"facts/iris.md","content":"# Iris\n","sections":[],"score":0.25,"matched":["lexical","cue"],"##,
             r#""via":null,"current":true,"valid_from":null,"valid_until":null,"supersedes":[],"superseded_by":[],"also":[],"#,
             r#""created_at":"1970-01-01T00:00:00Z","updated_at":null,"occurred_at":null,"expires_at":null,"#,
             r#""occurred_precision":null,"occurred_source":null,"user_tags":["a"],"tags":["a","b"],"#,
+            r#""metadata":{"size":1.0},"#,
             r#""created":"1970-01-01T00:00:00Z","updated":""}"#,
         );
         assert_eq!(text, expected);

@@ -1,7 +1,8 @@
 //! Retrieval: from a checked request to hits with all their fields.
 //!
-//! `search.rs` runs a query or a listing; start there. `response.rs` adds what the API returns, with a view of each hit
-//! (`hit.rs`) and its history in git (`history.rs`).
+//! `search.rs` runs a query or a listing in one namespace; start there. `several.rs` does so in several namespaces and
+//! merges the results. `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in
+//! git (`history.rs`).
 
 mod history;
 mod hit;
@@ -9,10 +10,11 @@ mod request;
 mod response;
 mod search;
 mod search_result;
+mod several;
 
 pub use self::history::RevisionView;
 pub(super) use self::history::{histories, history_at};
-pub use self::hit::{DeprecatedTimes, FoundBy, FullView, HitTimes, HitValidity, HitView, RelationView};
+pub use self::hit::{DeprecatedTimes, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView};
 pub use self::request::RetrievalRequest;
 pub use self::response::RetrievalResponse;
 pub use self::search_result::{Arm, Definition, FoundMemory, SearchResult};

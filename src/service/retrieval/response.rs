@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hit::HitView;
 use super::request::RetrievalRequest;
-use super::search_result::Definition;
+use super::search_result::{Definition, SearchTimes};
 use crate::error::Result;
 use crate::service::reads::Reads;
 
@@ -33,28 +33,41 @@ pub struct RetrievalResponse {
     /// Time in expansion and ranking, milliseconds.
     #[schemars(extend("minimum" = 0))]
     pub graph_ms: f64,
-    /// Whether the namespace was not open before.
+    /// Whether the namespace, or one of several, was not open before.
     pub cold_start: bool,
 }
 
 impl Reads {
-    /// Retrieves memories of a namespace that the caller may read.
+    /// Retrieves memories of namespaces that the caller may read. The times of their searches are added up.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Reads::find_in_all`].
     pub fn retrieve(
         &self,
         account: &AccountId,
-        namespace: &NamespaceName,
+        namespaces: &[NamespaceName],
         request: &RetrievalRequest,
     ) -> Result<RetrievalResponse> {
-        let mut found = self.find(account, namespace, request)?;
-        if request.query.is_some() {
-            self.metrics.record_retrieval(found.vector_time, found.lexical_time, found.graph_time);
+        let mut found = self.find_in_all(account, namespaces, request)?;
+        let mut total = SearchTimes::default();
+        let mut cold_start = false;
+        for searched in &found.namespaces {
+            let SearchTimes { vector, lexical, graph } = searched.times;
+            if request.query.is_some() {
+                self.metrics.record_retrieval(vector, lexical, graph);
+            }
+            total.vector += vector;
+            total.lexical += lexical;
+            total.graph += graph;
+            cold_start |= searched.lease.cold;
         }
         Ok(RetrievalResponse {
             defined: std::mem::take(&mut found.defined),
-            vector_ms: milliseconds(found.vector_time),
-            lexical_ms: milliseconds(found.lexical_time),
-            graph_ms: milliseconds(found.graph_time),
-            cold_start: found.lease.cold,
+            vector_ms: milliseconds(total.vector),
+            lexical_ms: milliseconds(total.lexical),
+            graph_ms: milliseconds(total.graph),
+            cold_start,
             hits: found.into_views(request.full)?,
         })
     }

@@ -14,17 +14,31 @@ use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 
 use super::request::RetrievalRequest;
-use super::search_result::{Definition, FoundMemory, SearchResult};
+use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, SearchedNamespace};
 use crate::claims;
 use crate::dates;
 use crate::error::Result;
+use crate::model::Deadline;
 use crate::namespace::registry::Lease;
 use crate::service::reads::Reads;
 
+/// A request while it is answered from its namespaces, one after the other.
+pub(super) struct RequestSearch<'a> {
+    request: &'a RetrievalRequest,
+    now: Timestamp,
+    /// Limits the wait for all vectors of the query.
+    deadline: Deadline,
+    /// The vectors so far. Namespaces with the same model and the same synonyms of the query share one.
+    embeddings: Vec<QueryEmbedding>,
+}
+
 /// The vector of a query.
+#[derive(Clone)]
 struct QueryEmbedding {
     /// Identity of the model.
     model: String,
+    /// The embedded text.
+    text: String,
     /// `None` if the model returned no vector, or only zeros.
     vector: Option<Arc<Vec<f32>>>,
     /// Time in the embedding.
@@ -46,18 +60,30 @@ impl Reads {
         request: &RetrievalRequest,
     ) -> Result<SearchResult> {
         let lease = self.namespaces.lease(account, namespace)?;
-        let now = self.clock.now();
+        self.find_in(lease, &mut self.begin_search(request))
+    }
+
+    /// Returns the state of a request that no namespace was searched for yet.
+    pub(super) fn begin_search<'a>(&self, request: &'a RetrievalRequest) -> RequestSearch<'a> {
+        let (now, deadline) = (self.clock.now(), self.models.query_deadline());
+        RequestSearch { request, now, deadline, embeddings: Vec::new() }
+    }
+
+    /// Searches an open namespace, or lists its memories if the request has no query.
+    pub(super) fn find_in(&self, lease: Lease, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
+        let request = search.request;
         match &request.query {
-            Some(text) => self.search(lease, request, text, now),
-            None => list(lease, request, now),
+            Some(text) => self.search(lease, text, search),
+            None => list(lease, request, search.now),
         }
     }
 
-    fn search(&self, lease: Lease, request: &RetrievalRequest, text: &str, now: Timestamp) -> Result<SearchResult> {
+    fn search(&self, lease: Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
+        let (request, now) = (search.request, search.now);
         let vocabulary = lease.vocabulary();
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
-        let embedding = self.embed_query(&lease, &with_synonyms(text, &synonyms));
+        let embedding = self.embed_query(&lease, with_synonyms(text, &synonyms), search);
         let named = match &request.zone {
             Some(zone) => dates::question::find(text, now, zone),
             None => dates::question::QuestionTimes::default(),
@@ -80,32 +106,40 @@ impl Reads {
         };
         let SnapshotResults { head, results } =
             self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &query, &embedding.model)))?;
+        let times = SearchTimes {
+            vector: results.vector_time + embedding.time,
+            lexical: results.lexical_time,
+            graph: results.graph_time,
+        };
         Ok(SearchResult {
-            head,
+            namespaces: vec![SearchedNamespace { lease, name: None, head, times }],
             hits: results.hits.into_iter().map(FoundMemory::from).collect(),
             terms: query_terms(text, &synonyms),
             defined: definitions(&vocabulary, &mentions),
-            vector_time: results.vector_time + embedding.time,
-            lexical_time: results.lexical_time,
-            graph_time: results.graph_time,
-            lease,
         })
     }
 
-    /// Embeds a query with the model of the namespace's index.
-    fn embed_query(&self, lease: &Lease, text: &str) -> QueryEmbedding {
+    /// Embeds a query with the model of the namespace's index, unless a former namespace had the same model and text.
+    fn embed_query(&self, lease: &Lease, text: String, search: &mut RequestSearch<'_>) -> QueryEmbedding {
         let began = Instant::now();
         let model = lease.snapshot().model().to_owned();
-        let vector = self.query_vector(&model, text);
+        for known in &search.embeddings {
+            if known.model == model && known.text == text {
+                return QueryEmbedding { time: began.elapsed(), ..known.clone() };
+            }
+        }
+        let vector = self.query_vector(&model, &text, search.deadline);
         let time = began.elapsed();
         let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
-        QueryEmbedding { model, vector, time }
+        let embedding = QueryEmbedding { model, text, vector, time };
+        search.embeddings.push(embedding.clone());
+        embedding
     }
 
     /// Returns the vector of a query by a model. Returns `None` if the model is missing or does not respond in time;
     /// the other arms then find memories without it.
-    fn query_vector(&self, model: &str, text: &str) -> Option<Arc<Vec<f32>>> {
-        match self.models.of(model)?.of_query(text, self.models.query_deadline()) {
+    fn query_vector(&self, model: &str, text: &str, deadline: Deadline) -> Option<Arc<Vec<f32>>> {
+        match self.models.of(model)?.of_query(text, deadline) {
             Ok(vector) => Some(vector),
             Err(error) => {
                 tracing::warn!(error = error.kind(), "a query is searched without its vector");
@@ -130,14 +164,9 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
     };
     let (head, memories) = lease.read(|snapshot| Ok((snapshot.head(), snapshot.list(&listing)?)))?;
     Ok(SearchResult {
-        head,
+        namespaces: vec![SearchedNamespace { lease, name: None, head, times: SearchTimes::default() }],
         hits: memories.into_iter().map(FoundMemory::listed).collect(),
-        terms: Vec::new(),
-        defined: Vec::new(),
-        vector_time: Duration::ZERO,
-        lexical_time: Duration::ZERO,
-        graph_time: Duration::ZERO,
-        lease,
+        ..SearchResult::default()
     })
 }
 

@@ -3,30 +3,48 @@
 use std::time::Duration;
 
 use cuebase_retrieval::{Arms, Head, Hit, Listed, Memory, ValidityState};
+use cuebase_storage::NamespaceName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
+use crate::error::Error;
 use crate::namespace::registry::Lease;
 
-/// The result of a search or a listing.
+/// The result of a search or a listing, in one namespace or in several.
+#[derive(Default)]
 pub struct SearchResult {
-    /// The open namespace.
-    pub lease: Lease,
-    /// Head of the searched index.
-    pub head: Option<Head>,
+    /// The searched namespaces, in the order of the request.
+    pub(super) namespaces: Vec<SearchedNamespace>,
     /// Found memories, best first.
     pub hits: Vec<FoundMemory>,
     /// Content words of the query and of its synonyms, sorted.
     pub terms: Vec<String>,
     /// Vocabulary terms that the query mentions.
     pub(super) defined: Vec<Definition>,
+}
+
+/// A searched namespace.
+pub(super) struct SearchedNamespace {
+    /// The open namespace.
+    pub(super) lease: Lease,
+    /// Name of the namespace, if the request searches several.
+    pub(super) name: Option<NamespaceName>,
+    /// Head of the searched index.
+    pub(super) head: Option<Head>,
+    /// Time of the search; zero for a listing.
+    pub(super) times: SearchTimes,
+}
+
+/// Time in the parts of a search.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SearchTimes {
     /// Time in the embedding of the query and the cue arm.
-    pub(super) vector_time: Duration,
+    pub(super) vector: Duration,
     /// Time in the lexical arm.
-    pub(super) lexical_time: Duration,
+    pub(super) lexical: Duration,
     /// Time in expansion and ranking.
-    pub(super) graph_time: Duration,
+    pub(super) graph: Duration,
 }
 
 /// A found memory.
@@ -43,6 +61,8 @@ pub struct FoundMemory {
     pub validity: ValidityState,
     /// Paths of memories that say the same.
     pub also: Vec<String>,
+    /// Namespace of the memory, if the request searches several.
+    pub namespace: Option<NamespaceName>,
 }
 
 /// A way of finding a memory.
@@ -70,11 +90,28 @@ pub struct Definition {
     pub definition: String,
 }
 
+impl SearchedNamespace {
+    /// Returns an error of the namespace, which names it if the request searches several.
+    pub(super) fn fault(&self, error: Error) -> Error {
+        match &self.name {
+            Some(name) => error.in_namespace(name.as_str()),
+            None => error,
+        }
+    }
+}
+
 impl FoundMemory {
     /// Returns a memory of a listing. Its score is 1, so that a minimum score never hides it.
     pub(super) fn listed(listed: Listed) -> Self {
         let Listed { memory, validity } = listed;
-        Self { memory, score: 1.0, arms: Arms::default(), via: None, validity, also: Vec::new() }
+        let arms = Arms::default();
+        Self { memory, score: 1.0, arms, via: None, validity, also: Vec::new(), namespace: None }
+    }
+
+    /// Returns the namespace of the memory as text, if the request searches several.
+    pub fn namespace_text(&self) -> Option<String> {
+        let name = self.namespace.as_ref()?;
+        Some(name.to_string())
     }
 
     /// Returns the arms that found the memory.
@@ -96,6 +133,6 @@ impl FoundMemory {
 impl From<Hit> for FoundMemory {
     fn from(hit: Hit) -> Self {
         let Hit { memory, score, arms, via, validity, also, .. } = hit;
-        Self { memory, score, arms, via, validity, also }
+        Self { memory, score, arms, via, validity, also, namespace: None }
     }
 }

@@ -33,6 +33,26 @@ pub struct Histories {
     pub complete: bool,
 }
 
+/// How a commit changed a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChangeKind {
+    /// The parent has no file at the path.
+    Added,
+    /// The parent has a different file at the path.
+    Modified,
+    /// Only the parent has a file at the path.
+    Removed,
+}
+
+/// A file that a commit changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathChange {
+    /// Path from the root.
+    pub path: String,
+    /// How the file was changed.
+    pub kind: PathChangeKind,
+}
+
 /// The objects along a path at one commit.
 #[derive(Default)]
 struct PathObjects {
@@ -80,16 +100,28 @@ impl Repository {
     /// Returns the sorted paths of the files that differ between a commit and its first parent. For a first commit
     /// these are all of its files. No file is read. Paths that are not UTF-8 are left out.
     pub fn changed_paths(&self, commit: CommitId) -> Result<Vec<String>> {
+        Ok(self.path_changes(commit)?.into_iter().map(|change| change.path).collect())
+    }
+
+    /// Returns the files that differ between a commit and its first parent like [`Repository::changed_paths`], and how
+    /// each differs.
+    pub fn path_changes(&self, commit: CommitId) -> Result<Vec<PathChange>> {
         let differences = self.read_with_index_repair(|repository| {
             let links = CommitLinks::read(repository, commit.0)?;
             let before = links.first_parent_tree(repository)?;
             Walk::new(repository, WalkLimits::OWN).compare(before, Some(links.tree), "")
         })?;
-        let mut paths = Vec::with_capacity(differences.len());
+        let mut changes = Vec::with_capacity(differences.len());
         for difference in differences {
-            paths.extend(String::from_utf8(difference.path).ok());
+            let Ok(path) = String::from_utf8(difference.path) else { continue };
+            let kind = match (difference.old, difference.new) {
+                (None, _) => PathChangeKind::Added,
+                (Some(_), Some(_)) => PathChangeKind::Modified,
+                (Some(_), None) => PathChangeKind::Removed,
+            };
+            changes.push(PathChange { path, kind });
         }
-        Ok(paths)
+        Ok(changes)
     }
 
     /// Returns the commits that changed each of the given files, newest first, at most `limit` for each file.

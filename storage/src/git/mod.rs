@@ -12,6 +12,9 @@
 //!   joined ones have replaced. [`indexes`] rebuilds lost pack indexes, [`branch`] moves and restores the branch.
 //! - Other repositories: [`missing`] finds the objects that another repository lacks, [`shallow`] does so for shallow
 //!   histories, [`bundle`] stores a whole history in one file, [`push`] receives objects from another git.
+//! - Erasing: [`versions`] reads every version of every file, [`rewrite`] copies a history without some memories, with
+//!   [`rewritten_commit`] for the text of a commit and [`pack_sequence`] for the packs. [`former`] lists and removes
+//!   the files of the former history.
 //! - Checks on received data: [`limits`] defines the limits, [`scan`] checks a pack before it is unpacked, [`inspect`]
 //!   checks every object that a commit reaches.
 //!
@@ -28,6 +31,7 @@ mod commit;
 mod compare;
 mod consolidate;
 mod delta;
+mod former;
 mod history;
 mod indexes;
 mod inspect;
@@ -35,22 +39,28 @@ mod limits;
 mod missing;
 mod pack;
 mod pack_reader;
+mod pack_sequence;
 mod push;
 mod replaced;
 mod repository;
+mod rewrite;
+mod rewritten_commit;
 mod scan;
 mod shallow;
 mod tree;
+mod versions;
 mod writer;
 
 pub use bundle::is_bundle;
 pub use changes::{ChangedFile, FileChange, FileReader};
 pub use commit::{CommitId, CommitInfo};
-pub use history::{Histories, HistoryBudget};
+pub use history::{Histories, HistoryBudget, PathChange, PathChangeKind};
 pub use inspect::Inspection;
 pub use limits::IntakeLimits;
 pub use missing::MissingObjects;
 pub use repository::Repository;
+pub use rewrite::RewrittenHistory;
 pub use scan::check_pack;
 pub use shallow::ShallowFetch;
+pub use versions::{FileVersion, FileVersions};
 pub use writer::{CommitMessage, Edit, Writer};

@@ -254,6 +254,17 @@ impl Writer {
         lock.move_to(id)
     }
 
+    /// Moves the branch from the writer's head to a commit of this repository, and reads the branch again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the branch is elsewhere or locked. The branch has then not moved.
+    pub(super) fn move_to(&mut self, head: CommitId) -> Result<()> {
+        let moved = self.move_branch(head.0);
+        self.reload()?;
+        moved
+    }
+
     /// Moves the packs of another repository on the same file system here, and the branch to its `head`.
     ///
     /// # Errors
@@ -269,9 +280,7 @@ impl Writer {
             return Ok(());
         }
         self.repository.take_packs(other)?;
-        let moved = self.move_branch(head.0);
-        self.reload()?;
-        moved
+        self.move_to(head)
     }
 
     /// Clears the cache and reads the branch again. Removes what a crash left.

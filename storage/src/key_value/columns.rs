@@ -126,6 +126,15 @@ pub enum Column {
     /// `namespace id`, `write id` → paths of the memory files that the conversation changed.
     #[strum(serialize = "source_paths")]
     SourcePaths,
+    /// `account NUL message id` → write record: an accepted write and its namespace. Kept for 14 days.
+    #[strum(serialize = "writes")]
+    Writes,
+    /// `namespace id`, `message id` → outcome of a finished write, with the paths that it changed. Kept for 14 days.
+    #[strum(serialize = "write_outcomes")]
+    WriteOutcomes,
+    /// `namespace id` → erasure record: an erasure that is planned, or whose former files are not removed yet.
+    #[strum(serialize = "erasures")]
+    Erasures,
 }
 
 impl Column {
@@ -148,6 +157,8 @@ impl Column {
         Self::Sources,
         Self::SourceConversations,
         Self::SourcePaths,
+        Self::WriteOutcomes,
+        Self::Erasures,
     ];
 
     /// Whether the column's values are raw bytes rather than records.

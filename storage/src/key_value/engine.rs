@@ -73,6 +73,28 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`](crate::Error::Engine) if the operating system refuses to write it, or if the engine has no
     /// files.
     fn checkpoint(&self, folder: &Path) -> Result<()>;
+
+    /// Removes from the files of the database what was deleted or replaced before the call, in each column below the
+    /// prefix given with it. An empty prefix means the whole column.
+    ///
+    /// A deletion only hides an entry. Its bytes stay in sorted files until a compaction reaches them, in the
+    /// write-ahead log until all column families are flushed, and its key stays in the manifest until the next opening.
+    /// Erased text must not stay there. The cost is a rewrite of the files that hold keys with these prefixes, and a
+    /// pause of all reads and writes while the database is opened again.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) if the operating system refuses to write. Deleted bytes may still be in
+    /// the files then; the call can be repeated.
+    fn purge_deleted(&self, prefixes: &[ColumnPrefix]) -> Result<()>;
+}
+
+/// The keys of a column that begin with a prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnPrefix {
+    /// The column.
+    pub column: Column,
+    /// The prefix; empty for all keys.
+    pub prefix: Vec<u8>,
 }
 
 impl dyn Engine + '_ {

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use super::batch::{Batch, Condition, KeyChange};
 use super::columns::Column;
 use super::durability::{Durability, OpenGeneration};
-use super::engine::Engine;
+use super::engine::{ColumnPrefix, Engine};
 use super::key_range::{backward_start, prefix_end};
 use super::page::{KeyValuePair, Page};
 use super::stats::EngineStats;
@@ -140,5 +140,10 @@ impl Engine for MemoryEngine {
     /// Always [`Error::Engine`], without a trouble of the disk.
     fn checkpoint(&self, _folder: &Path) -> Result<()> {
         Err(Error::Engine { trouble: None, source: "the engine in memory has no files".into() })
+    }
+
+    /// Does nothing, as there are no files.
+    fn purge_deleted(&self, _prefixes: &[ColumnPrefix]) -> Result<()> {
+        Ok(())
     }
 }

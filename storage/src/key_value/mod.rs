@@ -17,7 +17,7 @@ mod stats;
 pub use batch::Batch;
 pub use columns::Column;
 pub use durability::{Durability, OpenGeneration};
-pub use engine::{ColumnEntries, Engine};
+pub use engine::{ColumnEntries, ColumnPrefix, Engine};
 pub use memory_engine::MemoryEngine;
 pub use page::KeyValuePair;
 pub use rocks_engine::{EngineMemory, RocksEngine};

@@ -80,7 +80,7 @@ pub fn links(path: &str, body: &str) -> Vec<String> {
 }
 
 /// Resolves a link in the file `from` to the path of a memory. Removes a `#fragment`.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
     let (target, _) = target.split_once('#').unwrap_or((target, ""));
     if target.contains(':') || target.is_empty() {
         return None;

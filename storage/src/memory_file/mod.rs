@@ -14,10 +14,12 @@
 //! may follow, with [links](../other.md) or [[facts/other.md]].
 //! ```
 //!
-//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s and [`metadata`]. [`markdown`] reads the
-//! body, and [`path`] validates paths. [`term_file`] is the corresponding format of a vocabulary term.
+//! [`front_matter`] is the part between the dashes, with the memory's [`claim`]s and [`metadata`]. [`markdown`] reads
+//! the body, and [`path`] validates paths. [`erased`] removes what files say of erased memories. [`term_file`] is the
+//! corresponding format of a vocabulary term.
 
 pub mod claim;
+pub mod erased;
 pub mod front_matter;
 pub mod markdown;
 pub mod metadata;
@@ -25,6 +27,7 @@ pub mod path;
 pub mod term_file;
 
 pub use claim::{Claim, Polarity};
+pub use erased::ErasedPaths;
 pub use front_matter::{FrontMatter, OccurredPrecision, OccurredSource, Relation, RelationKind, SourceMessage};
 pub use metadata::{Metadata, MetadataValue};
 pub use path::{MemoryPath, Tier};
@@ -133,6 +136,34 @@ mod tests {
     }
 
     #[test]
+    fn metadata_keeps_its_types_and_what_cannot_be_filtered_by() {
+        let text = "---\nmetadata:\n  batch: 7\n  draft: true\n  ratio: 0.5\n  team: '7'\n  nested: {deep: [1]}\n---\n\nBody\n";
+        let file = MemoryFile::parse(text.as_bytes()).expect("parses");
+        let value = |key: &str| file.front.metadata[key].clone();
+        assert_eq!(value("batch"), MetadataValue::Number(7.into()));
+        assert_eq!(value("draft"), MetadataValue::Boolean(true));
+        assert_eq!(value("ratio"), MetadataValue::Number(serde_json::Number::from_f64(0.5).expect("finite")));
+        assert_eq!(value("team"), MetadataValue::Text("7".into()));
+        assert_eq!(value("nested"), MetadataValue::Other(serde_json::json!({"deep": [1]})));
+        let again = MemoryFile::parse(file.render().expect("renders").as_bytes()).expect("parses again");
+        assert_eq!(again, file);
+    }
+
+    #[test]
+    fn texts_of_the_metadata_stay_texts() {
+        let mut file = MemoryFile { body: "# T\n".into(), ..MemoryFile::default() };
+        for text in ["", "true", "no", "null", "~", "7", "-1", "1.5", "1e3", "0x1f", "2026-01-01", "- a", "a: b", " x "]
+        {
+            file.front.metadata.insert("value".into(), MetadataValue::Text(text.into()));
+            // A key can look like another type, too.
+            file.front.metadata.insert("on".into(), MetadataValue::Boolean(true));
+            file.front.metadata.insert("1.5".into(), MetadataValue::Number(1.into()));
+            let rendered = file.render().expect("renders");
+            assert_eq!(MemoryFile::parse(rendered.as_bytes()).expect("parses"), file, "{rendered}");
+        }
+    }
+
+    #[test]
     fn errors_name_the_line_in_the_file() {
         fn error(bytes: &[u8]) -> String {
             MemoryFile::parse(bytes).expect_err("rejected").to_string()
@@ -150,12 +181,14 @@ mod tests {
         fn a_rendered_file_is_parsed_back(
             tags in proptest::collection::vec("\\PC{1,20}", 0..4),
             cues in proptest::collection::vec("\\PC{0,60}", 0..4),
+            metadata in proptest::collection::btree_map("[A-Za-z0-9_.-]{1,6}", "\\PC{0,40}", 0..4),
             snippet in "\\PC{0,40}",
             body in "[^\r\u{feff}]{0,200}",
         ) {
             let mut file = MemoryFile { body: format!("# T\n{body}\n"), ..MemoryFile::default() };
             file.front.tags = tags;
             file.front.cues = cues;
+            file.front.metadata = metadata.into_iter().map(|(key, text)| (key, MetadataValue::Text(text))).collect();
             file.front.relations = vec![Relation { path: "facts/a.md".into(), kind: RelationKind::Follows, snippet }];
             let text = file.render().expect("renders");
             prop_assert_eq!(MemoryFile::parse(text.as_bytes()).expect("parses"), file);

@@ -126,7 +126,8 @@ fn check_segments(text: &str) -> Result<Tier> {
     Ok(tier)
 }
 
-fn is_path_character(c: char) -> bool {
+/// Returns whether a segment of a path may contain a character.
+pub(super) fn is_path_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 

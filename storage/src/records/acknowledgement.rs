@@ -8,6 +8,7 @@ use super::sources::IngestedEntry;
 use super::store::Store;
 use super::usage::UsageRecord;
 use super::vocabulary::TermChange;
+use super::writes::{self, WriteOutcome};
 use crate::error::{Error, Result};
 use crate::git::CommitId;
 use crate::identity::{MessageId, NamespaceId};
@@ -103,10 +104,15 @@ impl Store {
         if done.path_writes.is_empty() { Ok(()) } else { self.kv.sync_since(generation) }
     }
 
-    /// Removes an ingested entry from the queue and records the paths and the conversation that it leaves.
+    /// Removes an ingested entry from the queue and records its outcome, and the paths and the conversation that it
+    /// leaves.
     fn complete_entry(&self, batch: &mut Batch, namespace: &NamespaceRecord, ingested: &IngestedEntry) -> Result<()> {
         let entry = &ingested.entry;
         queue_entry::delete(batch, &namespace.account, namespace.id, entry.id);
+        // Again, because an entry that an earlier version accepted has no record yet.
+        writes::put_record(batch, entry)?;
+        let outcome = WriteOutcome::ingested(entry, &ingested.changes, ingested.finished_at_ms);
+        writes::put_outcome(batch, namespace.id, entry.id, &outcome)?;
         // The memories of a conversation are new, so no fingerprint belongs to their paths yet.
         let makes_new_memories = matches!(entry.work, QueuedWork::Conversation { .. } | QueuedWork::Reextract { .. });
         if !makes_new_memories {

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::queue_entry::{self, QueueEntry, QueuedWork};
 use super::store::{Store, decode, encode};
+use super::writes::{self, WriteOutcome};
 use crate::error::Result;
-use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{prefix, prefixed_key};
 use crate::key_value::{Batch, Column, Durability};
 
@@ -35,6 +36,9 @@ pub struct DeadLetter {
     pub died_running_ms: u64,
     /// Error message of the last failure.
     pub reason: String,
+    /// Error code of the last failure. Letters of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A record that could not be decoded.
@@ -49,7 +53,7 @@ pub struct UnreadableRecord {
 }
 
 impl DeadLetter {
-    /// Creates the dead letter of a queue entry.
+    /// Creates the dead letter of a queue entry, without an error code.
     pub fn of(entry: &QueueEntry, died_at_ms: i64, died_running_ms: u64, reason: String) -> Self {
         Self {
             id: entry.id,
@@ -62,7 +66,12 @@ impl DeadLetter {
             died_at_ms,
             died_running_ms,
             reason,
+            error: None,
         }
+    }
+
+    fn namespace_key(&self) -> NamespaceKey {
+        NamespaceKey { account: self.account.clone(), name: self.namespace.clone(), id: self.namespace_id }
     }
 
     fn key(account: &AccountId, id: MessageId) -> Vec<u8> {
@@ -77,7 +86,8 @@ impl DeadLetter {
         Ok(())
     }
 
-    fn delete(batch: &mut Batch, account: &AccountId, id: MessageId) {
+    /// Deletes a letter and its work in a batch.
+    pub(super) fn delete(batch: &mut Batch, account: &AccountId, id: MessageId) {
         let key = Self::key(account, id);
         batch.delete(Column::DeadLetters, key.clone());
         batch.delete(Column::DeadLetterWork, key);
@@ -130,6 +140,11 @@ impl Store {
         Ok(())
     }
 
+    /// Returns the work of a dead letter. `None` if it is missing.
+    pub fn dead_letter_work(&self, account: &AccountId, id: MessageId) -> Result<Option<QueuedWork>> {
+        self.get_record(Column::DeadLetterWork, &DeadLetter::key(account, id))
+    }
+
     /// Returns the number of dead letters.
     pub fn dead_letter_count(&self) -> Result<u64> {
         let mut count = 0;
@@ -165,6 +180,8 @@ impl Store {
         batch.changes.expect(Column::DeadLetters, key, stored.bytes);
         DeadLetter::delete(&mut batch.changes, account, id);
         queue_entry::put(&mut batch.changes, &entry)?;
+        // Again, because a write that an earlier version accepted has no record yet.
+        writes::put_record(&mut batch.changes, &entry)?;
         if !self.commit_if_current(batch)? {
             return Ok(None);
         }
@@ -172,15 +189,21 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Deletes a dead letter. Returns false if there is none.
+    /// Deletes a dead letter, and records that its write was dropped. Returns false if there is none.
     pub fn drop_dead_letter(&self, account: &AccountId, id: MessageId) -> Result<bool> {
         let key = DeadLetter::key(account, id);
-        let Some(bytes) = self.kv.get(Column::DeadLetters, &key)? else { return Ok(false) };
+        let stored = self.get_stored::<DeadLetter>(Column::DeadLetters, &key)?;
+        let Some(letter) = stored.record else { return Ok(false) };
         let generation = self.kv.generation();
         let mut batch = self.batch();
         // Otherwise another caller revived or deleted the letter.
-        batch.changes.expect(Column::DeadLetters, key, Some(bytes));
+        batch.changes.expect(Column::DeadLetters, key, stored.bytes);
         DeadLetter::delete(&mut batch.changes, account, id);
+        // The outcomes of a deleted namespace are being removed.
+        if self.is_live(letter.namespace_id)? {
+            batch.require_live_key(letter.namespace_key());
+            writes::put_outcome(&mut batch.changes, letter.namespace_id, id, &WriteOutcome::dropped(&letter))?;
+        }
         if !self.commit_if_current(batch)? {
             return Ok(false);
         }

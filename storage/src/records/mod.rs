@@ -13,6 +13,7 @@ mod billing;
 mod conversations;
 mod dead_letters;
 mod dedup;
+mod erase;
 mod fingerprints;
 mod media;
 mod migration;
@@ -29,6 +30,7 @@ mod usage;
 mod vectors;
 mod vocabulary;
 mod work;
+mod writes;
 
 pub use accounts::AccountRecord;
 pub use acknowledgement::{Acknowledgement, RecordedCommit, Revision};
@@ -39,6 +41,7 @@ pub use billing::{PaymentRecord, PlanName, PricesRecord, TransactionRecord, Wall
 pub use conversations::{BranchRecord, ConversationRecord, MessageRecord};
 pub use dead_letters::{DeadLetter, UnreadableRecord};
 pub use dedup::{Dedup, Enqueued, FingerprintSubject};
+pub use erase::{ErasureRecord, PlannedErasure, RecordChanges, SourceChange};
 pub use media::MediaRecord;
 pub use models::ModelRecord;
 pub use namespaces::{Creation, NamespaceRecord, RemovalRecord};
@@ -49,4 +52,8 @@ pub use stored::Stored;
 pub use usage::{Meter, UsageRecord};
 pub use vectors::VectorKey;
 pub use vocabulary::{TermChange, TermRecord};
-pub use work::{Conversation, Message, MessageBody, MessageContent, Moment, Role, SentTime, SkillDraft, TermDraft};
+pub use work::{
+    Conversation, ErasureReport, ErasureSelection, Message, MessageBody, MessageContent, Moment, Role, SentTime,
+    SkillDraft, TermDraft,
+};
+pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord};

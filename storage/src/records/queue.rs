@@ -9,8 +9,9 @@
 use super::batch::RecordBatch;
 use super::dead_letters::DeadLetter;
 use super::dedup::{Dedup, Enqueued, FingerprintSubject};
-use super::queue_entry::{self, QueueEntry, queue_key};
+use super::queue_entry::{self, QueueEntry, queue_key, queue_prefix};
 use super::store::{Store, decode};
+use super::writes;
 use crate::error::Result;
 use crate::identity::{MessageId, NamespaceKey};
 use crate::key_value::columns::joined_bytes;
@@ -42,6 +43,7 @@ impl RecordBatch<'_> {
             self.store.invalidate_subject(&mut self.changes, entry.namespace_id, *subject, None)?;
         }
         queue_entry::put(&mut self.changes, entry)?;
+        writes::put_record(&mut self.changes, entry)?;
         self.record_dedup(entry, dedup, subjects)?;
         self.assign_id(entry.id.into());
         Ok(Enqueued::Accepted(entry.id))
@@ -49,8 +51,8 @@ impl RecordBatch<'_> {
 }
 
 impl Store {
-    /// Visits all entries. Only a page of them is in memory at a time, as there may be a million. Entries that cannot be
-    /// decoded are set aside; their number is returned.
+    /// Visits all entries. Only a page of them is in memory at a time, as there may be a million. Entries that cannot
+    /// be decoded are set aside; their number is returned.
     pub fn for_each_queue_entry(&self, mut visit: impl FnMut(QueueEntry)) -> Result<usize> {
         let mut unreadable = Vec::new();
         for entry in self.kv.read_all(Column::Queue) {
@@ -82,6 +84,17 @@ impl Store {
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the entry cannot be decoded.
     pub fn queue_entry(&self, namespace: &NamespaceKey, id: MessageId) -> Result<Option<QueueEntry>> {
         self.get_record(Column::Queue, &key_of(namespace, id))
+    }
+
+    /// Returns the entries of a namespace that were accepted after an id, oldest first. Entries that cannot be decoded
+    /// are left out.
+    pub fn queue_entries_after(&self, namespace: &NamespaceKey, after: MessageId) -> Result<Vec<QueueEntry>> {
+        let prefix = queue_prefix(&namespace.account, namespace.id);
+        let mut entries = Vec::new();
+        for (_, value) in self.kv.scan(Column::Queue, &prefix, Some(&key_of(namespace, after)), usize::MAX)? {
+            entries.extend(decode::<QueueEntry>(Column::Queue, &value).ok());
+        }
+        Ok(entries)
     }
 
     /// Whether an entry is in the queue.

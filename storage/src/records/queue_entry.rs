@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::store::{decode, encode};
-use super::work::{Conversation, SkillDraft, TermDraft};
+use super::work::{Conversation, ErasureReport, ErasureSelection, SkillDraft, TermDraft};
 use crate::error::{Error, Result};
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::prefixed_key;
@@ -48,6 +48,17 @@ pub enum QueuedWork {
         /// The id of the write that contained the conversation.
         source: MessageId,
     },
+    /// Text to erase from everything that is stored.
+    Erase {
+        /// The text.
+        selection: ErasureSelection,
+    },
+    /// An erasure whose records and history are rewritten. The former files are still to be removed. Names no text, so
+    /// that it can be in the queue while deleted entries are removed from the files of the database.
+    FinishErasure {
+        /// The result.
+        report: ErasureReport,
+    },
 }
 
 impl QueuedWork {
@@ -60,6 +71,7 @@ impl QueuedWork {
             Self::ForgetTerms { .. } => "forget-terms",
             Self::Skills { .. } => "skills",
             Self::Reextract { .. } => "reextract",
+            Self::Erase { .. } | Self::FinishErasure { .. } => "erase",
         }
     }
 }
@@ -130,7 +142,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::memory_file::OccurredPrecision;
+    use crate::memory_file::{Metadata, MetadataValue, OccurredPrecision};
     use crate::records::{Message, Moment, RECORD_FORMAT, Role};
 
     /// The work of an entry, as JSON.
@@ -164,13 +176,11 @@ mod tests {
             tags: vec!["family".into(), "trip".into()],
             occurred_at: Some(moment("2026-03-10T08:30:00Z", OccurredPrecision::Instant)),
             timezone: Some("Europe/Paris".into()),
+            ..Conversation::default()
         };
         let short = Conversation {
             messages: vec![message(Role::System, "a"), message(Role::Tool, "b")],
-            session_id: None,
-            tags: Vec::new(),
-            occurred_at: None,
-            timezone: None,
+            ..Conversation::default()
         };
         vec![
             Stored {
@@ -195,6 +205,7 @@ mod tests {
             triggers: vec!["deploy".into()],
             confidence: Some(1.0),
             occurred: Some(moment("2026-03-10T12:00:00Z", OccurredPrecision::Day)),
+            metadata: Metadata::new(),
         };
         let short = SkillDraft {
             description: None,
@@ -216,6 +227,41 @@ mod tests {
         ]
     }
 
+    /// Work with metadata, which the first releases did not have.
+    fn work_with_metadata() -> Vec<Stored> {
+        let metadata = Metadata::from([
+            ("batch".to_owned(), MetadataValue::Number(7.into())),
+            ("draft".to_owned(), MetadataValue::Boolean(false)),
+            ("team".to_owned(), MetadataValue::Text("7".into())),
+        ]);
+        let conversation = Conversation {
+            messages: vec![message(Role::User, "a")],
+            metadata: metadata.clone(),
+            ..Conversation::default()
+        };
+        let skill = SkillDraft {
+            path: "skills/general/deploy.md".into(),
+            name: "Deploy".into(),
+            description: None,
+            content: None,
+            tags: Vec::new(),
+            triggers: Vec::new(),
+            confidence: None,
+            occurred: None,
+            metadata,
+        };
+        vec![
+            Stored {
+                json: r#"{"kind":"conversation","request":{"messages":[{"role":"user","text":"a"}],"metadata":{"batch":7,"draft":false,"team":"7"}}}"#,
+                work: QueuedWork::Conversation { request: conversation },
+            },
+            Stored {
+                json: r#"{"kind":"skills","request":[{"confidence":null,"content":null,"description":null,"metadata":{"batch":7,"draft":false,"team":"7"},"name":"Deploy","occurred":null,"path":"skills/general/deploy.md","tags":[],"triggers":[]}]}"#,
+                work: QueuedWork::Skills { request: vec![skill] },
+            },
+        ]
+    }
+
     fn other_work() -> Vec<Stored> {
         vec![
             Stored {
@@ -230,13 +276,39 @@ mod tests {
                 json: r#"{"kind":"reextract","source":"00000000000000000000000001"}"#,
                 work: QueuedWork::Reextract { source: MessageId::from(ulid::Ulid::from(1u128)) },
             },
+            Stored {
+                json: r#"{"kind":"erase","selection":{"paths":["facts/a.md"]}}"#,
+                work: QueuedWork::Erase { selection: ErasureSelection::Paths(vec!["facts/a.md".into()]) },
+            },
+            Stored {
+                json: r#"{"kind":"erase","selection":{"session":"s1"}}"#,
+                work: QueuedWork::Erase { selection: ErasureSelection::Session("s1".into()) },
+            },
+            Stored {
+                json: r#"{"kind":"finish_erasure","report":{"memories":1,"commits":2,"sources_removed":3,"sources_changed":4,"conversations_removed":5,"messages_emptied":6,"vectors":7,"dead_letters":8,"later_writes":9,"unreadable":10}}"#,
+                work: QueuedWork::FinishErasure {
+                    report: ErasureReport {
+                        memories: 1,
+                        commits: 2,
+                        sources_removed: 3,
+                        sources_changed: 4,
+                        conversations_removed: 5,
+                        messages_emptied: 6,
+                        vectors: 7,
+                        dead_letters: 8,
+                        later_writes: 9,
+                        unreadable: 10,
+                    },
+                },
+            },
         ]
     }
 
     /// Data directories hold entries in this form: a failure here loses accepted writes.
     #[test]
     fn entries_of_every_kind_are_read_and_written_as_before() {
-        for Stored { json, work } in conversations().into_iter().chain(terms_and_skills()).chain(other_work()) {
+        let stored = [conversations(), terms_and_skills(), work_with_metadata(), other_work()];
+        for Stored { json, work } in stored.into_iter().flatten() {
             let entry = format!(
                 r#"{{"id":"00000000000000000000000002","account":"default","namespace":"notes","namespace_id":"00000000000000000000000003","accepted_at_ms":7,"accepted_running_ms":8,"failures":1,"fingerprint":"ab","work":{json}}}"#
             );

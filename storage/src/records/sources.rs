@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::namespaces::key;
 use super::queue_entry::{QueueEntry, QueuedWork, queue_key};
 use super::store::{Store, decode, encode};
+use super::writes::WriteChanges;
 use crate::error::{Error, Result};
 use crate::identity::{MessageId, NamespaceId};
 use crate::key_value::{Batch, Column, Durability, KeyValuePair};
@@ -23,6 +24,10 @@ pub struct IngestedEntry {
     pub paths: Vec<String>,
     /// The source record of its conversation, if the conversation is kept.
     pub source: Option<SourceRecord>,
+    /// What the entry changed.
+    pub changes: WriteChanges,
+    /// Time of ingestion, milliseconds since the epoch.
+    pub finished_at_ms: i64,
 }
 
 /// The list view of a kept conversation.
@@ -53,8 +58,8 @@ pub struct SourceCheck {
 
 /// The paths of the memory files that a source changed.
 #[derive(Serialize, Deserialize)]
-struct SourcePaths {
-    paths: Vec<String>,
+pub(super) struct SourcePaths {
+    pub(super) paths: Vec<String>,
 }
 
 impl Store {
@@ -240,7 +245,8 @@ impl Store {
     }
 }
 
-fn source_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
+/// The key of a source in each of its columns.
+pub(super) fn source_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
     key(namespace, &id.to_bytes())
 }
 
@@ -316,13 +322,7 @@ mod tests {
             references: Vec::new(),
             occurred_at: None,
         };
-        let request = Conversation {
-            messages: vec![message],
-            session_id: None,
-            tags: Vec::new(),
-            occurred_at: None,
-            timezone: None,
-        };
+        let request = Conversation { messages: vec![message], ..Conversation::default() };
         QueuedWork::Conversation { request }
     }
 
@@ -334,7 +334,13 @@ mod tests {
         store.commit(batch).expect("writes");
         let record = SourceRecord { id: entry.id, session_id: None, messages: 1, occurred_at: None, accepted_at_ms: 7 };
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        let ingested = [IngestedEntry { entry: entry.clone(), paths, source: Some(record) }];
+        let ingested = [IngestedEntry {
+            entry: entry.clone(),
+            paths,
+            source: Some(record),
+            changes: WriteChanges::default(),
+            finished_at_ms: 9,
+        }];
         let done = Acknowledgement { ingested: &ingested, ..Acknowledgement::new(namespace) };
         store.acknowledge(&done).expect("acknowledges");
     }

@@ -41,6 +41,24 @@ impl Store {
         self.kv.write(&batch, Durability::Buffered)
     }
 
+    /// Returns the keys of the cached vectors of some texts, given by their hashes, with any model.
+    pub(super) fn vector_keys_of(&self, namespace: NamespaceId, texts: &[[u8; 32]]) -> Result<Vec<Vec<u8>>> {
+        let mut keys = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        while let Some((found, _)) = self.kv.scan(Column::Vectors, &namespace.to_bytes(), after.as_deref(), 1)?.pop() {
+            let pair = found.get(..NAMESPACE_BYTES + MODEL_BYTES).unwrap_or(&found).to_vec();
+            for text in texts {
+                let key = [&pair[..], text].concat();
+                if self.kv.get(Column::Vectors, &key)?.is_some() {
+                    keys.push(key);
+                }
+            }
+            // Sorts after the hash of every text.
+            after = Some([&pair[..], &[0xff; 33]].concat());
+        }
+        Ok(keys)
+    }
+
     /// Deletes the vectors of all models except the given ones, in all namespaces. Returns the number of deleted pairs
     /// of namespace and model. Takes one lookup per pair, independent of the number of vectors.
     pub fn drop_vectors_except(&self, models: &[[u8; MODEL_BYTES]]) -> Result<usize> {

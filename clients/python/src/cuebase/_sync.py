@@ -100,6 +100,14 @@ class Client:
     def _in(self, namespace: str | None) -> str | None:
         return self._namespace if namespace is None else namespace
 
+    def _in_all(self, namespaces: str | Sequence[str] | None) -> str | None:
+        """Returns the namespaces of a search, separated by commas."""
+        if namespaces is None or isinstance(namespaces, str):
+            return self._in(namespaces)
+        if not namespaces:
+            raise ValueError("namespace is an empty list: name at least one namespace, or pass None")
+        return ",".join(namespaces)
+
     # Health and identity.
 
     def health(self) -> str:
@@ -162,6 +170,7 @@ class Client:
         namespace: str | None = None,
         session_id: str | None = None,
         tags: Sequence[str] | None = None,
+        metadata: m.Metadata | None = None,
         occurred_at: m.When | None = None,
         timezone: str | None = None,
     ) -> m.Accepted:
@@ -174,6 +183,7 @@ class Client:
             namespace=self._in(namespace),
             session_id=session_id,
             tags=listed(tags),
+            metadata=metadata,
             occurred_at=when(occurred_at),
             timezone=timezone,
         )
@@ -183,33 +193,45 @@ class Client:
         self,
         query: str | None = None,
         *,
-        namespace: str | None = None,
+        namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         tags_all: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
         since: m.When | None = None,
         until: m.When | None = None,
         time_field: m.TimeField | None = None,
         timezone: str | None = None,
+        as_of: m.When | None = None,
+        current: m.Current | None = None,
         min_score: float | None = None,
         limit: int | None = None,
         detail: Literal["full"] | None = None,
     ) -> m.Retrieved:
-        """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first."""
-        if not (query and query.strip()) and not any([tiers, paths, tags, tags_all]) and since is None and until is None:
-            raise ValueError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, since, until")
+        """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first.
+
+        `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
+
+        Of several namespaces, the hits are merged, and `limit` counts all of them. Each hit then has `namespace`.
+        """
+        filtered = any([tiers, paths, tags, tags_all, where]) or since is not None or until is not None
+        if not (query and query.strip()) and not filtered:
+            raise ValueError("retrieve needs a query, or a filter to list by: tiers, paths, tags, tags_all, where, since, until")
         sent = params(
             q=query,
-            namespace=self._in(namespace),
+            namespace=self._in_all(namespace),
             tiers=tiers,
             paths=paths,
             tags=tags,
             tags_all=tags_all,
+            where=where,
             since=when(since),
             until=when(until),
             time_field=time_field,
             timezone=timezone,
+            as_of=when(as_of),
+            current=current,
             min_score=min_score,
             limit=limit,
             detail=detail,
@@ -246,33 +268,39 @@ class Client:
         self,
         question: str,
         *,
-        namespace: str | None = None,
+        namespace: str | Sequence[str] | None = None,
         tiers: Sequence[m.Tier] | None = None,
         paths: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         tags_all: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
         since: m.When | None = None,
         until: m.When | None = None,
         time_field: m.TimeField | None = None,
         timezone: str | None = None,
+        as_of: m.When | None = None,
+        current: m.Current | None = None,
         min_score: float | None = None,
         limit: int | None = None,
     ) -> m.Answer:
-        """Answers a question from the memories, with citations. Takes the filters of `retrieve`.
+        """Answers a question from the memories, with citations. Takes the namespaces and filters of `retrieve`.
 
         Raises `NotFound` if the memories contain no answer.
         """
         sent = body(
             q=question,
-            namespace=self._in(namespace),
+            namespace=self._in_all(namespace),
             tiers=listed(tiers),
             paths=listed(paths),
             tags=listed(tags),
             tags_all=listed(tags_all),
+            where=listed(where),
             since=when(since),
             until=when(until),
             time_field=time_field,
             timezone=timezone,
+            as_of=when(as_of),
+            current=current,
             min_score=min_score,
             limit=limit,
         )
@@ -299,18 +327,29 @@ class Client:
         namespace: str | None = None,
         tags: Sequence[str] | None = None,
         cues: Sequence[str] | None = None,
+        metadata: m.Metadata | None = None,
         occurred_at: m.When | None = None,
         expires_at: m.When | None = None,
+        valid_from: m.When | None = None,
+        valid_until: m.When | None = None,
+        supersedes: Sequence[str] | None = None,
         timezone: str | None = None,
     ) -> m.Written:
-        """Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it."""
+        """Writes a memory at a path that ends in `.md`. Each write is one commit, and the next read sees it.
+
+        `supersedes` are paths of memories that no longer hold from `valid_from` on. A write replaces all fields of a memory.
+        """
         sent = body(
             content=content,
             namespace=self._in(namespace),
             tags=listed(tags),
             cues=listed(cues),
+            metadata=metadata,
             occurred_at=when(occurred_at),
             expires_at=when(expires_at),
+            valid_from=when(valid_from),
+            valid_until=when(valid_until),
+            supersedes=listed(supersedes),
             timezone=timezone,
         )
         return self._do(Call("POST", memory_path(path), wire.written, body=sent))
@@ -376,11 +415,12 @@ class Client:
         *,
         paths: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
         limit: int | None = None,
         namespace: str | None = None,
     ) -> tuple[m.Skill, ...]:
         """Returns the skills for a task, best first. Without a task, returns all skills."""
-        sent = params(q=task, paths=paths, tags=tags, limit=limit, namespace=self._in(namespace))
+        sent = params(q=task, paths=paths, tags=tags, where=where, limit=limit, namespace=self._in(namespace))
         return self._do(Call("GET", "/v1/skills", lambda value: wire.many(wire.skill, value["skills"]), params=sent))
 
     # Conversations and media.
@@ -426,10 +466,15 @@ class Client:
         self._do(Call("DELETE", _at(conversation_id), wire.nothing))
 
     def append(
-        self, conversation_id: str, messages: m.Messages, *, branch: str | None = None
+        self,
+        conversation_id: str,
+        messages: m.Messages,
+        *,
+        branch: str | None = None,
+        metadata: m.Metadata | None = None,
     ) -> tuple[str, ...]:
         """Appends messages and returns their ids. The messages are also remembered. A text is one message of the user."""
-        sent = body(messages=wire.messages(messages), branch=branch)
+        sent = body(messages=wire.messages(messages), branch=branch, metadata=metadata)
         path = f"{_at(conversation_id)}/messages"
         return self._do(Call("POST", path, lambda value: tuple(value["ids"]), body=sent, repeatable=False))
 

@@ -9,6 +9,8 @@ from typing import Any, Literal, TypedDict, Union
 
 Tier = Literal["facts", "incidents", "rules", "skills"]
 TimeField = Literal["occurred", "created", "updated"]
+#: What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others.
+Current = Literal["first", "only", "any"]
 Environment = Literal["live", "test"]
 #: A plan with a subscription.
 Plan = Literal["starter", "growth", "scale", "max"]
@@ -18,6 +20,8 @@ Json = dict[str, Any]
 ContentPart = Mapping[str, object]
 #: The content of a message: a text, or a list of parts.
 Content = Union[str, Sequence[ContentPart]]
+#: Values to filter by with `where`: texts, numbers and booleans by key.
+Metadata = Mapping[str, Union[str, int, float, bool]]
 #: A time argument: a datetime (naive is read as UTC), a date, seconds since the epoch, or text.
 When = Union[datetime, date, int, float, str]
 
@@ -59,6 +63,7 @@ class NewSkill(_RequiredSkill, total=False):
     path: str
     tags: Sequence[str]
     triggers: Sequence[str]
+    metadata: Metadata
     confidence: float
     date: str
 
@@ -161,7 +166,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory. The fields after `updated` are set with `detail="full"`."""
+    """A memory. The fields from `revisions` to `sources` are set with `detail="full"`."""
 
     path: str
     content: str
@@ -181,11 +186,24 @@ class Memory:
     created: str | None
     #: Deprecated: `updated_at`, as text.
     updated: str | None
+    #: Whether the memory holds: now, or at the time of `as_of`.
+    current: bool = True
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    #: Paths of the memories that this one ended.
+    supersedes: tuple[str, ...] = ()
+    #: Paths of the memories that ended this one.
+    superseded_by: tuple[str, ...] = ()
+    #: Paths of memories that say the same and are not hits of their own.
+    also: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
     revisions: tuple[Revision, ...] | None = None
     last_diff: str | None = None
     relations: tuple[Relation, ...] | None = None
     cues: tuple[str, ...] | None = None
     sources: tuple[Source, ...] | None = None
+    #: The namespace of a hit, if several namespaces were searched.
+    namespace: str | None = None
 
 
 @dataclass(frozen=True)
@@ -215,6 +233,8 @@ class Citation:
     path: str
     section: str | None
     quote: str
+    #: The namespace of the memory, if several namespaces were searched.
+    namespace: str | None = None
 
 
 @dataclass(frozen=True)
@@ -282,6 +302,7 @@ class Skill:
     triggers: tuple[str, ...]
     score: float | None
     matched: tuple[str, ...] | None
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -363,6 +384,7 @@ class SourceConversation:
     accepted_at: datetime
     #: Paths of the existing memories made from the conversation, at most 200.
     memories: tuple[str, ...]
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

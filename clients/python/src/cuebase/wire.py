@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Union
 from urllib.parse import quote
 
 from . import models as m
 from .errors import CuebaseError, RateLimited, ServerError, Unavailable, Unreachable
+
+#: Parameters of a query. A repeated one has a list of values.
+Params = Mapping[str, Union[str, list[str]]]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,7 +29,7 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[Any], T]
-    params: Mapping[str, str] | None = None
+    params: Params | None = None
     body: m.Json | None = None
     content: bytes | None = None
     content_type: str | None = None
@@ -45,9 +48,11 @@ def wait_before_retry(call: Call[Any], error: CuebaseError, attempt: int) -> flo
     return jittered if error.retry_after is None else error.retry_after + jittered
 
 
-def params(**values: Any) -> dict[str, str]:
-    """Encodes query parameters. Lists are comma-separated; `None` is omitted."""
-    query: dict[str, str] = {}
+def params(*, where: Sequence[str] | None = None, **values: Any) -> Params:
+    """Encodes query parameters. Lists are comma-separated, except for `where`, whose values may hold commas. `None` is omitted."""
+    query: dict[str, str | list[str]] = {}
+    if conditions := listed(where):
+        query["where"] = conditions
     for name, value in values.items():
         if value is None:
             continue
@@ -56,8 +61,8 @@ def params(**values: Any) -> dict[str, str]:
         elif isinstance(value, str):
             query[name] = value
         elif isinstance(value, Iterable):
-            if listed := ",".join(str(each) for each in value):
-                query[name] = listed
+            if joined := ",".join(str(each) for each in value):
+                query[name] = joined
         else:
             query[name] = str(m.to_wire(value))
     return query
@@ -185,11 +190,19 @@ def memory(value: m.Json) -> m.Memory:
         tags=tuple(value.get("tags") or ()),
         created=value.get("created"),
         updated=value.get("updated"),
+        current=value.get("current", True),
+        valid_from=m.at(value.get("valid_from")),
+        valid_until=m.at(value.get("valid_until")),
+        supersedes=tuple(value.get("supersedes") or ()),
+        superseded_by=tuple(value.get("superseded_by") or ()),
+        also=tuple(value.get("also") or ()),
+        metadata=value.get("metadata") or {},
         revisions=full("revisions", lambda each: m.Revision(each["commit"], m.known(each["at"]), each["message"])),
         last_diff=value.get("last_diff"),
         relations=full("relations", lambda each: m.Relation(each["path"], each["kind"], each.get("snippet"))),
         cues=full("cues", str),
         sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"], each.get("write"))),
+        namespace=value.get("namespace"),
     )
 
 
@@ -211,7 +224,7 @@ def retrieved(value: m.Json) -> m.Retrieved:
 
 def answer(value: m.Json) -> m.Answer:
     def citation(each: m.Json) -> m.Citation:
-        return m.Citation(each["path"], each.get("section"), each["quote"])
+        return m.Citation(each["path"], each.get("section"), each["quote"], each.get("namespace"))
 
     citations = many(citation, value.get("citations"))
     return m.Answer(value["answer"], value["model"], citations, many(memory, value.get("hits")))
@@ -243,6 +256,7 @@ def skill(value: m.Json) -> m.Skill:
         triggers=tuple(value.get("triggers") or ()),
         score=value.get("score"),
         matched=tuple(value["matched"]) if "matched" in value else None,
+        metadata=value.get("metadata") or {},
     )
 
 
@@ -302,6 +316,7 @@ def source_conversation(value: m.Json) -> m.SourceConversation:
         timezone=value.get("timezone"),
         accepted_at=m.known(value["accepted_at"]),
         memories=tuple(value["memories"]),
+        metadata=value.get("metadata") or {},
     )
 
 

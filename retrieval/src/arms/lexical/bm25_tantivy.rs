@@ -26,6 +26,7 @@ use tantivy::{Searcher, TantivyDocument, Term};
 
 use super::LexicalScores;
 use crate::arms::bm25::{PostingScore, idf};
+use crate::claim::{AskedClaims, Currency};
 use crate::filter::Filter;
 use crate::head::Head;
 use crate::index::{Change, Index, IndexSettings};
@@ -104,6 +105,9 @@ fn lexical_scores(texts: &[String], first: usize, question: &str) -> Vec<f32> {
         min_score: 0.0,
         limit: 1,
         now: 0,
+        as_of: None,
+        currency: Currency::First,
+        asked: AskedClaims::NONE,
         exact: false,
     };
     let top = TopK::new(1, |document| table.path(document));

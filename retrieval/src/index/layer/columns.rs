@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::hash::{Link, NameHash, PathHash, SessionHash, StatementHash};
 use crate::ids::{ClaimId, RowId};
 use crate::index::claim_entry::ClaimEntry;
+use crate::index::number_entry::NumberEntry;
 use crate::memory::Millis;
 
 /// Declares the columns and what is done with all of them. The order of declaration is that of the file.
@@ -92,4 +93,6 @@ columns! {
     claims: Lists<ClaimEntry>,
     /// The ids of the claims.
     claim_ids: Bounds<ClaimId>,
+    /// The numbers of the metadata.
+    numbers: Lists<NumberEntry>,
 }

@@ -7,6 +7,7 @@ use crate::filter::TimeField;
 use crate::hash::{Link, NameHash, PathHash, SessionHash, StatementHash};
 use crate::ids::{ClaimId, RowId};
 use crate::index::claim_entry::ClaimEntry;
+use crate::index::number_entry::NumberEntry;
 use crate::kernels::prefetch_at;
 use crate::memory::Millis;
 
@@ -141,6 +142,11 @@ impl<'a> Document<'a> {
     /// Returns the ids of the claims.
     pub(crate) fn claim_ids(self) -> Range<ClaimId> {
         self.layer.columns.claim_ids.range(self.index)
+    }
+
+    /// Returns the numbers of the metadata.
+    pub(crate) fn numbers(self) -> &'a [NumberEntry] {
+        self.layer.columns.numbers.get(self.index)
     }
 
     pub(crate) fn links(self) -> &'a [Link] {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Link, NameHash, PathHash, PostingKey, SessionHash, StatementHash};
 use crate::ids::{ClaimId, DocumentId, RowId};
 use crate::index::claim_entry::ClaimEntry;
+use crate::index::number_entry::NumberEntry;
 
 /// Bytes that are read in one piece, so that memory never holds a whole file in addition to its layer.
 const READ_BYTES: usize = 64 << 10;
@@ -54,7 +55,8 @@ elements!(
     StatementHash,
     PostingKey,
     Link,
-    ClaimEntry
+    ClaimEntry,
+    NumberEntry
 );
 
 /// The content of a file that is written.

@@ -108,6 +108,7 @@ impl Layer {
                 supersedes: &memory.supersedes,
                 claims: &memory.claims,
                 claim_ids: claim_end,
+                numbers: &memory.numbers,
             });
         }
         postings

@@ -3,6 +3,7 @@
 use schemars::json_schema;
 
 use crate::api::answer::AnswerBody;
+use crate::api::erase::EraseRequest;
 use crate::api::memories::DirectWriteRequest;
 use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
@@ -11,6 +12,7 @@ use crate::api::schema::schemas::Schemas;
 use crate::api::schema::values::{Folder, Id, Path, QueryTag, QueryTime, QueryZone, Tier};
 use crate::api::views::memories::{TopicsView, TreeView, WrittenMemoryView};
 use crate::api::views::queue::{DroppedLetterView, QueueView, RetriedLetterView};
+use crate::api::views::writes::WriteView;
 use crate::memory::request::RememberRequest;
 use crate::service::answer::Answer;
 use crate::service::memories::GraphView;
@@ -23,11 +25,13 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         get_memory(schemas),
         write_memory(schemas),
         forget_memory(schemas),
+        erase(schemas),
         tree(schemas),
         topics(schemas),
         graph(schemas),
         retrieve(schemas),
         answer(schemas),
+        get_write(schemas),
         queue(schemas),
         drop_dead_letter(schemas),
         retry_dead_letter(schemas),
@@ -42,11 +46,12 @@ fn remember(schemas: &mut Schemas) -> Operation {
     )
     .about(
         "After `202` the write is durable. An identical body within five minutes is the same write, unless the first \
-         one failed permanently or its memories were changed or forgotten in the meantime. The only signal that a \
-         write is ingested is that retrieval returns its memories. Counts as a write.",
+         one failed permanently or its memories were changed or forgotten in the meantime. `GET /v1/writes/{id}` \
+         returns the state of the write, and `wait` makes this request wait for it. Counts as a write.",
     )
     .body(schemas.body::<RememberRequest>())
     .accepted(schemas)
+    .waits(schemas)
     .errors(&[PAYMENT_REQUIRED, NOT_FOUND])
 }
 
@@ -90,7 +95,22 @@ fn forget_memory(schemas: &mut Schemas) -> Operation {
     .parameter(memory_path(schemas))
     .parameter(parameters::namespace(schemas))
     .accepted(schemas)
+    .waits(schemas)
     .errors(&[NOT_FOUND])
+}
+
+fn erase(schemas: &mut Schemas) -> Operation {
+    Operation::new("POST /v1/erase", "erase", "Erase text for good, in the background. Needs a dashboard session.")
+        .about(
+            "Erases memories with their history, and the conversations that they were extracted from. Exactly one of \
+             `paths`, `session_id` and `subject` selects them; text that does not exist is not an error. Writes that \
+             were accepted before are ingested first. Once the write is completed, the text is in no file of the data \
+             directory. Commits get new ids, so clones must be made again. Backups, clones and exports that were made \
+             before still have the text.",
+        )
+        .body(schemas.body::<EraseRequest>())
+        .accepted(schemas)
+        .errors(&[NOT_FOUND])
 }
 
 fn tree(schemas: &mut Schemas) -> Operation {
@@ -138,14 +158,14 @@ fn retrieve(schemas: &mut Schemas) -> Operation {
     Operation::new("GET /v1/retrieve", "retrieve", "Find memories by query and filter, or list them by filter.")
         .about(
             "With `q`, hits are sorted by `score`, the probability that the memory answers the query. Without `q`, a \
-             filter is required, hits are sorted by `time_field`, newest first, and every score is 1. Counts as a \
-             read.",
+             filter is required, hits are sorted by `time_field`, newest first, and every score is 1. `limit` counts \
+             the hits of all namespaces together. Counts as a read.",
         )
         .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
             "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
              2025\") rank higher. Days begin and end in `timezone`.",
         ))
-        .parameter(parameters::namespace(schemas))
+        .parameter(parameters::namespaces(schemas))
         .parameter(Parameter::list("tiers", json_schema!({"type": "array", "items": schemas.reference::<Tier>()})))
         .parameter(
             Parameter::list("paths", json_schema!({"type": "array", "items": schemas.reference::<Folder>()}))
@@ -156,6 +176,7 @@ fn retrieve(schemas: &mut Schemas) -> Operation {
             "tags_all",
             json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()}),
         ))
+        .parameter(parameters::conditions(schemas))
         .parameter(Parameter::query("since", schemas.reference::<QueryTime>()))
         .parameter(
             Parameter::query("until", schemas.reference::<QueryTime>())
@@ -166,6 +187,16 @@ fn retrieve(schemas: &mut Schemas) -> Operation {
             json_schema!({"enum": ["occurred", "created", "updated"], "default": "updated"}),
         ))
         .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
+        .parameter(
+            Parameter::query("as_of", schemas.reference::<QueryTime>())
+                .about("Time to answer as of: later memories are left out, and `current` is judged at that time."),
+        )
+        .parameter(
+            Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "first"})).about(
+                "What becomes of memories that no longer hold: `first` ranks them behind their successors, `only` \
+                 leaves them out, `any` ranks them like all others.",
+            ),
+        )
         .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
         .parameter(Parameter::query(
             "limit",
@@ -183,14 +214,25 @@ fn answer(schemas: &mut Schemas) -> Operation {
         "Answer a question from the memories, with citations. Counts as a chat.",
     )
     .about(
-        "The body takes the filters of `GET /v1/retrieve`. Without a chat model, or while it fails, the answer \
-         consists of quotes and `model` is `extractive`. A list of steps, a table or a code block is then quoted as \
-         a whole; a long one is cut with a mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` \
-         is an exact part of the memory.",
+        "The body takes the filters of `GET /v1/retrieve`. With several namespaces, hits and citations have \
+         `namespace`. Without a chat model, or while it fails, the answer consists of quotes and `model` is \
+         `extractive`. A list of steps, a table or a code block is then quoted as a whole; a long one is cut with a \
+         mark such as `… (7 more steps in skills/deploy/rotate.md)`. Every `quote` is an exact part of the memory.",
     )
     .body(schemas.body::<AnswerBody>())
     .responds(200, "The answer and the memories that support it.", schemas.response::<Answer>())
     .errors(&[NOT_FOUND])
+}
+
+fn get_write(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/writes/{id}", "getWrite", "Return the state of an accepted write, and what it changed.")
+        .about(
+            "The id is that of a `202`. Writes are kept for 14 days after their acceptance. A key that is limited to a \
+             namespace sees only the writes of its namespace.",
+        )
+        .parameter(parameters::id("id"))
+        .responds(200, "The write.", schemas.shared_response::<WriteView<'_>>())
+        .errors(&[NOT_FOUND])
 }
 
 fn queue(schemas: &mut Schemas) -> Operation {

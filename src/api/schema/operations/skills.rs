@@ -25,6 +25,7 @@ fn store_skills(schemas: &mut Schemas) -> Operation {
     )
     .body(schemas.body::<StoreRequest>())
     .responds(202, "The skills are durable and will be stored at `paths`.", schemas.response::<AcceptedSkillsView>())
+    .waits(schemas)
     .errors(&[NOT_FOUND])
 }
 
@@ -40,6 +41,7 @@ fn find_skills(schemas: &mut Schemas) -> Operation {
             .about("Topics under `skills/`. Only their skills are returned."),
         )
         .parameter(parameters::tags(schemas))
+        .parameter(parameters::conditions(schemas))
         .parameter(
             Parameter::query("limit", json_schema!({"type": "integer", "minimum": 1, "default": 20}))
                 .about("A limit above 200 is reduced to 200."),

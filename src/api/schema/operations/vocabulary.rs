@@ -22,6 +22,7 @@ fn teach(schemas: &mut Schemas) -> Operation {
     )
     .body(schemas.body::<TeachRequest>())
     .accepted(schemas)
+    .waits(schemas)
     .errors(&[NOT_FOUND])
 }
 
@@ -57,5 +58,6 @@ fn forget_terms(schemas: &mut Schemas) -> Operation {
             .about("Canonical forms of the terms. Unknown terms are skipped."),
         )
         .accepted(schemas)
+        .waits(schemas)
         .errors(&[NOT_FOUND, TOO_LARGE, BUSY])
 }

@@ -5,6 +5,9 @@ import { get, post, remove, encoded } from "../api.js";
 import { heading, card, chips, diff, markdown, confirmed, ask, attempt, field, words, to } from "../parts.js";
 import { crumbs } from "./memories.js";
 
+/** Most paths that one memory replaces. */
+const SUPERSEDES_MAX = 32;
+
 export default async function memory({ namespace, rest: path, query }) {
   const revision = query.get("revision");
   const address = `/v1/memories/${encoded(path)}`;
@@ -38,6 +41,7 @@ function about(namespace, shown) {
     ["Created", time(shown.created_at)],
     ["Expires", shown.expires_at && time(shown.expires_at)],
     ["Tags", (shown.user_tags?.length || shown.tags?.length) && [chips(shown.user_tags, "own"), chips(shown.tags.filter((tag) => !shown.user_tags.includes(tag)))]],
+    ["Metadata", Object.keys(shown.metadata ?? {}).length && chips(Object.entries(shown.metadata).map(([key, value]) => `${key}: ${value}`))],
     ["Sections", shown.sections?.length > 1 && chips(shown.sections)],
     ["Sources", shown.sources?.length && list(shown.sources.map((source) => provenance(namespace, source)))],
   ];
@@ -105,6 +109,11 @@ async function edit(namespace, address, shown) {
         cues: cues.value.split("\n").map((line) => line.trim()).filter(Boolean),
         occurred_at: happened(shown),
         expires_at: shown.expires_at ?? undefined,
+        metadata: shown.metadata,
+        valid_from: shown.valid_from ?? undefined,
+        // The end that a successor brought is not the memory's own: it is gone once the successor is forgotten.
+        valid_until: shown.superseded_by?.length ? undefined : (shown.valid_until ?? undefined),
+        supersedes: shown.supersedes?.slice(0, SUPERSEDES_MAX),
       }),
   );
   if (done) notice("Saved"), window.dispatchEvent(new Event("hashchange"));

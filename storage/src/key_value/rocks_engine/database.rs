@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::key_value::batch::{Condition, KeyChange};
 use crate::key_value::key_range::prefix_end;
 use crate::key_value::page::Page;
-use crate::key_value::{Batch, Column, Durability, Engine, EngineStats, KeyValuePair, OpenGeneration};
+use crate::key_value::{Batch, Column, ColumnPrefix, Durability, Engine, EngineStats, KeyValuePair, OpenGeneration};
 
 /// An open RocksDB database. Each column is a column family.
 pub struct RocksEngine {
@@ -188,9 +188,13 @@ impl Engine for RocksEngine {
         let checkpoint = Checkpoint::new(&*db).map_err(|error| write_error(error, &self.path))?;
         checkpoint.create_checkpoint(folder).map_err(|error| write_error(error, &self.path))
     }
+
+    fn purge_deleted(&self, prefixes: &[ColumnPrefix]) -> Result<()> {
+        self.purge(prefixes)
+    }
 }
 
-fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {
+pub(super) fn family(db: &DB, column: Column) -> Result<&ColumnFamily> {
     match db.cf_handle(column.name()) {
         Some(family) => Ok(family),
         None => {

@@ -64,7 +64,8 @@ fn stated_trouble(text: &str) -> Option<DiskTrouble> {
     }
 }
 
-fn probed_trouble(folder: &Path) -> DiskTrouble {
+/// Finds out with a test write what the system refuses.
+pub(super) fn probed_trouble(folder: &Path) -> DiskTrouble {
     match probe(folder) {
         Err(refused) => DiskTrouble::from_io_error(&refused).unwrap_or(DiskTrouble::Failing),
         Ok(()) => DiskTrouble::Failing,

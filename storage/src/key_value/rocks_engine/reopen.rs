@@ -27,6 +27,8 @@ impl RocksEngine {
             return false;
         }
         let mut db = self.db.write();
+        // Writes that were not synced may be lost, so their callers must not count on them.
+        self.generation.fetch_add(1, Ordering::SeqCst);
         let reopened = self.replace_database(&mut db);
         match &reopened {
             Ok(()) => tracing::info!("the key-value store accepts writes again"),
@@ -37,8 +39,8 @@ impl RocksEngine {
         reopened.is_ok()
     }
 
-    fn replace_database(&self, db: &mut DB) -> Result<(), rocksdb::Error> {
-        self.generation.fetch_add(1, Ordering::SeqCst);
+    /// Closes the database and opens it again. The caller holds its lock.
+    pub(super) fn replace_database(&self, db: &mut DB) -> Result<(), rocksdb::Error> {
         let options = options(DBRecoveryMode::TolerateCorruptedTailRecords, self.memory);
         let names = family_names(&self.path);
         // RocksDB allows one writer at a time. A read-only database replaces the old writer until the new one is open.

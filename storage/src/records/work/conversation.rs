@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::memory_file::OccurredPrecision;
+use crate::memory_file::{Metadata, OccurredPrecision};
 
 /// A time with its precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +89,9 @@ pub struct Conversation {
     /// Tags: lowercase, sorted, without repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Values for every memory of the conversation.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// The time of the conversation, if the caller gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_at: Option<Moment>,

@@ -5,11 +5,13 @@
 //! [`QueuedWork`](super::QueuedWork).
 
 mod conversation;
+mod erasure;
 mod message;
 mod skill;
 mod term;
 
 pub use conversation::{Conversation, Message, Moment, Role};
+pub use erasure::{ErasureReport, ErasureSelection};
 pub use message::{MessageBody, MessageContent, SentTime};
 pub use skill::SkillDraft;
 pub use term::TermDraft;

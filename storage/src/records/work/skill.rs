@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Moment;
+use crate::memory_file::Metadata;
 
 /// A validated skill with the path that was returned to the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,4 +24,7 @@ pub struct SkillDraft {
     pub confidence: Option<f64>,
     /// The time that the skill is about.
     pub occurred: Option<Moment>,
+    /// Values that the caller filters by.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
 }

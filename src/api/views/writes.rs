@@ -1,0 +1,85 @@
+//! The response of `/v1/writes/{id}`.
+
+use cuebase_storage::records::DroppedMessage;
+use cuebase_storage::{MessageId, NamespaceName};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::api::schema::values;
+use crate::error_codes::ErrorCode;
+use crate::memory::time::format_ms;
+use crate::service::writes::Write;
+
+/// An accepted write and its state.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Write")]
+pub struct WriteView<'a> {
+    /// Id of the write.
+    #[schemars(with = "values::Id")]
+    pub id: MessageId,
+    /// Namespace of the write.
+    #[schemars(with = "values::Name")]
+    pub namespace: &'a NamespaceName,
+    /// `queued`; `ingesting` while a worker has it; `retrying` after a failed attempt; `ingested`; `dead` after the
+    /// last failed attempt; `dropped` after its namespace was deleted or its dead letter was dropped.
+    #[schemars(extend("enum" = ["queued", "ingesting", "retrying", "ingested", "dead", "dropped"]))]
+    pub status: &'static str,
+    /// Number of attempts, including a current one.
+    pub attempts: u32,
+    /// Time of acceptance.
+    #[schemars(with = "values::Time")]
+    pub accepted_at: Option<String>,
+    /// Time at which the write was ingested or failed permanently. Null before.
+    #[schemars(with = "Option<values::Time>")]
+    pub finished_at: Option<String>,
+    /// Code of the last failure of a write that failed permanently. Null otherwise.
+    pub error: Option<ErrorCode>,
+    /// Paths of new memories, skills or terms.
+    pub made: &'a [String],
+    /// Paths of existing ones with a new text.
+    pub rewritten: &'a [String],
+    /// Paths of existing memories that already said the same.
+    pub merged: &'a [String],
+    /// Paths of existing memories that are no longer valid.
+    pub ended: &'a [String],
+    /// Messages of the conversation that became no memory; the first 500 of them.
+    pub dropped: Vec<DroppedMessageView<'a>>,
+}
+
+/// A message that became no memory.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DroppedMessage")]
+pub struct DroppedMessageView<'a> {
+    /// Index of the message. Null for a refused operation of a chat model.
+    pub message: Option<u64>,
+    /// `small_talk`; `system` for an instruction to the model; `no_text`; or why an operation of a chat model was
+    /// refused.
+    pub reason: &'a str,
+}
+
+impl<'a> WriteView<'a> {
+    /// Makes the view of a write.
+    pub fn of(write: &'a Write) -> Self {
+        let changes = &write.changes;
+        Self {
+            id: write.id,
+            namespace: &write.namespace,
+            status: write.status.as_str(),
+            attempts: write.attempts,
+            accepted_at: format_ms(write.accepted_at_ms),
+            finished_at: write.finished_at_ms.and_then(format_ms),
+            error: write.error,
+            made: &changes.made,
+            rewritten: &changes.rewritten,
+            merged: &changes.merged,
+            ended: &changes.ended,
+            dropped: changes.dropped.iter().map(DroppedMessageView::of).collect(),
+        }
+    }
+}
+
+impl<'a> DroppedMessageView<'a> {
+    fn of(dropped: &'a DroppedMessage) -> Self {
+        Self { message: dropped.message, reason: &dropped.reason }
+    }
+}

@@ -1,0 +1,106 @@
+//! `/v1/writes/{id}`: the state of a write, and the parameter `wait` of requests that are answered when their write is
+//! finished.
+
+use std::time::Duration;
+
+use super::query::QueryString;
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::views::writes::WriteView;
+use crate::error::{Error, Result};
+use crate::error_codes::ErrorCode;
+use crate::memory::request::invalid_body;
+
+/// The parameter for the longest time to wait.
+pub const WAIT: &str = "wait";
+/// Longest time that a request can wait for its write.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// Characters of a refused value that the error shows.
+const SHOWN_CHARS_MAX: usize = 40;
+
+/// `GET /v1/writes/{id}`. A key that is limited to a namespace sees only the writes of its namespace.
+pub fn show(request: &AuthenticatedRequest) -> Result<Reply> {
+    let Ok(id) = request.parameter(0).parse() else { return Err(no_write()) };
+    let Some(write) = request.app.intake.write(request.account(), id)? else { return Err(no_write()) };
+    match request.principal.scope() {
+        Some(scope) if *scope != write.namespace => Err(no_write()),
+        _ => Reply::ok(&WriteView::of(&write)),
+    }
+}
+
+fn no_write() -> Error {
+    let message = "no write has that id: use the id of a `202` of the last 14 days";
+    Error::not_found(ErrorCode::NotFound, message)
+}
+
+/// Returns how long a request waits for its write; `None` if it does not.
+///
+/// # Errors
+///
+/// `invalid_body` for a value that is not a time of up to 30 seconds.
+pub fn wait_time(query: &QueryString) -> Result<Option<Duration>> {
+    let Some(text) = query.last(WAIT) else { return Ok(None) };
+    match parse_wait(text) {
+        Some(time) if time <= WAIT_MAX => Ok(Some(time)),
+        _ => {
+            let shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+            let message = format!(
+                "wait: {shown:?} is not a time from 0 to 30 seconds: send seconds (`5`, `5s`, `0.5`) or milliseconds \
+                 (`500ms`)"
+            );
+            Err(invalid_body(message))
+        }
+    }
+}
+
+/// Reads seconds, with `s` or without a unit, or milliseconds with `ms`. Milliseconds have no fraction.
+fn parse_wait(text: &str) -> Option<Duration> {
+    if let Some(number) = text.strip_suffix("ms") {
+        return if is_digits(number) { Some(Duration::from_millis(number.parse().ok()?)) } else { None };
+    }
+    let number = text.strip_suffix('s').unwrap_or(text);
+    let is_number = match number.split_once('.') {
+        Some((whole, fraction)) => is_digits(whole) && is_digits(fraction),
+        None => is_digits(number),
+    };
+    if !is_number {
+        return None;
+    }
+    Duration::try_from_secs_f64(number.parse().ok()?).ok()
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(text: &str) -> Result<Option<Duration>> {
+        wait_time(&QueryString::parse(&format!("wait={text}")))
+    }
+
+    #[test]
+    fn a_wait_is_in_seconds_or_milliseconds() {
+        for (text, milliseconds) in
+            [("5", 5_000), ("5s", 5_000), ("0.5", 500), ("0.25s", 250), ("500ms", 500), ("0", 0), ("30", 30_000)]
+        {
+            assert_eq!(wait(text).expect("valid"), Some(Duration::from_millis(milliseconds)), "{text}");
+        }
+        assert_eq!(wait_time(&QueryString::parse("q=1")).expect("valid"), None);
+    }
+
+    #[test]
+    fn other_waits_are_refused_with_the_accepted_forms() {
+        for text in
+            ["", "soon", "31", "30.001", "30001ms", "-1", "%2B1", "1e1", ".5", "5.", "0.5ms", "s", "ms", "5m", "NaN"]
+        {
+            let error = wait(text).expect_err(text);
+            assert_eq!(error.response_code(), ErrorCode::InvalidBody, "{text}");
+            assert!(error.to_string().contains("`500ms`"), "{text}: {error}");
+        }
+        let long = "9".repeat(1000);
+        assert!(wait(&long).expect_err("too long").to_string().len() < 200);
+    }
+}

@@ -1,0 +1,564 @@
+//! Claims from general statements: "my gym is Flex", "Ana's gym is Flex", "the deadline for the report is Friday", "the
+//! price went up to $40", and counts such as "I have 25 postcards".
+
+use cuebase_storage::memory_file::Polarity;
+
+use super::attributes;
+use super::clause::{self, LAST, Mood, Noun, Owner, Subject, is_relation};
+use super::frames::Shape;
+use super::lists::{ADVERBS, AUXILIARIES, EVENTS, SLOTS, STATUSES};
+use super::sentence::{Found, Sentence};
+use super::values::{self, is_name, is_number};
+use super::words::{Break, Word};
+
+/// Verbs by which an attribute gets a new value, before "to".
+const CHANGES: [&str; 34] = [
+    "changed",
+    "changes",
+    "moved",
+    "switched",
+    "pushed",
+    "postponed",
+    "rescheduled",
+    "delayed",
+    "extended",
+    "went",
+    "goes",
+    "gone",
+    "dropped",
+    "rose",
+    "increased",
+    "bumped",
+    "raised",
+    "lowered",
+    "slipped",
+    "updated",
+    "set",
+    "reset",
+    "renamed",
+    "upgraded",
+    "cut",
+    "shifted",
+    "grew",
+    "fell",
+    "jumped",
+    "reduced",
+    "migrated",
+    "downgraded",
+    "brought",
+    "ported",
+];
+/// Words that may stand between such a verb and "to".
+const CHANGE_PARTICLES: [&str; 10] =
+    ["up", "down", "back", "over", "out", "forward", "again", "from", "all", "straight"];
+/// Verbs of counts.
+const HAVING: [&str; 12] =
+    ["have", "has", "own", "owns", "got", "manage", "manages", "lead", "leads", "collected", "collecting", "keep"];
+/// Verbs of counts in the perfect: "I've read 14 books".
+const DONE: [&str; 16] = [
+    "read",
+    "watched",
+    "seen",
+    "visited",
+    "finished",
+    "completed",
+    "run",
+    "tried",
+    "made",
+    "written",
+    "done",
+    "collected",
+    "published",
+    "baked",
+    "painted",
+    "planted",
+];
+/// Nouns with a number behind them: "on page 120".
+const NUMBERED: [&str; 9] = ["page", "chapter", "level", "episode", "season", "volume", "lesson", "unit", "round"];
+/// Words of a noun that is counted.
+const COUNTED_WORDS_MAX: usize = 3;
+
+/// Adds the claims of general statements.
+pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
+    for index in 0..sentence.words.len() {
+        let text = sentence.words[index].text.as_str();
+        if matches!(text, "is" | "are" | "am") {
+            find_copula(sentence, index, found);
+            find_reversed(sentence, index, found);
+        }
+        if text == "of" {
+            find_amount(sentence, index, found);
+        }
+        if matches!(text, "pay" | "pays" | "paying") {
+            find_payment(sentence, index, found);
+        }
+        if matches!(text, "use" | "uses" | "using") {
+            find_use(sentence, index, found);
+        }
+        if CHANGES.contains(&text) {
+            find_change(sentence, index, found);
+        }
+        if HAVING.contains(&text) || DONE.contains(&text) {
+            find_count(sentence, index, found);
+        }
+        if NUMBERED.contains(&text) {
+            find_numbered(sentence, index, found);
+        }
+    }
+}
+
+/// A subject and an attribute, as a noun names them.
+struct Named {
+    subject: Subject,
+    attribute: String,
+    /// Whether the noun names an attribute that may have any value.
+    is_slot: bool,
+}
+
+/// Returns the subject and the attribute that a noun names.
+fn named(noun: Noun) -> Option<Named> {
+    // "my son Linus" is a person and not an attribute.
+    if noun.name.contains(' ') && is_relation(noun.name.split(' ').next().unwrap_or_default()) {
+        return None;
+    }
+    if let Some(named) = attribute_of_thing(&noun) {
+        return Some(named);
+    }
+    let subject = match noun.owner {
+        Owner::Speaker => Subject::Speaker,
+        Owner::Last => Subject::Last,
+        Owner::Named(name) => Subject::Named(name),
+        Owner::Shared => Subject::Named(String::new()),
+    };
+    let known = attributes::named(&noun.name);
+    let last = noun.name.rsplit(' ').next().unwrap_or("");
+    let first = noun.name.split(' ').next().unwrap_or("");
+    let is_slot = known.is_some() || SLOTS.has(last) || SLOTS.has(first);
+    let attribute = match known {
+        Some(attribute) => attribute.name.to_owned(),
+        None => noun.name,
+    };
+    if attribute.is_empty() { None } else { Some(Named { subject, attribute, is_slot }) }
+}
+
+/// Reads "the printer pin": the pin of the printer.
+fn attribute_of_thing(noun: &Noun) -> Option<Named> {
+    if noun.owner != Owner::Shared || attributes::named(&noun.name).is_some() {
+        return None;
+    }
+    let (thing, last) = noun.name.rsplit_once(' ')?;
+    let is_slot = SLOTS.has(last) || attributes::named(last).is_some();
+    if !is_slot && !EVENTS.has(last) {
+        return None;
+    }
+    let attribute = match attributes::named(last) {
+        Some(attribute) => attribute.name,
+        None if EVENTS.has(last) => "date",
+        None => last,
+    };
+    Some(Named { subject: Subject::Named(thing.to_owned()), attribute: attribute.to_owned(), is_slot: true })
+}
+
+/// Reads the noun that ends before an index, with "of" or "for" and what it belongs to: "the deadline for the report".
+fn named_before(words: &[Word], end: usize) -> Option<Named> {
+    for index in (1..end).rev().take(6) {
+        if !matches!(words[index].text.as_str(), "of" | "for") {
+            continue;
+        }
+        let noun = clause::noun_with_owner(words, index)?;
+        let whole = &words[index + 1..end];
+        let begin = usize::from(
+            matches!(whole.first(), Some(word) if matches!(word.text.as_str(), "the" | "our" | "my" | "this")),
+        );
+        let texts: Vec<&str> = whole[begin.min(whole.len())..].iter().map(|word| word.written.as_str()).collect();
+        if texts.is_empty() || noun.owner != Owner::Shared {
+            return None;
+        }
+        let named = named(noun)?;
+        return Some(Named { subject: Subject::Named(texts.join(" ")), ..named });
+    }
+    named(clause::noun_with_owner(words, end)?)
+}
+
+/// Reads "my gym is Flex".
+fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let mut begin = index + 1;
+    let mut is_now = false;
+    while let Some(word) = words.get(begin)
+        && (ADVERBS.has(&word.text) || matches!(word.text.as_str(), "at" | "called" | "named"))
+        && word.after == Break::None
+    {
+        is_now |= matches!(word.text.as_str(), "now" | "currently" | "officially");
+        begin += 1;
+    }
+    let mut end = index;
+    while end > 0 && ADVERBS.has(&words[end - 1].text) && words[end - 1].after == Break::None {
+        is_now |= words[end - 1].text == "now";
+        end -= 1;
+    }
+    if clause::before(words, index).mood != Mood::Fact
+        && clause::before(words, begin.min(words.len())).mood != Mood::Fact
+    {
+        return;
+    }
+    if !matches!(clause::before(words, begin.min(words.len())).mood, Mood::Fact) {
+        return;
+    }
+    let Some(named) = named_before(words, end) else { return };
+    let negated = words
+        .get(begin)
+        .is_some_and(|word| matches!(word.text.as_str(), "not" | "no" | "going" | "why" | "how" | "what"));
+    if negated
+        || words[begin.min(words.len())..].iter().take(2).any(|word| AUXILIARIES.has(&word.text) && word.text != "to")
+    {
+        return;
+    }
+    is_now |= words[begin.min(words.len())..].iter().take(8).any(|word| word.text == "now");
+    let shape = if TIME_ATTRIBUTES.contains(&named.attribute.as_str()) { Shape::Time } else { Shape::Any };
+    let Some(value) = values::read(sentence.text, words, begin, shape, &sentence.dates) else { return };
+    let value_words = &words[value.words.clone()];
+    let is_specific = value_words.iter().any(|word| is_name(word) || is_number(word));
+    let is_person = is_relation(&named.attribute);
+    let is_accepted =
+        if is_person { is_specific && value_words[0].capital } else { is_specific || named.is_slot || is_now };
+    if !is_accepted || is_vague(value_words, named.is_slot) {
+        return;
+    }
+    found.push(Found {
+        subject: named.subject,
+        attribute: named.attribute,
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: is_now,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Reads "Pavel is my favourite director", "Petra is on call".
+fn find_reversed(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let verb = clause::before(words, index + 1);
+    let is_person = match &verb.subject {
+        Subject::Named(name) => name.starts_with(char::is_uppercase),
+        Subject::Last => true,
+        Subject::Speaker | Subject::Missing => false,
+    };
+    if verb.mood != Mood::Fact || !is_person {
+        return;
+    }
+    let value = match verb.subject {
+        Subject::Named(name) => name,
+        _ => LAST.to_owned(),
+    };
+    let mut begin = index + 1;
+    while words.get(begin).is_some_and(|word| ADVERBS.has(&word.text)) {
+        begin += 1;
+    }
+    let rest: Vec<&str> = words[begin.min(words.len())..].iter().map(|word| word.text.as_str()).collect();
+    let (subject, attribute, end) = match rest.as_slice() {
+        ["on", "call", ..] => (Subject::Named(String::new()), "on call".to_owned(), begin + 2),
+        ["my" | "our" | "the", ..] => {
+            let mut end = begin + 2;
+            while end < words.len() && end < begin + 4 && words[end - 1].after == Break::None && !ends_noun(&words[end])
+            {
+                end += 1;
+            }
+            let Some(named) =
+                clause::noun_with_owner(&words[..end.min(words.len())], end.min(words.len())).and_then(named)
+            else {
+                return;
+            };
+            if !named.is_slot {
+                return;
+            }
+            (named.subject, named.attribute, end)
+        }
+        _ => return,
+    };
+    let polarity = Polarity::Positive;
+    found.push(Found { subject, attribute, value, polarity, is_event: false, is_future: false, at: index, end });
+}
+
+fn ends_noun(word: &Word) -> bool {
+    super::lists::VALUE_ENDS.has(&word.text) || cuebase_retrieval::is_stop_word(&word.text) || ADVERBS.has(&word.text)
+}
+
+/// Reads "a budget of 40,000 euros for the kiosk", "the kiosk has a budget of 40,000 euros".
+fn find_amount(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(noun) = index.checked_sub(1).and_then(|at| words.get(at)) else { return };
+    let is_slot = SLOTS.has(&noun.text) || attributes::named(&noun.text).is_some();
+    let is_led = index > 1 && matches!(words[index - 2].text.as_str(), "a" | "the" | "an" | "new" | "total");
+    let begins_number = words.get(index + 1).is_some_and(is_number);
+    if !is_slot || !is_led || !begins_number {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, index + 1, Shape::Number, &[]) else { return };
+    let has = (0..index).rev().find(|at| matches!(words[*at].text.as_str(), "has" | "have" | "got"));
+    if clause::before(words, has.unwrap_or(index)).mood != Mood::Fact {
+        return;
+    }
+    let mut subject = match has {
+        Some(has) => clause::before(words, has).subject,
+        None => Subject::Missing,
+    };
+    if words.get(value.words.end).is_some_and(|word| word.text == "for")
+        && let Some(thing) = values::read(sentence.text, words, value.words.end + 1, Shape::Any, &sentence.dates)
+    {
+        subject = Subject::Named(thing.text);
+    }
+    let attribute = match attributes::named(&noun.text) {
+        Some(attribute) => attribute.name.to_owned(),
+        None => noun.text.clone(),
+    };
+    let (polarity, end) = (Polarity::Positive, value.words.end);
+    found.push(Found {
+        subject,
+        attribute,
+        value: value.text,
+        polarity,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end,
+    });
+}
+
+/// Reads "I pay 14 dollars a month for Penwick".
+fn find_payment(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    if clause::before(words, index).mood != Mood::Fact {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, index + 1, Shape::Number, &sentence.dates) else { return };
+    let thing = words[index..].iter().position(|word| word.text == "for").map(|at| index + at + 1);
+    let thing = thing.and_then(|at| values::read(sentence.text, words, at, Shape::Any, &sentence.dates));
+    let subject = match thing {
+        Some(thing) => Subject::Named(thing.text),
+        None => Subject::Named(String::new()),
+    };
+    let (attribute, polarity, end) = ("price".to_owned(), Polarity::Positive, value.words.end);
+    found.push(Found {
+        subject,
+        attribute,
+        value: value.text,
+        polarity,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end,
+    });
+}
+
+/// Reads "we use MySQL for the booking app".
+fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    if clause::before(words, index).mood != Mood::Fact {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, index + 1, Shape::Name, &sentence.dates) else { return };
+    let at = value.words.end;
+    let begins_thing = matches!(words.get(at + 1), Some(word) if matches!(word.text.as_str(), "the" | "our" | "my"));
+    if !begins_thing || words[at].text != "for" {
+        return;
+    }
+    let Some(thing) = values::read(sentence.text, words, at + 1, Shape::Any, &sentence.dates) else { return };
+    found.push(Found {
+        subject: Subject::Named(thing.text),
+        attribute: "platform".to_owned(),
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: thing.words.end,
+    });
+}
+
+/// Attributes whose values are times.
+const TIME_ATTRIBUTES: [&str; 6] = ["deadline", "launch", "birthday", "meeting", "standup", "anniversary"];
+
+/// Whether a value says what something is like, and not which one it is.
+fn is_vague(words: &[Word], is_slot: bool) -> bool {
+    let Some(first) = words.first() else { return true };
+    let is_status = words.len() <= 2 && STATUSES.has(&first.text);
+    let is_plain = !words.iter().any(|word| is_name(word) || is_number(word));
+    let is_comment = matches!(
+        first.text.as_str(),
+        "so" | "very"
+            | "really"
+            | "too"
+            | "great"
+            | "good"
+            | "bad"
+            | "nice"
+            | "fine"
+            | "awesome"
+            | "amazing"
+            | "terrible"
+            | "important"
+            | "worth"
+            | "fun"
+            | "hard"
+            | "easy"
+            | "something"
+            | "nothing"
+            | "more"
+            | "less"
+            | "better"
+            | "why"
+            | "how"
+            | "what"
+            | "where"
+            | "when"
+            | "wrong"
+            | "right"
+            | "different"
+            | "gone"
+            | "making"
+            | "doing"
+            | "getting"
+    );
+    is_comment || (is_plain && !is_slot && is_status && first.text.len() < 3)
+}
+
+/// Reads "the price went up to $40", "we changed the standup to 9:30".
+fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let verb = clause::before(words, index);
+    if verb.mood != Mood::Fact {
+        return;
+    }
+    let mut begin = index + 1;
+    let mut noun_end = begin;
+    let Some(to) =
+        (begin..words.len().min(begin + 9)).find(|at| matches!(words[*at].text.as_str(), "to" | "until" | "till"))
+    else {
+        return;
+    };
+    if words[index..to].iter().any(|word| word.after == Break::Clause) {
+        return;
+    }
+    // "changed the standup to", or else the noun stands before the verb.
+    while noun_end < to && !CHANGE_PARTICLES.contains(&words[noun_end].text.as_str()) {
+        noun_end += 1;
+    }
+    let named = if noun_end > begin { named_before(&words[..noun_end], noun_end) } else { subject_noun(words, index) };
+    let Some(named) = named else { return };
+    begin = to + 1;
+    let Some(value) = values::read(sentence.text, words, begin, Shape::Any, &sentence.dates_outside(begin)) else {
+        return;
+    };
+    let value_words = &words[value.words.clone()];
+    let is_specific = value_words.iter().any(|word| is_name(word) || is_number(word));
+    if !is_specific && !named.is_slot {
+        return;
+    }
+    let (subject, attribute) = moved_thing(named, value_words);
+    found.push(Found {
+        subject,
+        attribute,
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: true,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Returns the attribute of a thing that moved: "the standup moved to 9:30", "we migrated the app to Postgres".
+fn moved_thing(named: Named, value: &[Word]) -> (Subject, String) {
+    let last = named.attribute.rsplit(' ').next().unwrap_or_default();
+    if EVENTS.has(last) && values::has_shape(value, Shape::Time) {
+        return (Subject::Named(named.attribute), "date".to_owned());
+    }
+    if named.is_slot || named.subject != Subject::Named(String::new()) {
+        return (named.subject, named.attribute);
+    }
+    let is_time = values::has_shape(value, Shape::Time) || EVENTS.has(&named.attribute);
+    let attribute = if is_time { "date" } else { "platform" };
+    (Subject::Named(named.attribute), attribute.to_owned())
+}
+
+/// Returns what the noun before a verb names.
+fn subject_noun(words: &[Word], verb: usize) -> Option<Named> {
+    let mut end = verb;
+    while end > 0 && (AUXILIARIES.has(&words[end - 1].text) || ADVERBS.has(&words[end - 1].text)) {
+        end -= 1;
+    }
+    named_before(words, end)
+}
+
+/// Reads "I have 25 postcards", "I've read 14 books".
+fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let verb = clause::before(words, index);
+    let is_done = DONE.contains(&words[index].text.as_str()) && !HAVING.contains(&words[index].text.as_str());
+    if verb.mood != Mood::Fact || (is_done && !verb.is_perfect) {
+        return;
+    }
+    let mut begin = index + 1;
+    while let Some(word) = words.get(begin)
+        && (ADVERBS.has(&word.text)
+            || matches!(word.text.as_str(), "about" | "over" | "around" | "nearly" | "read" | "exactly"))
+    {
+        begin += 1;
+    }
+    let Some(number) = words.get(begin).filter(|word| is_number(word) && word.text != "one") else { return };
+    let mut nouns = Vec::new();
+    for word in words[begin + 1..].iter().take(COUNTED_WORDS_MAX) {
+        if super::lists::VALUE_ENDS.has(&word.text) || cuebase_retrieval::is_stop_word(&word.text) || is_number(word) {
+            break;
+        }
+        nouns.push(word.text.as_str());
+        if word.after != Break::None {
+            break;
+        }
+    }
+    let Some(last) = nouns.last() else { return };
+    let is_plural = last.ends_with('s') || matches!(*last, "people" | "children" | "fish" | "sheep");
+    let is_time = matches!(
+        last.trim_end_matches('s'),
+        "minute" | "hour" | "day" | "week" | "month" | "year" | "time" | "thing" | "second"
+    );
+    if !is_plural || is_time {
+        return;
+    }
+    let noun = nouns.join(" ");
+    let noun = noun.strip_suffix('s').unwrap_or(&noun);
+    let subject = if verb.subject == Subject::Missing { Subject::Speaker } else { verb.subject };
+    found.push(Found {
+        subject,
+        attribute: format!("number of {noun}"),
+        value: number.written.clone(),
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: begin + 1,
+    });
+}
+
+/// Reads "I'm on page 120".
+fn find_numbered(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(number) = words.get(index + 1).filter(|word| is_number(word)) else { return };
+    let leads = index > 1 && matches!(words[index - 1].text.as_str(), "on" | "at" | "reached" | "to");
+    if !leads || clause::before(words, index - 1).mood != Mood::Fact {
+        return;
+    }
+    found.push(Found {
+        subject: Subject::Speaker,
+        attribute: words[index].text.clone(),
+        value: number.written.clone(),
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: index + 2,
+    });
+}

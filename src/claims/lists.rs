@@ -1,0 +1,155 @@
+//! Closed lists of English words by which clauses are read. A low line stands for a space.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// A closed list of words.
+pub(super) struct WordList(LazyLock<HashSet<String>>);
+
+impl WordList {
+    const fn new(read: fn() -> HashSet<String>) -> Self {
+        Self(LazyLock::new(read))
+    }
+
+    /// Whether the list has a word.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+}
+
+/// Declares lists from their words.
+macro_rules! word_lists {
+    ($($(#[$documentation:meta])* $name:ident = $words:literal;)*) => {$(
+        $(#[$documentation])*
+        pub(super) static $name: WordList = WordList::new(|| read($words));
+    )*};
+}
+
+fn read(words: &str) -> HashSet<String> {
+    words.split_whitespace().map(|word| word.replace('_', " ")).collect()
+}
+
+word_lists! {
+    /// Words that may stand between a subject and its verb and change what the verb says.
+    AUXILIARIES = "am is are was were be been being have has had having do does did not never no longer will going to used \
+        stopped quit got get gets getting gotten gave given keep keeps";
+
+    /// Adverbs that change nothing about who does what.
+    ADVERBS = "now currently just recently still also actually finally officially already only really mostly mainly \
+        presently nowadays lately basically soon newly permanently fully even always then both all happily \
+        apparently technically full-time part-time fulltime remotely again today literally totally eventually \
+        suddenly temporarily right pretty quietly directly back quickly formally ended up";
+
+    /// Words that make a statement a wish, a plan, a condition or a guess.
+    HYPOTHETICAL = "if unless would could might may maybe perhaps should wish wishes wishing hope hopes hoping want wants \
+        wanted considering consider considered imagine pretend pretending almost nearly dream dreams dreamed \
+        dreamt dreaming hypothetically suppose supposing whether joking joked kidding tempted thinking wonder \
+        wondering planned planning debating rather unlikely";
+
+    /// Verbs by which somebody else's words are reported.
+    REPORTING = "said says say saying told tells thinks think thought claims claimed heard asked asks read rumor rumour \
+        rumors wrote suggested recommends recommended guess assumes";
+
+    /// Persons who are named by their relation to somebody.
+    RELATIONS = "mom mum mother dad father sister brother wife husband partner girlfriend boyfriend fiance fiancee son \
+        daughter kid child aunt uncle cousin niece nephew grandma grandmother grandpa grandfather friend \
+        roommate flatmate housemate neighbor neighbour boss manager colleague coworker co-worker teammate \
+        landlord landlady ex buddy mate bestie stepmom stepdad stepsister stepbrother twin sister-in-law \
+        brother-in-law mother-in-law father-in-law in-laws parents assistant therapist dog cat son-in-law \
+        daughter-in-law granddaughter grandson";
+
+    /// Words at which a value ends.
+    VALUE_ENDS = "and but because since so after before when while which who where that until till now currently nowadays \
+        these last next this yesterday today tomorrow tonight ago instead anymore any too again as for with from \
+        though although if then or starting effective by thanks thank lol haha btw honestly actually already \
+        over about to than rather once during recently finally permanently early earlier full-time part-time \
+        right";
+
+    /// Words that begin a value without being part of it.
+    VALUE_STARTS = "a an the my our just only about now still also around roughly currently";
+
+    /// Professions, by their last words.
+    ROLES = "accountant actor administrator advisor analyst apprentice architect artist assistant associate baker \
+        barista bartender biologist builder buyer carpenter cashier ceo cfo chef chemist coach coder consultant \
+        cook coordinator cto counselor dentist designer developer dev director doctor driver economist editor \
+        electrician engineer farmer firefighter florist foreman freelancer gardener hairdresser head instructor \
+        intern investigator janitor journalist judge lawyer lead lecturer librarian machinist manager marketer \
+        mechanic medic midwife musician nanny nurse officer operator painter paramedic pharmacist photographer \
+        physicist physiotherapist pilot plumber postdoc principal producer professor programmer psychologist \
+        realtor receptionist recruiter researcher scientist secretary supervisor surgeon teacher technician \
+        therapist tutor writer tester agent captain clerk sergeant trainee waiter waitress vet veterinarian translator owner treasurer interpreter caretaker guard \
+        butcher roofer mason janitor steward stewardess conductor curator ranger courier planner specialist strategist \
+        representative rep trader broker banker investigator detective paralegal optician dietitian nutritionist stylist \
+        barber tailor welder fitter joiner decorator surveyor geologist historian archivist statistician auditor actuary \
+        underwriter copywriter illustrator animator dancer singer drummer guitarist violinist referee lifeguard";
+
+    /// Places of work without a name.
+    WORKPLACES = "bakery bank bar bookshop bookstore brewery cafe call-center center centre cinema clinic club college \
+        company council court dealership embassy factory farm firm florist foundation garage garden-center gallery gym \
+        hospital hotel kindergarten lab laboratory library mill ministry museum newspaper ngo nursery observatory office \
+        pharmacy practice prison publisher pub restaurant salon school shelter shipyard shop startup store studio \
+        supermarket theater theatre university vet warehouse winery workshop zoo";
+
+    /// Words in names of plans.
+    PLANS = "plan tier subscription package free basic pro premium business enterprise team starter plus standard family \
+        student individual personal professional ultimate lite gold silver bronze platinum hobby growth scale max annual \
+        monthly yearly trial";
+
+    /// Things that happen on a date.
+    EVENTS = "launch release rollout deadline submission kickoff standup meeting call sync review demo retro workshop \
+        training interview wedding party trip flight appointment exam delivery migration audit go-live handover";
+
+    /// Words in names of schools.
+    SCHOOLS = "saint st school primary elementary secondary academy college university uni institute kindergarten preschool nursery \
+        high middle grammar polytechnic";
+
+    /// Ways of eating.
+    DIETS = "vegan vegetarian pescatarian pescetarian keto paleo carnivore omnivore flexitarian gluten-free \
+        dairy-free plant-based low-carb halal kosher meat sugar-free lactose-free mediterranean fodmap raw whole30 fish";
+
+    /// Makes and kinds of cars.
+    CARS = "audi bmw byd chevrolet chevy citroen civic corolla corsa cupra dacia fiat fiesta focus ford golf honda \
+        hyundai ioniq jaguar jeep kia kona leaf lexus mazda mercedes mini mustang nissan octavia opel passat \
+        peugeot polestar polo porsche prius renault rivian rover saab seat skoda smart subaru suv suzuki tesla \
+        toyota truck van volkswagen volvo vw yaris outback car";
+
+    /// States of a piece of work or a thing.
+    STATUSES = "done blocked live deployed down paused cancelled canceled approved delayed finished complete completed \
+        shipped closed open reopened pending stuck merged released signed rejected failing failed passing green \
+        red yellow ready postponed scrapped archived deprecated retired active inactive offline online broken \
+        fixed resolved unresolved won lost dead overdue frozen unblocked healthy degraded stable unstable \
+        launched in-progress in_progress in_review in_testing in_production in_staging in_beta on_hold on_track \
+        at_risk behind_schedule under_review";
+
+    /// Nouns whose value a general statement may name with any word.
+    SLOTS = "name number password passcode code pin size address gym doctor dentist bank landlord favorite favourite \
+        color colour hometown nickname username handle birthday anniversary salary rent budget weight height \
+        goal alarm bedtime routine shift schedule record best pb time day host hostname database url domain \
+        branch room desk floor office location venue meeting standup destination provider editor language \
+        framework limit timeout region headcount";
+
+    /// Adjectives before a noun that mean another attribute than the noun alone.
+    NOT_PRESENT = "old former previous first next future ideal dream ex other second past original last";
+
+    /// Days and parts of times by which a value names a time.
+    TIMES = "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
+        august september october november december noon midnight morning evening tomorrow week month q1 q2 q3 q4";
+
+}
+
+/// Numbers in words.
+const NUMBERS: &str = "zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13 \
+    fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 \
+    sixty=60 seventy=70 eighty=80 ninety=90 dozen=12 hundred=100 thousand=1000";
+
+/// Returns a number in digits; `None` for a word that is not a number.
+pub(super) fn digits_of(word: &str) -> Option<&'static str> {
+    for pair in NUMBERS.split_whitespace() {
+        if let Some((name, digits)) = pair.split_once('=')
+            && name == word
+        {
+            return Some(digits);
+        }
+    }
+    None
+}

@@ -1,0 +1,288 @@
+//! Claims from verbs: finds the frames of the attribute table in a sentence.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use cuebase_storage::memory_file::Polarity;
+
+use super::attributes::{ATTRIBUTES, Attribute, Cardinality};
+use super::clause::{self, Mood, Subject, Verb};
+use super::frames::{Frame, FrameKind, Shape, Tense};
+use super::lists::ADVERBS;
+use super::sentence::{Found, Sentence};
+use super::values::{self, Value};
+use super::words::{Break, Word};
+
+/// Words that a `~` in a frame stands for.
+const GAP_WORDS_MAX: usize = 4;
+/// Attributes that only persons have.
+const PERSONAL: [&str; 13] = [
+    "home", "employer", "role", "partner", "age", "car", "team", "school", "diet", "hobby", "language", "allergy",
+    "pet",
+];
+
+/// A frame of the table, by a form of its verb.
+struct FrameForm {
+    attribute: &'static Attribute,
+    frame: &'static Frame,
+    tense: Tense,
+}
+
+static BY_FORM: LazyLock<HashMap<&'static str, Vec<FrameForm>>> = LazyLock::new(|| {
+    let mut by_form: HashMap<&'static str, Vec<FrameForm>> = HashMap::new();
+    for attribute in ATTRIBUTES.iter() {
+        for frame in &attribute.frames {
+            for (form, tense) in &frame.forms {
+                by_form.entry(form).or_default().push(FrameForm { attribute, frame, tense: *tense });
+            }
+        }
+    }
+    by_form
+});
+
+/// Adds the claims that the verbs of a sentence make.
+pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let mut carried = Subject::Speaker;
+    for index in 0..words.len() {
+        let Some(forms) = BY_FORM.get(words[index].text.as_str()) else { continue };
+        if words[index].capital && index > 0 {
+            continue;
+        }
+        let mut verb = clause::before(words, index);
+        match &verb.subject {
+            Subject::Missing if index > 0 && !begins_clause(words, index) => continue,
+            Subject::Missing => verb.subject = carried.clone(),
+            subject => carried = subject.clone(),
+        }
+        for form in forms {
+            find_form(sentence, index, &verb, form, found);
+        }
+    }
+}
+
+/// Whether a verb without a subject begins a clause, so that it has the subject of the clause before it.
+fn begins_clause(words: &[Word], verb: usize) -> bool {
+    let mut index = verb;
+    while index > 0 && ADVERBS.has(&words[index - 1].text) && words[index - 1].after == Break::None {
+        index -= 1;
+    }
+    if index == 0 {
+        return true;
+    }
+    let before = &words[index - 1];
+    before.after != Break::None || matches!(before.text.as_str(), "and" | "then" | "but" | "so" | "have" | "has" | "am")
+}
+
+fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameForm, found: &mut Vec<Found>) {
+    let FrameForm { attribute, frame, tense } = form;
+    if frame.kind == FrameKind::Inverse {
+        find_inverse(sentence, index, verb, attribute, frame, found);
+        return;
+    }
+    let Some(claim) = claim_of(verb, frame, *tense, &sentence.words[index..]) else { return };
+    if attribute.cardinality == Cardinality::One && is_further(sentence) {
+        return;
+    }
+    let is_about_me = sentence.words.get(index + 1).is_some_and(|word| word.text == "me");
+    let subject = if is_about_me { Subject::Speaker } else { verb.subject.clone() };
+    if PERSONAL.contains(&attribute.name) && !is_person(&subject) {
+        return;
+    }
+    let mut begin = index + 1;
+    if frame.kind == FrameKind::Change
+        && let Some((old, next)) = former_value(sentence, begin, frame.shape)
+    {
+        found.push(Found::ended(subject.clone(), attribute.name, old.text, index));
+        begin = next;
+    }
+    let Some(value) = value_after(sentence, begin, frame) else { return };
+    if attribute.name == "role" && claim == Polarity::Positive {
+        find_employer(sentence, &subject, value.words.end, index, found);
+    }
+    if claim == Polarity::Negative && names_work(&value, sentence) {
+        found.push(Found::ended(subject, attribute.name, String::new(), index));
+        return;
+    }
+    found.push(Found {
+        subject,
+        attribute: attribute.name.to_owned(),
+        value: if attribute.name == "age" { number_in(sentence, &value) } else { value.text },
+        polarity: claim,
+        is_event: frame.kind != FrameKind::State,
+        is_future: verb.mood == Mood::Future
+            || (*tense == Tense::Continuous && frame.kind == FrameKind::Change && verb.has_be),
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Whether a sentence says that something holds in addition to what is known: "I also work at", "a second car".
+fn is_further(sentence: &Sentence<'_>) -> bool {
+    let mut further = false;
+    for pair in sentence.words.windows(2) {
+        further |= matches!(pair[0].text.as_str(), "also" | "another" | "second" | "additionally" | "besides");
+        further |= pair[0].text == "the" && pair[1].text == "side";
+    }
+    further
+}
+
+/// Whether a subject can be a person: a name, or somebody's relative.
+fn is_person(subject: &Subject) -> bool {
+    match subject {
+        Subject::Named(name) => name.starts_with(char::is_uppercase) || clause::is_relation(name),
+        Subject::Speaker | Subject::Last | Subject::Missing => true,
+    }
+}
+
+/// Reads "at Acme" after a role: "I'm a nurse at Acme".
+fn find_employer(sentence: &Sentence<'_>, subject: &Subject, begin: usize, verb: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let is_led = words.get(begin).is_some_and(|word| matches!(word.text.as_str(), "at" | "for" | "with"));
+    if !is_led || words[begin - 1].after != Break::None {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, begin + 1, Shape::Name, &sentence.dates) else { return };
+    found.push(Found {
+        subject: subject.clone(),
+        attribute: "employer".to_owned(),
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: verb,
+        end: value.words.end,
+    });
+}
+
+/// Returns the number in a value.
+fn number_in(sentence: &Sentence<'_>, value: &Value) -> String {
+    let words = &sentence.words[value.words.clone()];
+    match words.iter().find(|word| values::is_number(word)) {
+        Some(number) => number.written.clone(),
+        None => value.text.clone(),
+    }
+}
+
+/// Whether a value only says that the job, and not which one, has ended.
+fn names_work(value: &Value, sentence: &Sentence<'_>) -> bool {
+    let words = &sentence.words[value.words.clone()];
+    matches!(words, [word] if matches!(word.text.as_str(), "job" | "work"))
+}
+
+/// Returns what a verb says about its value; `None` if it says nothing about it.
+fn claim_of(verb: &Verb, frame: &Frame, tense: Tense, words: &[Word]) -> Option<Polarity> {
+    match (frame.kind, verb.mood) {
+        (_, Mood::Unreal) | (FrameKind::Inverse, _) => None,
+        (FrameKind::State, Mood::Ended) => Some(Polarity::Negative),
+        (FrameKind::State, Mood::Fact | Mood::Future) => state_claim(verb, tense, words),
+        (FrameKind::Change, Mood::Ended) => None,
+        (FrameKind::Change, Mood::Fact | Mood::Future) => Some(Polarity::Positive),
+        (FrameKind::End, Mood::Ended) => None,
+        (FrameKind::End, Mood::Fact | Mood::Future) => Some(Polarity::Negative),
+    }
+}
+
+/// Returns what a verb of a state says: it holds in the present, and has ended in the past.
+fn state_claim(verb: &Verb, tense: Tense, words: &[Word]) -> Option<Polarity> {
+    let since = words.iter().any(|word| matches!(word.text.as_str(), "since" | "for"));
+    let is_participle = verb.has_be && tense == Tense::Past;
+    match tense {
+        Tense::Present => Some(Polarity::Positive),
+        Tense::Continuous if verb.has_be || verb.is_perfect || words[0].capital => Some(Polarity::Positive),
+        Tense::Continuous => None,
+        Tense::Past if is_participle => Some(Polarity::Positive),
+        // "have lived" is the past, unless it says since when.
+        Tense::Past if verb.is_perfect => since.then_some(Polarity::Positive),
+        Tense::Past => Some(Polarity::Negative),
+    }
+}
+
+/// Reads "from Oslo" before "to Bergen". Returns the former value and the index after it.
+fn former_value(sentence: &Sentence<'_>, begin: usize, shape: Shape) -> Option<(Value, usize)> {
+    let words = &sentence.words;
+    let from = words.get(begin).filter(|word| word.text == "from");
+    from?;
+    let to =
+        (begin + 1..words.len().min(begin + 7)).find(|index| matches!(words[*index].text.as_str(), "to" | "into"))?;
+    let value = values::read(sentence.text, &words[..to], begin + 1, shape, &sentence.dates)?;
+    Some((value, to))
+}
+
+/// Returns the value after the leading words of a frame. Adverbs are skipped.
+fn value_after(sentence: &Sentence<'_>, begin: usize, frame: &Frame) -> Option<Value> {
+    let words = &sentence.words;
+    let mut begin = begin;
+    loop {
+        for lead in &frame.leads {
+            if let Some(next) = after_lead(words, begin, lead)
+                && let Some(value) = values::read(sentence.text, words, next, frame.shape, &sentence.dates)
+            {
+                return Some(value);
+            }
+        }
+        let is_skipped = words.get(begin).is_some_and(|word| ADVERBS.has(&word.text) && word.after == Break::None);
+        if !is_skipped || begin > 0 && words[begin - 1].after != Break::None {
+            return None;
+        }
+        begin += 1;
+    }
+}
+
+/// Returns the index after the leading words of a frame, if they begin at an index.
+fn after_lead(words: &[Word], begin: usize, lead: &[&str]) -> Option<usize> {
+    let (gap, lead) = match lead.split_first() {
+        Some((&"~", rest)) => (GAP_WORDS_MAX, rest),
+        _ => (0, lead),
+    };
+    for skipped in 0..=gap {
+        let from = begin + skipped;
+        let next = from + lead.len();
+        if next >= words.len() || skipped > 0 && words[from - 1].after != Break::None {
+            return None;
+        }
+        if lead.iter().zip(&words[from..]).all(|(wanted, word)| *wanted == word.text) {
+            return Some(next);
+        }
+    }
+    None
+}
+
+/// Reads "Tom owns the billing service": the value is the subject of the verb.
+fn find_inverse(
+    sentence: &Sentence<'_>,
+    index: usize,
+    verb: &Verb,
+    attribute: &'static Attribute,
+    frame: &Frame,
+    found: &mut Vec<Found>,
+) {
+    if verb.mood != Mood::Fact {
+        return;
+    }
+    let words = &sentence.words;
+    for lead in &frame.leads {
+        let begin = index + 1 + lead.len();
+        let is_led = begin < words.len() && lead.iter().zip(&words[index + 1..]).all(|(a, b)| *a == b.text);
+        let begins_thing = is_led && (matches!(words[begin].text.as_str(), "the" | "our") || words[begin].capital);
+        if !begins_thing {
+            continue;
+        }
+        let Some(thing) = values::read(sentence.text, words, begin, Shape::Any, &sentence.dates) else { continue };
+        let value = match &verb.subject {
+            Subject::Speaker => sentence.speaker.to_owned(),
+            Subject::Named(name) if !name.is_empty() => name.replace(clause::SPEAKER, sentence.speaker),
+            _ => continue,
+        };
+        found.push(Found {
+            subject: Subject::Named(thing.text),
+            attribute: attribute.name.to_owned(),
+            value,
+            polarity: Polarity::Positive,
+            is_event: false,
+            is_future: false,
+            at: index,
+            end: thing.words.end,
+        });
+    }
+}

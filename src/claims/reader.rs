@@ -1,0 +1,247 @@
+//! Reads the claims of a conversation, statement by statement.
+
+use std::ops::Range;
+
+use cuebase_storage::memory_file::{Claim, Polarity};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::clause::{self, LAST, SPEAKER, Subject};
+use super::sentence::{Found, Sentence};
+use super::words::Break;
+use super::{contacts, corrections, ends, general, names, phrases};
+use crate::dates::DateSpan;
+use crate::dates::statement::{self as dates, DateMention};
+use crate::text::sentences::sentences;
+use crate::text::steps::{Interrupted, Steps};
+
+/// Claims of one statement.
+const CLAIMS_MAX: usize = 16;
+/// Bytes of a sentence that is read for claims. Longer ones are lists or code.
+const SENTENCE_BYTES_MAX: usize = 600;
+/// How often a sentence is read.
+const PASSES: usize = 24;
+/// Statements of a speaker within which a correction refers to a claim.
+const CORRECTED_WITHIN: usize = 4;
+
+/// Who says a statement, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Saying<'a> {
+    /// The name of the speaker.
+    pub speaker: &'a str,
+    /// The day, for dates such as "last week".
+    pub day: Date,
+    /// The time.
+    pub at: Timestamp,
+}
+
+/// What a speaker claimed last.
+struct LastClaim {
+    speaker: String,
+    claim: Claim,
+    /// The number of the statement.
+    statement: usize,
+}
+
+/// Reads the statements of one conversation in order.
+#[derive(Default)]
+pub struct ClaimReader {
+    /// The person or thing that was named last.
+    last_subject: Option<String>,
+    last_claim: Option<LastClaim>,
+    /// The number of statements so far.
+    statements: usize,
+}
+
+impl ClaimReader {
+    /// Returns the claims of a statement.
+    ///
+    /// # Errors
+    ///
+    /// [`Interrupted`] if the steps are interrupted.
+    pub fn read(&mut self, statement: &str, saying: Saying<'_>, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
+        self.statements += 1;
+        let mut claims: Vec<Claim> = Vec::new();
+        let mentions = dates::find(statement, saying.day);
+        let mut offset = 0;
+        for text in sentences(statement, steps)? {
+            steps.take(PASSES * text.len())?;
+            // Sentences are trimmed pieces of the statement, in order.
+            let begin = offset + statement[offset..].find(text).unwrap_or(0);
+            offset = begin + text.len();
+            if text.len() > SENTENCE_BYTES_MAX || text.starts_with('>') || text.contains("```") {
+                continue;
+            }
+            let dated = within(&mentions, begin..offset);
+            self.read_sentence(text, saying, &dated, &mut claims);
+            if claims.len() >= CLAIMS_MAX {
+                claims.truncate(CLAIMS_MAX);
+                break;
+            }
+        }
+        if let Some(claim) = claims.iter().rev().find(|claim| claim.polarity == Polarity::Positive) {
+            let speaker = saying.speaker.to_owned();
+            self.last_claim = Some(LastClaim { speaker, claim: claim.clone(), statement: self.statements });
+        }
+        Ok(claims)
+    }
+
+    fn read_sentence(&mut self, text: &str, saying: Saying<'_>, dated: &[DateMention], claims: &mut Vec<Claim>) {
+        let ranges = dated.iter().map(|mention| mention.range.clone()).collect();
+        let mut sentence = Sentence::new(text, saying.speaker, ranges);
+        sentence.words.truncate(clause::stating_words(text, &sentence.words));
+        if sentence.words.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        contacts::find(&sentence, &mut found);
+        phrases::find(&sentence, &mut found);
+        ends::find(&sentence, &mut found);
+        general::find(&sentence, &mut found);
+        let mut added = Vec::new();
+        for one in without_overlaps(found) {
+            if let Some(claim) = self.finish(one, &sentence, saying, dated) {
+                added.push(claim);
+            }
+        }
+        if added.is_empty() {
+            added.extend(self.correction(&sentence, saying, claims));
+        }
+        for claim in added {
+            if !claims.contains(&claim) {
+                claims.push(claim);
+            }
+        }
+        self.note_subject(&sentence);
+    }
+
+    /// Returns the claim that a sentence puts in the place of the speaker's last one.
+    fn correction(&self, sentence: &Sentence<'_>, saying: Saying<'_>, claims: &[Claim]) -> Option<Claim> {
+        let corrected = match claims.iter().rev().find(|claim| claim.polarity == Polarity::Positive) {
+            Some(claim) => claim,
+            None => {
+                let last = self.last_claim.as_ref()?;
+                if last.speaker != saying.speaker || self.statements - last.statement > CORRECTED_WITHIN {
+                    return None;
+                }
+                &last.claim
+            }
+        };
+        let value = corrections::of(sentence, corrected)?;
+        Some(Claim { value, from: None, ..corrected.clone() })
+    }
+
+    /// Makes a claim of what was found. Returns `None` if its subject or its time is unknown.
+    fn finish(
+        &self,
+        found: Found,
+        sentence: &Sentence<'_>,
+        saying: Saying<'_>,
+        dated: &[DateMention],
+    ) -> Option<Claim> {
+        let subject = match found.subject {
+            Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
+            Subject::Last => self.last_subject.clone()?,
+            Subject::Named(ref name) => name.replace(SPEAKER, saying.speaker),
+        };
+        let mut value = found.value.clone();
+        if value.contains(LAST) {
+            value = value.replace(LAST, self.last_subject.as_deref()?);
+        }
+        let from = begin_of(&found, sentence, saying, dated);
+        if found.is_future && !from.is_some_and(|from| from > saying.at) {
+            return None;
+        }
+        let is_new = names::subject(&subject) != names::value(&value);
+        if subject.is_empty() && value.is_empty() || !is_new {
+            return None;
+        }
+        Some(Claim { subject, attribute: found.attribute, value, polarity: found.polarity, from })
+    }
+
+    /// Notes the first name of a sentence, for "he" and "she" in later ones.
+    fn note_subject(&mut self, sentence: &Sentence<'_>) {
+        for (index, word) in sentence.words.iter().enumerate() {
+            let is_relation = clause::is_relation(&word.text) && index > 0 && sentence.words[index - 1].text == "my";
+            let is_name =
+                word.capital && index > 0 && word.text != "i" && sentence.words[index - 1].after != Break::Clause;
+            let begins_with_name =
+                index == 0 && word.capital && sentence.words.get(1).is_some_and(|next| is_verb(&next.text));
+            if is_relation {
+                self.last_subject = Some(format!("{}'s {}", sentence.speaker, word.text));
+                return;
+            }
+            if (is_name && is_verb_after(sentence, index)) || begins_with_name {
+                self.last_subject = Some(word.written.clone());
+                return;
+            }
+        }
+    }
+}
+
+/// Whether the word after an index is a common verb, so that the word before it is the subject.
+fn is_verb_after(sentence: &Sentence<'_>, index: usize) -> bool {
+    sentence.words.get(index + 1).is_some_and(|next| is_verb(&next.text))
+}
+
+fn is_verb(word: &str) -> bool {
+    super::lists::AUXILIARIES.has(word)
+        || matches!(word, "just" | "now" | "finally" | "moved" | "started" | "joined" | "works" | "lives")
+}
+
+/// Returns the dates in a range of a statement, relative to its begin.
+fn within(mentions: &[DateMention], range: Range<usize>) -> Vec<DateMention> {
+    let mut inside = Vec::new();
+    for mention in mentions {
+        if mention.range.start >= range.start && mention.range.end <= range.end {
+            let moved = mention.range.start - range.start..mention.range.end - range.start;
+            inside.push(DateMention { range: moved, ..mention.clone() });
+        }
+    }
+    inside
+}
+
+/// Returns when a claim began, if the sentence says so: an event on a date, or a state since a date.
+fn begin_of(found: &Found, sentence: &Sentence<'_>, saying: Saying<'_>, dated: &[DateMention]) -> Option<Timestamp> {
+    for mention in dated {
+        let before = sentence.words.iter().rev().find(|word| word.range.end <= mention.range.start);
+        let lead = before.map(|word| word.text.as_str()).unwrap_or_default();
+        let is_begin = matches!(lead, "since" | "from" | "starting" | "effective" | "of");
+        if (found.is_event || found.is_future || is_begin)
+            && let Some(at) = begin_of_span(mention.span)
+            && (found.is_future || at <= saying.at)
+        {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Returns noon of the first day of a span.
+fn begin_of_span(span: DateSpan) -> Option<Timestamp> {
+    let day = match span {
+        DateSpan::Day(day) | DateSpan::Week(day) | DateSpan::Weekend(day) => day,
+        DateSpan::Month(day) => day.first_of_month(),
+        DateSpan::Year(year) => Date::new(year, 1, 1).ok()?,
+    };
+    Some(day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Removes what was found twice: of two claims about one attribute with the same words, the first counts.
+fn without_overlaps(found: Vec<Found>) -> Vec<Found> {
+    let mut kept: Vec<Found> = Vec::new();
+    for one in found {
+        let is_known = kept.iter().any(|other| {
+            let same_verb = other.at == one.at && other.polarity == one.polarity;
+            let same_value = other.end == one.end && !one.value.is_empty();
+            let same_attribute = other.attribute == one.attribute && other.polarity == one.polarity;
+            let same_claim = same_attribute && !other.value.is_empty() && one.value.starts_with(&other.value);
+            same_claim || (same_verb && same_value)
+        });
+        if !is_known {
+            kept.push(one);
+        }
+    }
+    kept
+}

@@ -1,0 +1,142 @@
+//! Values: where they end in a sentence, and what they must look like.
+
+use std::ops::Range;
+
+use super::frames::Shape;
+use super::lists::{
+    CARS, DIETS, PLANS, ROLES, SCHOOLS, STATUSES, TIMES, VALUE_ENDS, VALUE_STARTS, WORKPLACES, digits_of,
+};
+use super::words::{Break, Word};
+
+/// Words of a value.
+const VALUE_WORDS_MAX: usize = 7;
+
+/// A value in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    /// The text, as the sentence has it.
+    pub(super) text: String,
+    /// The indexes of its words.
+    pub(super) words: Range<usize>,
+}
+
+/// Reads the value that begins at a word. `dates` are the bytes of dates in the sentence, which end a value that is no
+/// time. Returns `None` if no value of the shape begins there.
+pub(super) fn read(
+    sentence: &str,
+    words: &[Word],
+    begin: usize,
+    shape: Shape,
+    dates: &[Range<usize>],
+) -> Option<Value> {
+    let mut begin = begin;
+    while begin < words.len() && VALUE_STARTS.has(&words[begin].text) && !words[begin].capital {
+        begin += 1;
+    }
+    let mut end = begin;
+    while end < words.len() && end - begin < VALUE_WORDS_MAX {
+        let word = &words[end];
+        let in_date = shape != Shape::Time && dates.iter().any(|date| date.contains(&word.range.start));
+        let is_part = word.capital || !ends_value(&words[begin..=end], shape);
+        if in_date || !is_part {
+            break;
+        }
+        end += 1;
+        if word.after == Break::Clause || (word.after == Break::Comma && !continues(words, end)) {
+            break;
+        }
+    }
+    while end > begin && shape != Shape::Status && is_preposition(&words[end - 1].text) {
+        end -= 1;
+    }
+    let range = begin..end;
+    let (first, last) = (words.get(begin)?, words.get(end.checked_sub(1)?)?);
+    if range.is_empty() || !has_shape(&words[range.clone()], shape) {
+        return None;
+    }
+    let text = sentence.get(first.range.start..last.range.end)?.to_owned();
+    Some(Value { text, words: range })
+}
+
+/// Whether the last of some words ends the value before it.
+fn ends_value(words: &[Word], shape: Shape) -> bool {
+    let Some(last) = words.last() else { return true };
+    let text = last.text.as_str();
+    let is_first = words.len() == 1;
+    if matches!(shape, Shape::Time) {
+        return matches!(text, "and" | "but" | "because" | "so" | "instead" | "now" | "which" | "due");
+    }
+    if !is_first && !matches!(shape, Shape::Any | Shape::Time | Shape::Number) && is_preposition(text) {
+        return true;
+    }
+    if !is_first && matches!(text, "is" | "are" | "was" | "has" | "have" | "i" | "we" | "he" | "she" | "they" | "it") {
+        return true;
+    }
+    VALUE_ENDS.has(text)
+}
+
+fn is_preposition(word: &str) -> bool {
+    matches!(word, "in" | "on" | "at" | "near" | "of" | "into" | "not" | "out" | "down" | "off" | "like" | "per")
+}
+
+/// Whether a value goes on after a comma: "Portland, Oregon".
+fn continues(words: &[Word], next: usize) -> bool {
+    let Some(word) = words.get(next) else { return false };
+    let ends_soon = word.after != Break::None || next + 1 == words.len();
+    word.capital && ends_soon && word.text != "i"
+}
+
+/// Whether words look like a value of a shape.
+pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
+    let any = |holds: &dyn Fn(&Word) -> bool| words.iter().any(holds);
+    let Some(last) = words.last() else { return false };
+    match shape {
+        Shape::Any => any(&|word| word.text.chars().any(char::is_alphanumeric)),
+        Shape::Name => any(&is_name) && !is_team(&last.text),
+        Shape::Place => any(&|word| word.capital && word.text != "i" && !TIMES.has(&word.text)) && !is_team(&last.text),
+        Shape::Number => any(&is_number),
+        Shape::Workplace => {
+            let is_place = WORKPLACES.has(&last.text) || WORKPLACES.has(&words[0].text);
+            (any(&is_name) || is_place) && !is_team(&last.text)
+        }
+        Shape::Version => any(&is_version),
+        Shape::School => any(&|word| SCHOOLS.has(&word.text)) && any(&is_name),
+        Shape::Role => ROLES.has(&last.text) || words.iter().any(|word| ROLES.has(&word.text)),
+        Shape::Diet => any(&|word| DIETS.has(&word.text)),
+        Shape::Car => any(&|word| CARS.has(&word.text)),
+        Shape::Status => STATUSES.has(&joined(words)) || STATUSES.has(&last.text) && words.len() <= 2,
+        Shape::Team => is_team(&last.text),
+        Shape::Plan => any(&|word| PLANS.has(&word.text)) && !TIMES.has(&last.text),
+        Shape::Time => any(&|word| begins_with_digit(word) || TIMES.has(word.text.trim_end_matches('s'))),
+    }
+}
+
+/// Whether a word is part of a name, or a number.
+pub(super) fn is_name(word: &Word) -> bool {
+    (word.capital && word.text != "i") || word.text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_team(word: &str) -> bool {
+    matches!(word, "team" | "squad" | "group" | "crew" | "department")
+}
+
+/// Whether a word is the number of a version.
+pub(super) fn is_version(word: &Word) -> bool {
+    let number = word.text.strip_prefix('v').unwrap_or(&word.text);
+    let begins = number.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+    begins && (number.contains('.') || number.len() < word.text.len())
+}
+
+/// Whether a word is a number in digits or words.
+pub(super) fn is_number(word: &Word) -> bool {
+    word.text.bytes().any(|byte| byte.is_ascii_digit()) || digits_of(&word.text).is_some()
+}
+
+fn begins_with_digit(word: &Word) -> bool {
+    word.text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+}
+
+fn joined(words: &[Word]) -> String {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    texts.join(" ")
+}

@@ -1,0 +1,105 @@
+//! A namespace in memory for measurements: conversations are ingested into an index without a repository.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use cuebase_retrieval::{Change, Currency, Filter, Head, Hit, Index, Query, Snapshot};
+use cuebase_storage::memory_file::MemoryPath;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+use crate::claims;
+use crate::clock::Clock;
+use crate::dates::question::{self, QuestionTimes};
+use crate::ingest::extract;
+use crate::memory::file_names::slug;
+use crate::memory::files;
+use crate::memory::request::conversation;
+use crate::model::{Deadline, Embedder, index_settings};
+use crate::text::steps::Steps;
+
+/// Time limit of a model for the cues of a session, or for a question.
+const MODEL_TIME: Duration = Duration::from_secs(600);
+
+/// What is measured with.
+pub struct Setup<'a> {
+    /// The model that embeds cues and questions.
+    pub embedder: &'a dyn Embedder,
+    /// The time at which conversations are ingested and questions are asked.
+    pub clock: Clock,
+}
+
+/// A question, and how it is asked.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// The words of the question.
+    pub text: &'a str,
+    /// Maximum number of hits.
+    pub limit: usize,
+    /// If given, the question is answered as of this time, milliseconds since the epoch.
+    pub as_of: Option<i64>,
+}
+
+impl<'a> Asking<'a> {
+    /// Asks for the present.
+    pub fn now(text: &'a str, limit: usize) -> Self {
+        Self { text, limit, as_of: None }
+    }
+}
+
+/// Ingests sessions, which are bodies of `POST /v1/memories`, into a new index.
+pub fn ingest(sessions: &[Map<String, Value>], folder: &Path, setup: &Setup<'_>) -> anyhow::Result<Index> {
+    let mut index = Index::open(folder, index_settings(setup.embedder)?)?;
+    let now = setup.clock.now();
+    for (session, body) in sessions.iter().enumerate() {
+        let conversation = conversation(body)?;
+        let drafts = extract::extract(&conversation, now, &Steps::unlimited())?;
+        let mut paths = Vec::with_capacity(drafts.len());
+        let mut texts: Vec<&str> = Vec::new();
+        for (n, draft) in drafts.iter().enumerate() {
+            paths.push(format!("{}/{}/{session}/{n}.md", draft.tier.name(), slug(&draft.speaker, "somebody")));
+            texts.extend(draft.cues.iter().map(String::as_str));
+        }
+        let embedded = setup.embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
+        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
+        let mut changes = Vec::with_capacity(drafts.len());
+        for (draft, path) in drafts.iter().zip(&paths) {
+            let file = files::of_draft(draft, &paths, &conversation, now);
+            let path: MemoryPath = path.parse()?;
+            let memory = files::to_memory(&path, file, &|text| vectors.get(text).cloned());
+            changes.push(Change::Put(Box::new(memory)));
+        }
+        // The memories are in no repository, so their index has no commit.
+        index.apply(changes, Head::from([0; 20]))?;
+    }
+    Ok(index)
+}
+
+/// Asks a question.
+pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyhow::Result<Vec<Hit>> {
+    let Asking { text, limit, as_of } = *asking;
+    let embedded = setup.embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
+    let vector = embedded.first().context("the model returned no vector")?;
+    let filter = Filter::default();
+    let now = setup.clock.now();
+    let QuestionTimes { times, words } = question::find(text, now, &TimeZone::UTC);
+    let asked = claims::question::asked(text, &times, now.as_millisecond());
+    let query = Query {
+        text,
+        synonyms: &[],
+        vector: Some(vector),
+        times: &times,
+        time_words: &words,
+        filter: &filter,
+        min_score: 0.0,
+        limit,
+        now: now.as_millisecond(),
+        as_of,
+        currency: Currency::First,
+        asked: &asked,
+        exact: false,
+    };
+    Ok(snapshot.search(&query)?.hits)
+}

@@ -1,0 +1,97 @@
+//! Files of labelled dialogues: one JSON object per line, with sessions of messages that have ids.
+
+use std::collections::HashMap;
+
+use anyhow::Context;
+use cuebase_retrieval::Hit;
+use cuebase_storage::memory_file::SourceMessage;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::memory::files::Details;
+
+/// The name of the assistant in a chat with a user. The messages of everybody else have the role of a user.
+const ASSISTANT: &str = "Assistant";
+
+/// A session of a dialogue.
+#[derive(Debug, Deserialize)]
+pub struct Session {
+    /// When it took place, RFC 3339.
+    pub at: String,
+    /// The messages, in order.
+    pub messages: Vec<LabelledMessage>,
+}
+
+/// A message with an id.
+#[derive(Debug, Deserialize)]
+pub struct LabelledMessage {
+    /// The id, which labels refer to.
+    pub id: String,
+    /// Who says it.
+    pub name: String,
+    /// What is said.
+    pub text: String,
+}
+
+/// The messages of a dialogue by their places.
+pub struct Messages {
+    ids: HashMap<(String, u64), String>,
+}
+
+/// Reads a file: one value per line.
+pub fn read<T: for<'a> Deserialize<'a>>(text: &str) -> anyhow::Result<Vec<T>> {
+    let mut values = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if !line.trim().is_empty() {
+            values.push(serde_json::from_str(line).with_context(|| format!("line {number}"))?);
+        }
+    }
+    Ok(values)
+}
+
+/// Returns the sessions as bodies of `POST /v1/memories`.
+pub fn bodies(sessions: &[Session]) -> Vec<Map<String, Value>> {
+    let mut bodies = Vec::with_capacity(sessions.len());
+    for (number, session) in sessions.iter().enumerate() {
+        let mut messages = Vec::with_capacity(session.messages.len());
+        for message in &session.messages {
+            messages.push(if message.name == ASSISTANT {
+                json!({"role": "assistant", "content": message.text})
+            } else if message.name == "User" {
+                json!({"role": "user", "content": message.text})
+            } else {
+                json!({"role": "user", "name": message.name, "content": message.text})
+            });
+        }
+        let mut body = Map::new();
+        body.insert("session_id".to_owned(), json!(number.to_string()));
+        body.insert("occurred_at".to_owned(), json!(session.at));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        bodies.push(body);
+    }
+    bodies
+}
+
+impl Messages {
+    /// Takes the messages of sessions.
+    pub fn of(sessions: &[Session]) -> Self {
+        let mut ids = HashMap::new();
+        for (number, session) in sessions.iter().enumerate() {
+            for (index, message) in (0..).zip(&session.messages) {
+                ids.insert((number.to_string(), index), message.id.clone());
+            }
+        }
+        Self { ids }
+    }
+
+    /// Returns the ids of the messages that a hit was made from.
+    pub fn of_hit(&self, hit: &Hit) -> Vec<&str> {
+        let details: Details = serde_json::from_str(&hit.memory.details).unwrap_or_default();
+        let mut ids = Vec::with_capacity(details.sources.len());
+        for SourceMessage { session_id, message, .. } in details.sources {
+            let place = (session_id.unwrap_or_default(), message);
+            ids.extend(self.ids.get(&place).map(String::as_str));
+        }
+        ids
+    }
+}

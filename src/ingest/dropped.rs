@@ -1,0 +1,85 @@
+//! Messages of a conversation that became no memory, with the reason of each.
+
+use cuebase_storage::records::DroppedMessage;
+
+use crate::memory::conversation::{Conversation, Message, Role};
+use crate::memory::draft::Draft;
+
+/// The message is an instruction to the model.
+pub const SYSTEM: &str = "system";
+/// The message has no text.
+pub const NO_TEXT: &str = "no_text";
+/// The message consists of small talk, such as greetings and thanks.
+pub const SMALL_TALK: &str = "small_talk";
+
+/// Returns the messages that none of the built-in extractor's drafts was made from. A question that the memory of its
+/// answer quotes is not one of them.
+pub fn dropped_messages(conversation: &Conversation, drafts: &[Draft]) -> Vec<DroppedMessage> {
+    let mut is_used = vec![false; conversation.messages.len()];
+    for draft in drafts {
+        for message in &draft.messages {
+            if let Some(is_used) = is_used.get_mut(*message) {
+                *is_used = true;
+            }
+        }
+    }
+    let mut dropped = Vec::new();
+    for (index, (message, is_used)) in conversation.messages.iter().zip(is_used).enumerate() {
+        if !is_used {
+            dropped.push(dropped_message(index, unread_reason(message).unwrap_or(SMALL_TALK)));
+        }
+    }
+    dropped
+}
+
+/// Returns the messages that no extractor reads.
+pub fn unread_messages(conversation: &Conversation) -> Vec<DroppedMessage> {
+    let mut unread = Vec::new();
+    for (index, message) in conversation.messages.iter().enumerate() {
+        if let Some(reason) = unread_reason(message) {
+            unread.push(dropped_message(index, reason));
+        }
+    }
+    unread
+}
+
+fn unread_reason(message: &Message) -> Option<&'static str> {
+    if message.role == Role::System {
+        return Some(SYSTEM);
+    }
+    if message.text.trim().is_empty() {
+        return Some(NO_TEXT);
+    }
+    None
+}
+
+fn dropped_message(index: usize, reason: &str) -> DroppedMessage {
+    DroppedMessage { message: Some(index as u64), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ingest::extract::extract;
+    use crate::memory::request::conversation;
+    use crate::text::steps::Steps;
+
+    #[test]
+    fn messages_without_a_memory_are_named_with_the_reason() {
+        let body = json!({"messages": [
+            {"role": "system", "content": "You are a helpful assistant."},
+            {"role": "user", "name": "Ann", "content": "Where did you buy the green kayak?"},
+            {"role": "user", "name": "Bo", "content": "At the harbour market in Porto."},
+            {"role": "user", "name": "Ann", "content": "Thanks!"},
+            {"role": "user", "name": "Bo", "content": [{"type": "media", "id": "m1"}]},
+        ]});
+        let said = conversation(body.as_object().expect("an object")).expect("valid");
+        let drafts = extract(&said, Timestamp::UNIX_EPOCH, &Steps::unlimited()).expect("not interrupted");
+        let expected = [dropped_message(0, SYSTEM), dropped_message(3, SMALL_TALK), dropped_message(4, NO_TEXT)];
+        assert_eq!(dropped_messages(&said, &drafts), expected);
+        assert_eq!(unread_messages(&said), [dropped_message(0, SYSTEM), dropped_message(4, NO_TEXT)]);
+    }
+}

@@ -1,0 +1,153 @@
+//! The state of accepted writes: how far a write is, and what it changed.
+//!
+//! The records have the state ([`WriteProgress`]). Only the queue in memory knows which write a worker has now.
+
+use cuebase_storage::records::{WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord};
+use cuebase_storage::{AccountId, MessageId, NamespaceName};
+
+use super::intake::Intake;
+use crate::error::Result;
+use crate::error_codes::ErrorCode;
+use crate::queue::waits::WriteWait;
+
+/// Retention of the records of writes: 14 days after the time in the write's id.
+pub const WRITE_RETENTION_MS: i64 = 14 * 24 * 60 * 60 * 1000;
+
+/// How far a write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteStatus {
+    /// It waits in the queue for its first attempt.
+    Queued,
+    /// A worker has it now.
+    Ingesting,
+    /// It failed and waits in the queue for another attempt.
+    Retrying,
+    /// It is ingested, and retrieval finds what it wrote.
+    Ingested,
+    /// It failed permanently and is a dead letter.
+    Dead,
+    /// Its namespace was deleted, or its dead letter was dropped.
+    Dropped,
+}
+
+impl WriteStatus {
+    /// Returns the name of the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Ingesting => "ingesting",
+            Self::Retrying => "retrying",
+            Self::Ingested => "ingested",
+            Self::Dead => "dead",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Whether no worker will process the write any more, unless an operator retries its dead letter.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Queued | Self::Ingesting | Self::Retrying => false,
+            Self::Ingested | Self::Dead | Self::Dropped => true,
+        }
+    }
+}
+
+/// An accepted write and its state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    /// The id of the write.
+    pub id: MessageId,
+    /// The namespace to write to.
+    pub namespace: NamespaceName,
+    /// How far the write is.
+    pub status: WriteStatus,
+    /// Number of attempts, including a current one.
+    pub attempts: u32,
+    /// Time of acceptance, milliseconds since the epoch.
+    pub accepted_at_ms: i64,
+    /// Time at which the write ended, milliseconds since the epoch. `None` until then, and if it is not known.
+    pub finished_at_ms: Option<i64>,
+    /// Code of the last failure of a write that failed permanently.
+    pub error: Option<ErrorCode>,
+    /// What the write changed.
+    pub changes: WriteChanges,
+}
+
+impl Write {
+    /// A write that has not ended.
+    fn unfinished(record: WriteRecord, status: WriteStatus, attempts: u32) -> Self {
+        Self {
+            id: record.id,
+            namespace: record.namespace,
+            status,
+            attempts,
+            accepted_at_ms: record.accepted_at_ms,
+            finished_at_ms: None,
+            error: None,
+            changes: WriteChanges::default(),
+        }
+    }
+
+    fn finished(record: WriteRecord, outcome: WriteOutcome) -> Self {
+        let status = match outcome.end {
+            WriteEnd::Ingested => WriteStatus::Ingested,
+            WriteEnd::Dropped => WriteStatus::Dropped,
+        };
+        Self {
+            finished_at_ms: Some(outcome.finished_at_ms),
+            error: code_of(outcome.error.as_deref()),
+            changes: outcome.changes,
+            ..Self::unfinished(record, status, outcome.attempts)
+        }
+    }
+}
+
+impl Intake {
+    /// Returns a write of an account. `None` if the account has none with this id, or if it is older than 14 days.
+    pub fn write(&self, account: &AccountId, id: MessageId) -> Result<Option<Write>> {
+        let accepted_ms = i64::try_from(id.timestamp_ms()).unwrap_or(i64::MAX);
+        if accepted_ms < self.clock.now_ms() - WRITE_RETENTION_MS {
+            return Ok(None);
+        }
+        let Some(record) = self.store.write_record(account, id)? else { return Ok(None) };
+        // Read before the progress: a write that a worker has is still in the queue's record, or is finished.
+        let was_in_progress = self.queue.is_in_progress(record.namespace_id, id);
+        let write = match self.store.write_progress(account, &record)? {
+            WriteProgress::Queued { failures } if was_in_progress => {
+                Write::unfinished(record, WriteStatus::Ingesting, failures.saturating_add(1))
+            }
+            WriteProgress::Queued { failures: 0 } => Write::unfinished(record, WriteStatus::Queued, 0),
+            WriteProgress::Queued { failures } => Write::unfinished(record, WriteStatus::Retrying, failures),
+            // The worker still has to publish the vocabulary.
+            WriteProgress::Finished(outcome) if self.queue.is_in_progress(record.namespace_id, id) => {
+                Write::unfinished(record, WriteStatus::Ingesting, outcome.attempts)
+            }
+            WriteProgress::Finished(outcome) => Write::finished(record, outcome),
+            WriteProgress::Dead(letter) => Write {
+                finished_at_ms: Some(letter.died_at_ms),
+                error: code_of(letter.error.as_deref()),
+                ..Write::unfinished(record, WriteStatus::Dead, letter.failures)
+            },
+            WriteProgress::NamespaceGone => Write::unfinished(record, WriteStatus::Dropped, 0),
+            WriteProgress::Unreadable => {
+                Write { error: Some(ErrorCode::Internal), ..Write::unfinished(record, WriteStatus::Dead, 0) }
+            }
+        };
+        Ok(Some(write))
+    }
+
+    /// Begins a wait for a write. The caller reads the write afterwards, because it may have ended already.
+    pub fn wait_for_write(&self, id: MessageId) -> WriteWait {
+        self.queue.waits().register(id)
+    }
+
+    /// Ends all waits for writes because the server stops.
+    pub fn end_waits(&self) {
+        self.queue.waits().end();
+    }
+}
+
+/// Returns a stored error code. `None` for a code that this version does not know.
+fn code_of(text: Option<&str>) -> Option<ErrorCode> {
+    ErrorCode::from_text(text?)
+}

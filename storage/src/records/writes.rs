@@ -1,0 +1,384 @@
+//! What becomes of accepted writes: a record for each accepted write, and its outcome once the write is finished.
+//!
+//! The batch that accepts a write adds its record. The batch that removes an ingested write from the queue adds its
+//! outcome, so both survive a crash together. In between, the queue entry or the dead letter has the state of the
+//! write; no state is stored twice. Records are keyed by account, because a caller knows only the id of a write.
+//! Outcomes hold paths, so they are keyed by namespace and deleted with it.
+
+use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+use super::dead_letters::DeadLetter;
+use super::namespaces::key;
+use super::queue_entry::{QueueEntry, queue_key};
+use super::store::{Store, encode};
+use crate::error::Result;
+use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
+use crate::key_value::columns::prefixed_key;
+use crate::key_value::{Batch, Column, Durability};
+
+/// Reads of the places that can hold the state of a write, at most. A write that moves from one place to another during
+/// a read is found by the next one.
+const READS_MAX: usize = 4;
+/// Length of an id at the end of a key, in bytes.
+const ID_BYTES: usize = size_of::<MessageId>();
+/// Records that one batch of a purge deletes.
+const PAGE_ENTRIES: usize = 1000;
+
+/// An accepted write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteRecord {
+    /// The id of the write.
+    pub id: MessageId,
+    /// The namespace to write to.
+    pub namespace: NamespaceName,
+    /// The id of the namespace.
+    pub namespace_id: NamespaceId,
+    /// Time of acceptance, milliseconds since the epoch.
+    pub accepted_at_ms: i64,
+}
+
+/// How a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteEnd {
+    /// It was ingested.
+    Ingested,
+    /// Its dead letter was dropped.
+    Dropped,
+}
+
+/// A message of a conversation, or a part of one, that became no memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedMessage {
+    /// Index of the message. `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<u64>,
+    /// Why it became no memory.
+    pub reason: String,
+}
+
+/// What a write changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WriteChanges {
+    /// Paths of new files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<String>,
+    /// Paths of existing files with a new text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+    /// Paths of existing memories that already said the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
+    /// Paths of existing memories that are no longer valid.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<String>,
+    /// Messages that became no memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedMessage>,
+}
+
+/// The outcome of a finished write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteOutcome {
+    /// How the write ended.
+    pub end: WriteEnd,
+    /// Number of attempts, including the last one.
+    pub attempts: u32,
+    /// Time at which the write ended, milliseconds since the epoch.
+    pub finished_at_ms: i64,
+    /// Error code of the last failure of a dropped write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the write changed.
+    #[serde(default)]
+    pub changes: WriteChanges,
+}
+
+impl WriteOutcome {
+    /// The outcome of an ingested entry.
+    pub(super) fn ingested(entry: &QueueEntry, changes: &WriteChanges, finished_at_ms: i64) -> Self {
+        Self {
+            end: WriteEnd::Ingested,
+            attempts: entry.failures.saturating_add(1),
+            finished_at_ms,
+            error: None,
+            changes: changes.clone(),
+        }
+    }
+
+    /// The outcome of a dead letter that is dropped.
+    pub(super) fn dropped(letter: &DeadLetter) -> Self {
+        Self {
+            end: WriteEnd::Dropped,
+            attempts: letter.failures,
+            finished_at_ms: letter.died_at_ms,
+            error: letter.error.clone(),
+            changes: WriteChanges::default(),
+        }
+    }
+}
+
+/// How far a write is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WriteProgress {
+    /// It is in the queue.
+    Queued {
+        /// Number of failed attempts.
+        failures: u32,
+    },
+    /// It failed permanently.
+    Dead(Box<DeadLetter>),
+    /// It is finished.
+    Finished(WriteOutcome),
+    /// Its namespace was deleted.
+    NamespaceGone,
+    /// Its queue entry or dead letter could not be decoded and was set aside.
+    Unreadable,
+}
+
+/// The part of a queue entry that shows its progress. The work is not decoded.
+#[derive(Deserialize)]
+struct QueuedProgress {
+    failures: u32,
+}
+
+impl Store {
+    /// Returns the record of a write. `None` if the account has none with this id.
+    pub fn write_record(&self, account: &AccountId, id: MessageId) -> Result<Option<WriteRecord>> {
+        self.get_record(Column::Writes, &record_key(account, id))
+    }
+
+    /// Returns how far a write of an account is.
+    pub fn write_progress(&self, account: &AccountId, record: &WriteRecord) -> Result<WriteProgress> {
+        let WriteRecord { id, namespace_id, .. } = *record;
+        for _ in 0..READS_MAX {
+            if !self.is_live(namespace_id)? {
+                return Ok(WriteProgress::NamespaceGone);
+            }
+            if let Some(outcome) = self.get_record(Column::WriteOutcomes, &outcome_key(namespace_id, id))? {
+                return Ok(WriteProgress::Finished(outcome));
+            }
+            let queued = queue_key(account, namespace_id, id);
+            if let Some(QueuedProgress { failures }) = self.get_record(Column::Queue, &queued)? {
+                return Ok(WriteProgress::Queued { failures });
+            }
+            if let Some(letter) = self.dead_letter(Some(account), id)? {
+                return Ok(WriteProgress::Dead(Box::new(letter)));
+            }
+        }
+        Ok(WriteProgress::Unreadable)
+    }
+
+    /// Deletes the records and outcomes of writes that were accepted before a time in milliseconds since the epoch, by
+    /// the time in their ids. Returns the number of records deleted.
+    pub fn purge_writes(&self, accepted_before_ms: i64) -> Result<usize> {
+        let first_kept = MessageId::from(Ulid::from_parts(accepted_before_ms.max(0).unsigned_abs(), 0));
+        self.purge_older(Column::WriteOutcomes, first_kept)?;
+        self.purge_older(Column::Writes, first_kept)
+    }
+
+    /// Deletes the records of a column with smaller ids than `first_kept`. Keys end with an id, and ids ascend within
+    /// the keys of one account or namespace, so only records to delete and the first other one of each are read.
+    fn purge_older(&self, column: Column, first_kept: MessageId) -> Result<usize> {
+        let mut deleted = 0;
+        let mut after: Option<Vec<u8>> = None;
+        let mut limit = 1;
+        loop {
+            let page = self.kv.scan(column, b"", after.as_deref(), limit)?;
+            if page.is_empty() {
+                return Ok(deleted);
+            }
+            let mut batch = Batch::new();
+            limit = PAGE_ENTRIES;
+            for (key, _) in page {
+                let (owner, id) = key.split_at(key.len().saturating_sub(ID_BYTES));
+                if id >= first_kept.to_bytes().as_slice() {
+                    // No id is greater than this one, so the next page begins with another account or namespace.
+                    after = Some([owner, &[u8::MAX; ID_BYTES]].concat());
+                    limit = 1;
+                    break;
+                }
+                after = Some(key.clone());
+                batch.delete(column, key);
+                deleted += 1;
+            }
+            self.kv.write(&batch, Durability::Buffered)?;
+        }
+    }
+}
+
+/// Adds the record of an accepted write to a batch.
+pub(super) fn put_record(batch: &mut Batch, entry: &QueueEntry) -> Result<()> {
+    let record = WriteRecord {
+        id: entry.id,
+        namespace: entry.namespace.clone(),
+        namespace_id: entry.namespace_id,
+        accepted_at_ms: entry.accepted_at_ms,
+    };
+    batch.put(Column::Writes, record_key(&entry.account, entry.id), encode(&record)?);
+    Ok(())
+}
+
+/// Adds the outcome of a finished write to a batch.
+pub(super) fn put_outcome(
+    batch: &mut Batch,
+    namespace: NamespaceId,
+    id: MessageId,
+    outcome: &WriteOutcome,
+) -> Result<()> {
+    batch.put(Column::WriteOutcomes, outcome_key(namespace, id), encode(outcome)?);
+    Ok(())
+}
+
+fn record_key(account: &AccountId, id: MessageId) -> Vec<u8> {
+    prefixed_key(&[account.as_str()], &id.to_bytes())
+}
+
+fn outcome_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
+    key(namespace, &id.to_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::{Acknowledgement, Dedup, IngestedEntry, NamespaceRecord, QueuedWork};
+
+    fn message(ms: u64, number: u128) -> MessageId {
+        MessageId::from(Ulid::from_parts(ms, number))
+    }
+
+    fn namespace(store: &Store, account: &str, id: u128) -> NamespaceRecord {
+        let account = AccountId::new(account).expect("is valid");
+        let id = NamespaceId::new(Ulid::from(id));
+        let wanted = NamespaceRecord::new(&account, &NamespaceName::default(), id, 0);
+        store.create_namespace(&wanted).expect("creates").0
+    }
+
+    /// Accepts a write to a namespace.
+    fn accept(store: &Store, home: &NamespaceRecord, id: MessageId) -> QueueEntry {
+        let entry = QueueEntry {
+            id,
+            account: home.account.clone(),
+            namespace: home.name.clone(),
+            namespace_id: home.id,
+            accepted_at_ms: 7,
+            accepted_running_ms: 0,
+            failures: 0,
+            fingerprint: None,
+            work: QueuedWork::Forget { paths: Vec::new() },
+        };
+        let mut batch = store.batch();
+        batch.enqueue(&entry, Dedup::Off, &[]).expect("enqueues");
+        store.commit(batch).expect("accepts");
+        entry
+    }
+
+    fn acknowledge(store: &Store, home: &NamespaceRecord, entry: &QueueEntry, changes: &WriteChanges) {
+        let ingested = [IngestedEntry {
+            entry: entry.clone(),
+            paths: Vec::new(),
+            source: None,
+            changes: changes.clone(),
+            finished_at_ms: 9,
+        }];
+        let done = Acknowledgement { ingested: &ingested, ..Acknowledgement::new(home) };
+        store.acknowledge(&done).expect("acknowledges");
+    }
+
+    fn progress(store: &Store, home: &NamespaceRecord, id: MessageId) -> WriteProgress {
+        let record = store.write_record(&home.account, id).expect("reads").expect("a record");
+        store.write_progress(&home.account, &record).expect("reads")
+    }
+
+    #[test]
+    fn a_write_is_queued_then_ingested_with_what_it_changed() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        let mut entry = accept(&store, &home, message(1, 1));
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Queued { failures: 0 });
+        entry.failures = 2;
+        assert!(store.record_failure(&entry).expect("records"));
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Queued { failures: 2 });
+        let dropped = vec![DroppedMessage { message: Some(3), reason: "small_talk".into() }];
+        let changes = WriteChanges { made: vec!["facts/a.md".into()], dropped, ..WriteChanges::default() };
+        acknowledge(&store, &home, &entry, &changes);
+        let outcome = WriteOutcome { end: WriteEnd::Ingested, attempts: 3, finished_at_ms: 9, error: None, changes };
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Finished(outcome));
+        let other = AccountId::new("b").expect("is valid");
+        assert_eq!(store.write_record(&other, entry.id).expect("reads"), None);
+    }
+
+    #[test]
+    fn a_dead_letter_is_dead_until_it_is_retried_or_dropped() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        let entry = QueueEntry { failures: 4, ..accept(&store, &home, message(1, 1)) };
+        let letter = DeadLetter { error: Some("internal".into()), ..DeadLetter::of(&entry, 8, 8, "no".into()) };
+        assert!(store.bury(&letter, &entry).expect("buries"));
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Dead(Box::new(letter.clone())));
+        let revived = store.revive(&home.account, entry.id, 9).expect("reads").expect("revives");
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Queued { failures: 0 });
+        assert!(store.bury(&letter, &revived).expect("buries"));
+        assert!(store.drop_dead_letter(&home.account, entry.id).expect("drops"));
+        let outcome = WriteOutcome {
+            end: WriteEnd::Dropped,
+            attempts: 4,
+            finished_at_ms: 8,
+            error: Some("internal".into()),
+            changes: WriteChanges::default(),
+        };
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Finished(outcome));
+    }
+
+    #[test]
+    fn a_deleted_namespace_leaves_no_outcome() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        let entry = accept(&store, &home, message(1, 1));
+        let changes = WriteChanges { made: vec!["facts/a.md".into()], ..WriteChanges::default() };
+        acknowledge(&store, &home, &entry, &changes);
+        assert!(store.retire_namespace(&home).expect("deletes"));
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::NamespaceGone);
+        for removal in store.pending_removals().expect("reads") {
+            store.remove_records(&removal).expect("removes");
+        }
+        assert!(store.kv.scan(Column::WriteOutcomes, b"", None, 1).expect("reads").is_empty());
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::NamespaceGone);
+    }
+
+    #[test]
+    fn an_entry_that_was_set_aside_is_unreadable() {
+        let store = Store::in_memory().expect("creates");
+        let home = namespace(&store, "a", 1);
+        let entry = accept(&store, &home, message(1, 1));
+        store.set_entry_aside(&home.key(), entry.id).expect("sets aside");
+        assert_eq!(progress(&store, &home, entry.id), WriteProgress::Unreadable);
+    }
+
+    #[test]
+    fn a_purge_deletes_the_old_writes_of_every_account() {
+        let store = Store::in_memory().expect("creates");
+        let homes = [namespace(&store, "a", 1), namespace(&store, "b", 2), namespace(&store, "c", 3)];
+        let mut kept = Vec::new();
+        for (number, home) in homes.iter().enumerate() {
+            for ms in 1..=3 {
+                let entry = accept(&store, home, message(ms, number as u128));
+                acknowledge(&store, home, &entry, &WriteChanges::default());
+                if ms == 3 {
+                    kept.push(entry.id);
+                }
+            }
+        }
+        assert_eq!(store.purge_writes(3).expect("purges"), 6);
+        assert_eq!(store.purge_writes(3).expect("purges"), 0);
+        for column in [Column::Writes, Column::WriteOutcomes] {
+            let mut ids = Vec::new();
+            for (key, _) in store.kv.scan(column, b"", None, 10).expect("reads") {
+                ids.push(MessageId::from_bytes(*key.last_chunk().expect("an id")));
+            }
+            assert_eq!(ids, kept, "{}", column.name());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The state of accepted writes, and the parameter `wait`.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::provider::{Fault, Provider};
+use crate::support::Api;
+
+/// Posts a conversation and waits for its ingestion. Returns the write.
+fn remember(api: &Api, texts: &[&str]) -> Value {
+    let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text})).collect();
+    let answer = api.post("/v1/memories?wait=30", &json!({"messages": messages}));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+#[test]
+fn an_ingested_write_has_its_changes_for_14_days() {
+    let mut api = Api::open();
+    let write = remember(&api, &["The lighthouse keeper is called Agatha.", "Thanks!"]);
+    let made = write["made"][0].as_str().expect("a path").to_owned();
+    let expected = json!({
+        "id": write["id"],
+        "namespace": "default",
+        "status": "ingested",
+        "attempts": 1,
+        "accepted_at": "2026-05-04T09:00:00Z",
+        "finished_at": "2026-05-04T09:00:00Z",
+        "error": null,
+        "made": [made],
+        "rewritten": [],
+        "merged": [],
+        "ended": [],
+        "dropped": [{"message": 1, "reason": "small_talk"}],
+    });
+    assert_eq!(write, expected);
+    assert_eq!(api.get(&format!("/v1/memories/{made}")).status, 200);
+    let path = format!("/v1/writes/{}", write["id"].as_str().expect("an id"));
+    assert_eq!(api.get(&path).json(), expected);
+    api.advance(SignedDuration::from_hours(14 * 24));
+    assert_eq!(api.get(&path).status, 200);
+    api.advance(SignedDuration::from_secs(1));
+    api.assert_refused(&format!("GET {path}"), 404, "not_found");
+}
+
+#[test]
+fn a_dead_write_has_its_code_until_it_is_retried() {
+    let provider = Provider::start();
+    provider.chat_fault(Some(Fault::WrongShape));
+    let api = Api::open_with(&format!("{}[ingestion]\nretries = 0\n", provider.chat_settings()));
+    let dead = remember(&api, &["The lighthouse keeper is called Agatha."]);
+    assert_eq!((&dead["status"], &dead["error"]), (&json!("dead"), &json!("model_unavailable")), "{dead}");
+    assert_eq!((&dead["attempts"], &dead["made"]), (&json!(1), &json!([])), "{dead}");
+    provider.chat_fault(None);
+    let id = dead["id"].as_str().expect("an id");
+    assert_eq!(api.answer(&format!("session POST /v1/dead-letters/{id}/retry\n{{}}")).status, 200);
+    api.settle();
+    let ingested = api.get(&format!("/v1/writes/{id}")).json();
+    assert_eq!((&ingested["status"], &ingested["error"]), (&json!("ingested"), &Value::Null), "{ingested}");
+}
+
+#[test]
+fn a_write_is_found_by_the_callers_who_may_read_its_namespace() {
+    let api = Api::open_with_scoped_key();
+    let theirs = remember(&api, &["The lighthouse keeper is called Agatha."]);
+    let mine = json!({"messages": [{"role": "user", "content": "The baker in Oban closes on Tuesdays."}]});
+    let mine = api.answer(&format!("scoped POST /v1/memories?wait=30\n{mine}")).json();
+    let path = |write: &Value| format!("/v1/writes/{}", write["id"].as_str().expect("an id"));
+    assert_eq!(api.answer(&format!("scoped GET {}", path(&mine))).json(), mine);
+    assert_eq!(api.get(&path(&mine)).json(), mine);
+    api.assert_refused(&format!("scoped GET {}", path(&theirs)), 404, "not_found");
+    api.assert_refused(&format!("stranger GET {}", path(&theirs)), 404, "not_found");
+    for unknown in ["01M80ZJJYEMM0YJ4AAAANEC71VX", "soon"] {
+        api.assert_refused(&format!("GET /v1/writes/{unknown}"), 404, "not_found");
+    }
+}
+
+#[test]
+fn a_wait_that_is_not_a_time_of_30_seconds_is_refused() {
+    let api = Api::open();
+    for request in ["POST /v1/memories", "POST /v1/vocab", "POST /v1/skills", "DELETE /v1/memories/facts/a.md"] {
+        let body = if request.starts_with("POST") { "\n{}" } else { "" };
+        for wait in ["soon", "31", "30001ms", "-1", ""] {
+            api.assert_refused(&format!("{request}?wait={wait}{body}"), 400, "invalid_body");
+        }
+    }
+    api.assert_refused("DELETE /v1/vocab?term=pier&wait=soon", 400, "invalid_body");
+    api.assert_nothing_counted();
+}
