@@ -251,6 +251,18 @@ fn eval_reports_retrieval_quality() {
     }
 }
 
+#[test]
+fn facts_that_change_are_answered_with_what_holds() {
+    let (_folder, data) = fresh();
+    let file = format!("{}/tests/data/quality/changes.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let report = stdout(&data, &["eval", &file]);
+    // Without claims, a former value is always shown as current.
+    assert!(figure(&report, "current value first") > 0.77, "{report}");
+    assert!(figure(&report, "value of the past first") > 0.74, "{report}");
+    assert!(figure(&report, "former value shown as current") < 0.52, "{report}");
+    assert!(figure(&report, "ended wrongly") < 0.03, "{report}");
+}
+
 /// Returns the figure that `cuebase eval` prints after a name and a colon.
 fn figure(report: &str, name: &str) -> f64 {
     let figure = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

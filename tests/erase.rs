@@ -74,7 +74,7 @@ fn assert_erased(data: &Path) {
     assert!(examined.status.success(), "{}", String::from_utf8_lossy(&examined.stdout));
     for repository in repositories(data) {
         assert_eq!(git(&repository, &["fsck", "--strict", "--full"]), "");
-        git(&repository, &["log", "--format=%H %an %at"]);
+        git(&repository, &["log", "--all", "--format=%H %an %at"]);
     }
     // The doctor opens the database and the indexes. Neither may bring anything back.
     assert_eq!(places(data), Vec::<String>::new());

@@ -228,6 +228,7 @@ fn oversized_bodies_are_refused() {
         ("POST", "/v1/vocab"),
         ("POST", "/v1/skills"),
         ("POST", "/v1/answer"),
+        ("POST", "/v1/explain"),
         ("POST", "/v1/namespaces"),
         ("POST", "/v1/conversations"),
     ] {

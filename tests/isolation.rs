@@ -73,6 +73,7 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
     let body = (*method == Method::POST || *method == Method::PATCH).then(|| {
         json!({
             "namespace": "theirs", "name": "theirs", "q": SECRET, "content": "x", "title": "x", "to": theirs.message,
+            "path": format!("facts/{SECRET}/a.md"),
             "messages": [{"role": "user", "content": "x"}], "terms": [{"term": "x"}], "skills": [{"name": "x", "content": "x"}],
         })
     });
@@ -104,7 +105,7 @@ fn another_namespaces_key_has_no_access_on_any_route() {
                 route.method
             );
         }
-        let reads = route.method == Method::GET || route.path == "/v1/answer";
+        let reads = route.method == Method::GET || ["/v1/answer", "/v1/explain"].contains(&route.path);
         let is_in_path =
             path.contains("namespace=theirs") || path.contains(&theirs.conversation) || path.contains(&theirs.media);
         let is_in_body = body.as_ref().is_some()
@@ -112,6 +113,7 @@ fn another_namespaces_key_has_no_access_on_any_route() {
                 route.path,
                 "/v1/memories"
                     | "/v1/answer"
+                    | "/v1/explain"
                     | "/v1/vocab"
                     | "/v1/skills"
                     | "/v1/conversations"

@@ -39,6 +39,8 @@ mod disk;
 mod encoder;
 /// Text that is erased for good: searched for in every file, and kills in between.
 mod erase;
+/// What a score was made from, and why a query returns a memory or does not.
+mod explain;
 /// A failing model provider under load.
 mod faults;
 /// Mistakes at first use: wrong folders, wrong names, missing permissions, help.

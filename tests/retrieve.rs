@@ -115,11 +115,14 @@ fn words_are_found_in_scripts_with_and_without_spaces() {
 }
 
 #[test]
-fn ten_thousand_identical_memories_can_be_filtered() {
+fn ten_thousand_similar_memories_can_be_filtered() {
     let (_folder, data) = fresh();
     let server = Server::start_with_models(&data, "");
-    for _ in 0..50 {
-        server.remember("default", &["The night watch changes at six"; 200]);
+    for round in 0..50 {
+        let texts: Vec<String> =
+            (0..200).map(|n| format!("The night watch {} changes at six", 200 * round + n)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        server.remember("default", &texts);
     }
     server.settle("default");
     let answer = server.retrieve("default", "q=night+watch&limit=200");

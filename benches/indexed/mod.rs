@@ -10,7 +10,7 @@ use cuebase::memory::{files, request};
 use cuebase::model::{StaticTable, index_settings};
 use cuebase::text::steps::Steps;
 use cuebase_retrieval::{
-    AskedClaims, Change, Currency, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot,
+    AskedClaims, Change, Currency, Explain, Filter, Head, Index, Memory, Millis, Query, SearchResults, Snapshot,
 };
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::Timestamp;
@@ -131,6 +131,7 @@ pub(crate) fn search(snapshot: &Snapshot, question: &Question, filter: &Filter, 
         currency: Currency::First,
         asked: AskedClaims::NONE,
         exact,
+        explain: Explain::No,
     };
     snapshot.search(&query).expect("searches")
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cuebase_retrieval::{AskedClaims, Currency, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
+use cuebase_retrieval::{
+    AskedClaims, Currency, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors,
+};
 
 use super::{Found, LexicalArm, Scope};
 use crate::indexed::{puts, rare};
@@ -78,6 +80,7 @@ impl LexicalArm for CuebaseArm {
             currency: Currency::First,
             asked: AskedClaims::NONE,
             exact: false,
+            explain: Explain::No,
         };
         let results = self.index.published().load_full().search(&query)?;
         Ok(Found { count: results.hits.len(), time: results.total_time.saturating_sub(results.graph_time) })

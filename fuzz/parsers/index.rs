@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cuebase_retrieval::{AskedClaims, Change, Cue, Currency, Error, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors};
+use cuebase_retrieval::{
+    AskedClaims, Change, Cue, Currency, Error, Explain, Filter, Head, Index, IndexSettings, Memory, Query, TokenVectors,
+};
 
 const FILES: [&str; 4] = ["state", "memories.log", "vectors.log", "layer-0-2400"];
 const DIMENSIONS: usize = 64;
@@ -102,6 +104,7 @@ fn search(index: &Index) {
             currency: Currency::First,
             asked: AskedClaims::NONE,
             exact,
+            explain: Explain::Yes,
         };
         match index.published().load().search(&query) {
             Ok(found) => assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score))),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Millis;
+use crate::time::Millis;
 
 /// What a memory claims about a subject's attribute. Names are compared as they are, so the caller folds them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! the graph of their relations. [`Index::apply`] writes changes and publishes an immutable [`Snapshot`].
 //! [`Snapshot::search`] answers a [`Query`]: the arms (`arms`) search side by side, the neighbours of the best
 //! candidates are added from the graph, and every candidate gets a calibrated probability (`ranking`).
+//! [`Snapshot::explain`] says why a query finds a memory or why it does not.
 //!
 //! Start reading at `search/mod.rs`. Dependencies point one way: `search` > `ranking` > `arms` > `index` > the modules
 //! of values (`query`, `filter`, `bitmap`, `blocks`, ...) and [`kernels`], the innermost loops.
@@ -20,6 +21,7 @@ mod arms;
 mod bitmap;
 mod blocks;
 mod claim;
+mod comparison;
 mod error;
 mod filter;
 mod hash;
@@ -35,10 +37,12 @@ mod ranking;
 mod search;
 mod text;
 mod threads;
+mod time;
 mod tokens;
 mod top_k;
 mod vocabulary;
 
+pub use arms::lexical::terms::TermMatch;
 pub use claim::{AskedClaims, AskedKind, AskedPeriod, Claim, ClaimKind, Currency};
 pub use error::{Error, Result};
 pub use filter::{Filter, TimeField};
@@ -47,9 +51,13 @@ pub use index::{Change, Index, IndexSettings, Snapshot, ValidityState};
 pub use listing::{Listed, Listing};
 pub use memory::{Cue, Memory, Millis, Relation, Validity};
 pub use metadata::{Comparison, Condition, MetadataValue, NumberBound};
-pub use query::Query;
+pub use query::{Explain, Query};
 pub use ranking::features::{FEATURE_NAMES, Features};
-pub use search::{Arms, Hit, SearchResults};
+pub use ranking::groups::{Contribution, FeatureGroup};
+pub use search::{
+    Arm, ArmRank, Arms, Exclusion, Explanation, FollowedRelation, Hit, NearestCue, PathExplanation, RankedMemory,
+    SearchResults,
+};
 pub use text::{QUESTION_MARKS, any_term, content_terms, fold, is_stop_word, writes_no_spaces};
 pub use tokens::TokenVectors;
 pub use vocabulary::{Mention, Synonyms, Term, Vocabulary, surface_key};

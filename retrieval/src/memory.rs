@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::claim::Claim;
 use crate::metadata::MetadataValue;
 
-/// Milliseconds since the Unix epoch, UTC.
-pub type Millis = i64;
+pub use crate::time::Millis;
 
 /// A memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,16 @@ use crate::filter::Filter;
 use crate::memory::Millis;
 use crate::vocabulary::Synonyms;
 
+/// Whether a search explains the scores of its hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Explain {
+    /// Hits have a score alone.
+    #[default]
+    No,
+    /// Hits have an [`Explanation`](crate::Explanation).
+    Yes,
+}
+
 /// A search for memories.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
@@ -38,6 +48,8 @@ pub struct Query<'a> {
     pub asked: &'a AskedClaims,
     /// Whether every cue is compared in full, instead of the few thousand with the nearest sketches.
     pub exact: bool,
+    /// Whether hits come with an explanation of their score.
+    pub explain: Explain,
 }
 
 impl Query<'_> {

@@ -138,6 +138,11 @@ pub(crate) fn for_each_term(text: &str, mut on_term: impl FnMut(&str)) {
 
 /// Whether a condition holds for any term of a text. Stops at the first such term.
 pub fn any_term(text: &str, mut condition: impl FnMut(&str) -> bool) -> bool {
+    any_token(text, |token| condition(&token.text))
+}
+
+/// Whether a condition holds for any token of a text. Stops at the first such token.
+fn any_token(text: &str, mut condition: impl FnMut(&Token) -> bool) -> bool {
     thread_local! {
         static ANALYZER: RefCell<TextAnalyzer> =
             RefCell::new(TextAnalyzer::builder(Words).filter(Stemmer::new(Language::English)).build());
@@ -145,7 +150,7 @@ pub fn any_term(text: &str, mut condition: impl FnMut(&str) -> bool) -> bool {
     ANALYZER.with_borrow_mut(|analyzer| {
         let mut stream = analyzer.token_stream(text);
         while let Some(token) = stream.next() {
-            if condition(&token.text) {
+            if condition(token) {
                 return true;
             }
         }
@@ -157,6 +162,23 @@ pub fn any_term(text: &str, mut condition: impl FnMut(&str) -> bool) -> bool {
 pub fn content_terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for_each_term(text, |term| terms.push(term.to_owned()));
+    terms
+}
+
+/// A term, and the word of the text that it comes from.
+pub(crate) struct TermOfWord<'a> {
+    pub(crate) term: String,
+    pub(crate) word: &'a str,
+}
+
+/// Returns the terms of a text with their words, in order, with repeats.
+pub(crate) fn terms_of_words(text: &str) -> Vec<TermOfWord<'_>> {
+    let mut terms = Vec::new();
+    any_token(text, |token| {
+        let word = text.get(token.offset_from..token.offset_to).unwrap_or_default();
+        terms.push(TermOfWord { term: token.text.clone(), word });
+        false
+    });
     terms
 }
 
@@ -236,6 +258,15 @@ mod tests {
         assert_eq!(content_terms("She bought; they went"), content_terms("buy go"));
         assert!(content_terms("the of and").is_empty());
         assert!(content_terms(&"x".repeat(100)).is_empty());
+    }
+
+    #[test]
+    fn a_term_comes_with_its_word() {
+        let mut pairs = Vec::new();
+        for TermOfWord { term, word } in terms_of_words("The Cafés of Ann's") {
+            pairs.push(format!("{word}: {term}"));
+        }
+        assert_eq!(pairs, ["Cafés: cafe", "Ann's: ann"]);
     }
 
     #[test]

@@ -15,6 +15,11 @@ use crate::service::erasure::ERASED_PATHS_MAX;
 request_type! {
     /// The body of `POST /v1/erase`: exactly one of `paths`, `session_id` and `subject`.
     #[derive(Debug, Deserialize, JsonSchema)]
+    #[schemars(extend("oneOf" = [
+        {"required": ["paths"], "properties": {"paths": {"type": "array"}}},
+        {"required": ["session_id"], "properties": {"session_id": {"type": "string"}}},
+        {"required": ["subject"], "properties": {"subject": {"type": "string"}}}
+    ]))]
     pub(super) struct EraseRequest {
         #[schemars(default, with = "values::WantedName")]
         namespace: Option<String> => InvalidNamespace,

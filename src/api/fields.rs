@@ -4,7 +4,7 @@
 //! are derived from the structs that the bodies are decoded into, and so are the schemas of the OpenAPI document. A
 //! test compares the names.
 
-use super::{billing, conversations, erase, keys, memories, namespaces, retrieve, skills, vocabulary};
+use super::{billing, conversations, erase, explain, keys, memories, namespaces, retrieve, skills, vocabulary};
 use crate::memory::fields::Fields;
 pub use crate::memory::fields::{Contents, Field, PART_TYPES, part_fields};
 use crate::memory::request::RememberRequest;
@@ -23,6 +23,9 @@ pub const DIRECT_WRITE: &[Field] = memories::DirectWriteRequest::FIELDS;
 
 /// `POST /v1/answer`.
 pub const ANSWER: &[Field] = &retrieve::FIELDS;
+
+/// `POST /v1/explain`.
+pub const EXPLAIN: &[Field] = &explain::FIELDS;
 
 /// `POST /v1/vocab`.
 pub const VOCABULARY: &[Field] = vocabulary::TeachRequest::FIELDS;

@@ -80,7 +80,7 @@ pub fn content(request: &RouteRequest) -> Result<Reply> {
     let MediaRecord { id, account, filename, bytes, sha256, .. } = record;
     let name = filename.unwrap_or_else(|| id.to_string());
     let name = utf8_percent_encode(&name, NON_ALPHANUMERIC);
-    let body = ReplyBody::File(StoredFile { file, bytes, sha256, account, id });
+    let body = ReplyBody::File(Box::new(StoredFile { file, bytes, sha256, account, id }));
     let reply = Reply::new(StatusCode::OK, body);
     Ok(reply
         .with(CONTENT_TYPE, content_type)

@@ -12,6 +12,7 @@ pub mod conversations;
 pub mod document;
 pub mod erase;
 pub mod error;
+pub mod explain;
 pub mod fields;
 pub mod identity;
 pub mod intake;

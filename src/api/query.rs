@@ -120,6 +120,11 @@ impl ParameterValues {
         Some(value.as_str())
     }
 
+    /// Returns the last value, also an empty one.
+    pub fn last_sent(&self) -> Option<&str> {
+        self.0.last().map(String::as_str)
+    }
+
     /// Returns the values that are not empty, as they were sent.
     pub fn whole(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str).filter(|value| !value.is_empty())

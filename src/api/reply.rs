@@ -26,7 +26,7 @@ pub struct Reply {
     /// The body: JSON unless a `content-type` header differs.
     pub body: ReplyBody,
     /// The accepted write that a `202` is about.
-    pub accepted: Option<AcceptedWrite>,
+    pub accepted: Option<Box<AcceptedWrite>>,
 }
 
 /// A write that is in the queue.
@@ -50,7 +50,7 @@ impl AcceptedWrite {
             }
             None => Reply::json(StatusCode::ACCEPTED, &AcceptedView { id: *id, namespace, status })?,
         };
-        Ok(Reply { accepted: Some(self), ..reply })
+        Ok(Reply { accepted: Some(Box::new(self)), ..reply })
     }
 }
 
@@ -60,7 +60,7 @@ pub enum ReplyBody {
     /// Bytes in memory.
     Bytes(Bytes),
     /// A file on disk.
-    File(StoredFile),
+    File(Box<StoredFile>),
 }
 
 /// An open file to send from disk, and its expected content.

@@ -1,6 +1,6 @@
 //! `GET /v1/retrieve`: checks the query string and searches.
 
-use cuebase_retrieval::{Currency, Filter, TimeField};
+use cuebase_retrieval::{Currency, Explain, Filter, TimeField};
 use cuebase_storage::NamespaceName;
 use cuebase_storage::memory_file::Tier;
 use jiff::tz::TimeZone;
@@ -26,7 +26,7 @@ use crate::service::retrieval::RetrievalRequest;
 
 request_type! {
     /// What a retrieval asks for, not checked yet: the parameters of `GET /v1/retrieve`, and the fields of
-    /// `POST /v1/answer`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
+    /// `POST /v1/answer` and `POST /v1/explain`. [`RetrieveFilter`] has the filters, [`RetrieveTarget`] the namespace.
     #[derive(Debug, Default, Deserialize, JsonSchema)]
     #[serde(default)]
     #[schemars(extend("required" = ["q"]))]
@@ -47,6 +47,9 @@ request_type! {
         /// `full` adds revisions, the last diff, relations, cues and sources to the hits.
         #[schemars(example = &"full")]
         detail: Option<String>,
+        /// Whether hits come with an explanation of their score.
+        #[schemars(with = "bool")]
+        explain: ParameterValues,
     }
 }
 
@@ -88,7 +91,8 @@ request_type! {
 /// All fields of a retrieval.
 pub const FIELDS: [Field; RetrieveTarget::FIELDS.len() + SEARCH_FIELDS.len()] =
     joined(RetrieveTarget::FIELDS, &SEARCH_FIELDS);
-const SEARCH_FIELDS: [Field; RetrieveQuery::FIELDS.len() + RetrieveFilter::FIELDS.len()] =
+/// All fields of a retrieval but its namespace.
+pub(super) const SEARCH_FIELDS: [Field; RetrieveQuery::FIELDS.len() + RetrieveFilter::FIELDS.len()] =
     joined(RetrieveQuery::FIELDS, RetrieveFilter::FIELDS);
 /// Names of the query parameters.
 pub const PARAMETERS: &[&str] = &names::<{ FIELDS.len() }>(&FIELDS);
@@ -133,6 +137,7 @@ impl RetrieveQuery {
             min_score: query.values("min_score"),
             limit: query.values("limit"),
             detail: query.get("detail").map(str::to_owned),
+            explain: query.values("explain"),
         }
     }
 
@@ -154,11 +159,12 @@ impl RetrieveQuery {
             query: text,
             filter,
             min_score,
-            as_of: as_of(self.as_of.last(), &zone)?,
-            currency: currency(self.current.last())?,
+            as_of: as_of(self.as_of.last_sent(), &zone)?,
+            currency: currency(self.current.last_sent())?,
             limit,
             zone: Some(zone),
             full: self.detail.as_deref() == Some("full"),
+            explain: explain(self.explain.last())?,
         })
     }
 }
@@ -226,6 +232,17 @@ fn currency(name: Option<&str>) -> Result<Currency> {
         Some(other) => {
             let message = format!("current: {other:?} is not one of first, only, any");
             Err(Error::invalid(ErrorCode::InvalidCurrent, message))
+        }
+    }
+}
+
+fn explain(text: Option<&str>) -> Result<Explain> {
+    match text {
+        None | Some("false") => Ok(Explain::No),
+        Some("true") => Ok(Explain::Yes),
+        Some(other) => {
+            let message = format!("explain: {other:?} is not true or false");
+            Err(Error::invalid(ErrorCode::InvalidParameter, message))
         }
     }
 }
@@ -317,7 +334,11 @@ mod tests {
             ("q=x&paths=../etc", "invalid_path"),
             ("q=x&time_field=when", "invalid_time_field"),
             ("q=x&as_of=soon", "invalid_time"),
+            ("q=x&as_of=", "invalid_time"),
+            ("q=x&current=", "invalid_current"),
             ("q=x&current=maybe", "invalid_current"),
+            ("q=x&explain=true", "ok"),
+            ("q=x&explain=yes", "invalid_parameter"),
             ("where=team:a,b&where=size%3E=2", "ok"),
             ("where=", "missing_query"),
             ("q=x&where=team", "invalid_where"),

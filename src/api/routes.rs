@@ -10,7 +10,7 @@ use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::unknown::KnownNames;
 use super::{
-    answer, billing, conversations, erase, fields, identity, intake, keys, media, memories, namespaces, queue,
+    answer, billing, conversations, erase, explain, fields, identity, intake, keys, media, memories, namespaces, queue,
     retrieve, skills, sources, vocabulary, writes,
 };
 use crate::error::{Error, Result};
@@ -245,7 +245,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 49] = {
+pub static ROUTES: [Route; 50] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -272,6 +272,7 @@ pub static ROUTES: [Route; 49] = {
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
         retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
         retrieval(POST, "/v1/answer", Chat, Executor::Retrieval, answer::answer).with_body(fields::ANSWER),
+        retrieval(POST, "/v1/explain", Read, Executor::Retrieval, explain::explain).with_body(fields::EXPLAIN),
         route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_query(WAIT).with_body(fields::VOCABULARY),
         listing("/v1/vocab", Any, vocabulary::list).with_query(&["namespace", "word", "like", "limit"]),
         route(DELETE, "/v1/vocab", Any, Free, vocabulary::forget).with_query(FORGET_TERMS),

@@ -97,7 +97,7 @@ fn mood(words: &[Word], begin: usize, verb: usize) -> Mood {
 }
 
 /// Whether the words before a verb make it a wish, a condition, a guess or somebody else's words.
-fn is_unreal(words: &[Word], verb: usize) -> bool {
+pub(super) fn is_unreal(words: &[Word], verb: usize) -> bool {
     for index in (0..verb).rev() {
         let word = &words[index];
         if (index + 1 < verb && word.after == Break::Clause) || matches!(word.text.as_str(), "but" | "so" | "because") {
@@ -107,8 +107,8 @@ fn is_unreal(words: &[Word], verb: usize) -> bool {
             return true;
         }
         let by_speaker = index > 0 && words[index - 1].text == "i";
-        let is_told = index > 1 && words[index - 1].text == "did" || word.text == "told" && by_speaker;
-        if REPORTING.has(&word.text) && !is_told && !(by_speaker && word.text == "said") {
+        let is_own_report = index > 1 && words[index - 1].text == "did" || word.text == "told" && by_speaker;
+        if REPORTING.has(&word.text) && !is_own_report && !(by_speaker && word.text == "said") {
             return true;
         }
     }
@@ -194,11 +194,7 @@ fn noun_ending_at(words: &[Word], end: usize) -> Subject {
     let Some(last) = end.checked_sub(1) else { return Subject::Missing };
     let mut begin = last;
     if words[last].capital {
-        while begin > 0
-            && words[begin - 1].capital
-            && words[begin - 1].after == Break::None
-            && words[begin - 1].text != "i"
-        {
+        while begin > 0 && is_part_of_name(words, begin - 1) {
             begin -= 1;
         }
         let is_sentence_start = begin == 0 && ADVERBS.has(&words[begin].text);
@@ -213,6 +209,13 @@ fn noun_ending_at(words: &[Word], end: usize) -> Subject {
         Some(noun) => Subject::Named(noun.full_name()),
         None => bare_noun(words, end),
     }
+}
+
+/// Whether a word before a name is part of it. "My" at the begin of a sentence is not.
+fn is_part_of_name(words: &[Word], index: usize) -> bool {
+    let word = &words[index];
+    let is_function_word = cuebase_retrieval::is_stop_word(&word.text) && word.text != "the";
+    word.capital && word.after == Break::None && !is_function_word && word.text != "i" && !word.possessive
 }
 
 /// Reads a noun without a determiner between the begin of a clause and an index: "staging listens on".
@@ -318,6 +321,11 @@ fn owner_ending_at(words: &[Word], end: usize) -> Owner {
 fn finish_noun(owner: Owner, words: &[Word], begin: usize) -> Option<Noun> {
     let first = words.first()?;
     if NOT_PRESENT.has(&first.text) && words.len() > 1 {
+        return None;
+    }
+    let last = words.last()?;
+    let is_person = last.capital && !matches!(owner, Owner::Named(_)) && !super::lists::SLOTS.has(&last.text);
+    if is_person && words.len() == 1 {
         return None;
     }
     let skip = usize::from(matches!(first.text.as_str(), "new" | "current" | "present") && words.len() > 1);

@@ -34,7 +34,7 @@ fn is_own(words: &[Word], index: usize) -> bool {
         || words[..index]
             .iter()
             .any(|word| word.possessive || matches!(word.text.as_str(), "his" | "her" | "their" | "hers" | "theirs"));
-    own && !of_others && clause::before(words, index).mood == Mood::Fact
+    own && !of_others && !clause::is_unreal(words, index)
 }
 
 fn positive(subject: Subject, attribute: &str, value: &str, at: usize, end: usize) -> Found {

@@ -39,7 +39,7 @@ const FILLERS: [&str; 24] = [
     "on", "for", "should", "be", "really", "make", "from", "its",
 ];
 
-/// Returns the value that a sentence puts in the place of a claim's. `None` if the sentence is no correction of it.
+/// Returns the value that a sentence puts in the place of a claim's. `None` if the sentence does not correct it.
 pub(super) fn of(sentence: &Sentence<'_>, claim: &Claim) -> Option<String> {
     let words = &sentence.words;
     let mut begin = None;

@@ -30,6 +30,18 @@ pub enum Shape {
     Any,
     /// A name: a word with a capital or a digit.
     Name,
+    /// Anything, up to a preposition.
+    Thing,
+    /// A sport or another activity.
+    Sport,
+    /// A subject of study.
+    Subject,
+    /// A club or a group with members.
+    Club,
+    /// Lessons or classes.
+    Lesson,
+    /// An animal.
+    Pet,
     /// A name that is no day or month.
     Place,
     /// A name, or a place of work such as "the bakery".
@@ -107,6 +119,12 @@ pub fn read(kind: &'static str, rest: &'static str) -> Option<Frame> {
     let shape = match shape {
         "any" => Shape::Any,
         "name" => Shape::Name,
+        "thing" => Shape::Thing,
+        "sport" => Shape::Sport,
+        "subject" => Shape::Subject,
+        "club" => Shape::Club,
+        "lesson" => Shape::Lesson,
+        "pet" => Shape::Pet,
         "place" => Shape::Place,
         "workplace" => Shape::Workplace,
         "number" => Shape::Number,

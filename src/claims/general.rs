@@ -1,5 +1,5 @@
 //! Claims from general statements: "my gym is Flex", "Ana's gym is Flex", "the deadline for the report is Friday", "the
-//! price went up to $40", and counts such as "I have 25 postcards".
+//! price went up to $40".
 
 use cuebase_storage::memory_file::Polarity;
 
@@ -51,40 +51,20 @@ const CHANGES: [&str; 34] = [
 /// Words that may stand between such a verb and "to".
 const CHANGE_PARTICLES: [&str; 10] =
     ["up", "down", "back", "over", "out", "forward", "again", "from", "all", "straight"];
-/// Verbs of counts.
-const HAVING: [&str; 12] =
-    ["have", "has", "own", "owns", "got", "manage", "manages", "lead", "leads", "collected", "collecting", "keep"];
-/// Verbs of counts in the perfect: "I've read 14 books".
-const DONE: [&str; 16] = [
-    "read",
-    "watched",
-    "seen",
-    "visited",
-    "finished",
-    "completed",
-    "run",
-    "tried",
-    "made",
-    "written",
-    "done",
-    "collected",
-    "published",
-    "baked",
-    "painted",
-    "planted",
-];
-/// Nouns with a number behind them: "on page 120".
-const NUMBERED: [&str; 9] = ["page", "chapter", "level", "episode", "season", "volume", "lesson", "unit", "round"];
-/// Words of a noun that is counted.
-const COUNTED_WORDS_MAX: usize = 3;
 
 /// Adds the claims of general statements.
 pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     for index in 0..sentence.words.len() {
         let text = sentence.words[index].text.as_str();
         if matches!(text, "is" | "are" | "am") {
-            find_copula(sentence, index, found);
+            let before = found.len();
             find_reversed(sentence, index, found);
+            if found.len() == before {
+                find_copula(sentence, index, found);
+            }
+        }
+        if matches!(text, "called" | "named") {
+            find_called(sentence, index, found);
         }
         if text == "of" {
             find_amount(sentence, index, found);
@@ -97,12 +77,6 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         }
         if CHANGES.contains(&text) {
             find_change(sentence, index, found);
-        }
-        if HAVING.contains(&text) || DONE.contains(&text) {
-            find_count(sentence, index, found);
-        }
-        if NUMBERED.contains(&text) {
-            find_numbered(sentence, index, found);
         }
     }
 }
@@ -192,7 +166,7 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         is_now |= matches!(word.text.as_str(), "now" | "currently" | "officially");
         begin += 1;
     }
-    let mut end = index;
+    let mut end = without_present(words, index);
     while end > 0 && ADVERBS.has(&words[end - 1].text) && words[end - 1].after == Break::None {
         is_now |= words[end - 1].text == "now";
         end -= 1;
@@ -234,6 +208,50 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         is_future: false,
         at: index,
         end: value.words.end,
+    });
+}
+
+/// Returns the end of a noun before "at the moment", "right now", "these days".
+fn without_present(words: &[Word], end: usize) -> usize {
+    let texts: Vec<&str> = words[..end].iter().map(|word| word.text.as_str()).collect();
+    for phrase in
+        [&["at", "the", "moment"][..], &["right", "now"], &["these", "days"], &["at", "present"], &["this", "year"]]
+    {
+        if texts.ends_with(phrase) {
+            return end - phrase.len();
+        }
+    }
+    end
+}
+
+/// Reads "Jules has a girlfriend called Romy", "we adopted a dog named Rex".
+fn find_called(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(noun) = index.checked_sub(1).and_then(|at| words.get(at)) else { return };
+    let has =
+        (0..index).rev().take(6).find(|at| matches!(words[*at].text.as_str(), "has" | "have" | "got" | "adopted"));
+    let Some(has) = has else { return };
+    let verb = clause::before(words, has);
+    if verb.mood != Mood::Fact || !(is_relation(&noun.text) || attributes::named(&noun.text).is_some()) {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, index + 1, Shape::Name, &sentence.dates) else { return };
+    let is_pet = matches!(noun.text.as_str(), "dog" | "cat");
+    let attribute = match attributes::named(&noun.text) {
+        _ if is_pet => "pet".to_owned(),
+        Some(attribute) => attribute.name.to_owned(),
+        None => noun.text.clone(),
+    };
+    let (subject, polarity, end) = (verb.subject, Polarity::Positive, value.words.end);
+    found.push(Found {
+        subject,
+        attribute,
+        value: value.text,
+        polarity,
+        is_event: false,
+        is_future: false,
+        at: has,
+        end,
     });
 }
 
@@ -479,7 +497,7 @@ fn moved_thing(named: Named, value: &[Word]) -> (Subject, String) {
     if named.is_slot || named.subject != Subject::Named(String::new()) {
         return (named.subject, named.attribute);
     }
-    let is_time = values::has_shape(value, Shape::Time) || EVENTS.has(&named.attribute);
+    let is_time = values::has_shape(&value[..1], Shape::Time) || EVENTS.has(&named.attribute);
     let attribute = if is_time { "date" } else { "platform" };
     (Subject::Named(named.attribute), attribute.to_owned())
 }
@@ -491,74 +509,4 @@ fn subject_noun(words: &[Word], verb: usize) -> Option<Named> {
         end -= 1;
     }
     named_before(words, end)
-}
-
-/// Reads "I have 25 postcards", "I've read 14 books".
-fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
-    let words = &sentence.words;
-    let verb = clause::before(words, index);
-    let is_done = DONE.contains(&words[index].text.as_str()) && !HAVING.contains(&words[index].text.as_str());
-    if verb.mood != Mood::Fact || (is_done && !verb.is_perfect) {
-        return;
-    }
-    let mut begin = index + 1;
-    while let Some(word) = words.get(begin)
-        && (ADVERBS.has(&word.text)
-            || matches!(word.text.as_str(), "about" | "over" | "around" | "nearly" | "read" | "exactly"))
-    {
-        begin += 1;
-    }
-    let Some(number) = words.get(begin).filter(|word| is_number(word) && word.text != "one") else { return };
-    let mut nouns = Vec::new();
-    for word in words[begin + 1..].iter().take(COUNTED_WORDS_MAX) {
-        if super::lists::VALUE_ENDS.has(&word.text) || cuebase_retrieval::is_stop_word(&word.text) || is_number(word) {
-            break;
-        }
-        nouns.push(word.text.as_str());
-        if word.after != Break::None {
-            break;
-        }
-    }
-    let Some(last) = nouns.last() else { return };
-    let is_plural = last.ends_with('s') || matches!(*last, "people" | "children" | "fish" | "sheep");
-    let is_time = matches!(
-        last.trim_end_matches('s'),
-        "minute" | "hour" | "day" | "week" | "month" | "year" | "time" | "thing" | "second"
-    );
-    if !is_plural || is_time {
-        return;
-    }
-    let noun = nouns.join(" ");
-    let noun = noun.strip_suffix('s').unwrap_or(&noun);
-    let subject = if verb.subject == Subject::Missing { Subject::Speaker } else { verb.subject };
-    found.push(Found {
-        subject,
-        attribute: format!("number of {noun}"),
-        value: number.written.clone(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: index,
-        end: begin + 1,
-    });
-}
-
-/// Reads "I'm on page 120".
-fn find_numbered(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
-    let words = &sentence.words;
-    let Some(number) = words.get(index + 1).filter(|word| is_number(word)) else { return };
-    let leads = index > 1 && matches!(words[index - 1].text.as_str(), "on" | "at" | "reached" | "to");
-    if !leads || clause::before(words, index - 1).mood != Mood::Fact {
-        return;
-    }
-    found.push(Found {
-        subject: Subject::Speaker,
-        attribute: words[index].text.clone(),
-        value: number.written.clone(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: index,
-        end: index + 2,
-    });
 }

@@ -1,13 +1,14 @@
 //! Closed lists of English words by which clauses are read. A low line stands for a space.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use ahash::AHashSet;
+
 /// A closed list of words.
-pub(super) struct WordList(LazyLock<HashSet<String>>);
+pub(super) struct WordList(LazyLock<AHashSet<String>>);
 
 impl WordList {
-    const fn new(read: fn() -> HashSet<String>) -> Self {
+    const fn new(read: fn() -> AHashSet<String>) -> Self {
         Self(LazyLock::new(read))
     }
 
@@ -25,7 +26,7 @@ macro_rules! word_lists {
     )*};
 }
 
-fn read(words: &str) -> HashSet<String> {
+fn read(words: &str) -> AHashSet<String> {
     words.split_whitespace().map(|word| word.replace('_', " ")).collect()
 }
 
@@ -43,7 +44,7 @@ word_lists! {
     /// Words that make a statement a wish, a plan, a condition or a guess.
     HYPOTHETICAL = "if unless would could might may maybe perhaps should wish wishes wishing hope hopes hoping want wants \
         wanted considering consider considered imagine pretend pretending almost nearly dream dreams dreamed \
-        dreamt dreaming hypothetically suppose supposing whether joking joked kidding tempted thinking wonder \
+        dreamt dreaming nightmare hypothetically suppose supposing whether joking joked kidding tempted thinking wonder \
         wondering planned planning debating rather unlikely";
 
     /// Verbs by which somebody else's words are reported.
@@ -83,8 +84,37 @@ word_lists! {
         barber tailor welder fitter joiner decorator surveyor geologist historian archivist statistician auditor actuary \
         underwriter copywriter illustrator animator dancer singer drummer guitarist violinist referee lifeguard";
 
+    /// Sports and other activities that people do.
+    SPORTS = "badminton ballet baseball basketball bouldering boxing chess climbing cricket cycling dancing darts diving \
+        fencing fishing football golf gymnastics handball hiking hockey jogging judo jujitsu karate kayaking knitting \
+        pilates pottery rowing rugby running sailing sewing skating skiing snowboarding soccer squash surfing swimming \
+        tennis triathlon volleyball polo weightlifting wrestling yoga crossfit painting drawing photography gardening \
+        beekeeping archery aikido taekwondo spinning bowling guitar piano violin cello drums flute trumpet saxophone \
+        accordion ukulele harp clarinet banjo";
+
+    /// Subjects of study.
+    SUBJECTS = "accounting anthropology archaeology architecture art arts astronomy biology botany business chemistry classics \
+        computing dentistry design drama economics education engineering english film finance french geography geology \
+        german history informatics journalism law linguistics literature marketing math mathematics maths mechanics \
+        medicine music nursing pharmacy philosophy physics politics psychology sociology spanish statistics theology \
+        science sciences studies";
+
+    /// Animals that people keep.
+    PETS = "dog dogs puppy cat cats kitten kittens hamster hamsters rabbit rabbits parrot budgie budgies canary goldfish \
+        fish turtle tortoise snake gecko lizard horse pony ferret chinchilla rat rats mouse mice parakeet cockatiel hen \
+        hens chickens goat goats sheep pig bees duck ducks guinea retriever labrador poodle beagle terrier dachshund \
+        tabby bulldog spaniel collie";
+
+    /// Words that end like professions and are none.
+    NO_PROFESSIONS = "member beginner winner lover believer stranger disaster monster father mother sister brother daughter \
+        number matter customer subscriber bigger smaller better another leftover newcomer outsider insider loser sleeper \
+        vegetarian pescatarian flexitarian christian italian canadian australian brazilian norwegian indian russian minor \
+        major sponsor neighbor visitor supporter follower reader listener viewer commuter whatever however remember \
+        december november october september summer winter dinner corner theater center counter answer order power paper \
+        color flavor humor";
+
     /// Places of work without a name.
-    WORKPLACES = "bakery bank bar bookshop bookstore brewery cafe call-center center centre cinema clinic club college \
+    WORKPLACES = "bakery bank bar bookshop bookstore brewery cafe call-center center centre cinema clinic college \
         company council court dealership embassy factory farm firm florist foundation garage garden-center gallery gym \
         hospital hotel kindergarten lab laboratory library mill ministry museum newspaper ngo nursery observatory office \
         pharmacy practice prison publisher pub restaurant salon school shelter shipyard shop startup store studio \
@@ -96,7 +126,7 @@ word_lists! {
         monthly yearly trial";
 
     /// Things that happen on a date.
-    EVENTS = "launch release rollout deadline submission kickoff standup meeting call sync review demo retro workshop \
+    EVENTS = "launch release rollout submission kickoff standup meeting call sync review demo retro workshop \
         training interview wedding party trip flight appointment exam delivery migration audit go-live handover";
 
     /// Words in names of schools.

@@ -2,21 +2,24 @@
 //!
 //! [`reader`] reads the claims of statements; start there. It splits sentences into [`words`] and finds who does what in
 //! a [`clause`]. Claims come from verbs ([`phrases`], by the [`frames`] of the table of [`attributes`]), from general
-//! statements such as "my gym is Flex" ([`general`]), from [`ends`], [`contacts`] and from [`corrections`]. [`values`] says where a
+//! statements such as "my gym is Flex" ([`general`]), from [`counts`], from what [`things`] do, from [`ends`], [`contacts`], templates of other [`languages`] and from [`corrections`]. [`values`] says where a
 //! value ends. [`names`] makes subjects, attributes and values comparable, and [`question`] finds what a question asks.
 
 pub mod attributes;
 mod clause;
 mod contacts;
 mod corrections;
+mod counts;
 mod ends;
 pub mod frames;
 mod general;
+mod languages;
 mod lists;
 pub mod names;
 mod phrases;
 pub mod question;
 pub mod reader;
 mod sentence;
+mod things;
 mod values;
 mod words;

@@ -21,10 +21,21 @@ pub fn subject(name: &str) -> String {
     words.join(" ")
 }
 
+/// Articles and prepositions of several languages, folded: "mot de passe" and "mot passe" are one attribute.
+const FUNCTION_WORDS: &str = "de del della dello des du do da di dos das la le les el los las il lo gli i der die dem den em \
+    no na nos nas unser unsere mein meine mi mon ma mio mia meu minha";
+
+/// Whether a folded word is an article or a preposition of a language other than English.
+pub fn is_function_word(word: &str) -> bool {
+    FUNCTION_WORDS.split_whitespace().any(|other| other == word)
+}
+
 /// Returns an attribute in the form in which attributes are compared.
 pub fn attribute(name: &str) -> String {
     let folded = fold(name);
-    plain_words(&folded).join(" ")
+    let mut words = plain_words(&folded);
+    words.retain(|word| !is_function_word(word));
+    words.join(" ")
 }
 
 /// Returns the words of a value that tell it apart from others. Never empty unless the value has no words.

@@ -194,7 +194,8 @@ fn state_claim(verb: &Verb, tense: Tense, words: &[Word]) -> Option<Polarity> {
         Tense::Past if is_participle => Some(Polarity::Positive),
         // "have lived" is the past, unless it says since when.
         Tense::Past if verb.is_perfect => since.then_some(Polarity::Positive),
-        Tense::Past => Some(Polarity::Negative),
+        // "I played tennis" says nothing about the present.
+        Tense::Past => None,
     }
 }
 

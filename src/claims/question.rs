@@ -1,31 +1,51 @@
 //! The claims that a question asks for: the names in it, the attributes that its words ask for, and the time.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use cuebase_retrieval::{AskedClaims, AskedKind, AskedPeriod, fold, is_stop_word};
+use cuebase_retrieval::{AskedClaims, AskedKind, AskedPeriod, fold, is_stop_word, writes_no_spaces};
 
-use super::attributes::ATTRIBUTES;
+use super::attributes::{self, ATTRIBUTES, Cardinality};
 use super::names;
 
 /// The name of the user in a chat with an assistant.
 const USER: &str = "user";
 /// Words by which the person who asks refers to themselves.
-const FIRST_PERSON: [&str; 9] = ["i", "me", "my", "mine", "we", "us", "our", "ours", "i'm"];
+const FIRST_PERSON: &str = "i me my mine we us our ours i'm ich mir mich mein meine meinen meiner meinem wir unser unsere unserem mi \
+    mis yo nuestro nuestra nuestros je j'ai ai mon ma mes notre nos eu meu minha meus minhas nosso nossa io mio mia miei \
+    mie nostro nostra vivo trabajo tengo conduzco habite travaille moro trabalho tenho lavoro abito ho wohne arbeite";
 /// Words that ask for a former value.
 const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];
 /// Words of past tenses, without which "before" does not ask for a former value.
 const PAST: [&str; 5] = ["did", "was", "were", "had", "been"];
 /// Words that begin questions about how something is.
-const STATE_QUESTIONS: [&str; 10] =
-    ["what", "what's", "which", "who", "who's", "whose", "where", "where's", "how", "when"];
-/// Verbs of such questions. In other tenses they ask what happened.
-const STATE_VERBS: [&str; 14] =
-    ["is", "are", "am", "does", "do", "has", "have", "what's", "who's", "where's", "was", "were", "did", "runs"];
+const STATE_QUESTIONS: &str = "what what's which who who's whose where where's how when";
+/// The same in other languages, folded. Their verbs are not examined.
+const FOREIGN_QUESTIONS: &str = "wo wer was welche welcher welches welchen wie wann donde que cual quien cuantos cuantas cuando cuanto \
+    ou quel quelle qui combien quand onde qual quem quantos quantas quando dove quale chi quanto quante quanti";
+/// Verbs of questions about the present.
+const PRESENT_VERBS: &str = "is are am does do has have what's who's where's runs owns works lives uses";
+/// Words that ask for one value.
+const STATE_WORDS: &str = "live lives living work works working employed drive drives old version port owner owns deadline due plan \
+    cost costs price current currently now these wohnt lebt arbeitet vive trabaja habite travaille mora trabalha abita lavora";
 /// Words of a question that are considered.
 const WORDS_MAX: usize = 40;
+/// Characters of a name or a noun in a script without spaces.
+const SUBSTRING_CHARS_MAX: usize = 6;
 /// Words of a name or an attribute.
 const NAME_WORDS_MAX: usize = 3;
+
+/// The words by which questions ask for the attributes of the table, between spaces, each with its attribute.
+static PHRASES: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
+    let mut phrases = Vec::new();
+    for attribute in ATTRIBUTES.iter() {
+        for phrase in attribute.asked.iter().chain(&attribute.nouns) {
+            phrases.push((format!(" {phrase} "), attribute.name));
+        }
+    }
+    phrases
+});
 
 /// Returns the claims that a question asks for. `times` are the times that it names, and `now` is the present.
 pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
@@ -37,11 +57,12 @@ pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
             words.push(word);
         }
     }
+    let joined = format!(" {} ", words.join(" "));
     AskedClaims {
         subjects: subjects(&words),
-        attributes: attributes(&words),
+        attributes: attributes(&words, &joined),
         period: period(&words, times, now),
-        kind: kind(&words),
+        kind: kind(&words, &joined),
     }
 }
 
@@ -49,7 +70,7 @@ pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
 /// be a name. The empty name stands for things that need no owner: "the door code".
 fn subjects(words: &[&str]) -> Vec<String> {
     let mut subjects = vec![String::new()];
-    if words.iter().any(|word| FIRST_PERSON.contains(word)) {
+    if words.iter().any(|word| is_in(FIRST_PERSON, word)) || words.iter().any(|word| word.contains('我')) {
         subjects.push(USER.to_owned());
     }
     for run in runs(words) {
@@ -67,16 +88,11 @@ fn subjects(words: &[&str]) -> Vec<String> {
 
 /// Returns the attributes that a question may be about: those of the table whose words it contains, and all runs of its
 /// words.
-fn attributes(words: &[&str]) -> Vec<String> {
+fn attributes(words: &[&str], joined: &str) -> Vec<String> {
     let mut asked = Vec::new();
-    let joined = format!(" {} ", words.join(" "));
-    for attribute in ATTRIBUTES.iter() {
-        let mut is_asked = false;
-        for phrase in attribute.asked.iter().chain(&attribute.nouns) {
-            is_asked |= joined.contains(&format!(" {phrase} "));
-        }
-        if is_asked {
-            asked.push(attribute.name.to_owned());
+    for (phrase, attribute) in PHRASES.iter() {
+        if joined.contains(phrase.as_str()) {
+            asked.push((*attribute).to_owned());
         }
     }
     for run in runs(words) {
@@ -84,17 +100,27 @@ fn attributes(words: &[&str]) -> Vec<String> {
             asked.push(format!("number of {singular}"));
         }
         asked.push(format!("number of {run}"));
-        asked.push(names::attribute(&run));
+        asked.push(run);
     }
     asked.sort();
     asked.dedup();
     asked
 }
 
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|other| other == word)
+}
+
 /// Returns the runs of up to [`NAME_WORDS_MAX`] words that neither begin nor end with a stop word. "my" and "our" may
 /// begin a run.
 fn runs(words: &[&str]) -> Vec<String> {
     let mut runs = Vec::new();
+    for word in words {
+        runs.extend(substrings(word));
+    }
+    let mut content = words.to_vec();
+    content.retain(|word| !names::is_function_word(word) || matches!(*word, "my" | "our"));
+    let words = &content[..];
     for begin in 0..words.len() {
         let is_owner = matches!(words[begin], "my" | "our");
         if is_stop_word(words[begin]) && !is_owner {
@@ -110,11 +136,53 @@ fn runs(words: &[&str]) -> Vec<String> {
     runs
 }
 
-/// Returns whether a question asks how something is, or was at a time: "where does", "what is", "how old".
-fn kind(words: &[&str]) -> AskedKind {
-    let is_question = words.iter().take(3).any(|word| STATE_QUESTIONS.contains(word));
-    let has_verb = words.iter().any(|word| STATE_VERBS.contains(word));
-    if is_question && has_verb { AskedKind::State } else { AskedKind::Anything }
+/// Returns whether a question asks how something is at present: in the present tense, for an attribute that has one
+/// value at a time. "What did Ana do?" and "Which books does Ana like?" have several answers, of which the latest is no
+/// better than the others.
+fn kind(words: &[&str], joined: &str) -> AskedKind {
+    let is_question = words.iter().take(3).any(|word| is_in(STATE_QUESTIONS, word));
+    let is_foreign = words.iter().take(3).any(|word| is_in(FOREIGN_QUESTIONS, word));
+    let is_present = words.iter().any(|word| is_in(PRESENT_VERBS, word));
+    let is_past = words.iter().any(|word| PAST.contains(word));
+    if (is_foreign || (is_question && is_present && !is_past)) && asks_for_one_value(words, joined) {
+        AskedKind::State
+    } else {
+        AskedKind::Anything
+    }
+}
+
+/// Whether a question names an attribute that has one value, or one of the user's things: "what is my gym".
+fn asks_for_one_value(words: &[&str], joined: &str) -> bool {
+    for (phrase, attribute) in PHRASES.iter() {
+        if joined.contains(phrase.as_str()) && is_named_by(attribute, phrase.trim()) {
+            return true;
+        }
+    }
+    let is_about_user = words.iter().any(|word| is_in(FIRST_PERSON, word));
+    is_about_user || words.iter().any(|word| is_in(STATE_WORDS, word))
+}
+
+/// Whether a noun names an attribute with one value.
+fn is_named_by(attribute: &str, noun: &str) -> bool {
+    match attributes::named(attribute) {
+        Some(attribute) => attribute.cardinality == Cardinality::One && attribute.nouns.contains(&noun),
+        None => false,
+    }
+}
+
+/// Returns the parts of a text in a script without spaces that may be a name or a noun.
+fn substrings(word: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let characters: Vec<char> = word.chars().collect();
+    if !characters.iter().any(|c| writes_no_spaces(*c)) {
+        return parts;
+    }
+    for begin in 0..characters.len() {
+        for end in begin + 2..=characters.len().min(begin + SUBSTRING_CHARS_MAX) {
+            parts.push(characters[begin..end].iter().collect());
+        }
+    }
+    parts
 }
 
 /// Returns the time that a question asks for: the latest of the named times that is not in the future, or a former

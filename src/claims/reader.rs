@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::clause::{self, LAST, SPEAKER, Subject};
 use super::sentence::{Found, Sentence};
 use super::words::Break;
-use super::{contacts, corrections, ends, general, names, phrases};
+use super::{contacts, corrections, counts, ends, general, languages, names, phrases, things};
 use crate::dates::DateSpan;
 use crate::dates::statement::{self as dates, DateMention};
 use crate::text::sentences::sentences;
@@ -99,6 +99,9 @@ impl ClaimReader {
         phrases::find(&sentence, &mut found);
         ends::find(&sentence, &mut found);
         general::find(&sentence, &mut found);
+        counts::find(&sentence, &mut found);
+        things::find(&sentence, &mut found);
+        languages::find(&sentence, &mut found);
         let mut added = Vec::new();
         for one in without_overlaps(found) {
             if let Some(claim) = self.finish(one, &sentence, saying, dated) {
@@ -150,7 +153,7 @@ impl ClaimReader {
             value = value.replace(LAST, self.last_subject.as_deref()?);
         }
         let from = begin_of(&found, sentence, saying, dated);
-        if found.is_future && !from.is_some_and(|from| from > saying.at) {
+        if found.is_future && from.is_none_or(|from| from <= saying.at) {
             return None;
         }
         let is_new = names::subject(&subject) != names::value(&value);
@@ -164,10 +167,16 @@ impl ClaimReader {
     fn note_subject(&mut self, sentence: &Sentence<'_>) {
         for (index, word) in sentence.words.iter().enumerate() {
             let is_relation = clause::is_relation(&word.text) && index > 0 && sentence.words[index - 1].text == "my";
-            let is_name =
-                word.capital && index > 0 && word.text != "i" && sentence.words[index - 1].after != Break::Clause;
-            let begins_with_name =
-                index == 0 && word.capital && sentence.words.get(1).is_some_and(|next| is_verb(&next.text));
+            let is_name = word.capital
+                && !cuebase_retrieval::is_stop_word(&word.text)
+                && index > 0
+                && word.text != "i"
+                && sentence.words[index - 1].after != Break::Clause;
+            let is_function_word = cuebase_retrieval::is_stop_word(&word.text);
+            let begins_with_name = index == 0
+                && !is_function_word
+                && word.capital
+                && sentence.words.get(1).is_some_and(|next| is_verb(&next.text));
             if is_relation {
                 self.last_subject = Some(format!("{}'s {}", sentence.speaker, word.text));
                 return;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::frames::Shape;
 use super::lists::{
-    CARS, DIETS, PLANS, ROLES, SCHOOLS, STATUSES, TIMES, VALUE_ENDS, VALUE_STARTS, WORKPLACES, digits_of,
+    CARS, DIETS, NO_PROFESSIONS, PETS, PLANS, ROLES, SCHOOLS, SPORTS, STATUSES, SUBJECTS, TIMES, VALUE_ENDS,
+    VALUE_STARTS, WORKPLACES, digits_of,
 };
 use super::words::{Break, Word};
 
@@ -33,6 +34,10 @@ pub(super) fn read(
     while begin < words.len() && VALUE_STARTS.has(&words[begin].text) && !words[begin].capital {
         begin += 1;
     }
+    // "80 euros on the first of April": what follows an amount is not part of it.
+    let is_amount =
+        shape == Shape::Any && words.get(begin).is_some_and(|word| is_number(word) && !word.text.contains(':'));
+    let shape = if is_amount { Shape::Number } else { shape };
     let mut end = begin;
     while end < words.len() && end - begin < VALUE_WORDS_MAX {
         let word = &words[end];
@@ -64,9 +69,12 @@ fn ends_value(words: &[Word], shape: Shape) -> bool {
     let text = last.text.as_str();
     let is_first = words.len() == 1;
     if matches!(shape, Shape::Time) {
-        return matches!(text, "and" | "but" | "because" | "so" | "instead" | "now" | "which" | "due");
+        return matches!(
+            text,
+            "and" | "but" | "because" | "so" | "instead" | "now" | "which" | "due" | "again" | "after" | "since"
+        );
     }
-    if !is_first && !matches!(shape, Shape::Any | Shape::Time | Shape::Number) && is_preposition(text) {
+    if !is_first && !matches!(shape, Shape::Any | Shape::Time) && is_preposition(text) {
         return true;
     }
     if !is_first && matches!(text, "is" | "are" | "was" | "has" | "have" | "i" | "we" | "he" | "she" | "they" | "it") {
@@ -92,7 +100,15 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
     let Some(last) = words.last() else { return false };
     match shape {
         Shape::Any => any(&|word| word.text.chars().any(char::is_alphanumeric)),
-        Shape::Name => any(&is_name) && !is_team(&last.text),
+        Shape::Name => any(&is_name) && !is_team(&last.text) && !is_club(&last.text),
+        Shape::Thing => any(&|word| word.text.chars().any(char::is_alphabetic)),
+        Shape::Sport => any(&|word| SPORTS.has(&word.text)),
+        Shape::Subject => any(&|word| SUBJECTS.has(&word.text)),
+        Shape::Club => is_club(&last.text),
+        Shape::Lesson => {
+            matches!(last.text.as_str(), "lessons" | "lesson" | "classes" | "class" | "course" | "courses")
+        }
+        Shape::Pet => any(&|word| PETS.has(&word.text)) && !any(&is_number),
         Shape::Place => any(&|word| word.capital && word.text != "i" && !TIMES.has(&word.text)) && !is_team(&last.text),
         Shape::Number => any(&is_number),
         Shape::Workplace => {
@@ -101,7 +117,7 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
         }
         Shape::Version => any(&is_version),
         Shape::School => any(&|word| SCHOOLS.has(&word.text)) && any(&is_name),
-        Shape::Role => ROLES.has(&last.text) || words.iter().any(|word| ROLES.has(&word.text)),
+        Shape::Role => any(&|word| ROLES.has(&word.text)) || is_profession(&last.text),
         Shape::Diet => any(&|word| DIETS.has(&word.text)),
         Shape::Car => any(&|word| CARS.has(&word.text)),
         Shape::Status => STATUSES.has(&joined(words)) || STATUSES.has(&last.text) && words.len() <= 2,
@@ -114,6 +130,16 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
 /// Whether a word is part of a name, or a number.
 pub(super) fn is_name(word: &Word) -> bool {
     (word.capital && word.text != "i") || word.text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_club(word: &str) -> bool {
+    matches!(word, "club" | "choir" | "band" | "league" | "society" | "association" | "orchestra" | "union" | "gym")
+}
+
+/// Whether a word looks like a profession by its ending.
+fn is_profession(word: &str) -> bool {
+    let ends = ["er", "ist", "ian", "or"].iter().any(|ending| word.ends_with(ending));
+    ends && word.len() > 5 && !NO_PROFESSIONS.has(word)
 }
 
 fn is_team(word: &str) -> bool {

@@ -73,11 +73,11 @@ pub(super) fn split(sentence: &str) -> Vec<Word> {
     if let Some(last) = words.last_mut() {
         last.after = Break::Clause;
     }
-    with_contracted_verbs(words)
+    with_contracted_verbs(&words)
 }
 
 /// Writes out "'s" where it stands for "is" or "has": "my number's 555", "Ana's moved".
-fn with_contracted_verbs(words: Vec<Word>) -> Vec<Word> {
+fn with_contracted_verbs(words: &[Word]) -> Vec<Word> {
     let mut written = Vec::with_capacity(words.len());
     for index in 0..words.len() {
         let mut word = words[index].clone();
@@ -101,7 +101,7 @@ fn with_contracted_verbs(words: Vec<Word>) -> Vec<Word> {
 /// Returns the verb that "'s" stands for before a word; `None` if it is a possessive.
 fn verb_before(next: &str) -> Option<&'static str> {
     let begins_value = next.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'$' | b'#'));
-    if begins_value || IS_BEFORE.contains(&next) || (next.ends_with("ing") && next.len() > 4) {
+    if begins_value || IS_BEFORE.contains(&next) || CONTINUOUS.contains(&next) {
         return Some("is");
     }
     if HAS_BEFORE.contains(&next) { Some("has") } else { None }
@@ -135,6 +135,36 @@ const IS_BEFORE: [&str; 26] = [
     "my",
     "dating",
     "about",
+];
+
+/// Verbs before which "'s" stands for "is".
+const CONTINUOUS: [&str; 26] = [
+    "working",
+    "living",
+    "moving",
+    "dating",
+    "seeing",
+    "staying",
+    "studying",
+    "learning",
+    "playing",
+    "driving",
+    "going",
+    "running",
+    "leaving",
+    "joining",
+    "starting",
+    "doing",
+    "eating",
+    "getting",
+    "looking",
+    "using",
+    "teaching",
+    "coming",
+    "listening",
+    "hosting",
+    "taking",
+    "having",
 ];
 
 /// Words before which "'s" stands for "has".

@@ -173,27 +173,35 @@ fn judge(dialogue: &Dialogue, question: &ChangeQuestion, hits: &[Hit], messages:
     let first = (0..hits.len()).find(|index| right[*index] || stale[*index]);
     let is_right = first.is_some_and(|index| right[index]);
     let at_once = right.first() == Some(&true);
-    let describe = |what: &str| format!("{} {}: {what}: {:?}", dialogue.id, dialogue.kind, question.q);
     if question.kind.as_deref() == Some("past") || question.as_of.is_some() {
         figures.past_first.add(is_right);
         if !is_right {
-            figures.misses.push(describe("the value of the past is not first"));
+            figures.misses.push(miss(dialogue, question, "the value of the past is not first", hits.first()));
         }
         return;
     }
     figures.current_first.add(is_right);
     figures.current_at_once.add(at_once);
     if !is_right {
-        figures.misses.push(describe("the current value is not first"));
+        figures.misses.push(miss(dialogue, question, "the current value is not first", hits.first()));
     }
     if question.stale_in.is_empty() {
         return;
     }
-    let shown_as_current = (0..hits.len()).any(|index| stale[index] && hits[index].validity.current);
-    figures.stale_as_current.add(shown_as_current);
-    if shown_as_current {
-        figures.misses.push(describe("a former value is shown as current"));
+    let shown_as_current = (0..hits.len()).find(|index| stale[*index] && hits[*index].validity.current);
+    figures.stale_as_current.add(shown_as_current.is_some());
+    if let Some(index) = shown_as_current {
+        figures.misses.push(miss(dialogue, question, "a former value is shown as current", hits.get(index)));
     }
+}
+
+/// Describes a question that was not answered right, with the hit that is wrong.
+fn miss(dialogue: &Dialogue, question: &ChangeQuestion, what: &str, hit: Option<&Hit>) -> String {
+    let content = match hit {
+        Some(hit) => hit.memory.content.split_whitespace().collect::<Vec<_>>().join(" "),
+        None => String::new(),
+    };
+    format!("{} {}: {what}: {:?}: {content}", dialogue.id, dialogue.kind, question.q)
 }
 
 /// Whether a hit was made from one of some messages and has one of some values.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use cuebase_retrieval::{Change, Currency, Filter, Head, Hit, Index, Query, Snapshot};
+use cuebase_retrieval::{Change, Currency, Explain, Filter, Head, Hit, Index, Query, Snapshot};
 use cuebase_storage::memory_file::MemoryPath;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -100,6 +100,7 @@ pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyho
         currency: Currency::First,
         asked: &asked,
         exact: false,
+        explain: Explain::No,
     };
     Ok(snapshot.search(&query)?.hits)
 }

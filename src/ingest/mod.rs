@@ -1,7 +1,8 @@
 //! The content of writes: extraction of memories from conversations, and the plans of all writes.
 //!
 //! [`extract`] extracts drafts from a conversation's text, and [`model_extract`] does so with a chat model.
-//! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`reextract`]
+//! [`remember`], [`skills`], [`vocabulary`] and [`direct`] make plans of files from drafts and requests. [`repetition`]
+//! finds out what was said before. [`reextract`]
 //! plans the replacement of a kept conversation's memories. [`dropped`] names the messages that became no memory, and
 //! [`edited`] checks files that a person wrote. The workers that call these functions are in `jobs`, and the namespace
 //! that executes a plan is in `namespace`.
@@ -13,5 +14,6 @@ pub mod extract;
 pub mod model_extract;
 pub mod reextract;
 pub mod remember;
+mod repetition;
 pub mod skills;
 pub mod vocabulary;

@@ -154,6 +154,17 @@ pub(super) struct Answer {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
+pub(super) struct Explain {
+    /// What was searched for.
+    pub(super) query: String,
+    /// The memory's path, as memory_recall and memory_topics return it.
+    pub(super) path: String,
+    /// The namespace; leave it out unless the user named one.
+    pub(super) namespace: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Skills {
     /// The task to do. Without it the skills are listed by name.
     pub(super) task: Option<String>,

@@ -18,11 +18,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiRequest};
-use super::arguments::{Answer, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
+use super::arguments::{Answer, Explain, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitSelection, Page, Refusal, add_warning, with_warnings};
 use super::responses::{MemoryWritten, Received};
 use crate::error_codes::ErrorCode;
+use crate::service::retrieval::ExplainResponse;
 
 /// Hits when a call gives no limit: an agent's context is small.
 const HITS_DEFAULT: u32 = 8;
@@ -289,6 +290,26 @@ impl Tools {
             }
             Err(refusal) => Err(refusal.text),
         }
+    }
+
+    #[tool(
+        name = "memory_explain",
+        description = "Explain why memory_recall, with its default limit and min_score, finds a memory for a query or does \
+                       not find it. Use it when the user asks why, or when a memory that should come up does not.",
+        annotations(read_only_hint = true)
+    )]
+    async fn explain(&self, Parameters(arguments): Parameters<Explain>) -> Result<String, String> {
+        let mut body = json!({
+            "q": arguments.query,
+            "path": arguments.path,
+            "limit": HITS_DEFAULT,
+            "min_score": MIN_SCORE_DEFAULT,
+        });
+        if let Some(namespace) = self.namespace_of(arguments.namespace) {
+            body["namespace"] = json!(namespace);
+        }
+        let response: Received<ExplainResponse> = self.send(Method::POST, "/v1/explain".into(), Some(body)).await?;
+        Ok(with_warnings(render::explanation(&response.body), &response.warnings))
     }
 
     #[tool(

@@ -30,15 +30,15 @@ pub struct Draft {
     pub messages: Vec<usize>,
     /// Links to drafts of the same conversation.
     pub links: Vec<Link>,
-    /// What the memory claims.
-    pub claims: Vec<Claim>,
-    /// What only a chat model infers; empty without one.
+    /// What the extractor infers about the memory.
     pub inferred: Inferred,
 }
 
-/// What only a chat model infers from a conversation about a memory.
+/// What an extractor infers about a memory. Without a chat model, only the claims are inferred.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inferred {
+    /// What the memory claims.
+    pub claims: Vec<Claim>,
     /// Relations to stored memories.
     pub relations: Vec<Relation>,
     /// Tags for the subject, lowercase and sorted.

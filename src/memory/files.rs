@@ -83,7 +83,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         occurred_source: Some(draft.occurred_source),
         sources: source_messages(draft, conversation),
         relations: relations(draft, paths),
-        claims: draft.claims.clone(),
+        claims: draft.inferred.claims.clone(),
         expires_at: draft.inferred.expires_at,
         ..FrontMatter::default()
     };
@@ -231,7 +231,7 @@ pub fn stored_metadata(indexed: &[(String, IndexValue)]) -> Metadata {
 }
 
 /// Returns the claims of a memory for the index. Without a time of its own, a claim has that of the memory.
-fn index_claims(front: &FrontMatter) -> Vec<IndexClaim> {
+pub fn index_claims(front: &FrontMatter) -> Vec<IndexClaim> {
     let at = front.valid_from.or(front.occurred_at).or(front.created_at);
     let mut claims = Vec::with_capacity(front.claims.len());
     for claim in &front.claims {

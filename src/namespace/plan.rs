@@ -1,14 +1,18 @@
 //! The plan of a write: the files that it changes, decided under the writer lock from the namespace's present content.
 
+use cuebase_retrieval::Snapshot;
 use cuebase_storage::git::{CommitInfo, Repository, Writer};
-use cuebase_storage::memory_file::{MemoryFile, TermFile};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, TermFile};
 use cuebase_storage::records::TermRecord;
 use cuebase_storage::{NamespaceId, Store};
 
 use super::report::PlanReport;
+use jiff::Timestamp;
+
 use crate::error::{Error, Result};
 use crate::memory::draft::Draft;
 use crate::memory::file_names::Namer;
+use crate::memory::files;
 
 /// The message of a commit and the files that it changes. A plan without files makes no commit.
 pub struct Plan {
@@ -84,6 +88,8 @@ pub struct PlanContext<'a> {
     pub(super) namer: &'a mut Namer,
     pub(super) repository: &'a Repository,
     pub(super) store: &'a Store,
+    /// The index at the head that the plan is based on.
+    pub(super) snapshot: &'a Snapshot,
 }
 
 impl PlanContext<'_> {
@@ -135,6 +141,17 @@ impl PlanContext<'_> {
     /// Returns a new path for each draft.
     pub fn assign_paths(&mut self, drafts: &[Draft]) -> Result<Vec<String>> {
         self.namer.name(drafts, self.git).map_err(Error::from)
+    }
+
+    /// Returns the path of a memory with a statement that holds at a time, as
+    /// [`statement::of_body`](crate::memory::statement::of_body) makes it.
+    pub fn path_with_statement(&self, statement: &str, now: Timestamp) -> Result<Option<String>> {
+        Ok(self.snapshot.path_with_statement(statement, now.as_millisecond())?)
+    }
+
+    /// Returns the paths of memories whose claims those of a new memory end.
+    pub fn paths_ended_by(&self, front: &FrontMatter) -> Result<Vec<String>> {
+        Ok(self.snapshot.paths_ended_by(&files::index_claims(front))?)
     }
 
     /// Returns the terms with a surface form, which must be folded for the lookup.

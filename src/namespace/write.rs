@@ -337,12 +337,14 @@ impl Namespace {
         let mut attempts = 0;
         loop {
             let parent = writer.git.head();
+            let snapshot = self.snapshot();
             let Plan { subject, report, trailers: plan_trailers, mut files } = plan(&mut PlanContext {
                 namespace: self.id,
                 git: &mut writer.git,
                 namer: &mut writer.namer,
                 repository: &self.repository,
                 store: &self.context.store,
+                snapshot: &snapshot,
             })?;
             let mut trailers = Vec::new();
             if let Some(entry) = entry {

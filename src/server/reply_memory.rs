@@ -41,7 +41,7 @@ impl HeldReply {
 
     /// Returns the accepted write that the reply is about.
     pub(super) fn accepted(&self) -> Option<&AcceptedWrite> {
-        self.reply.accepted.as_ref()
+        self.reply.accepted.as_deref()
     }
 
     /// Makes the response that hyper sends.
@@ -49,7 +49,7 @@ impl HeldReply {
         let Reply { status, headers, body, .. } = self.reply;
         let body = match body {
             ReplyBody::Bytes(bytes) => ResponseBody::Bytes { bytes, memory: self.memory },
-            ReplyBody::File(file) => ResponseBody::file(file, (self.memory, self.file)),
+            ReplyBody::File(file) => ResponseBody::file(*file, (self.memory, self.file)),
         };
         let mut response = Response::new(body);
         *response.status_mut() = status;

@@ -117,6 +117,8 @@ def test_a_missing_memory_is_a_result_with_advice(service, tmp_path):
         assert "no memory exists at facts/no/such.md" in text and "memory_recall and memory_topics" in text
         text = await good(client, "memory_topics", path="facts/no")
         assert "memory_topics without a path" in text
+        text = await good(client, "memory_explain", query="such", path="facts/no/such.md")
+        assert text.startswith("facts/no/such.md: no memory is stored there.")
 
     with_agent(service, tmp_path, use)
 

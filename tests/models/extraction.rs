@@ -101,7 +101,7 @@ fn the_history_of_a_rewritten_memory_has_the_earlier_text() {
     assert!(hits[0]["last_diff"].as_str().expect("a diff").contains("-# Iris: Iris lives in Bergen"));
     assert_eq!(hits[0]["revisions"].as_array().map(Vec::len), Some(2));
     let log = git(&hosted.server.repository("default"), &["log", "--format=%B"]);
-    assert!(log.contains("Rewrite 1") && log.contains("Cuebase-Extractor: imitation, prompt 1"), "{log}");
+    assert!(log.contains("Rewrite 1") && log.contains("Cuebase-Extractor: imitation, prompt 2"), "{log}");
 }
 
 /// Starts a server with a memory at `facts/safe.md`.

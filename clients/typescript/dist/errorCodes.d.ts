@@ -19,6 +19,8 @@ export declare const ErrorCode: {
     readonly InvalidAccount: "invalid_account";
     /** The body is not the JSON object that the route expects; the message names the field. */
     readonly InvalidBody: "invalid_body";
+    /** `current` is not `first`, `only` or `any`. */
+    readonly InvalidCurrent: "invalid_current";
     /** `depth` is not an integer in its range. */
     readonly InvalidDepth: "invalid_depth";
     /** `env` is neither `live` nor `test`. */

@@ -19,6 +19,8 @@ export const ErrorCode = {
     InvalidAccount: "invalid_account",
     /** The body is not the JSON object that the route expects; the message names the field. */
     InvalidBody: "invalid_body",
+    /** `current` is not `first`, `only` or `any`. */
+    InvalidCurrent: "invalid_current",
     /** `depth` is not an integer in its range. */
     InvalidDepth: "invalid_depth",
     /** `env` is neither `live` nor `test`. */

@@ -173,7 +173,7 @@ test("a kept conversation is returned as it was accepted", async () => {
   const sent = { namespace, session_id: "s", tags: ["travel"], occurred_at: "2026-05-04", timezone: "Europe/Paris" };
   const accepted = await client.remember(said, sent);
   const { accepted_at, memories, ...source } = await kept(accepted);
-  assert.deepEqual(source, { ...sent, id: accepted.id, messages: said });
+  assert.deepEqual(source, { ...sent, id: accepted.id, messages: said, metadata: {} });
   assert.ok(accepted_at instanceof Date);
   assert.match((await client.get(memories[0]!, { namespace })).content, /Lisbon/);
 });

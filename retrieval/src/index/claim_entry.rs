@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::UNKNOWN;
 use crate::claim::{Claim, ClaimKind};
 use crate::hash::{AttributeHash, FacetHash, SubjectHash, word_bits};
-use crate::memory::Millis;
+use crate::time::{Millis, UNKNOWN};
 
 /// Bytes of an entry in a layer's file.
 const BYTES: usize = 48;

@@ -11,10 +11,7 @@ use crate::memory::{Memory, Millis};
 use crate::text;
 use crate::tokens::TokenVectors;
 
-/// An unknown time; before all others.
-pub(crate) const UNKNOWN: Millis = Millis::MIN;
-/// The time of expiry of a memory that does not expire.
-pub(crate) const NEVER: Millis = Millis::MAX;
+pub(crate) use crate::time::{NEVER, UNKNOWN};
 
 /// One change: a memory that was written, or a path that was forgotten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,15 +5,16 @@
 //! thousand.
 
 use super::claims::Standing;
+use super::groups::{Contribution, FeatureGroup};
 use super::signals::{CandidateSignals, Signals};
 use crate::hash::SessionHash;
 use crate::ids::DocumentId;
 use crate::index::Document;
 
-/// Declares the features: their struct and their names, in one order. `coefficients.rs` names every field of the
-/// struct, so it does not compile with a feature too few, too many or of another name.
+/// Declares the features: their struct, their names and their groups, in one order. `coefficients.rs` names every field
+/// of the struct, so it does not compile with a feature too few, too many or of another name.
 macro_rules! features {
-    ($($(#[$documentation:meta])* $name:ident,)*) => {
+    ($($(#[$documentation:meta])* $name:ident: $group:ident,)*) => {
         /// The features of a candidate. A score is computed from them alone.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Features {
@@ -22,6 +23,9 @@ macro_rules! features {
 
         /// The names of the features, in the order of [`Features::values`].
         pub const FEATURE_NAMES: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+        /// The group of each feature, in the order of [`FEATURE_NAMES`].
+        const FEATURE_GROUPS: [FeatureGroup; FEATURE_NAMES.len()] = [$(FeatureGroup::$group),*];
 
         impl Features {
             /// Returns the values in the order of [`FEATURE_NAMES`].
@@ -41,89 +45,106 @@ macro_rules! features {
 
 features! {
     /// BM25 relative to the score of a memory that holds every part of the query ever more often; at most 1.5.
-    bm25_of_ceiling,
+    bm25_of_ceiling: Words,
     /// BM25 relative to the query's best.
-    bm25_of_best,
+    bm25_of_best: Words,
     /// The highest cosine of the memory's cues and the query.
-    cosine,
+    cosine: Meaning,
     /// The cosine in deviations from the namespace's mean, clamped to 6 and divided by 6.
-    cosine_standardised,
+    cosine_standardised: Meaning,
     /// `bm25_of_best` times the cosine relative to the query's best cosine.
-    agreement,
+    agreement: Meaning,
     /// `bm25_of_best` of the previous memory.
-    previous_bm25,
+    previous_bm25: Neighbours,
     /// `cosine_standardised` of the previous memory.
-    previous_cosine,
+    previous_cosine: Neighbours,
     /// `cosine_standardised` of the next memory.
-    next_cosine,
+    next_cosine: Neighbours,
     /// The mean `cosine_standardised` of the session's best candidates.
-    session_cosine,
+    session_cosine: Session,
     /// 1 if the query names the memory's speaker.
-    speaker_named,
+    speaker_named: Speaker,
     /// 1 if the query names the speaker of other candidates, but not this one's.
-    other_speaker_named,
+    other_speaker_named: Speaker,
     /// 1 if the query holds a word of a name in the memory.
-    entity_named,
+    entity_named: Speaker,
     /// The logarithm of the number of words, relative to what is usual for the speaker.
-    length,
+    length: Form,
     /// Whether the memory asks, minus how often its speaker asks.
-    asks,
+    asks: Form,
     /// `asks` of the previous memory.
-    previous_asks,
+    previous_asks: Neighbours,
     /// The logarithm of the number of the query's parts that some memory holds.
-    query_terms,
+    query_terms: Query,
     /// The reciprocal rank in the lexical arm; 0 if the arm did not find the memory.
-    lexical_rank,
+    lexical_rank: Words,
     /// The reciprocal rank in the cue arm; 0 if the arm did not find the memory.
-    cue_rank,
+    cue_rank: Meaning,
     /// The share of the query's weight in the parts that the memory and the previous one hold.
-    coverage_with_previous,
+    coverage_with_previous: Neighbours,
     /// The share of the query's weight in the parts that the memory and the candidates of its session hold.
-    coverage_of_session,
+    coverage_of_session: Session,
     /// 1 if the memory holds the query's rarest part.
-    rarest_term,
+    rarest_term: Words,
     /// The weighted mean of the best cosines of the query's word pieces.
-    soft_match,
+    soft_match: WordSimilarity,
     /// The weighted mean of the squares of these cosines.
-    soft_match_squared,
+    soft_match_squared: WordSimilarity,
     /// `soft_match` relative to the query's best.
-    soft_match_of_best,
+    soft_match_of_best: WordSimilarity,
     /// `soft_match` of the previous memory.
-    previous_soft_match,
+    previous_soft_match: Neighbours,
     /// `soft_match` of the next memory.
-    next_soft_match,
+    next_soft_match: Neighbours,
     /// `soft_match` of the memory and its neighbours as one text.
-    soft_match_with_neighbours,
+    soft_match_with_neighbours: Neighbours,
     /// `soft_match_with_neighbours` relative to the candidates: 0 is their mean, 1 the best if it stands out.
-    soft_match_with_neighbours_standing,
+    soft_match_with_neighbours_standing: Neighbours,
     /// `soft_match` of the memory and the candidates of its session as one text.
-    soft_match_of_session,
+    soft_match_of_session: Session,
     /// `length` of the previous memory.
-    previous_length,
+    previous_length: Neighbours,
     /// `length` of the next memory.
-    next_length,
+    next_length: Neighbours,
     /// `asks` of the next memory.
-    next_asks,
+    next_asks: Neighbours,
     /// The logarithm of the likelihood ratio of the memory's time, if the query names times.
-    time_named,
+    time_named: Time,
     /// 1 if the memory says what held at the time in question about what the query asks for.
-    claim_holds,
+    claim_holds: Validity,
     /// 1 if it says what held at another time only.
-    claim_outdated,
+    claim_outdated: Validity,
     /// 1 if the memory as a whole no longer holds.
-    superseded,
+    superseded: Validity,
     /// If the query asks how something is, how recent the memory is among the best candidates: from -1 to 1.
-    recency,
+    recency: Time,
     /// The highest `bm25_of_ceiling` of the lexical arm.
-    query_best_bm25_of_ceiling,
+    query_best_bm25_of_ceiling: Query,
     /// The highest cosine of the cue arm.
-    query_best_cosine,
+    query_best_cosine: Query,
     /// The highest `soft_match` of the candidates.
-    query_best_soft_match,
+    query_best_soft_match: Query,
     /// The share of the query's weight in parts that no memory holds.
-    query_unknown,
+    query_unknown: Query,
     /// How much better others match the query than the speakers that it names.
-    query_others_stand_out,
+    query_others_stand_out: Query,
+}
+
+impl Features {
+    /// Returns what each group adds to the weighted sum, in the order of [`FeatureGroup::ALL`].
+    pub(crate) fn contributions(&self, weights: &Self) -> Vec<Contribution> {
+        let (values, weights) = (self.values(), weights.values());
+        let mut contributions = FeatureGroup::ALL.map(|group| Contribution { group, log_odds: 0.0 });
+        for (index, group) in FEATURE_GROUPS.into_iter().enumerate() {
+            let product = f64::from(values[index]) * f64::from(weights[index]);
+            for contribution in &mut contributions {
+                if contribution.group == group {
+                    contribution.log_odds += product;
+                }
+            }
+        }
+        contributions.to_vec()
+    }
 }
 
 impl Signals<'_> {

@@ -202,6 +202,21 @@ impl<'a> Signals<'a> {
         self.cue_ranks.contains_key(&id)
     }
 
+    /// Returns the BM25 score of a document.
+    pub(crate) fn bm25(&self, id: DocumentId) -> f32 {
+        self.evidence.lexical.score(id)
+    }
+
+    /// Returns the rank of a document in the lexical arm, from 0; `None` if it is not among the arm's best.
+    pub(crate) fn lexical_rank(&self, id: DocumentId) -> Option<usize> {
+        self.lexical_ranks.get(&id).copied()
+    }
+
+    /// Returns the rank of a document in the cue arm, from 0, and its cosine; `None` if the arm did not find it.
+    pub(crate) fn cue_rank(&self, id: DocumentId) -> Option<(usize, f32)> {
+        self.cue_ranks.get(&id).copied()
+    }
+
     /// Whether the query holds every word of a name.
     pub(super) fn is_named(&self, name: &[NameHash]) -> bool {
         !name.is_empty() && name.iter().all(|word| self.evidence.names.contains(word))

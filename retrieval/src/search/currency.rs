@@ -2,12 +2,15 @@
 //!
 //! If a candidate answers with a value that did not hold at the time in question, the memories whose values held then
 //! become candidates too, and the outdated one gets at most their score. The same goes for every memory that another one
-//! superseded, whatever the query asks for.
+//! replaced by its path. If the query asks for something else, a memory whose claims have ended is ranked behind its
+//! successor only if the successor answers the query, too: an old address may tell more about an old neighbour than the
+//! new one.
 
 use super::prepared::Search;
 use super::ranking::Ranking;
 use crate::claim::Currency;
 use crate::ids::DocumentId;
+use crate::index::entry::NEVER;
 
 /// Candidates whose successors are looked up.
 const OUTDATED_MAX: usize = 64;
@@ -15,11 +18,23 @@ const OUTDATED_MAX: usize = 64;
 const PASSES_MAX: usize = 4;
 /// The share of its successor's score that a superseded memory gets at most. Below one, so that it ranks behind.
 const BEHIND: f32 = 0.999;
+/// If the query asks for something else, the share of a memory's score that its successor must have to answer, too.
+const ANSWERS_TOO: f32 = 0.2;
+
+/// Why a candidate ranks behind others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// The query asks for a claim of it that does not hold, or another memory replaced it by its path.
+    Replaced,
+    /// Its claims have ended, and the query asks for something else.
+    Ended,
+}
 
 /// A candidate that does not hold, with those that do.
 struct Outdated {
     document: DocumentId,
     successors: Vec<DocumentId>,
+    reason: Reason,
 }
 
 impl Search<'_> {
@@ -33,7 +48,7 @@ impl Search<'_> {
             return;
         }
         let mut new = Vec::new();
-        for one in &outdated {
+        for one in outdated.iter().filter(|one| one.reason == Reason::Replaced) {
             for successor in &one.successors {
                 if !ranking.is_candidate(*successor) && !new.contains(successor) {
                     new.push(*successor);
@@ -46,7 +61,9 @@ impl Search<'_> {
         for _ in 0..PASSES_MAX {
             let mut changed = false;
             for one in &outdated {
-                if let Some(best) = ranking.best_score(&one.successors) {
+                let Some(best) = ranking.best_score(&one.successors) else { continue };
+                let own = ranking.best_score(&[one.document]).unwrap_or_default();
+                if one.reason == Reason::Replaced || best >= own * ANSWERS_TOO {
                     changed |= ranking.limit_score(one.document, best * BEHIND);
                 }
             }
@@ -64,21 +81,21 @@ impl Search<'_> {
             if outdated.len() == OUTDATED_MAX {
                 break;
             }
-            let successors = self.successors(candidate.document);
-            if !successors.is_empty() {
-                outdated.push(Outdated { document: candidate.document, successors });
+            if let Some(one) = self.outdated_candidate(candidate.document) {
+                outdated.push(one);
             }
         }
         outdated
     }
 
-    /// Returns the allowed documents that hold in place of a document; none if it holds itself.
-    fn successors(&self, id: DocumentId) -> Vec<DocumentId> {
+    /// Returns a document with the allowed ones that hold in its place; `None` if it holds itself.
+    fn outdated_candidate(&self, id: DocumentId) -> Option<Outdated> {
         let table = &self.snapshot.table;
         let ledger = &self.snapshot.ledger;
         let allowed = self.allowed.as_ref();
-        let Some(document) = table.document(id) else { return Vec::new() };
+        let document = table.document(id)?;
         let mut successors = Vec::new();
+        let mut reason = Reason::Replaced;
         for key in self.claims.outdated_keys(document) {
             successors.extend(self.claims.holding(key, allowed));
         }
@@ -88,8 +105,11 @@ impl Search<'_> {
                     successors.push(other);
                 }
             }
+            if ledger.replaced_from(table.slot_of(id)?) == NEVER {
+                reason = Reason::Ended;
+            }
         }
         successors.retain(|successor| *successor != id);
-        successors
+        if successors.is_empty() { None } else { Some(Outdated { document: id, successors, reason }) }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::explanation::Explanation;
 use crate::index::ValidityState;
 use crate::memory::Memory;
 use crate::ranking::features::Features;
@@ -34,6 +35,8 @@ pub struct Hit {
     pub also: Vec<String>,
     /// The features that the score was computed from.
     pub features: Features,
+    /// What the score was made from, if the query asks for it.
+    pub explanation: Option<Box<Explanation>>,
 }
 
 /// The hits of a query, and the time that each part of the search took.

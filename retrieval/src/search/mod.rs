@@ -9,12 +9,15 @@
 //! 7. **Reading** (`reading`): the memories of the best candidates are read from the log.
 //!
 //! The query is [`prepared`] first; `hit` is what comes out. How features are made is in `crate::ranking`.
+//! `explanation` says what made a hit's score, and `path_explanation` why a memory is a hit or is none.
 
 mod candidates;
 mod currency;
 mod evidence;
 mod expansion;
+mod explanation;
 mod hit;
+mod path_explanation;
 mod prepared;
 mod ranking;
 mod reading;
@@ -22,11 +25,17 @@ mod recency;
 
 use std::time::Instant;
 
+pub use explanation::{Arm, ArmRank, Explanation, FollowedRelation, NearestCue};
 pub use hit::{Arms, Hit, SearchResults};
+pub use path_explanation::{Exclusion, PathExplanation, RankedMemory};
 
+use self::candidates::ArmResults;
 use self::prepared::Search;
 use self::ranking::Ranking;
+use crate::arms::soft::SoftMatch;
 use crate::error::Result;
+use crate::hash::NameHash;
+use crate::ids::DocumentId;
 use crate::index::Snapshot;
 use crate::query::Query;
 use crate::ranking::signals::Signals;
@@ -47,12 +56,7 @@ impl Snapshot {
 
         let ranking_start = Instant::now();
         let candidates = search.candidates(&mut arms);
-        let evidence = search.evidence(&arms, &words.names);
-        let signals = Signals::new(evidence, words.soft_match, &candidates);
-        let mut ranking = Ranking::new(&self.table, signals, &candidates);
-        search.expand(&mut ranking, &candidates);
-        search.rank_by_recency(&mut ranking);
-        search.rank_by_currency(&mut ranking);
+        let ranking = search.rank_candidates(&candidates, &arms, words.soft_match, &words.names);
         let hits = search.read(&ranking)?;
         Ok(SearchResults {
             hits,
@@ -61,5 +65,23 @@ impl Snapshot {
             graph_time: ranking_start.elapsed(),
             total_time: start.elapsed(),
         })
+    }
+}
+
+impl Search<'_> {
+    /// Ranks the candidates of the arms, their neighbours, and what superseded any of them.
+    fn rank_candidates<'s>(
+        &'s self,
+        candidates: &[DocumentId],
+        arms: &'s ArmResults,
+        soft_match: SoftMatch<'s>,
+        names: &'s [NameHash],
+    ) -> Ranking<'s> {
+        let signals = Signals::new(self.evidence(arms, names), soft_match, candidates);
+        let mut ranking = Ranking::new(&self.snapshot.table, signals, candidates);
+        self.expand(&mut ranking, candidates);
+        self.rank_by_recency(&mut ranking);
+        self.rank_by_currency(&mut ranking);
+        ranking
     }
 }

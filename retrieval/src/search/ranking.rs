@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::arms::graph::{EXPANDED_HITS, NEIGHBOURS_MAX};
+use crate::arms::graph::{EXPANDED_HITS, NEIGHBOURS_MAX, ReachedFrom};
 use crate::filter::TimeField;
 use crate::hash::PathHash;
 use crate::ids::DocumentId;
@@ -21,7 +21,7 @@ pub(super) struct Ranking<'a> {
     /// The features of all candidates, in the order in which they were ranked.
     pub(super) features: Vec<Features>,
     /// The documents that the graph arm found, each with the hit that it was reached from.
-    pub(super) reached_from: HashMap<DocumentId, DocumentId>,
+    pub(super) reached_from: HashMap<DocumentId, ReachedFrom>,
 }
 
 /// A candidate, and what it is ranked by.
@@ -88,7 +88,12 @@ impl<'a> Ranking<'a> {
     }
 
     pub(super) fn is_candidate(&self, document: DocumentId) -> bool {
-        self.candidates.iter().any(|candidate| candidate.document == document)
+        self.position(document).is_some()
+    }
+
+    /// Returns the position of a candidate, from 0; `None` if the document is not a candidate.
+    pub(super) fn position(&self, document: DocumentId) -> Option<usize> {
+        self.candidates.iter().position(|candidate| candidate.document == document)
     }
 
     /// Returns the highest score of those of some documents that are candidates.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::hit::{Arms, Hit};
 use super::prepared::Search;
 use super::ranking::{Candidate, Ranking};
+use crate::arms::lexical::terms::TermScores;
 use crate::error::Result;
 use crate::hash::StatementHash;
 use crate::index::ValidityState;
@@ -13,24 +14,27 @@ use crate::memory::Memory;
 use crate::ranking::claims::Standing;
 
 /// A candidate that becomes a hit, with the candidates that repeat it.
-struct Chosen<'a> {
-    candidate: &'a Candidate,
-    repetitions: Vec<&'a Candidate>,
+pub(super) struct Chosen<'a> {
+    pub(super) candidate: &'a Candidate,
+    pub(super) repetitions: Vec<&'a Candidate>,
 }
 
 impl Search<'_> {
     /// Reads the best candidates' memories, on two threads if the search may use several.
     pub(super) fn read(&self, ranking: &Ranking<'_>) -> Result<Vec<Hit>> {
         let best = self.choose(ranking);
+        let terms = self.term_scores();
         let (first, second) = best.split_at(best.len() / 2);
-        let (first, second) = self.threads.both(|| self.hits(ranking, first), || self.hits(ranking, second));
+        let (first, second) = self
+            .threads
+            .both(|| self.hits(ranking, first, terms.as_ref()), || self.hits(ranking, second, terms.as_ref()));
         let mut hits = first?;
         hits.append(&mut second?);
         Ok(hits)
     }
 
     /// Chooses the candidates that become hits, best first.
-    fn choose<'r>(&self, ranking: &'r Ranking<'_>) -> Vec<Chosen<'r>> {
+    pub(super) fn choose<'r>(&self, ranking: &'r Ranking<'_>) -> Vec<Chosen<'r>> {
         let mut chosen: Vec<Chosen<'r>> = Vec::with_capacity(self.query.limit);
         let mut by_statement: HashMap<StatementHash, usize, ahash::RandomState> = HashMap::default();
         for candidate in &ranking.candidates {
@@ -55,12 +59,17 @@ impl Search<'_> {
         chosen
     }
 
-    fn hits(&self, ranking: &Ranking<'_>, chosen: &[Chosen<'_>]) -> Result<Vec<Hit>> {
+    /// Reads the chosen memories. `terms` are given if hits are explained.
+    fn hits(&self, ranking: &Ranking<'_>, chosen: &[Chosen<'_>], terms: Option<&TermScores<'_>>) -> Result<Vec<Hit>> {
         let mut hits = Vec::with_capacity(chosen.len());
         for one in chosen {
             if let Some(document) = ranking.table.document(one.candidate.document) {
                 let memory = self.snapshot.memory(document)?;
-                hits.push(self.hit(ranking, one, memory)?);
+                let mut explanation = None;
+                if let Some(terms) = terms {
+                    explanation = Some(Box::new(self.explanation(ranking, one.candidate, &memory, terms)?));
+                }
+                hits.push(Hit { explanation, ..self.hit(ranking, one, memory)? });
             }
         }
         Ok(hits)
@@ -78,7 +87,7 @@ impl Search<'_> {
         if !arms.lexical
             && !arms.cue
             && let Some(from) = reached_from
-            && let Some(from) = ranking.table.document(*from)
+            && let Some(from) = ranking.table.document(from.hit)
         {
             via = Some(self.snapshot.memory(from)?.path);
         }
@@ -89,7 +98,16 @@ impl Search<'_> {
             }
         }
         let features = ranking.features[candidate.features];
-        Ok(Hit { validity: self.validity_of(candidate)?, memory, score: candidate.score, arms, via, also, features })
+        Ok(Hit {
+            validity: self.validity_of(candidate)?,
+            memory,
+            score: candidate.score,
+            arms,
+            via,
+            also,
+            features,
+            explanation: None,
+        })
     }
 
     /// Returns when a candidate holds. If the query asks for some of its claims, these decide whether it is current.

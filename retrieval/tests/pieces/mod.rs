@@ -1,6 +1,6 @@
 //! Shared by the engine's tests: a vocabulary whose tokens are whole words, and a query with defaults.
 
-use cuebase_retrieval::{AskedClaims, Currency, Filter, Query, TokenVectors};
+use cuebase_retrieval::{AskedClaims, Currency, Explain, Filter, Query, TokenVectors};
 
 /// A vocabulary of a few words.
 pub(crate) struct Pieces {
@@ -52,5 +52,6 @@ pub(crate) fn query<'a>(text: &'a str, vector: &'a [f32], filter: &'a Filter) ->
         currency: Currency::First,
         asked: AskedClaims::NONE,
         exact: false,
+        explain: Explain::No,
     }
 }

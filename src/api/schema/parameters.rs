@@ -90,6 +90,12 @@ pub(super) fn detail() -> Parameter {
     Parameter::query("detail", json_schema!({"type": "string", "examples": ["full"]})).about(about)
 }
 
+/// Returns whether hits come with an explanation.
+pub(super) fn explain() -> Parameter {
+    let about = "Whether the hits of `q` come with an `explanation` of their score.";
+    Parameter::query("explain", json_schema!({"type": "boolean", "default": false})).about(about)
+}
+
 /// Returns a filter by tags.
 pub(super) fn tags(schemas: &mut Schemas) -> Parameter {
     let schema = json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()});

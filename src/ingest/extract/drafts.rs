@@ -91,7 +91,6 @@ mod tests {
             occurred_source: OccurredSource::Written,
             messages: Vec::new(),
             links: Vec::new(),
-            claims: Vec::new(),
             inferred: Inferred::default(),
         }
     }

@@ -58,14 +58,14 @@ pub fn extract(
         }
         let said = SaidAt::of(message, conversation, accepted_at, &zone);
         let speaker = message.speaker().trim().to_owned();
+        let role = if message.name.is_some() { Role::User } else { message.role };
         let question = asked.take().filter(|question| question.asker != speaker);
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
         let mut statements = statements::split(&message.text, steps)?;
         statements.retain(|statement| !is_small_talk(statement, position, &participants));
         if let Some(text) = last_question(&message.text, steps)? {
-            asked = Some(Question { asker: speaker.clone(), text, message: index, day: said.day });
+            asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
         }
-        let role = if message.name.is_some() { Role::User } else { message.role };
         let mut turn = Turn { message: index, speaker, role, said, question, quoted: None, statements };
         if let Some(before) = unanswered.take() {
             if turn.answers(&before) {

@@ -71,8 +71,21 @@ pub(super) struct Question {
     pub(super) text: String,
     /// The index of the message.
     pub(super) message: usize,
-    /// The day on which it was asked.
-    pub(super) day: Date,
+    /// The role of the asker.
+    pub(super) role: Role,
+    /// When it was asked.
+    pub(super) said: SaidAt,
+}
+
+impl Question {
+    /// Returns the claims of a question that also states something: "My gym is Flex, do you know it?"
+    fn claims(&self, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
+        if self.role == Role::Assistant {
+            return Ok(Vec::new());
+        }
+        let saying = Saying { speaker: &self.asker, day: self.said.day, at: self.said.moment.at };
+        ClaimReader::default().read(&self.text, saying, steps)
+    }
 }
 
 /// The statements of one message, with their context.
@@ -120,16 +133,22 @@ impl Turn {
         steps: &Steps<'_>,
     ) -> Result<(), Interrupted> {
         let mut quoted = self.quoted.as_deref();
+        // What the asking turn claims belongs to the memory that quotes it.
+        let mut made = match quoted {
+            Some(asking) => asking.claims_of_all(claims, steps)?,
+            None => Vec::new(),
+        };
         for statement in &self.statements {
-            let claims = self.claims_of(statement, claims, steps)?;
-            let mut draft = self.draft_of(statement, claims, steps)?;
+            made.extend(self.claims_of(statement, claims, steps)?);
+            let mut draft = self.draft_of(statement, std::mem::take(&mut made), steps)?;
             if let Some(asking) = quoted.take() {
                 for question in &asking.statements {
                     quote(&mut draft, &asking.speaker, question, asking.said.day, steps)?;
                 }
                 draft.messages.insert(0, asking.message);
             } else if let Some(question) = self.question_of_short_answer() {
-                quote(&mut draft, &question.asker, &question.text, question.day, steps)?;
+                quote(&mut draft, &question.asker, &question.text, question.said.day, steps)?;
+                draft.inferred.claims.extend(question.claims(steps)?);
                 draft.messages.insert(0, question.message);
             }
             drafts.add(draft);
@@ -159,6 +178,15 @@ impl Turn {
         reader.read(text, saying, steps)
     }
 
+    /// Returns the claims of all statements.
+    fn claims_of_all(&self, reader: &mut ClaimReader, steps: &Steps<'_>) -> Result<Vec<Claim>, Interrupted> {
+        let mut claims = Vec::new();
+        for statement in &self.statements {
+            claims.extend(self.claims_of(statement, reader, steps)?);
+        }
+        Ok(claims)
+    }
+
     /// Returns a draft of a statement, without links.
     fn draft_of(&self, text: &str, claims: Vec<Claim>, steps: &Steps<'_>) -> Result<Draft, Interrupted> {
         steps.take(STEPS_PER_DRAFT + self.speaker.len() + DRAFT_PASSES * text.len())?;
@@ -183,8 +211,7 @@ impl Turn {
             occurred_source,
             messages: vec![self.message],
             links: Vec::new(),
-            claims,
-            inferred: Inferred::default(),
+            inferred: Inferred { claims, ..Inferred::default() },
         })
     }
 

@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use cuebase_storage::memory_file::{OccurredPrecision, OccurredSource, Relation, Tier};
+use cuebase_storage::memory_file::{Claim, OccurredPrecision, OccurredSource, Polarity, Relation, Tier};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -31,6 +31,8 @@ const ENTITIES_MAX: usize = 32;
 const TAGS_MAX: usize = 16;
 /// Relations of one memory.
 const RELATIONS_MAX: usize = 8;
+/// Claims of one memory.
+const CLAIMS_MAX: usize = 16;
 /// Characters of a model's text in an error.
 const SHOWN_CHARS_MAX: usize = 80;
 
@@ -85,6 +87,18 @@ pub(super) fn schema() -> Value {
         "required": ["to", "kind"],
         "additionalProperties": false,
     });
+    let claim = json!({
+        "type": "object",
+        "properties": {
+            "subject": {"type": "string"},
+            "attribute": {"type": "string"},
+            "value": {"type": "string"},
+            "polarity": {"type": "string", "enum": ["positive", "negative"]},
+            "from": text,
+        },
+        "required": ["subject", "attribute", "value", "polarity", "from"],
+        "additionalProperties": false,
+    });
     let fields = json!({
         "op": {"type": "string", "enum": ["new", "rewrite", "expire"]},
         "path": text,
@@ -101,6 +115,7 @@ pub(super) fn schema() -> Value {
         "confidence": {"type": ["number", "null"]},
         "messages": {"type": "array", "items": {"type": "integer"}},
         "relations": {"type": "array", "items": relation},
+        "claims": {"type": "array", "items": claim},
     });
     // Strict servers demand that every field is required.
     let names: Vec<&String> = fields.as_object().into_iter().flatten().map(|(name, _)| name).collect();
@@ -169,8 +184,13 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
         occurred_source,
         messages,
         links: Vec::new(),
-        claims: Vec::new(),
-        inferred: Inferred { relations: relations(value, context)?, tags, confidence, expires_at },
+        inferred: Inferred {
+            claims: claims(value, context)?,
+            relations: relations(value, context)?,
+            tags,
+            confidence,
+            expires_at,
+        },
     })
 }
 
@@ -263,6 +283,32 @@ fn relations(value: &Value, context: &OperationContext<'_>) -> Result<Vec<Relati
         relations.push(Relation { path, kind: kind.into(), snippet: String::new() });
     }
     Ok(relations)
+}
+
+/// Checks the claims of a memory.
+fn claims(value: &Value, context: &OperationContext<'_>) -> Result<Vec<Claim>, String> {
+    let list = match value.get("claims") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) if list.len() <= CLAIMS_MAX => list,
+        Some(_) => return Err(format!("claims: must be an array of at most {CLAIMS_MAX}")),
+    };
+    let mut claims = Vec::with_capacity(list.len());
+    for claim in list {
+        let subject = line(claim, "subject", NAME_CHARS_MAX)?.ok_or("claims: a claim has no subject")?;
+        let attribute = line(claim, "attribute", NAME_CHARS_MAX)?.ok_or("claims: a claim has no attribute")?;
+        let polarity = match text(claim, "polarity")?.as_deref() {
+            None | Some("positive") => Polarity::Positive,
+            Some("negative") => Polarity::Negative,
+            Some(other) => return Err(format!("claims: polarity {} is neither positive nor negative", shorten(other))),
+        };
+        let value = line(claim, "value", CUE_CHARS_MAX)?.unwrap_or_default();
+        if value.is_empty() && polarity == Polarity::Positive {
+            return Err("claims: a claim has no value".into());
+        }
+        let from = moment(claim, "from", context)?.map(|moment| moment.at);
+        claims.push(Claim { subject, attribute, value, polarity, from });
+    }
+    Ok(claims)
 }
 
 fn moment(value: &Value, field: &str, context: &OperationContext<'_>) -> Result<Option<Moment>, String> {
@@ -393,6 +439,13 @@ mod tests {
             ("messages", json!([]), "messages:"),
             ("messages", json!(["1"]), "messages:"),
             ("relations", json!([{"to": "facts/other.md", "kind": "x"}]), "relations:"),
+            (
+                "claims",
+                json!([{"subject": "Ann", "attribute": "home", "value": "", "polarity": "positive"}]),
+                "claims:",
+            ),
+            ("claims", json!([{"subject": "Ann", "attribute": "home", "value": "x", "polarity": "maybe"}]), "claims:"),
+            ("claims", json!("Ann lives in Oslo"), "claims:"),
         ] {
             let mut operation = new();
             operation[field] = value;

@@ -3,10 +3,11 @@
 //! Each text has a maximum length, within which [`budget`](super::budget) decides what is shown. The last line counts
 //! what is left out and names the call that returns it.
 //!
-//! `hits.rs` renders the results of a search, `memory.rs` one memory, `answer.rs` an answer with its citations, and
-//! `lists.rs` skills, topics and directories. `refusal.rs` renders errors, `warnings.rs` adds warnings to a text.
+//! `hits.rs` renders the results of a search, `explanation.rs` why a memory is among them or not, `memory.rs` one memory,
+//! `answer.rs` an answer with its citations, and `lists.rs` skills, topics and directories. `refusal.rs` renders errors, `warnings.rs` adds warnings to a text.
 
 mod answer;
+mod explanation;
 mod hits;
 mod lists;
 mod memory;
@@ -14,6 +15,7 @@ mod refusal;
 mod warnings;
 
 pub(super) use self::answer::answer;
+pub(super) use self::explanation::explanation;
 pub(super) use self::hits::{HitSelection, hits, skills_for_task};
 pub(super) use self::lists::{skills, topics, tree};
 pub(super) use self::memory::memory;

@@ -292,7 +292,7 @@ fn sentences_of(content: &str, range: &Range<usize>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use cuebase_retrieval::{Arms, Memory, ValidityState, content_terms};
+    use cuebase_retrieval::{Arms, Memory, content_terms};
     use cuebase_storage::NamespaceName;
 
     use super::*;
@@ -309,6 +309,7 @@ mod tests {
             validity: ValidityState::default(),
             also: Vec::new(),
             namespace: None,
+            explanation: None,
         }
     }
 

@@ -5,6 +5,7 @@ use cuebase_storage::memory_file::{Metadata, OccurredPrecision, OccurredSource, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::explanation::ExplanationView;
 use super::history::{History, RevisionView, histories};
 use super::search_result::{Arm, FoundMemory, SearchResult};
 use crate::error::Result;
@@ -66,6 +67,10 @@ pub struct FoundBy {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]
     pub namespace: Option<String>,
+    /// What the score was made from. Absent unless the request has `explain=true` and a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ExplanationView")]
+    pub explanation: Option<Box<ExplanationView>>,
 }
 
 /// When a memory holds.
@@ -264,7 +269,9 @@ impl SearchResult {
 impl HitView {
     fn of_hit(hit: FoundMemory, terms: &[String], history: Option<History>) -> Self {
         let sections = matching_sections(&hit.memory.content, terms);
-        let found = FoundBy { matched: hit.matched(), namespace: hit.namespace_text(), via: hit.via };
+        let (matched, namespace) = (hit.matched(), hit.namespace_text());
+        let explanation = hit.explanation.map(|explanation| Box::new(ExplanationView::from(*explanation)));
+        let found = FoundBy { matched, namespace, via: hit.via, explanation };
         let validity = HitValidity::of(hit.validity, hit.also, &hit.memory.validity.supersedes);
         Self { found, ..Self::of_memory(hit.memory, hit.score, sections, validity, history) }
     }

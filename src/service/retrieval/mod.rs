@@ -2,16 +2,24 @@
 //!
 //! `search.rs` runs a query or a listing in one namespace; start there. `several.rs` does so in several namespaces and
 //! merges the results. `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in
-//! git (`history.rs`).
+//! git (`history.rs`). `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the
+//! view of what made a score.
 
+mod explain;
+mod explanation;
 mod history;
 mod hit;
+mod prepared_query;
 mod request;
 mod response;
 mod search;
 mod search_result;
 mod several;
 
+pub use self::explain::{ExcludedBy, ExplainResponse};
+pub use self::explanation::{
+    ArmRankView, ContributionView, ExplanationView, FollowedRelationView, NearestCueView, TermMatchView,
+};
 pub use self::history::RevisionView;
 pub(super) use self::history::{histories, history_at};
 pub use self::hit::{DeprecatedTimes, FoundBy, FullView, HitLabels, HitTimes, HitValidity, HitView, RelationView};

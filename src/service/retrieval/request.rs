@@ -1,6 +1,6 @@
 //! What to retrieve.
 
-use cuebase_retrieval::{Currency, Filter};
+use cuebase_retrieval::{Currency, Explain, Filter};
 use jiff::tz::TimeZone;
 
 /// A retrieval request whose fields are checked.
@@ -23,4 +23,6 @@ pub struct RetrievalRequest {
     pub zone: Option<TimeZone>,
     /// Whether history, last diff, relations and cues are added.
     pub full: bool,
+    /// Whether hits of a query come with an explanation of their score.
+    pub explain: Explain,
 }

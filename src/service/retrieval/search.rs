@@ -7,16 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuebase_retrieval::{
-    Error as IndexError, Head, Listing, Mention, Query, SearchResults, Snapshot, Synonyms, Term, Vocabulary,
-    content_terms,
+    Error as IndexError, Head, Listing, Mention, SearchResults, Snapshot, Synonyms, Term, Vocabulary, content_terms,
 };
 use cuebase_storage::{AccountId, NamespaceName};
 use jiff::Timestamp;
 
+use super::prepared_query::{EmbeddedQuery, PreparedQuery};
 use super::request::RetrievalRequest;
 use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, SearchedNamespace};
-use crate::claims;
-use crate::dates;
 use crate::error::Result;
 use crate::model::Deadline;
 use crate::namespace::registry::Lease;
@@ -25,7 +23,8 @@ use crate::service::reads::Reads;
 /// A request while it is answered from its namespaces, one after the other.
 pub(super) struct RequestSearch<'a> {
     request: &'a RetrievalRequest,
-    now: Timestamp,
+    /// The time of the request.
+    pub(super) now: Timestamp,
     /// Limits the wait for all vectors of the query.
     deadline: Deadline,
     /// The vectors so far. Namespaces with the same model and the same synonyms of the query share one.
@@ -34,7 +33,7 @@ pub(super) struct RequestSearch<'a> {
 
 /// The vector of a query.
 #[derive(Clone)]
-struct QueryEmbedding {
+pub(super) struct QueryEmbedding {
     /// Identity of the model.
     model: String,
     /// The embedded text.
@@ -49,6 +48,13 @@ struct QueryEmbedding {
 struct SnapshotResults {
     head: Option<Head>,
     results: SearchResults,
+}
+
+impl QueryEmbedding {
+    /// Returns the query that was embedded.
+    pub(super) fn of<'a>(&'a self, text: &'a str, synonyms: &'a [Synonyms]) -> EmbeddedQuery<'a> {
+        EmbeddedQuery { text, synonyms, model: &self.model, vector: self.vector.as_deref().map(Vec::as_slice) }
+    }
 }
 
 impl Reads {
@@ -79,33 +85,13 @@ impl Reads {
     }
 
     fn search(&self, lease: Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
-        let (request, now) = (search.request, search.now);
         let vocabulary = lease.vocabulary();
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
         let embedding = self.embed_query(&lease, with_synonyms(text, &synonyms), search);
-        let named = match &request.zone {
-            Some(zone) => dates::question::find(text, now, zone),
-            None => dates::question::QuestionTimes::default(),
-        };
-        let asked = claims::question::asked(text, &named.times, now.as_millisecond());
-        let query = Query {
-            text,
-            synonyms: &synonyms,
-            vector: embedding.vector.as_deref().map(Vec::as_slice),
-            times: &named.times,
-            time_words: &named.words,
-            filter: &request.filter,
-            min_score: request.min_score,
-            limit: request.limit,
-            now: now.as_millisecond(),
-            as_of: request.as_of,
-            currency: request.currency,
-            asked: &asked,
-            exact: false,
-        };
+        let prepared = PreparedQuery::new(search.request, embedding.of(text, &synonyms), search.now);
         let SnapshotResults { head, results } =
-            self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &query, &embedding.model)))?;
+            self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &prepared)))?;
         let times = SearchTimes {
             vector: results.vector_time + embedding.time,
             lexical: results.lexical_time,
@@ -120,7 +106,7 @@ impl Reads {
     }
 
     /// Embeds a query with the model of the namespace's index, unless a former namespace had the same model and text.
-    fn embed_query(&self, lease: &Lease, text: String, search: &mut RequestSearch<'_>) -> QueryEmbedding {
+    pub(super) fn embed_query(&self, lease: &Lease, text: String, search: &mut RequestSearch<'_>) -> QueryEmbedding {
         let began = Instant::now();
         let model = lease.snapshot().model().to_owned();
         for known in &search.embeddings {
@@ -149,7 +135,7 @@ impl Reads {
     }
 
     /// Runs work on the search threads, directly if the caller is one of them.
-    fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+    pub(super) fn on_searchers<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         if self.searchers.current_thread_index().is_some() { work() } else { self.searchers.install(work) }
     }
 }
@@ -170,18 +156,12 @@ fn list(lease: Lease, request: &RetrievalRequest, now: Timestamp) -> Result<Sear
     })
 }
 
-/// Searches a snapshot with a query whose vector is by `model`.
-fn search_snapshot(snapshot: &Snapshot, query: &Query<'_>, model: &str) -> Result<SnapshotResults, IndexError> {
-    let mut query = query.clone();
-    // The index may have been replaced by one of another model since the embedding. Their vectors are not comparable.
-    if snapshot.model() != model {
-        query.vector = None;
-    }
-    Ok(SnapshotResults { head: snapshot.head(), results: snapshot.search(&query)? })
+fn search_snapshot(snapshot: &Snapshot, prepared: &PreparedQuery<'_>) -> Result<SnapshotResults, IndexError> {
+    Ok(SnapshotResults { head: snapshot.head(), results: snapshot.search(&prepared.query(snapshot))? })
 }
 
 /// Returns the text to be embedded: the query with the first synonym of each term after the term.
-fn with_synonyms(text: &str, synonyms: &[Synonyms]) -> String {
+pub(super) fn with_synonyms(text: &str, synonyms: &[Synonyms]) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut position = 0;
     for part in synonyms {

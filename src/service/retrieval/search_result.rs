@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cuebase_retrieval::{Arms, Head, Hit, Listed, Memory, ValidityState};
+use cuebase_retrieval::{Arms, Explanation, Head, Hit, Listed, Memory, ValidityState};
 use cuebase_storage::NamespaceName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,8 @@ pub struct FoundMemory {
     pub also: Vec<String>,
     /// Namespace of the memory, if the request searches several.
     pub namespace: Option<NamespaceName>,
+    /// What the score was made from, if the request asks for it.
+    pub explanation: Option<Box<Explanation>>,
 }
 
 /// A way of finding a memory.
@@ -76,6 +78,16 @@ pub enum Arm {
     Cue,
     /// By a relation to one of the best hits.
     Graph,
+}
+
+impl From<cuebase_retrieval::Arm> for Arm {
+    fn from(arm: cuebase_retrieval::Arm) -> Self {
+        match arm {
+            cuebase_retrieval::Arm::Lexical => Self::Lexical,
+            cuebase_retrieval::Arm::Cue => Self::Cue,
+            cuebase_retrieval::Arm::Graph => Self::Graph,
+        }
+    }
 }
 
 /// A vocabulary term that a query mentions.
@@ -105,7 +117,8 @@ impl FoundMemory {
     pub(super) fn listed(listed: Listed) -> Self {
         let Listed { memory, validity } = listed;
         let arms = Arms::default();
-        Self { memory, score: 1.0, arms, via: None, validity, also: Vec::new(), namespace: None }
+        let also = Vec::new();
+        Self { memory, score: 1.0, arms, via: None, validity, also, namespace: None, explanation: None }
     }
 
     /// Returns the namespace of the memory as text, if the request searches several.
@@ -132,7 +145,7 @@ impl FoundMemory {
 
 impl From<Hit> for FoundMemory {
     fn from(hit: Hit) -> Self {
-        let Hit { memory, score, arms, via, validity, also, .. } = hit;
-        Self { memory, score, arms, via, validity, also, namespace: None }
+        let Hit { memory, score, arms, via, validity, also, explanation, .. } = hit;
+        Self { memory, score, arms, via, validity, also, namespace: None, explanation }
     }
 }

@@ -70,10 +70,10 @@ impl FileVersions {
             let path = joined_path(folder, name);
             match TreeEntry::of(entry) {
                 Some(TreeEntry::Directory(id)) => self.add_tree(id, path),
-                Some(TreeEntry::File(id)) if path.parse::<MemoryPath>().is_ok() => {
-                    if self.seen.insert((id, hash_of(&path))) {
-                        self.files.push((id, path));
-                    }
+                Some(TreeEntry::File(id))
+                    if path.parse::<MemoryPath>().is_ok() && self.seen.insert((id, hash_of(&path))) =>
+                {
+                    self.files.push((id, path));
                 }
                 _ => {}
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue_entry::{self, QueueEntry, QueuedWork};
 use super::store::{Store, decode, encode};
-use super::writes::{self, WriteOutcome};
+use super::writes::{self, WriteChanges, WriteEnd, WriteOutcome};
 use crate::error::Result;
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceKey, NamespaceName};
 use crate::key_value::columns::{prefix, prefixed_key};
@@ -91,6 +91,19 @@ impl DeadLetter {
         let key = Self::key(account, id);
         batch.delete(Column::DeadLetters, key.clone());
         batch.delete(Column::DeadLetterWork, key);
+    }
+}
+
+impl WriteOutcome {
+    /// The outcome of a dead letter that is dropped.
+    pub(super) fn dropped(letter: &DeadLetter) -> Self {
+        Self {
+            end: WriteEnd::Dropped,
+            attempts: letter.failures,
+            finished_at_ms: letter.died_at_ms,
+            error: letter.error.clone(),
+            changes: WriteChanges::default(),
+        }
     }
 }
 

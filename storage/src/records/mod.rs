@@ -30,6 +30,7 @@ mod usage;
 mod vectors;
 mod vocabulary;
 mod work;
+mod write_progress;
 mod writes;
 
 pub use accounts::AccountRecord;
@@ -56,4 +57,5 @@ pub use work::{
     Conversation, ErasureReport, ErasureSelection, Message, MessageBody, MessageContent, Moment, Role, SentTime,
     SkillDraft, TermDraft,
 };
-pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteProgress, WriteRecord};
+pub use write_progress::WriteProgress;
+pub use writes::{DroppedMessage, WriteChanges, WriteEnd, WriteOutcome, WriteRecord};

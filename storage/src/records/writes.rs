@@ -8,18 +8,14 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::dead_letters::DeadLetter;
 use super::namespaces::key;
-use super::queue_entry::{QueueEntry, queue_key};
+use super::queue_entry::QueueEntry;
 use super::store::{Store, encode};
 use crate::error::Result;
 use crate::identity::{AccountId, MessageId, NamespaceId, NamespaceName};
 use crate::key_value::columns::prefixed_key;
 use crate::key_value::{Batch, Column, Durability};
 
-/// Reads of the places that can hold the state of a write, at most. A write that moves from one place to another during
-/// a read is found by the next one.
-const READS_MAX: usize = 4;
 /// Length of an id at the end of a key, in bytes.
 const ID_BYTES: usize = size_of::<MessageId>();
 /// Records that one batch of a purge deletes.
@@ -107,68 +103,12 @@ impl WriteOutcome {
             changes: changes.clone(),
         }
     }
-
-    /// The outcome of a dead letter that is dropped.
-    pub(super) fn dropped(letter: &DeadLetter) -> Self {
-        Self {
-            end: WriteEnd::Dropped,
-            attempts: letter.failures,
-            finished_at_ms: letter.died_at_ms,
-            error: letter.error.clone(),
-            changes: WriteChanges::default(),
-        }
-    }
-}
-
-/// How far a write is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WriteProgress {
-    /// It is in the queue.
-    Queued {
-        /// Number of failed attempts.
-        failures: u32,
-    },
-    /// It failed permanently.
-    Dead(Box<DeadLetter>),
-    /// It is finished.
-    Finished(WriteOutcome),
-    /// Its namespace was deleted.
-    NamespaceGone,
-    /// Its queue entry or dead letter could not be decoded and was set aside.
-    Unreadable,
-}
-
-/// The part of a queue entry that shows its progress. The work is not decoded.
-#[derive(Deserialize)]
-struct QueuedProgress {
-    failures: u32,
 }
 
 impl Store {
     /// Returns the record of a write. `None` if the account has none with this id.
     pub fn write_record(&self, account: &AccountId, id: MessageId) -> Result<Option<WriteRecord>> {
         self.get_record(Column::Writes, &record_key(account, id))
-    }
-
-    /// Returns how far a write of an account is.
-    pub fn write_progress(&self, account: &AccountId, record: &WriteRecord) -> Result<WriteProgress> {
-        let WriteRecord { id, namespace_id, .. } = *record;
-        for _ in 0..READS_MAX {
-            if !self.is_live(namespace_id)? {
-                return Ok(WriteProgress::NamespaceGone);
-            }
-            if let Some(outcome) = self.get_record(Column::WriteOutcomes, &outcome_key(namespace_id, id))? {
-                return Ok(WriteProgress::Finished(outcome));
-            }
-            let queued = queue_key(account, namespace_id, id);
-            if let Some(QueuedProgress { failures }) = self.get_record(Column::Queue, &queued)? {
-                return Ok(WriteProgress::Queued { failures });
-            }
-            if let Some(letter) = self.dead_letter(Some(account), id)? {
-                return Ok(WriteProgress::Dead(Box::new(letter)));
-            }
-        }
-        Ok(WriteProgress::Unreadable)
     }
 
     /// Deletes the records and outcomes of writes that were accepted before a time in milliseconds since the epoch, by
@@ -236,14 +176,16 @@ fn record_key(account: &AccountId, id: MessageId) -> Vec<u8> {
     prefixed_key(&[account.as_str()], &id.to_bytes())
 }
 
-fn outcome_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
+pub(super) fn outcome_key(namespace: NamespaceId, id: MessageId) -> Vec<u8> {
     key(namespace, &id.to_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{Acknowledgement, Dedup, IngestedEntry, NamespaceRecord, QueuedWork};
+    use crate::records::{
+        Acknowledgement, DeadLetter, Dedup, IngestedEntry, NamespaceRecord, QueuedWork, WriteProgress,
+    };
 
     fn message(ms: u64, number: u128) -> MessageId {
         MessageId::from(Ulid::from_parts(ms, number))

@@ -31,7 +31,7 @@ use crate::filter::Filter;
 use crate::head::Head;
 use crate::index::{Change, Index, IndexSettings};
 use crate::memory::Memory;
-use crate::query::Query;
+use crate::query::{Explain, Query};
 use crate::text::content_terms;
 use crate::tokens::NoTokens;
 use crate::top_k::TopK;
@@ -109,6 +109,7 @@ fn lexical_scores(texts: &[String], first: usize, question: &str) -> Vec<f32> {
         currency: Currency::First,
         asked: AskedClaims::NONE,
         exact: false,
+        explain: Explain::No,
     };
     let top = TopK::new(1, |document| table.path(document));
     let (scores, _) = LexicalScores::compute(table, &query, None, top);

@@ -4,6 +4,7 @@ use schemars::json_schema;
 
 use crate::api::answer::AnswerBody;
 use crate::api::erase::EraseRequest;
+use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
 use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
@@ -16,7 +17,7 @@ use crate::api::views::writes::WriteView;
 use crate::memory::request::RememberRequest;
 use crate::service::answer::Answer;
 use crate::service::memories::GraphView;
-use crate::service::retrieval::{HitView, RetrievalResponse};
+use crate::service::retrieval::{ExplainResponse, HitView, RetrievalResponse};
 
 /// Returns the operations.
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -31,6 +32,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         graph(schemas),
         retrieve(schemas),
         answer(schemas),
+        explain(schemas),
         get_write(schemas),
         queue(schemas),
         drop_dead_letter(schemas),
@@ -203,6 +205,7 @@ fn retrieve(schemas: &mut Schemas) -> Operation {
             json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
         ))
         .parameter(parameters::detail())
+        .parameter(parameters::explain())
         .responds(200, "The hits. `hits` and `defined` are absent when empty.", schemas.response::<RetrievalResponse>())
         .retrieve_errors()
 }
@@ -221,6 +224,21 @@ fn answer(schemas: &mut Schemas) -> Operation {
     )
     .body(schemas.body::<AnswerBody>())
     .responds(200, "The answer and the memories that support it.", schemas.response::<Answer>())
+    .errors(&[NOT_FOUND])
+}
+
+fn explain(schemas: &mut Schemas) -> Operation {
+    Operation::new(
+        "POST /v1/explain",
+        "explain",
+        "Explain why a query returns a memory, or why it does not. Counts as a read.",
+    )
+    .about(
+        "The body takes the query and the filters of `GET /v1/retrieve`, and the `path` of a memory. A path that holds no \
+         memory is not an error: `excluded_by` is then `unknown_path`.",
+    )
+    .body(schemas.body::<ExplainBody>())
+    .responds(200, "The place of the memory in the result.", schemas.response::<ExplainResponse>())
     .errors(&[NOT_FOUND])
 }
 

@@ -1,4 +1,4 @@
-// Search: a query with all filters, and the hits with their arms and times.
+// Search: a query with all filters, and the hits with their arms, their times and what made their scores.
 
 import { h, fill, time, day } from "../dom.js";
 import { get, post } from "../api.js";
@@ -72,7 +72,7 @@ export default async function search({ namespace, query }) {
 
 async function found(namespace, q, filters) {
   const began = performance.now();
-  const answer = await get("/v1/retrieve", { namespace, q, ...filters });
+  const answer = await get("/v1/retrieve", { namespace, q, ...filters, explain: "true" });
   const took = performance.now() - began;
   const hits = answer.hits ?? [];
   const arms = ["vector", "lexical", "graph"].map((arm) => `${arm} ${answer[`${arm}_ms`].toFixed(2)} ms`);
@@ -95,8 +95,35 @@ function shownHit(namespace, hit) {
       h("h2", {}, h("a", { href: to.memory(namespace, hit.path) }, title)),
       h("p", {}, rest.join("\n").trim()),
       h("p", { class: "dim" }, chips(hit.matched), " ", hit.via && ["via ", h("a", { href: to.memory(namespace, hit.via) }, hit.via), " "], h("code", {}, hit.path), " ", hit.occurred_at && `· happened ${day(hit.occurred_at)} `, "· changed ", time(hit.updated_at)),
+      hit.explanation && h("details", {}, h("summary", {}, "Why this score?"), explained(hit)),
     ),
   );
+}
+
+/** What a score was made from: a bar for the log-odds of each part, which begins where the one before it ends. */
+function explained({ score, explanation: { cue, terms, base_log_odds, contributions } }) {
+  const parts = [{ feature: "without evidence", log_odds: base_log_odds }, ...contributions.filter((part) => part.log_odds)];
+  let sum = 0;
+  const bars = parts.map(({ feature, log_odds }) => {
+    const before = sum;
+    sum += log_odds;
+    return { name: feature.replace("_", " "), log_odds, from: Math.min(before, sum), to: Math.max(before, sum) };
+  });
+  const left = Math.min(...bars.map((each) => each.from));
+  const range = Math.max(...bars.map((each) => each.to)) - left || 1;
+  const share = (value) => `${(value / range) * 100}%`;
+  return [
+    terms.length > 0 && h("p", { class: "dim" }, `Words: ${terms.map((part) => `${part.term} ${part.bm25.toFixed(1)}`).join(" · ")}`),
+    cue?.text && h("p", { class: "dim" }, `Nearest cue: “${cue.text}” (cosine ${cue.cosine.toFixed(2)})`),
+    h("ol", { class: "waterfall" }, bars.map(({ name, log_odds, from, to }) =>
+      h("li", {},
+        h("span", {}, name),
+        h("span", { class: "steps", "aria-hidden": "true" }, h("span", { class: log_odds < 0 ? "lowers" : "raises", style: { "margin-left": share(from - left), width: share(to - from) } })),
+        h("span", {}, `${log_odds < 0 ? "−" : "+"}${Math.abs(log_odds).toFixed(2)}`),
+      ),
+    )),
+    h("p", { class: "dim" }, `Log-odds ${sum.toFixed(2)}, which is a probability of ${score.toFixed(2)}.`),
+  ];
 }
 
 async function answered(namespace, q, { tiers, paths, tags, tags_all, ...filters }) {

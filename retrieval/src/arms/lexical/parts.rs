@@ -1,0 +1,157 @@
+//! The parts of a query: its terms, and its ranges with synonyms, looked up in the index and weighed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::block::QueryTerm;
+use crate::arms::bm25::{idf, saturated};
+use crate::hash::{PostingKey, TermHash};
+use crate::index::{Postings, Table};
+use crate::query::Query;
+use crate::text::for_each_term;
+use crate::vocabulary::Synonyms;
+
+/// Limit of the query's parts that are scored, the heaviest first: each has one bit in a mask.
+const PARTS_MAX: usize = 32;
+
+/// A part of the query: a memory that holds any one of its wordings holds the part.
+struct QueryPart {
+    /// The range of the query's text with synonyms that the part stands for; `None` for a single term.
+    synonyms: Option<Range<usize>>,
+    /// The terms of each wording.
+    wordings: Vec<Vec<TermHash>>,
+    /// Whether the part is a word of a date: a memory of that date need not contain it.
+    names_time: bool,
+}
+
+/// A part of the query that some memory holds.
+pub(super) struct KnownPart<'a> {
+    /// The range of the query's text with synonyms that the part stands for; `None` for a single term.
+    pub(super) synonyms: Option<Range<usize>>,
+    /// The weight of the heaviest wording.
+    pub(super) weight: f32,
+    pub(super) wordings: Vec<Vec<QueryTerm<'a>>>,
+}
+
+/// The parts of the query that some memory holds, and the weights of all parts.
+#[derive(Default)]
+pub(super) struct WeightedParts<'a> {
+    /// The heaviest parts, heaviest first, at most [`PARTS_MAX`].
+    pub(super) known: Vec<KnownPart<'a>>,
+    /// The weight of all known parts, also of those beyond the limit.
+    pub(super) known_weight: f32,
+    pub(super) unknown_weight: f32,
+    pub(super) ceiling: f32,
+}
+
+/// Looks up the parts of a query in the index and weighs them.
+pub(super) fn weighted_parts<'a>(table: &'a Table, query: &Query<'_>) -> WeightedParts<'a> {
+    let memories = table.live() as f32;
+    let mut parts = WeightedParts::default();
+    for part in query_parts(query) {
+        let wordings: Vec<Vec<QueryTerm<'_>>> =
+            part.wordings.iter().map(|wording| known_terms(table, wording)).collect();
+        let mut weight = 0f32;
+        for wording in &wordings {
+            weight = weight.max(wording.iter().map(|term| term.weight).sum());
+        }
+        if weight > 0.0 {
+            parts.known_weight += weight;
+            parts.ceiling += saturated(weight);
+            parts.known.push(KnownPart { synonyms: part.synonyms, weight, wordings });
+        } else if !part.names_time {
+            parts.unknown_weight += idf(memories, 0.0);
+        }
+    }
+    // Ties by hash. This is the order in which every document's score is summed.
+    parts.known.sort_by(|a, b| {
+        b.weight.total_cmp(&a.weight).then_with(|| first_term(&a.wordings).cmp(&first_term(&b.wordings)))
+    });
+    parts.known.truncate(PARTS_MAX);
+    parts
+}
+
+/// Splits a query into parts: each range with synonyms, with a wording per synonym, and every other term on its own.
+fn query_parts(query: &Query<'_>) -> Vec<QueryPart> {
+    let mut parts = Vec::new();
+    for synonyms in query.synonyms {
+        let wordings = wordings(query.text, synonyms);
+        parts.push(QueryPart { synonyms: Some(synonyms.range.clone()), wordings, names_time: false });
+    }
+    let time_terms = time_terms(query);
+    for term in terms_of(&text_without_synonyms(query)) {
+        let names_time = time_terms.contains(&term);
+        parts.push(QueryPart { synonyms: None, wordings: vec![vec![term]], names_time });
+    }
+    parts
+}
+
+/// Returns the text of a query with a space in place of each range with synonyms.
+pub(super) fn text_without_synonyms(query: &Query<'_>) -> String {
+    let text = query.text;
+    let mut rest = String::new();
+    let mut end = 0;
+    for synonyms in query.synonyms {
+        if let Some(between) = text.get(end..synonyms.range.start) {
+            rest.push_str(between);
+        }
+        rest.push(' ');
+        end = synonyms.range.end;
+    }
+    if let Some(tail) = text.get(end..) {
+        rest.push_str(tail);
+    }
+    rest
+}
+
+/// Returns the terms of each wording of a range with synonyms: as it is written, then the other forms.
+fn wordings(text: &str, synonyms: &Synonyms) -> Vec<Vec<TermHash>> {
+    let mut wordings = Vec::with_capacity(1 + synonyms.forms.len());
+    let written = text.get(synonyms.range.clone()).unwrap_or_default();
+    for wording in std::iter::once(written).chain(synonyms.forms.iter().map(String::as_str)) {
+        let terms = terms_of(wording);
+        if !terms.is_empty() {
+            wordings.push(terms);
+        }
+    }
+    wordings
+}
+
+/// Returns the terms of the words that name times.
+fn time_terms(query: &Query<'_>) -> HashSet<TermHash> {
+    let mut terms = HashSet::new();
+    for range in query.time_words {
+        if let Some(words) = query.text.get(range.clone()) {
+            terms.extend(terms_of(words));
+        }
+    }
+    terms
+}
+
+/// Returns a text's terms, ascending, without duplicates.
+fn terms_of(text: &str) -> Vec<TermHash> {
+    let mut terms = Vec::new();
+    for_each_term(text, |term| terms.push(TermHash::of(term)));
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// Returns the terms of a wording that some memory holds.
+fn known_terms<'a>(table: &'a Table, wording: &[TermHash]) -> Vec<QueryTerm<'a>> {
+    let memories = table.live() as f32;
+    let mut terms = Vec::new();
+    for term in wording {
+        let key = PostingKey::from(*term);
+        let postings: Vec<Postings<'_>> = table.layers().iter().map(|layer| layer.postings(key)).collect();
+        let frequency = table.frequency(*term, &postings);
+        if frequency > 0 {
+            terms.push(QueryTerm { term: *term, weight: idf(memories, frequency as f32), rest: postings });
+        }
+    }
+    terms
+}
+
+fn first_term(wordings: &[Vec<QueryTerm<'_>>]) -> Option<TermHash> {
+    wordings.iter().flatten().map(|term| term.term).next()
+}

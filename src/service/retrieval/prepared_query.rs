@@ -1,0 +1,67 @@
+//! A query with everything that its search needs: the vector of its text, and the times and claims that it asks for.
+
+use cuebase_retrieval::{AskedClaims, Query, Snapshot, Synonyms};
+use jiff::Timestamp;
+
+use super::request::RetrievalRequest;
+use crate::claims;
+use crate::dates::question::{self, QuestionTimes};
+
+/// The text of a query, and its vector.
+#[derive(Clone, Copy)]
+pub(super) struct EmbeddedQuery<'a> {
+    /// The text.
+    pub(super) text: &'a str,
+    /// Other wordings of parts of the text.
+    pub(super) synonyms: &'a [Synonyms],
+    /// Identity of the model of the vector.
+    pub(super) model: &'a str,
+    /// The vector; `None` if the model returned none.
+    pub(super) vector: Option<&'a [f32]>,
+}
+
+/// A query with everything that its search needs.
+pub(super) struct PreparedQuery<'a> {
+    request: &'a RetrievalRequest,
+    embedded: EmbeddedQuery<'a>,
+    named: QuestionTimes,
+    asked: AskedClaims,
+    now: Timestamp,
+}
+
+impl<'a> PreparedQuery<'a> {
+    /// Reads the times and the claims that a query asks for.
+    pub(super) fn new(request: &'a RetrievalRequest, embedded: EmbeddedQuery<'a>, now: Timestamp) -> Self {
+        let named = match &request.zone {
+            Some(zone) => question::find(embedded.text, now, zone),
+            None => QuestionTimes::default(),
+        };
+        let asked = claims::question::asked(embedded.text, &named.times, now.as_millisecond());
+        Self { request, embedded, named, asked, now }
+    }
+
+    /// Returns the query of a snapshot.
+    pub(super) fn query(&self, snapshot: &Snapshot) -> Query<'_> {
+        let EmbeddedQuery { text, synonyms, model, mut vector } = self.embedded;
+        // The index may have been replaced by one of another model since the embedding. Their vectors are not comparable.
+        if snapshot.model() != model {
+            vector = None;
+        }
+        Query {
+            text,
+            synonyms,
+            vector,
+            times: &self.named.times,
+            time_words: &self.named.words,
+            filter: &self.request.filter,
+            min_score: self.request.min_score,
+            limit: self.request.limit,
+            now: self.now.as_millisecond(),
+            as_of: self.request.as_of,
+            currency: self.request.currency,
+            asked: &self.asked,
+            exact: false,
+            explain: self.request.explain,
+        }
+    }
+}
