@@ -227,7 +227,10 @@ fn invalid_lists_of_namespaces_are_refused() {
 
 #[test]
 fn an_answer_quotes_the_memories_of_several_namespaces() {
-    let (_folder, server) = filled();
+    let (_folder, data) = fresh();
+    // Without a chat model, which chooses what it quotes.
+    let server = Server::start_with_models(&data, "");
+    fill(&server);
     for namespaces in [json!("mara,team"), json!(["mara", "team"])] {
         let answer = server.post("/v1/answer", &json!({"q": "Where are the boathouse keys?", "namespace": namespaces}));
         assert_eq!(answer.status, 200, "{answer:?}");
