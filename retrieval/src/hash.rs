@@ -213,7 +213,7 @@ impl StatementHash {
     /// Stands for no statement.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Whether there is no statement.
+    /// Whether this stands for a memory without a statement.
     pub(crate) const fn is_none(self) -> bool {
         self.0 == 0
     }

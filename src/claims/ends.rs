@@ -35,7 +35,7 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Reads "we broke up": the partner is no longer one, whoever it was.
+/// Reads "we broke up": the relationship ends, without the name of the partner.
 fn find_separation(words: &[Word], index: usize, found: &mut Vec<Found>) {
     let verb = clause::before(words, index);
     if verb.mood != Mood::Fact {

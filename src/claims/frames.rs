@@ -42,7 +42,7 @@ pub enum Shape {
     Lesson,
     /// An animal.
     Pet,
-    /// A name that is no day or month.
+    /// A name, but not of a day or month.
     Place,
     /// A name, or a place of work such as "the bakery".
     Workplace,

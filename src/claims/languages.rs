@@ -292,7 +292,7 @@ fn chinese_general(noun: &str, value: &str) -> Option<Found> {
     {
         return None;
     }
-    // "王磊的办公室的门禁密码": what the owner is does not matter if it is no person.
+    // "王磊的办公室的门禁密码": the owner of a password is a place here, so it is left out.
     let subject = if noun.ends_with("密码") { Subject::Named(String::new()) } else { subject };
     Some(chinese(subject, noun, value))
 }

@@ -87,7 +87,7 @@ fn is_preposition(word: &str) -> bool {
     matches!(word, "in" | "on" | "at" | "near" | "of" | "into" | "not" | "out" | "down" | "off" | "like" | "per")
 }
 
-/// Whether a value goes on after a comma: "Portland, Oregon".
+/// Whether a value continues after a comma: "Portland, Oregon".
 fn continues(words: &[Word], next: usize) -> bool {
     let Some(word) = words.get(next) else { return false };
     let ends_soon = word.after != Break::None || next + 1 == words.len();

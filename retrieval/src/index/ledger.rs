@@ -47,7 +47,7 @@ pub(super) struct LedgerChanges {
 }
 
 impl LedgerChanges {
-    /// Adds the claims of a document that was added or is no longer current.
+    /// Adds the claims of a document that was added or replaced.
     pub(super) fn add_claims(&mut self, claims: &[ClaimEntry]) {
         for claim in claims {
             self.keys.insert(claim.key());

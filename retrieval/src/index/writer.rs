@@ -255,7 +255,7 @@ impl Index {
         Ok(())
     }
 
-    /// Notes the claims of a document that was added or is no longer current, and the paths that it replaces.
+    /// Notes the claims of a document that was added or replaced, and the paths that it replaces.
     fn note_ledger_changes(&mut self, claims: &[ClaimEntry], supersedes: &[PathHash]) {
         self.ledger_changes.add_claims(claims);
         for path in supersedes {
