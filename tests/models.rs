@@ -312,7 +312,7 @@ fn missing_vectors_are_added_by_the_next_write_after_a_restart() {
     provider.embedding_fault(None);
     server.remember("default", &["The stoat turned white"]);
     wait_for("vectors", || best_is_found_by_cue(&server, "default", "q=what+crossed+the+canal+lynx"));
-    assert_eq!(memories(&server), 2);
+    wait_for("the new memory", || memories(&server) == 2);
 }
 
 /// Starts a server with one memory whose embedding model then stops responding.
