@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::claim::{Claim, Currency};
+use crate::claim::{AskedClaims, Claim, Currency};
 use crate::error::Result;
 use crate::hash::{AttributeHash, FacetHash, NameHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
@@ -17,6 +17,8 @@ use crate::memory::{Memory, Millis};
 pub struct SubjectClaim {
     /// Path of the memory that claims it.
     pub path: String,
+    /// The folded name of the subject.
+    pub subject: String,
     /// The folded name of the attribute.
     pub attribute: String,
     /// The folded words of the value.
@@ -64,17 +66,23 @@ struct CountedSubject {
 }
 
 impl Snapshot {
-    /// Returns what the memories claim about a subject, by its folded name, in the order of their writing. What a claim
-    /// ended is said by the ends of the others; a claim that only ends something is not returned.
+    /// Returns what the memories claim about a subject, by its folded name, in the order of their writing. A claim that
+    /// only ends others is not returned; the ends of the others show it.
     pub fn claims_about(&self, subject: &str, time: ClaimTime) -> Result<Vec<SubjectClaim>> {
-        self.subject_claims(subject, None, time)
+        let mut claims = Vec::new();
+        self.add_subject_claims(SubjectHash::of(subject), None, time, &mut claims)?;
+        Ok(claims)
     }
 
-    /// Returns what the memories claim about some of a subject's attributes, by their folded names. Reads no other
-    /// memory.
-    pub fn claims_of(&self, subject: &str, attributes: &[String], time: ClaimTime) -> Result<Vec<SubjectClaim>> {
-        let attributes: Vec<AttributeHash> = attributes.iter().map(|name| AttributeHash::of(name)).collect();
-        self.subject_claims(subject, Some(&attributes), time)
+    /// Returns the claims that a query may ask for, whatever their time: those of any of its subjects about any of its
+    /// attributes. Reads only the memories that make them.
+    pub fn asked_claims(&self, asked: &AskedClaims, time: ClaimTime) -> Result<Vec<SubjectClaim>> {
+        let attributes: Vec<AttributeHash> = asked.attributes.iter().map(|name| AttributeHash::of(name)).collect();
+        let mut claims = Vec::new();
+        for subject in &asked.subjects {
+            self.add_subject_claims(SubjectHash::of(subject), Some(&attributes), time, &mut claims)?;
+        }
+        Ok(claims)
     }
 
     /// Returns up to `limit` subjects with a name, those with the most claims first. Scans every document once, and
@@ -98,15 +106,15 @@ impl Snapshot {
         Ok(subjects)
     }
 
-    fn subject_claims(
+    /// Adds the claims about a subject. With `attributes`, only those about one of them.
+    fn add_subject_claims(
         &self,
-        subject: &str,
+        subject: SubjectHash,
         attributes: Option<&[AttributeHash]>,
         time: ClaimTime,
-    ) -> Result<Vec<SubjectClaim>> {
-        let subject = SubjectHash::of(subject);
+        claims: &mut Vec<SubjectClaim>,
+    ) -> Result<()> {
         let at = ValidityFilter::new(time.now, time.as_of, Currency::Any).at;
-        let mut claims = Vec::new();
         for id in self.table.holding(FacetHash::of_subject(subject)) {
             let Some(document) = self.table.document(id) else { continue };
             if !self.table.alive().contains(id) || document.hidden_from() <= time.now {
@@ -134,7 +142,7 @@ impl Snapshot {
                 }
             }
         }
-        Ok(claims)
+        Ok(())
     }
 
     /// Returns when a claim holds. What somebody set for its memory counts more than what follows from other claims.
@@ -189,6 +197,7 @@ impl Snapshot {
 fn subject_claim(path: &str, claim: &Claim, period: &ClaimPeriod, at: Millis) -> SubjectClaim {
     SubjectClaim {
         path: path.to_owned(),
+        subject: claim.subject.clone(),
         attribute: claim.attribute.clone(),
         value: claim.value.clone(),
         from: if period.from == UNKNOWN { None } else { Some(period.from) },
@@ -240,8 +249,8 @@ mod tests {
     fn shown(claims: &[SubjectClaim]) -> Vec<String> {
         let mut lines = Vec::new();
         for claim in claims {
-            let SubjectClaim { path, attribute, value, from, until, current } = claim;
-            lines.push(format!("{path} {attribute}={value} {from:?}..{until:?} {current}"));
+            let SubjectClaim { path, subject, attribute, value, from, until, current } = claim;
+            lines.push(format!("{path} {subject}.{attribute}={value} {from:?}..{until:?} {current}"));
         }
         lines
     }
@@ -254,15 +263,29 @@ mod tests {
         assert_eq!(
             shown(&claims),
             [
-                "facts/1.md home=oslo Some(100)..Some(200) false",
-                "facts/1.md employer=acme Some(100)..Some(300) false",
-                "facts/2.md home=bergen Some(200)..None true",
+                "facts/1.md ana.home=oslo Some(100)..Some(200) false",
+                "facts/1.md ana.employer=acme Some(100)..Some(300) false",
+                "facts/2.md ana.home=bergen Some(200)..None true",
             ]
         );
-        let asked = snapshot.claims_of("bob", &["home".into(), "pet".into()], NOW).expect("reads");
-        assert_eq!(shown(&asked), ["facts/4.md home=riga Some(100)..None true"]);
-        assert!(snapshot.claims_of("bob", &["pet".into()], NOW).expect("reads").is_empty());
         assert!(snapshot.claims_about("nobody", NOW).expect("reads").is_empty());
+    }
+
+    #[test]
+    fn asked_claims_have_an_asked_subject_and_attribute() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let snapshot = index(folder.path()).published().load_full();
+        let asked = |attributes: &[&str]| {
+            let subjects = vec![String::new(), "bob".to_owned(), "bob's".to_owned()];
+            let attributes = attributes.iter().map(|&name| name.to_owned()).collect();
+            let asked = AskedClaims { subjects, attributes, ..AskedClaims::default() };
+            shown(&snapshot.asked_claims(&asked, NOW).expect("reads"))
+        };
+        let (code, home) =
+            ("facts/4.md .door code=12 Some(100)..None true", "facts/4.md bob.home=riga Some(100)..None true");
+        assert_eq!(asked(&["home", "pet"]), [home]);
+        assert_eq!(asked(&["door code", "home"]), [code, home]);
+        assert!(asked(&["pet"]).is_empty());
     }
 
     #[test]
@@ -273,7 +296,10 @@ mod tests {
         let claims = snapshot.claims_about("ana", then).expect("reads");
         assert_eq!(
             shown(&claims),
-            ["facts/1.md home=oslo Some(100)..Some(200) true", "facts/1.md employer=acme Some(100)..Some(300) true",]
+            [
+                "facts/1.md ana.home=oslo Some(100)..Some(200) true",
+                "facts/1.md ana.employer=acme Some(100)..Some(300) true",
+            ]
         );
     }
 
