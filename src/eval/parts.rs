@@ -80,9 +80,8 @@ impl Figures {
                 if *level == Admission::Balanced && !is_found {
                     let SearchedQuery { dialogue, text, asked, .. } = query;
                     let (part, of, best) = (index + 1, asked.len(), query.best_score_of(index));
-                    self.misses.push(format!(
-                        "{dialogue}: part {part} of {of} is not admitted, best score {best:.3}, split into {split}: {text:?}"
-                    ));
+                    let place = format!("part {part} of {of}, split into {split}");
+                    self.misses.push(format!("{dialogue}: {place}: not admitted, best score {best:.3}: {text:?}"));
                 }
             }
             if !admitted.is_empty() {

@@ -321,8 +321,8 @@ impl Tools {
 
     #[tool(
         name = "memory_profile",
-        description = "List what is known about the user, or about another person or thing: home, employer, preferences \
-                       and the like, with former values.",
+        description = "List what is known about the user, or about another person or thing: home, employer and the \
+                       like, with former values.",
         annotations(read_only_hint = true)
     )]
     async fn profile(&self, Parameters(arguments): Parameters<Profile>) -> Result<String, String> {

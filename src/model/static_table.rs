@@ -166,8 +166,8 @@ impl StaticTable {
 }
 
 impl StaticTable {
-    /// Returns the number of tokens of a text of any length. A word of more than 100 bytes counts as one token for every
-    /// three bytes. Texts joined by white space have as many tokens as both together.
+    /// Returns the number of tokens of a text of any length. A word of more than 100 bytes counts as one token for
+    /// every three bytes. Texts joined by white space have as many tokens as both together.
     pub fn count_tokens(&self, text: &str) -> usize {
         let mut count = 0;
         let mut chunk = String::new();

@@ -1,8 +1,8 @@
 //! Admission: which hits of a query are good enough to show.
 //!
-//! A score is a calibrated probability, so that a decision on scores means the same in every namespace. The decision has
-//! three steps. Nothing is admitted unless the best hit is likely enough: a query that nothing answers also has a best
-//! hit. Then a hit is admitted if it is likely enough itself, and if it is not far behind the best one.
+//! A score is a calibrated probability, so a decision on scores means the same in every namespace. It has three steps.
+//! Nothing is admitted unless the best hit is likely enough: a query that nothing answers also has a best hit. Then a
+//! hit is admitted if it is likely enough itself, and if it is not far behind the best one.
 
 use strum::IntoStaticStr;
 

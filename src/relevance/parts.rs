@@ -1,8 +1,8 @@
 //! Splits a query that asks for several things into its parts: "our React setup, the CI and how we handle errors".
 //!
 //! Lines, list items, sentences and semicolons separate parts, and so do commas and conjunctions inside of a sentence
-//! (`sentence`). A heading is the lead of the parts after it if it names what they are about, such as "billing service:".
-//! The time is linear in the length of the query.
+//! (`sentence`). A heading is the lead of the parts after it if it names what they are about, such as "billing
+//! service:". The time is linear in the length of the query.
 
 use super::part::Part;
 use super::sentence::{Splitter, Style};
@@ -212,7 +212,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_pieces_of_any_query(query in "(\\PC{0,6}|, |and |the |: |what |Ana's |\n- |[.?;+] |[a-z]{1,8} ){0,40}") {
+        fn parts_are_pieces_of_any_query(
+            query in "(\\PC{0,6}|, |and |the |: |what |Ana's |\n- |[.?;+] |[a-z]{1,8} ){0,40}",
+        ) {
             let parts = parts(&query);
             prop_assert!((1..=PARTS_MAX).contains(&parts.len()));
             for part in &parts {

@@ -3,8 +3,8 @@
 //! Each text has a maximum length, within which [`budget`](super::budget) decides what is shown. The last line counts
 //! what is left out and names the call that returns it.
 //!
-//! `hits.rs` renders the results of a search, `context.rs` contexts and profiles, `explanation.rs` why a memory is among
-//! the hits or not, `memory.rs` one memory, `answer.rs` an answer with its citations, and `lists.rs` skills, topics and
+//! `hits.rs` renders the results of a search, `context.rs` contexts and profiles, `explanation.rs` why a memory is
+//! among the hits or not, `memory.rs` one memory, `answer.rs` an answer with its citations, and `lists.rs` skills, topics and
 //! directories. `refusal.rs` renders errors, `warnings.rs` adds warnings to a text.
 
 mod answer;

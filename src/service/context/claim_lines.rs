@@ -1,7 +1,7 @@
 //! The claims that a query asks for, as the first lines of a context.
 //!
-//! A claim is asked for if the query names its subject and its attribute and nothing else: "where does Ana live", but not
-//! "what does Ana like about living in Oslo". If the memory that makes the claim is admitted, further words do not
+//! A claim is asked for if the query names its subject and its attribute and nothing else: "where does Ana live", but
+//! not "what does Ana like about living in Oslo". If the memory that makes the claim is admitted, further words do not
 //! matter.
 
 use std::collections::HashSet;
@@ -26,9 +26,9 @@ use crate::service::retrieval::{RetrievalRequest, SearchResult};
 /// Most lines of claims.
 const LINES_MAX: usize = 40;
 /// Words of a question that name neither a subject nor an attribute, in addition to the stop words.
-const FILLER: &str = "tell know known remember remind give show list say please current currently now nowadays day days \
-    today present presently still profile fact facts everything anything use used previously former formerly originally \
-    previous earlier prior before actually again user";
+const FILLER: &str = "tell know known remember remind give show list say please current currently now nowadays day \
+    days today present presently still profile fact facts everything anything use used previously former formerly \
+    originally previous earlier prior before actually again user";
 /// Words of questions about a subject as a whole: "what do you know about Ana", "who is Ana".
 const WHOLE_SUBJECT: [&str; 4] = ["about", "who", "who's", "profile"];
 

@@ -116,8 +116,8 @@ impl Layout<'_> {
         self.citations.push(citation);
     }
 
-    /// Returns the number of tokens of a text, or `None` if they are more than the room. A word is at least one token, so
-    /// that a long text is not split into tokens in vain.
+    /// Returns the number of tokens of a text, or `None` if they are more than the room. A word counts as one token at
+    /// least, so that a long text is not split into tokens in vain.
     fn tokens_within(&self, text: &str, room: usize) -> Option<usize> {
         if text.split_whitespace().nth(room).is_some() {
             return None;

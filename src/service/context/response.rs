@@ -24,8 +24,8 @@ pub struct ContextRequest {
 pub struct ContextResponse {
     /// The text, as markdown. Empty if nothing is relevant.
     pub text: String,
-    /// Number of tokens of the text, by the WordPiece tokenizer of BERT (uncased, 30,522 tokens). Other tokenizers count
-    /// somewhat differently.
+    /// Number of tokens of the text, by the WordPiece tokenizer of BERT (uncased, 30,522 tokens). Other tokenizers
+    /// count somewhat differently.
     pub tokens: usize,
     /// The memories that the text is made from, best first.
     pub citations: Vec<ContextCitation>,
@@ -41,8 +41,8 @@ pub struct ContextCitation {
     pub path: String,
     /// Heading of the section that the text has in place of a long memory; null for a whole memory.
     pub section: Option<String>,
-    /// Probability that the memory answers the query, or the part of it that it answers best; 1 if the query asks for one
-    /// of its claims.
+    /// Probability that the memory answers the query, or the part of it that it answers best; 1 if the query asks for
+    /// one of its claims.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     pub score: f32,
     /// Namespace of the memory. Absent unless the request names several namespaces.

@@ -31,8 +31,8 @@ pub(super) fn context(schemas: &mut Schemas) -> Operation {
         )
         .about(
             "The text has the claims that the query asks for, then the admitted memories by day or by topic, each with \
-             its path. Memories that no longer hold are left out, or marked if the query asks about the past. `text` is \
-             empty if nothing is relevant. `detail` and `explain` have no effect.",
+             its path. Memories that no longer hold are left out, or marked if the query asks about the past. `text` \
+             is empty if nothing is relevant. `detail` and `explain` have no effect.",
         )
         .responds(200, "The context.", schemas.response::<ContextResponse>())
         .errors(&[NOT_FOUND])
