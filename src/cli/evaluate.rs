@@ -30,7 +30,7 @@ pub(super) struct EvaluateOptions {
     /// Also print every question that is not answered right (files of labelled dialogues)
     #[arg(long)]
     misses: bool,
-    /// File for the scores of all hits, one line of JSON per question, from which the levels of admission are fitted
+    /// File for the scores of all hits, one line of JSON per question, from which the levels of admission can be fitted
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 }
