@@ -71,6 +71,8 @@ error_codes! {
     Internal = "internal", INTERNAL_SERVER_ERROR;
     /// The account id is not 1 to 128 bytes without control characters.
     InvalidAccount = "invalid_account", BAD_REQUEST;
+    /// `admit` or `precision` is not `all`, `recall`, `balanced` or `strict`.
+    InvalidAdmit = "invalid_admit", BAD_REQUEST;
     /// The body is not the JSON object that the route expects; the message names the field.
     InvalidBody = "invalid_body", BAD_REQUEST;
     /// `current` is not `first`, `only` or `any`.

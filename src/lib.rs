@@ -37,6 +37,7 @@ pub mod namespace;
 pub mod outgoing;
 pub mod pets;
 pub mod queue;
+pub mod relevance;
 pub mod secrets;
 pub mod server;
 pub mod service;

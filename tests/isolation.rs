@@ -57,6 +57,8 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         .replace("{id}", id);
     let query = match path {
         "/v1/retrieve" => format!("?q={SECRET}&namespace=theirs&detail=full"),
+        "/v1/context" => format!("?q={SECRET}&namespace=theirs&admit=all"),
+        "/v1/profile" => format!("?subject={SECRET}&namespace=theirs"),
         "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
         "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
         "/v1/skills" => format!("?q={SECRET}&namespace=theirs"),

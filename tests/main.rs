@@ -23,6 +23,8 @@ mod campaign;
 mod ceiling;
 /// The command line, with a running server and on the directory of a stopped one.
 mod command_line;
+/// Admission of hits, and contexts for prompts.
+mod context;
 /// Managed conversations before and after a kill.
 mod conversations;
 /// Kills under load and the restart after them.
@@ -95,6 +97,8 @@ mod order;
 mod paths;
 /// The template animals API.
 mod pets;
+/// Profiles of the user, of speakers and of others.
+mod profile;
 /// Memories extracted again from stored conversations.
 mod reextraction;
 /// Retrieval: restarts, damaged indexes, large memories, concurrent queries, ranking.

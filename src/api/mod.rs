@@ -8,6 +8,7 @@
 
 pub mod answer;
 pub mod billing;
+pub mod context;
 pub mod conversations;
 pub mod document;
 pub mod erase;
@@ -21,6 +22,7 @@ pub mod limits;
 pub mod media;
 pub mod memories;
 pub mod namespaces;
+pub mod profile;
 pub mod query;
 pub mod queue;
 pub mod reply;

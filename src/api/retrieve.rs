@@ -22,6 +22,7 @@ use crate::memory::fields::{Field, Fields, joined, names, request_type};
 use crate::memory::request::zone_or_utc;
 use crate::memory::tags::{self, TAGS_MAX};
 use crate::memory::time::{self, TimeInput};
+use crate::relevance::Admission;
 use crate::service::retrieval::RetrievalRequest;
 
 request_type! {
@@ -40,6 +41,9 @@ request_type! {
         as_of: ParameterValues,
         #[schemars(with = "Value", extend("enum" = ["first", "only", "any"]))]
         current: ParameterValues,
+        /// Which hits are returned: all, or those that their scores admit.
+        #[schemars(with = "Value", extend("enum" = ["all", "recall", "balanced", "strict"]))]
+        admit: ParameterValues,
         #[schemars(with = "Number", range(min = 0, max = 1))]
         min_score: ParameterValues,
         #[schemars(with = "values::Integer", range(min = 1, max = LIMIT_MAX))]
@@ -134,6 +138,7 @@ impl RetrieveQuery {
             timezone: query.values("timezone"),
             as_of: query.values("as_of"),
             current: query.values("current"),
+            admit: query.values("admit"),
             min_score: query.values("min_score"),
             limit: query.values("limit"),
             detail: query.get("detail").map(str::to_owned),
@@ -159,6 +164,7 @@ impl RetrieveQuery {
             query: text,
             filter,
             min_score,
+            admission: admission("admit", self.admit.last())?.unwrap_or_default(),
             as_of: as_of(self.as_of.last_sent(), &zone)?,
             currency: currency(self.current.last_sent())?,
             limit,
@@ -217,7 +223,7 @@ fn time(name: &str, text: Option<&str>, zone: &TimeZone) -> Result<Option<TimeIn
 }
 
 /// Returns the last millisecond of the named time.
-fn as_of(text: Option<&str>, zone: &TimeZone) -> Result<Option<i64>> {
+pub(super) fn as_of(text: Option<&str>, zone: &TimeZone) -> Result<Option<i64>> {
     match time("as_of", text, zone)? {
         Some(time) => Ok(Some(time.until_ms(zone).ok_or_else(out_of_range)?.saturating_sub(1))),
         None => Ok(None),
@@ -245,6 +251,16 @@ fn explain(text: Option<&str>) -> Result<Explain> {
             Err(Error::invalid(ErrorCode::InvalidParameter, message))
         }
     }
+}
+
+/// Returns the level of admission with a name. `parameter` is the parameter that the error names.
+pub(super) fn admission(parameter: &str, name: Option<&str>) -> Result<Option<Admission>> {
+    let Some(name) = name else { return Ok(None) };
+    let Some(admission) = Admission::named(name) else {
+        let message = format!("{parameter}: {name:?} is not one of all, recall, balanced, strict");
+        return Err(Error::invalid(ErrorCode::InvalidAdmit, message));
+    };
+    Ok(Some(admission))
 }
 
 fn out_of_range() -> Error {
@@ -337,6 +353,8 @@ mod tests {
             ("q=x&as_of=", "invalid_time"),
             ("q=x&current=", "invalid_current"),
             ("q=x&current=maybe", "invalid_current"),
+            ("q=x&admit=balanced", "ok"),
+            ("q=x&admit=most", "invalid_admit"),
             ("q=x&explain=true", "ok"),
             ("q=x&explain=yes", "invalid_parameter"),
             ("where=team:a,b&where=size%3E=2", "ok"),

@@ -10,8 +10,8 @@ use super::reply::Reply;
 use super::request::{AuthenticatedRequest, RouteRequest};
 use super::unknown::KnownNames;
 use super::{
-    answer, billing, conversations, erase, explain, fields, identity, intake, keys, media, memories, namespaces, queue,
-    retrieve, skills, sources, vocabulary, writes,
+    answer, billing, context, conversations, erase, explain, fields, identity, intake, keys, media, memories,
+    namespaces, profile, queue, retrieve, skills, sources, vocabulary, writes,
 };
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
@@ -245,7 +245,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 50] = {
+pub static ROUTES: [Route; 52] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -271,6 +271,8 @@ pub static ROUTES: [Route; 50] = {
         listing("/v1/topics", Any, memories::topics).with_query(NAMESPACE),
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
         retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
+        retrieval(GET, "/v1/context", Read, Executor::Retrieval, context::context).with_query(context::PARAMETERS),
+        retrieval(GET, "/v1/profile", Read, Executor::Retrieval, profile::profile).with_query(profile::PARAMETERS),
         retrieval(POST, "/v1/answer", Chat, Executor::Retrieval, answer::answer).with_body(fields::ANSWER),
         retrieval(POST, "/v1/explain", Read, Executor::Retrieval, explain::explain).with_body(fields::EXPLAIN),
         route(POST, "/v1/vocab", Any, Write, vocabulary::teach).with_query(WAIT).with_body(fields::VOCABULARY),

@@ -1,5 +1,6 @@
 //! `cuebase eval`: measures retrieval quality on a file, in this process.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::eval::namespace::Setup;
-use crate::eval::{changes, locomo, measure, suite};
+use crate::eval::suite::SuiteKind;
+use crate::eval::{admission, changes, locomo, measure, parts, suite};
 use crate::file_errors::explained;
 use crate::model::configured::embedder;
 
@@ -28,6 +30,9 @@ pub(super) struct EvaluateOptions {
     /// Also print every question that is not answered right (files of labelled dialogues)
     #[arg(long)]
     misses: bool,
+    /// File for the scores of all hits, one line of JSON per question, from which the levels of admission can be fitted
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
 }
 
 /// Measures retrieval quality and prints the figures.
@@ -36,7 +41,12 @@ pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Re
     let embedder = embedder.as_ref();
     let text = std::fs::read_to_string(&options.file).map_err(explained("read", &options.file))?;
     if text.trim_start().starts_with('{') {
-        return evaluate_changes(options, &text, &Setup { embedder, clock: Clock::system() });
+        let setup = Setup { embedder, clock: Clock::system() };
+        return match SuiteKind::of(&text) {
+            SuiteKind::Changes => evaluate_changes(options, &text, &setup),
+            SuiteKind::Admission => evaluate_admission(options, &text, &setup),
+            SuiteKind::Parts => evaluate_parts(options, &text, &setup),
+        };
     }
     let samples = locomo::read(&options.file)?;
     let mut features = features_file(options)?;
@@ -87,26 +97,85 @@ fn features_file(options: &EvaluateOptions) -> anyhow::Result<Option<BufWriter<F
     Ok(Some(file))
 }
 
+/// Creates the file for scores, if it is wanted.
+fn scores_file(options: &EvaluateOptions) -> anyhow::Result<Option<BufWriter<File>>> {
+    let Some(path) = &options.scores else { return Ok(None) };
+    Ok(Some(BufWriter::new(File::create(path).map_err(explained("write", path))?)))
+}
+
+/// Returns the folder of the index of a dialogue.
+fn index_folder(dialogue: usize) -> PathBuf {
+    std::env::temp_dir().join(format!("cuebase-eval-{}-{dialogue}", std::process::id()))
+}
+
+/// Prints figures, and before them what is wrong if that is wanted.
+fn print_figures<N: Display>(
+    options: &EvaluateOptions,
+    misses: &[String],
+    report: Vec<(N, f64)>,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if options.misses {
+        for miss in misses {
+            writeln!(out, "{miss}")?;
+        }
+    }
+    for (name, value) in report {
+        writeln!(out, "{name}: {value:.4}")?;
+    }
+    Ok(())
+}
+
 /// Measures a file of dialogues in which facts change.
 fn evaluate_changes(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
     let dialogues: Vec<changes::Dialogue> = suite::read(text)?;
     let mut figures = changes::Figures::default();
     let mut features = features_file(options)?;
     for (number, dialogue) in dialogues.iter().enumerate() {
-        let folder = std::env::temp_dir().join(format!("cuebase-eval-{}-{number}", std::process::id()));
+        let folder = index_folder(number);
         let out = features.as_mut().map(|file| file as &mut dyn Write);
         let measured = changes::measure(dialogue, &folder, setup, &mut figures, out);
         let _ = std::fs::remove_dir_all(&folder);
         measured?;
     }
-    let mut out = std::io::stdout().lock();
-    if options.misses {
-        for miss in &figures.misses {
-            writeln!(out, "{miss}")?;
-        }
+    if let Some(mut file) = features {
+        file.flush()?;
     }
-    for (name, value) in figures.report() {
-        writeln!(out, "{name}: {value:.4}")?;
+    print_figures(options, &figures.misses, figures.report())
+}
+
+/// Measures a file of dialogues with questions of which some have no answer.
+fn evaluate_admission(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let dialogues: Vec<admission::Dialogue> = suite::read(text)?;
+    let mut figures = admission::Figures::default();
+    let mut scores = scores_file(options)?;
+    for (number, dialogue) in dialogues.iter().enumerate() {
+        let folder = index_folder(number);
+        let out = scores.as_mut().map(|file| file as &mut dyn Write);
+        let measured = admission::measure(dialogue, &folder, setup, &mut figures, out);
+        let _ = std::fs::remove_dir_all(&folder);
+        measured?;
     }
-    Ok(())
+    if let Some(mut file) = scores {
+        file.flush()?;
+    }
+    print_figures(options, &figures.misses, figures.report())
+}
+
+/// Measures a file of dialogues with queries that ask for several things.
+fn evaluate_parts(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let dialogues: Vec<parts::Dialogue> = suite::read(text)?;
+    let mut figures = parts::Figures::default();
+    let mut scores = scores_file(options)?;
+    for (number, dialogue) in dialogues.iter().enumerate() {
+        let folder = index_folder(number);
+        let out = scores.as_mut().map(|file| file as &mut dyn Write);
+        let measured = parts::measure(dialogue, &folder, setup, &mut figures, out);
+        let _ = std::fs::remove_dir_all(&folder);
+        measured?;
+    }
+    if let Some(mut file) = scores {
+        file.flush()?;
+    }
+    print_figures(options, &figures.misses, figures.report())
 }

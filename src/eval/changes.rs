@@ -65,7 +65,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn add(&mut self, holds: bool) {
+    pub(super) fn add(&mut self, holds: bool) {
         self.count += usize::from(holds);
         self.of += 1;
     }

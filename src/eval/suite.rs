@@ -38,6 +38,33 @@ pub struct Messages {
     ids: HashMap<(String, u64), String>,
 }
 
+/// What the dialogues of a file measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuiteKind {
+    /// Facts that change ([`changes`](super::changes)).
+    Changes,
+    /// Questions with and without an answer ([`admission`](super::admission)).
+    Admission,
+    /// Queries that ask for several things ([`parts`](super::parts)).
+    Parts,
+}
+
+impl SuiteKind {
+    /// Returns the kind of a file by the fields of its first line.
+    pub fn of(text: &str) -> Self {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        // What is wrong with an unreadable line is said when the file is read.
+        let dialogue: Value = serde_json::from_str(first).unwrap_or_default();
+        if dialogue.get("queries").is_some() {
+            return Self::Parts;
+        }
+        if dialogue.pointer("/questions/0/evidence").is_some() {
+            return Self::Admission;
+        }
+        Self::Changes
+    }
+}
+
 /// Reads a file: one value per line.
 pub fn read<T: for<'a> Deserialize<'a>>(text: &str) -> anyhow::Result<Vec<T>> {
     let mut values = Vec::new();
@@ -93,5 +120,22 @@ impl Messages {
             ids.extend(self.ids.get(&place).map(String::as_str));
         }
         ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_what_a_file_measures() {
+        for (text, expected) in [
+            (r#"{"id": "a", "sessions": [], "queries": []}"#, SuiteKind::Parts),
+            (r#"{"id": "a", "sessions": [], "questions": [{"q": "x", "evidence": []}]}"#, SuiteKind::Admission),
+            (r#"{"id": "a", "sessions": [], "questions": [{"q": "x", "current_in": ["1"]}]}"#, SuiteKind::Changes),
+            ("{", SuiteKind::Changes),
+        ] {
+            assert_eq!(SuiteKind::of(text), expected, "{text}");
+        }
     }
 }

@@ -165,6 +165,30 @@ pub(super) struct Explain {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
+pub(super) struct Context {
+    /// What the prompt is about: the user's message, a question, or several things separated by commas.
+    pub(super) query: String,
+    /// Most tokens of the text, 1 to 32000. Default: 1500.
+    pub(super) max_tokens: Option<u32>,
+    /// How sure the search must be: recall, balanced or strict. Default: balanced.
+    pub(super) precision: Option<String>,
+    /// The namespace; leave it out unless the user named one.
+    pub(super) namespace: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(super) struct Profile {
+    /// Name of a person or thing. Default: the user.
+    pub(super) subject: Option<String>,
+    /// A time in the past, RFC 3339 or YYYY-MM-DD, to see what was true then.
+    pub(super) as_of: Option<String>,
+    /// The namespace; leave it out unless the user named one.
+    pub(super) namespace: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Skills {
     /// The task to do. Without it the skills are listed by name.
     pub(super) task: Option<String>,

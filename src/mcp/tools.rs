@@ -18,11 +18,15 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiRequest};
-use super::arguments::{Answer, Explain, Forget, Read, Recall, Remember, Skills, Topics, Write, unknown_names};
+use super::arguments::{
+    Answer, Context, Explain, Forget, Profile, Read, Recall, Remember, Skills, Topics, Write, unknown_names,
+};
 use super::budget::{CHARACTERS_DEFAULT, CHARACTERS_RANGE};
 use super::render::{self, HitSelection, Page, Refusal, add_warning, with_warnings};
 use super::responses::{MemoryWritten, Received};
 use crate::error_codes::ErrorCode;
+use crate::service::context::ContextResponse;
+use crate::service::profile::ProfileResponse;
 use crate::service::retrieval::ExplainResponse;
 
 /// Hits when a call gives no limit: an agent's context is small.
@@ -290,6 +294,45 @@ impl Tools {
             }
             Err(refusal) => Err(refusal.text),
         }
+    }
+
+    #[tool(
+        name = "memory_context",
+        description = "Return everything in memory that is relevant to a message, as text with dates and paths. It is \
+                       short and may be empty. Use it at the beginning of a task; for single hits with scores use \
+                       memory_recall.",
+        annotations(read_only_hint = true)
+    )]
+    async fn context(&self, Parameters(arguments): Parameters<Context>) -> Result<String, String> {
+        // Whoever asks for more tokens has room for them.
+        let characters = match arguments.max_tokens {
+            Some(_) => *CHARACTERS_RANGE.end(),
+            None => CHARACTERS_DEFAULT,
+        };
+        let parameters = query(&[
+            ("q", Some(arguments.query)),
+            ("max_tokens", arguments.max_tokens.map(|tokens| tokens.to_string())),
+            ("precision", arguments.precision),
+            ("namespace", self.namespace_of(arguments.namespace)),
+        ]);
+        let response: Received<ContextResponse> = self.get("/v1/context", &parameters).await?;
+        Ok(with_warnings(render::context(&response.body, characters), &response.warnings))
+    }
+
+    #[tool(
+        name = "memory_profile",
+        description = "List what is known about the user, or about another person or thing: home, employer and the \
+                       like, with former values.",
+        annotations(read_only_hint = true)
+    )]
+    async fn profile(&self, Parameters(arguments): Parameters<Profile>) -> Result<String, String> {
+        let parameters = query(&[
+            ("subject", arguments.subject),
+            ("as_of", arguments.as_of),
+            ("namespace", self.namespace_of(arguments.namespace)),
+        ]);
+        let response: Received<ProfileResponse> = self.get("/v1/profile", &parameters).await?;
+        Ok(with_warnings(render::profile(&response.body), &response.warnings))
     }
 
     #[tool(

@@ -31,6 +31,10 @@ const MAGIC: &[u8] = b"CBTABLE1";
 const ALIGNMENT: usize = 64;
 /// Maximum length of a text in bytes. The rest of a longer text is ignored, since it hardly changes the sum.
 const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Length of a word in bytes beyond which its tokens are estimated. The tokenizer does not split much longer ones.
+const WORD_BYTES_MAX: usize = 100;
+/// Bytes of such a word that count as one token: a character of a script without spaces.
+const LONG_WORD_BYTES_PER_TOKEN: usize = 3;
 
 // Values of `StaticTable::content`.
 const UNKNOWN: u8 = 0;
@@ -161,6 +165,28 @@ impl StaticTable {
     }
 }
 
+impl StaticTable {
+    /// Returns the number of tokens of a text of any length. A word of more than 100 bytes counts as one token for
+    /// every three bytes. Texts joined by white space have as many tokens as both together.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        let mut count = 0;
+        let mut chunk = String::new();
+        for word in text.split_whitespace() {
+            if word.len() > WORD_BYTES_MAX {
+                count += word.len().div_ceil(LONG_WORD_BYTES_PER_TOKEN);
+                continue;
+            }
+            if chunk.len() + word.len() >= TEXT_BYTES_MAX {
+                count += self.ids(&chunk).len();
+                chunk.clear();
+            }
+            chunk.push_str(word);
+            chunk.push(' ');
+        }
+        count + self.ids(&chunk).len()
+    }
+}
+
 impl Embedder for StaticTable {
     fn identity(&self) -> &str {
         &self.identity
@@ -281,6 +307,17 @@ mod tests {
         assert!(table.cosine(token("dog"), token("puppy")) > table.cosine(token("dog"), token("tax")) + 0.2);
         assert!(table.is_content(token("dog")) && !table.is_content(token("the")) && !table.is_content(token("?")));
         assert_eq!(table.cosine(u16::MAX, token("dog")), 0.0);
+    }
+
+    #[test]
+    fn tokens_of_joined_texts_add_up() {
+        let table = StaticTable::built_in().expect("a valid table");
+        let (a, b) = ("The ferry leaves at nine, isn't it?", "我们昨天去了海边。 https://example.org/a/b");
+        assert_eq!(table.count_tokens("The ferry"), 2);
+        assert_eq!(table.count_tokens(""), 0);
+        assert_eq!(table.count_tokens(&format!("{a}\n\n  {b}")), table.count_tokens(a) + table.count_tokens(b));
+        assert_eq!(table.count_tokens(&"ferry ".repeat(20_000)), 20_000);
+        assert_eq!(table.count_tokens(&"x".repeat(3_000)), 1_000);
     }
 
     #[test]

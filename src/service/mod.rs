@@ -4,7 +4,8 @@
 //!
 //! - [`intake`] accepts writes into the queue, with [`dead_letters`] and [`erasure`]; [`writes`] has their state;
 //! - [`direct_writes`] and [`push`] commit before they return;
-//! - [`reads`], with [`retrieval`] and [`answer`], searches and reads memories;
+//! - [`reads`], with [`retrieval`] and [`answer`], searches and reads memories; [`context`] makes text for a prompt of
+//!   what was found, and [`profile`] shows the claims about a subject;
 //! - [`skills`] and [`vocabulary`] read and write by name;
 //! - [`conversations`] are stored next to the memories, and [`sources`] are the conversations that memories were
 //!   extracted from;
@@ -17,6 +18,7 @@
 
 pub mod animals;
 pub mod answer;
+pub mod context;
 mod conversation_branches;
 pub mod conversations;
 pub(crate) mod data_directory;
@@ -29,6 +31,7 @@ pub mod media;
 pub(crate) mod media_store;
 pub mod memories;
 pub mod namespaces;
+pub mod profile;
 pub mod push;
 pub mod reads;
 pub mod retrieval;

@@ -20,6 +20,8 @@ TOOLS = {
     "memory_write",
     "memory_forget",
     "memory_answer",
+    "memory_context",
+    "memory_profile",
     "memory_explain",
     "memory_skills",
     "memory_topics",
@@ -49,6 +51,9 @@ def test_an_agent_remembers_and_recalls(transport, service, tmp_path):
             assert "green" in await good(client, "memory_read", path=path)
             assert path in await good(client, "memory_recall", query=f"What colour is the boat of {name}?", tiers=["facts"])
             assert path in await good(client, "memory_answer", question=f"What colour is the boat of {name}?")
+            assert f"[{path}]" in await good(client, "memory_context", query=f"What colour is the boat of {name}?")
+            profile = await good(client, "memory_profile", subject=name)
+            assert profile.startswith(f"{name.lower()}:\n") and "- home: lisbon" in profile, profile
             explained = await good(client, "memory_explain", query=f"What colour is the boat of {name}?", path=path)
             assert explained.startswith(f"{path} is found: score "), explained
             assert f"facts/{name.lower()} (1)" in await good(client, "memory_topics")

@@ -107,6 +107,9 @@ def test_no_answer_is_not_an_error(service, tmp_path):
         text = await good(client, "memory_answer", question="zzz qqq xxx", **empty)
         assert text.startswith("The memories hold no answer to this.")
         assert await good(client, "memory_recall", query="zzz qqq xxx", **empty) == "No memory matches this."
+        context = await good(client, "memory_context", query="zzz qqq xxx", **empty)
+        assert context == "Nothing in memory is relevant to this."
+        assert await good(client, "memory_profile", **empty) == "No claims about user."
 
     with_agent(service, tmp_path, use)
 

@@ -169,6 +169,38 @@ def test_an_empty_list_of_namespaces_is_rejected() -> None:
     assert not server.requests
 
 
+def test_a_context_is_text_with_citations() -> None:
+    citation = {"path": "facts/tea.md", "section": None, "score": 0.5}
+    server = Recorder({"text": "- Tea", "tokens": 3, "citations": [citation], "namespace": "mine,team"})
+    client = Client(key="key", transport=server)
+    found = client.context("tea, and milk", max_tokens=100, admit="strict", namespace=["mine", "team"])
+    assert (found.text, found.tokens, found.namespace) == ("- Tea", 3, "mine,team")
+    assert found.citations == (cuebase.ContextCitation("facts/tea.md", None, 0.5),)
+    sent = dict(server.requests[0].url.params)
+    assert sent == {"q": "tea, and milk", "max_tokens": "100", "admit": "strict", "namespace": "mine,team"}
+
+
+def test_a_profile_has_claims_with_times() -> None:
+    claim = {"attribute": "home", "value": "oslo", "path": "facts/a.md", "valid_from": "2026-05-04T09:00:00Z"}
+    server = Recorder({"subject": "ana", "claims": [{**claim, "valid_until": None, "current": True}], "subjects": ["bob"]})
+    found = Client(key="key", namespace="mine", transport=server).profile("Ana", as_of=datetime(2026, 6, 1, tzinfo=timezone.utc))
+    began = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+    assert found.claims == (cuebase.ProfileClaim("home", "oslo", "facts/a.md", began, None, True),)
+    assert (found.subject, found.subjects) == ("ana", ("bob",))
+    params = server.requests[0].url.params
+    assert (params["subject"], params["namespace"]) == ("Ana", "mine") and params["as_of"].startswith("2026-06-01")
+
+
+def test_hits_can_be_admitted() -> None:
+    found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    server = Recorder({**found, "answer": "", "model": ""})
+    client = Client(key="key", transport=server)
+    client.retrieve("tea", admit="balanced")
+    client.answer("tea?", admit="strict")
+    assert server.requests[0].url.params["admit"] == "balanced"
+    assert json.loads(server.requests[1].content)["admit"] == "strict"
+
+
 def test_unknown_fields_of_a_newer_server_are_ignored() -> None:
     who = {"account": "default", "auth": "api_key", "env": "live", "later": True}
     assert Client(key="key", transport=Recorder(who)).whoami().account == "default"

@@ -71,6 +71,20 @@ export declare class Client {
     }): Promise<t.Memory[]>;
     /** Answers a question from the memories, with citations. Throws `NotFound` if they contain no answer. */
     answer(question: string, filters?: t.Filters): Promise<t.Answer>;
+    /**
+     * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
+     * nothing is relevant.
+     */
+    context(query: string, options?: t.Filters & {
+        max_tokens?: number;
+    }): Promise<t.Context>;
+    /** Returns what the memories claim about a subject; by default about the user. */
+    profile(options?: {
+        subject?: string;
+        namespace?: string;
+        as_of?: t.When;
+        timezone?: string;
+    }): Promise<t.Profile>;
     /** Returns a memory by path. `facts/a.md#Heading` or `section` selects one section. */
     get(path: string, options?: {
         namespace?: string;

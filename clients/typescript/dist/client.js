@@ -185,6 +185,20 @@ export class Client {
         const answer = await this.#do("POST", "/v1/answer", { body });
         return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
     }
+    /**
+     * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
+     * nothing is relevant.
+     */
+    async context(query, options = {}) {
+        const sent = { q: query, ...options, namespace: this.#inAll(options.namespace) };
+        const context = await this.#do("GET", "/v1/context", { query: sent });
+        return { ...context, citations: context.citations ?? [] };
+    }
+    /** Returns what the memories claim about a subject; by default about the user. */
+    profile(options = {}) {
+        const query = { ...options, namespace: this.#in(options.namespace) };
+        return this.#do("GET", "/v1/profile", { query });
+    }
     /** Returns a memory by path. `facts/a.md#Heading` or `section` selects one section. */
     async get(path, options = {}) {
         const query = { ...options, namespace: this.#in(options.namespace) };

@@ -17,6 +17,8 @@ export declare const ErrorCode: {
     readonly Internal: "internal";
     /** The account id is not 1 to 128 bytes without control characters. */
     readonly InvalidAccount: "invalid_account";
+    /** `admit` or `precision` is not `all`, `recall`, `balanced` or `strict`. */
+    readonly InvalidAdmit: "invalid_admit";
     /** The body is not the JSON object that the route expects; the message names the field. */
     readonly InvalidBody: "invalid_body";
     /** `current` is not `first`, `only` or `any`. */

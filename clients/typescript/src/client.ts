@@ -232,6 +232,22 @@ export class Client {
     return { ...answer, citations: answer.citations ?? [], hits: (answer.hits ?? []).map(wire.memory) };
   }
 
+  /**
+   * Returns text for a prompt: what the memories hold about a query, which may ask for several things. `text` is empty if
+   * nothing is relevant.
+   */
+  async context(query: string, options: t.Filters & { max_tokens?: number } = {}): Promise<t.Context> {
+    const sent = { q: query, ...options, namespace: this.#inAll(options.namespace) };
+    const context = await this.#do<t.Context>("GET", "/v1/context", { query: sent });
+    return { ...context, citations: context.citations ?? [] };
+  }
+
+  /** Returns what the memories claim about a subject; by default about the user. */
+  profile(options: { subject?: string; namespace?: string; as_of?: t.When; timezone?: string } = {}): Promise<t.Profile> {
+    const query = { ...options, namespace: this.#in(options.namespace) };
+    return this.#do("GET", "/v1/profile", { query });
+  }
+
   /** Returns a memory by path. `facts/a.md#Heading` or `section` selects one section. */
   async get(
     path: string,

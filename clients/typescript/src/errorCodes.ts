@@ -18,6 +18,8 @@ export const ErrorCode = {
   Internal: "internal",
   /** The account id is not 1 to 128 bytes without control characters. */
   InvalidAccount: "invalid_account",
+  /** `admit` or `precision` is not `all`, `recall`, `balanced` or `strict`. */
+  InvalidAdmit: "invalid_admit",
   /** The body is not the JSON object that the route expects; the message names the field. */
   InvalidBody: "invalid_body",
   /** `current` is not `first`, `only` or `any`. */

@@ -4,6 +4,7 @@ export type Tier = "facts" | "incidents" | "rules" | "skills";
 export type TimeField = "occurred" | "created" | "updated";
 /** What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others. */
 export type Current = "first" | "only" | "any";
+export type Admission = "all" | "recall" | "balanced" | "strict";
 export type Environment = "live" | "test";
 /** A plan with a subscription. */
 export type Plan = "starter" | "growth" | "scale" | "max";
@@ -162,6 +163,44 @@ export interface Answer {
   model: string;
   citations: Citation[];
   hits: Memory[];
+}
+
+export interface ContextCitation {
+  path: string;
+  /** Heading of the section that the text has in place of a long memory. */
+  section: string | null;
+  score: number;
+  /** The namespace of the memory, if several namespaces were searched. */
+  namespace?: string;
+}
+
+export interface Context {
+  /** Text for a prompt. Empty if nothing is relevant. */
+  text: string;
+  tokens: number;
+  /** The memories that the text is made from, best first. */
+  citations: ContextCitation[];
+  /** The namespace, or several separated by commas. */
+  namespace: string;
+}
+
+export interface ProfileClaim {
+  attribute: string;
+  value: string;
+  /** Path of the memory that claims it. */
+  path: string;
+  valid_from: Date | null;
+  /** `null` while the claim holds. */
+  valid_until: Date | null;
+  current: boolean;
+}
+
+export interface Profile {
+  subject: string;
+  /** By attribute, current ones first, then the newest. */
+  claims: ProfileClaim[];
+  /** The other subjects with claims. */
+  subjects: string[];
 }
 
 export interface Written {
@@ -343,7 +382,7 @@ export interface Billing {
   transactions: { amount_paise: number; note: string; at: Date }[];
 }
 
-/** Filters of `retrieve` and `answer`. */
+/** Filters of `retrieve`, `answer` and `context`. */
 export interface Filters {
   /** One namespace, or several, whose hits are merged. `limit` counts the hits of all. */
   namespace?: string | readonly string[];
@@ -360,6 +399,8 @@ export interface Filters {
   /** Answer as of this time: later memories are left out, and `current` is judged then. */
   as_of?: When;
   current?: Current;
+  /** Which hits their scores admit, possibly none. Default: all; for a context `balanced`. */
+  admit?: Admission;
   min_score?: number;
   limit?: number;
 }

@@ -169,3 +169,26 @@ test("metadata is not converted, and a memory of an older server is current", as
   const plain = await new Client({ key: "key", fetch: older }).get("facts/a.md");
   assert.deepEqual([plain.current, plain.valid_until, plain.supersedes, plain.metadata], [true, null, [], {}]);
 });
+
+test("a context is text with citations, and hits can be admitted", async () => {
+  const citation = { path: "facts/tea.md", section: null, score: 0.5 };
+  const context = { text: "- Tea", tokens: 3, citations: [citation], namespace: "mine,team" };
+  const { sent, fetch } = recording({ ...context, hits: [] });
+  const client = new Client({ key: "key", fetch });
+  const found = await client.context("tea, and milk", { max_tokens: 100, admit: "strict", namespace: ["mine", "team"] });
+  assert.deepEqual([found.text, found.tokens, found.citations, found.namespace], ["- Tea", 3, [citation], "mine,team"]);
+  await client.retrieve("tea", { admit: "balanced" });
+  const queries = sent.map(({ url }) => Object.fromEntries(new URL(url).searchParams));
+  const first = { q: "tea, and milk", max_tokens: "100", admit: "strict", namespace: "mine,team" };
+  assert.deepEqual(queries, [first, { q: "tea", admit: "balanced" }]);
+});
+
+test("a profile has claims with times", async () => {
+  const claim = { attribute: "home", value: "oslo", path: "facts/a.md", valid_from: "2026-05-04T09:00:00Z", valid_until: null, current: true };
+  const { sent, fetch } = recording({ subject: "ana", claims: [claim], subjects: ["bob"] });
+  const found = await new Client({ key: "key", namespace: "mine", fetch }).profile({ subject: "Ana", as_of: "2026-06-01" });
+  assert.deepEqual(found.claims, [{ ...claim, valid_from: new Date("2026-05-04T09:00:00Z") }]);
+  assert.deepEqual(found.subjects, ["bob"]);
+  const query = Object.fromEntries(new URL(sent[0]?.url ?? "").searchParams);
+  assert.deepEqual(query, { subject: "Ana", namespace: "mine", as_of: "2026-06-01" });
+});

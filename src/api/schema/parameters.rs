@@ -96,6 +96,15 @@ pub(super) fn explain() -> Parameter {
     Parameter::query("explain", json_schema!({"type": "boolean", "default": false})).about(about)
 }
 
+/// Returns which hits are admitted, under a name of the parameter.
+pub(super) fn admission(name: &str, default: &str) -> Parameter {
+    let about = "Which hits are admitted by their scores, possibly none: `recall` rather too many, `strict` rather too \
+                 few, `balanced` between them, `all` every hit. If the query asks for several things, the hits of each \
+                 are admitted by themselves.";
+    let schema = json_schema!({"enum": ["all", "recall", "balanced", "strict"], "default": default});
+    Parameter::query(name, schema).about(about)
+}
+
 /// Returns a filter by tags.
 pub(super) fn tags(schemas: &mut Schemas) -> Parameter {
     let schema = json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()});

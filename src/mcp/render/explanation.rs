@@ -48,6 +48,7 @@ fn reason(excluded: ExcludedBy) -> &'static str {
         ExcludedBy::NoArm => "neither its words nor its cues nor its relations match",
         ExcludedBy::MinScore => "its score is too low",
         ExcludedBy::Limit => "enough other memories rank higher",
+        ExcludedBy::Admit => "its score is too low for the level of admission",
         ExcludedBy::UnknownPath => "no memory is stored there",
     }
 }

@@ -3,10 +3,12 @@
 //! Each text has a maximum length, within which [`budget`](super::budget) decides what is shown. The last line counts
 //! what is left out and names the call that returns it.
 //!
-//! `hits.rs` renders the results of a search, `explanation.rs` why a memory is among them or not, `memory.rs` one memory,
-//! `answer.rs` an answer with its citations, and `lists.rs` skills, topics and directories. `refusal.rs` renders errors, `warnings.rs` adds warnings to a text.
+//! `hits.rs` renders the results of a search, `context.rs` contexts and profiles, `explanation.rs` why a memory is
+//! among the hits or not, `memory.rs` one memory, `answer.rs` an answer with its citations, and `lists.rs` skills, topics and
+//! directories. `refusal.rs` renders errors, `warnings.rs` adds warnings to a text.
 
 mod answer;
+mod context;
 mod explanation;
 mod hits;
 mod lists;
@@ -15,6 +17,7 @@ mod refusal;
 mod warnings;
 
 pub(super) use self::answer::answer;
+pub(super) use self::context::{context, profile};
 pub(super) use self::explanation::explanation;
 pub(super) use self::hits::{HitSelection, hits, skills_for_task};
 pub(super) use self::lists::{skills, topics, tree};

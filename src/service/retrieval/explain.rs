@@ -12,6 +12,7 @@ use super::request::RetrievalRequest;
 use super::search::with_synonyms;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
+use crate::relevance::Admission;
 use crate::service::reads::Reads;
 
 /// The response to `POST /v1/explain`.
@@ -57,6 +58,8 @@ pub enum ExcludedBy {
     MinScore,
     /// Hits of a higher rank take up `limit`.
     Limit,
+    /// The score is too low for `admit`, for the query as a whole and for each of its parts.
+    Admit,
     /// No memory is stored at the path.
     UnknownPath,
 }
@@ -96,6 +99,18 @@ impl ExplainResponse {
     }
 }
 
+impl ExplainResponse {
+    /// Says whether the memory is a hit after admission. The memory may also answer a part of the query well enough.
+    fn apply_admission(&mut self, is_admitted: bool) {
+        if is_admitted {
+            self.excluded_by.clear();
+        } else if self.found {
+            self.excluded_by.push(ExcludedBy::Admit);
+        }
+        self.found = is_admitted;
+    }
+}
+
 impl Reads {
     /// Explains why a query returns the memory at a path, or why it does not, in a namespace that the caller may read.
     ///
@@ -120,6 +135,12 @@ impl Reads {
         let prepared = PreparedQuery::new(request, embedding.of(text, &synonyms), search.now);
         let explained =
             self.on_searchers(|| lease.read(|snapshot| snapshot.explain(&prepared.query(snapshot), path.as_str())))?;
-        Ok(ExplainResponse::of(path, explained))
+        let mut response = ExplainResponse::of(path, explained);
+        if request.admission != Admission::All {
+            let result = self.search_admitted(lease, text, &mut search)?;
+            let is_admitted = result.hits.iter().any(|hit| hit.memory.path == response.path);
+            response.apply_admission(is_admitted);
+        }
+        Ok(response)
     }
 }

@@ -1,10 +1,12 @@
 //! Retrieval: from a checked request to hits with all their fields.
 //!
-//! `search.rs` runs a query or a listing in one namespace; start there. `several.rs` does so in several namespaces and
-//! merges the results. `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in
-//! git (`history.rs`). `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the
-//! view of what made a score.
+//! `search.rs` runs a query or a listing in one namespace; start there. `admitted.rs` leaves out the hits that are not
+//! good enough, and searches for the parts of a query. `several.rs` searches several namespaces and merges the results.
+//! `response.rs` adds what the API returns, with a view of each hit (`hit.rs`) and its history in git (`history.rs`).
+//! `explain.rs` says why a query returns a memory or why it does not, and `explanation.rs` has the view of what made a
+//! score.
 
+mod admitted;
 mod explain;
 mod explanation;
 mod history;

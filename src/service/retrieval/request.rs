@@ -3,6 +3,8 @@
 use cuebase_retrieval::{Currency, Explain, Filter};
 use jiff::tz::TimeZone;
 
+use crate::relevance::Admission;
+
 /// A retrieval request whose fields are checked.
 #[derive(Clone, Debug, Default)]
 pub struct RetrievalRequest {
@@ -12,6 +14,8 @@ pub struct RetrievalRequest {
     pub filter: Filter,
     /// Hits with a lower score are left out.
     pub min_score: f32,
+    /// Which hits are returned, by their scores. Has no effect on a listing.
+    pub admission: Admission,
     /// If given, the request is answered as of this time, milliseconds since the epoch.
     pub as_of: Option<i64>,
     /// What becomes of memories that no longer hold.

@@ -18,11 +18,12 @@ use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, S
 use crate::error::Result;
 use crate::model::Deadline;
 use crate::namespace::registry::Lease;
+use crate::relevance::Admission;
 use crate::service::reads::Reads;
 
 /// A request while it is answered from its namespaces, one after the other.
 pub(super) struct RequestSearch<'a> {
-    request: &'a RetrievalRequest,
+    pub(super) request: &'a RetrievalRequest,
     /// The time of the request.
     pub(super) now: Timestamp,
     /// Limits the wait for all vectors of the query.
@@ -42,6 +43,26 @@ pub(super) struct QueryEmbedding {
     vector: Option<Arc<Vec<f32>>>,
     /// Time in the embedding.
     time: Duration,
+}
+
+/// What a search for one text found in a namespace.
+pub(super) struct TextResults {
+    pub(super) head: Option<Head>,
+    /// Found memories, best first.
+    pub(super) hits: Vec<FoundMemory>,
+    /// Content words of the text and of its synonyms, sorted.
+    pub(super) terms: Vec<String>,
+    /// Vocabulary terms that the text mentions.
+    pub(super) defined: Vec<Definition>,
+    pub(super) times: SearchTimes,
+}
+
+impl TextResults {
+    /// Returns the results as those of a request in an open namespace.
+    pub(super) fn of_request(self, lease: Lease) -> SearchResult {
+        let Self { head, hits, terms, defined, times } = self;
+        SearchResult { namespaces: vec![SearchedNamespace { lease, name: None, head, times }], hits, terms, defined }
+    }
 }
 
 /// The results of a search, and the head of the searched snapshot.
@@ -79,16 +100,21 @@ impl Reads {
     pub(super) fn find_in(&self, lease: Lease, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
         let request = search.request;
         match &request.query {
-            Some(text) => self.search(lease, text, search),
+            Some(text) if request.admission == Admission::All => {
+                let results = self.search_text(&lease, text, search)?;
+                Ok(results.of_request(lease))
+            }
+            Some(text) => self.search_admitted(lease, text, search),
             None => list(lease, request, search.now),
         }
     }
 
-    fn search(&self, lease: Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
+    /// Searches an open namespace for a text: the query of the request, or a part of it.
+    pub(super) fn search_text(&self, lease: &Lease, text: &str, search: &mut RequestSearch<'_>) -> Result<TextResults> {
         let vocabulary = lease.vocabulary();
         let mentions = vocabulary.mentions(text);
         let synonyms = vocabulary.synonyms(text, &mentions);
-        let embedding = self.embed_query(&lease, with_synonyms(text, &synonyms), search);
+        let embedding = self.embed_query(lease, with_synonyms(text, &synonyms), search);
         let prepared = PreparedQuery::new(search.request, embedding.of(text, &synonyms), search.now);
         let SnapshotResults { head, results } =
             self.on_searchers(|| lease.read(|snapshot| search_snapshot(snapshot, &prepared)))?;
@@ -97,11 +123,12 @@ impl Reads {
             lexical: results.lexical_time,
             graph: results.graph_time,
         };
-        Ok(SearchResult {
-            namespaces: vec![SearchedNamespace { lease, name: None, head, times }],
+        Ok(TextResults {
+            head,
             hits: results.hits.into_iter().map(FoundMemory::from).collect(),
             terms: query_terms(text, &synonyms),
             defined: definitions(&vocabulary, &mentions),
+            times,
         })
     }
 

@@ -102,6 +102,13 @@ pub struct Definition {
     pub definition: String,
 }
 
+impl SearchResult {
+    /// Returns the searched namespaces that are open. Each has its name if the request searches several.
+    pub(in crate::service) fn open_namespaces(&self) -> impl Iterator<Item = (Option<&NamespaceName>, &Lease)> {
+        self.namespaces.iter().map(|searched| (searched.name.as_ref(), &searched.lease))
+    }
+}
+
 impl SearchedNamespace {
     /// Returns an error of the namespace, which names it if the request searches several.
     pub(super) fn fault(&self, error: Error) -> Error {

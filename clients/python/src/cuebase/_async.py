@@ -206,6 +206,7 @@ class AsyncClient:
         timezone: str | None = None,
         as_of: m.When | None = None,
         current: m.Current | None = None,
+        admit: m.Admission | None = None,
         min_score: float | None = None,
         limit: int | None = None,
         detail: Literal["full"] | None = None,
@@ -213,6 +214,7 @@ class AsyncClient:
         """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first.
 
         `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
+        `admit` returns only hits that their scores admit, possibly none.
 
         Of several namespaces, the hits are merged, and `limit` counts all of them. Each hit then has `namespace`.
         """
@@ -233,6 +235,7 @@ class AsyncClient:
             timezone=timezone,
             as_of=when(as_of),
             current=current,
+            admit=admit,
             min_score=min_score,
             limit=limit,
             detail=detail,
@@ -281,6 +284,7 @@ class AsyncClient:
         timezone: str | None = None,
         as_of: m.When | None = None,
         current: m.Current | None = None,
+        admit: m.Admission | None = None,
         min_score: float | None = None,
         limit: int | None = None,
     ) -> m.Answer:
@@ -302,10 +306,70 @@ class AsyncClient:
             timezone=timezone,
             as_of=when(as_of),
             current=current,
+            admit=admit,
             min_score=min_score,
             limit=limit,
         )
         return await self._do(Call("POST", "/v1/answer", wire.answer, body=sent))
+
+    async def context(
+        self,
+        query: str,
+        *,
+        max_tokens: int | None = None,
+        admit: m.Admission | None = None,
+        namespace: str | Sequence[str] | None = None,
+        tiers: Sequence[m.Tier] | None = None,
+        paths: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
+        since: m.When | None = None,
+        until: m.When | None = None,
+        time_field: m.TimeField | None = None,
+        timezone: str | None = None,
+        as_of: m.When | None = None,
+        current: m.Current | None = None,
+        min_score: float | None = None,
+        limit: int | None = None,
+    ) -> m.Context:
+        """Returns text for a prompt: what the memories hold about a query, which may ask for several things.
+
+        `text` is empty if nothing is relevant. `admit` is `balanced` by default. Takes the namespaces and filters of
+        `retrieve`.
+        """
+        sent = params(
+            q=query,
+            max_tokens=max_tokens,
+            admit=admit,
+            namespace=self._in_all(namespace),
+            tiers=tiers,
+            paths=paths,
+            tags=tags,
+            tags_all=tags_all,
+            where=where,
+            since=when(since),
+            until=when(until),
+            time_field=time_field,
+            timezone=timezone,
+            as_of=when(as_of),
+            current=current,
+            min_score=min_score,
+            limit=limit,
+        )
+        return await self._do(Call("GET", "/v1/context", wire.context, params=sent))
+
+    async def profile(
+        self,
+        subject: str | None = None,
+        *,
+        namespace: str | None = None,
+        as_of: m.When | None = None,
+        timezone: str | None = None,
+    ) -> m.Profile:
+        """Returns what the memories claim about a subject; by default about the user."""
+        sent = params(subject=subject, namespace=self._in(namespace), as_of=when(as_of), timezone=timezone)
+        return await self._do(Call("GET", "/v1/profile", wire.profile, params=sent))
 
     async def get(
         self,

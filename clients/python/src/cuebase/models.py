@@ -11,6 +11,7 @@ Tier = Literal["facts", "incidents", "rules", "skills"]
 TimeField = Literal["occurred", "created", "updated"]
 #: What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others.
 Current = Literal["first", "only", "any"]
+Admission = Literal["all", "recall", "balanced", "strict"]
 Environment = Literal["live", "test"]
 #: A plan with a subscription.
 Plan = Literal["starter", "growth", "scale", "max"]
@@ -243,6 +244,48 @@ class Answer:
     model: str
     citations: tuple[Citation, ...]
     hits: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class ContextCitation:
+    path: str
+    #: Heading of the section that the text has in place of a long memory.
+    section: str | None
+    score: float
+    #: The namespace of the memory, if several namespaces were searched.
+    namespace: str | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    #: Text for a prompt. Empty if nothing is relevant.
+    text: str
+    tokens: int
+    #: The memories that the text is made from, best first.
+    citations: tuple[ContextCitation, ...]
+    #: The namespace, or several separated by commas.
+    namespace: str
+
+
+@dataclass(frozen=True)
+class ProfileClaim:
+    attribute: str
+    value: str
+    #: Path of the memory that claims it.
+    path: str
+    valid_from: datetime | None
+    #: None while the claim holds.
+    valid_until: datetime | None
+    current: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    subject: str
+    #: By attribute, current ones first, then the newest.
+    claims: tuple[ProfileClaim, ...]
+    #: The other subjects with claims.
+    subjects: tuple[str, ...]
 
 
 @dataclass(frozen=True)

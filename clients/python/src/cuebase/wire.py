@@ -230,6 +230,27 @@ def answer(value: m.Json) -> m.Answer:
     return m.Answer(value["answer"], value["model"], citations, many(memory, value.get("hits")))
 
 
+def context(value: m.Json) -> m.Context:
+    def citation(each: m.Json) -> m.ContextCitation:
+        return m.ContextCitation(each["path"], each.get("section"), each["score"], each.get("namespace"))
+
+    return m.Context(value["text"], value["tokens"], many(citation, value.get("citations")), value["namespace"])
+
+
+def profile(value: m.Json) -> m.Profile:
+    def claim(each: m.Json) -> m.ProfileClaim:
+        return m.ProfileClaim(
+            attribute=each["attribute"],
+            value=each["value"],
+            path=each["path"],
+            valid_from=m.at(each.get("valid_from")),
+            valid_until=m.at(each.get("valid_until")),
+            current=each["current"],
+        )
+
+    return m.Profile(value["subject"], many(claim, value.get("claims")), tuple(value.get("subjects") or ()))
+
+
 def tree_entry(value: m.Json) -> m.TreeEntry:
     return m.TreeEntry(value["path"], value["kind"], value.get("memories"), m.at(value.get("updated_at")))
 

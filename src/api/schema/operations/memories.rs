@@ -8,9 +8,10 @@ use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
 use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
+use crate::api::schema::operations::context::{context, profile, with_retrieval_parameters};
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
-use crate::api::schema::values::{Folder, Id, Path, QueryTag, QueryTime, QueryZone, Tier};
+use crate::api::schema::values::{Folder, Id, Path};
 use crate::api::views::memories::{TopicsView, TreeView, WrittenMemoryView};
 use crate::api::views::queue::{DroppedLetterView, QueueView, RetriedLetterView};
 use crate::api::views::writes::WriteView;
@@ -31,6 +32,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         topics(schemas),
         graph(schemas),
         retrieve(schemas),
+        context(schemas),
+        profile(schemas),
         answer(schemas),
         explain(schemas),
         get_write(schemas),
@@ -157,55 +160,15 @@ fn graph(schemas: &mut Schemas) -> Operation {
 }
 
 fn retrieve(schemas: &mut Schemas) -> Operation {
-    Operation::new("GET /v1/retrieve", "retrieve", "Find memories by query and filter, or list them by filter.")
+    let retrieve =
+        Operation::new("GET /v1/retrieve", "retrieve", "Find memories by query and filter, or list them by filter.");
+    with_retrieval_parameters(retrieve, schemas)
+        .parameter(parameters::admission("admit", "all"))
         .about(
             "With `q`, hits are sorted by `score`, the probability that the memory answers the query. Without `q`, a \
              filter is required, hits are sorted by `time_field`, newest first, and every score is 1. `limit` counts \
              the hits of all namespaces together. Counts as a read.",
         )
-        .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
-            "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
-             2025\") rank higher. Days begin and end in `timezone`.",
-        ))
-        .parameter(parameters::namespaces(schemas))
-        .parameter(Parameter::list("tiers", json_schema!({"type": "array", "items": schemas.reference::<Tier>()})))
-        .parameter(
-            Parameter::list("paths", json_schema!({"type": "array", "items": schemas.reference::<Folder>()}))
-                .about("Directories. Only memories below one of them are returned."),
-        )
-        .parameter(parameters::tags(schemas))
-        .parameter(Parameter::list(
-            "tags_all",
-            json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()}),
-        ))
-        .parameter(parameters::conditions(schemas))
-        .parameter(Parameter::query("since", schemas.reference::<QueryTime>()))
-        .parameter(
-            Parameter::query("until", schemas.reference::<QueryTime>())
-                .about("Latest time. A date includes its whole day."),
-        )
-        .parameter(Parameter::query(
-            "time_field",
-            json_schema!({"enum": ["occurred", "created", "updated"], "default": "updated"}),
-        ))
-        .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
-        .parameter(
-            Parameter::query("as_of", schemas.reference::<QueryTime>())
-                .about("Time to answer as of: later memories are left out, and `current` is judged at that time."),
-        )
-        .parameter(
-            Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "first"})).about(
-                "What becomes of memories that no longer hold: `first` ranks them behind their successors, `only` \
-                 leaves them out, `any` ranks them like all others.",
-            ),
-        )
-        .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
-        .parameter(Parameter::query(
-            "limit",
-            json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
-        ))
-        .parameter(parameters::detail())
-        .parameter(parameters::explain())
         .responds(200, "The hits. `hits` and `defined` are absent when empty.", schemas.response::<RetrievalResponse>())
         .retrieve_errors()
 }

@@ -1,6 +1,7 @@
 //! What the document says about each route, one file per tag.
 
 mod billing;
+mod context;
 mod conversations;
 mod identity;
 mod media;

@@ -1,0 +1,98 @@
+//! `GET /v1/context`: what the memories hold about a query, as text for a prompt.
+
+use std::ops::RangeInclusive;
+
+use super::query::QueryString;
+use super::reply::Reply;
+use super::request::AuthenticatedRequest;
+use super::retrieve::{self, admission};
+use crate::error::Result;
+use crate::error_codes::ErrorCode;
+use crate::relevance::Admission;
+use crate::service::context::ContextRequest;
+
+/// Names of the query parameters that a context has in addition to a retrieval.
+const OWN_PARAMETERS: [&str; 2] = ["max_tokens", PRECISION];
+/// Another name of `admit`.
+const PRECISION: &str = "precision";
+/// Names of the query parameters.
+pub const PARAMETERS: &[&str] = &parameters::<{ retrieve::PARAMETERS.len() + OWN_PARAMETERS.len() }>();
+/// Valid numbers of tokens.
+pub(super) const TOKENS_RANGE: RangeInclusive<usize> = 1..=32_000;
+/// Tokens of a context when no number is given.
+pub(super) const TOKENS_DEFAULT: usize = 1500;
+
+/// Returns the names of the parameters, `N` in all.
+const fn parameters<const N: usize>() -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut index = 0;
+    while index < N {
+        names[index] = if index < retrieve::PARAMETERS.len() {
+            retrieve::PARAMETERS[index]
+        } else {
+            OWN_PARAMETERS[index - retrieve::PARAMETERS.len()]
+        };
+        index += 1;
+    }
+    names
+}
+
+/// `GET /v1/context`.
+pub fn context(request: &AuthenticatedRequest) -> Result<Reply> {
+    let namespaces = request.read_namespaces()?;
+    let context = self::request(&request.query)?;
+    Reply::ok(&request.app.reads.context(request.account(), &namespaces, &context)?)
+}
+
+/// Checks the query string.
+pub fn request(query: &QueryString) -> Result<ContextRequest> {
+    let mut retrieval = retrieve::request(query)?;
+    let precision = admission(PRECISION, query.get(PRECISION))?;
+    if query.get("admit").is_none() {
+        retrieval.admission = precision.unwrap_or(Admission::Balanced);
+    }
+    let max_tokens = query.number("max_tokens", TOKENS_RANGE, ErrorCode::InvalidLimit)?.unwrap_or(TOKENS_DEFAULT);
+    Ok(ContextRequest { retrieval, max_tokens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    fn checked(query: &str) -> Result<ContextRequest, String> {
+        match request(&QueryString::parse(query)) {
+            Ok(request) => Ok(request),
+            Err(Error::Invalid { code, .. }) => Err(code.to_string()),
+            Err(other) => Err(other.to_string()),
+        }
+    }
+
+    #[test]
+    fn admission_is_balanced_unless_a_level_is_named() {
+        for (query, expected) in [
+            ("q=x", Admission::Balanced),
+            ("q=x&precision=strict", Admission::Strict),
+            ("q=x&admit=recall&precision=strict", Admission::Recall),
+            ("q=x&admit=all", Admission::All),
+        ] {
+            assert_eq!(checked(query).expect(query).retrieval.admission, expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn every_parameter_is_checked() {
+        for (query, expected) in [
+            ("q=x&precision=high", "invalid_admit"),
+            ("q=x&max_tokens=0", "invalid_limit"),
+            ("q=x&max_tokens=32001", "invalid_limit"),
+            ("q=x&max_tokens=some", "invalid_limit"),
+            ("max_tokens=5", "missing_query"),
+            ("q=x&limit=0", "invalid_limit"),
+        ] {
+            assert_eq!(checked(query).expect_err(query), expected, "{query}");
+        }
+        assert_eq!(checked("q=x").expect("valid").max_tokens, TOKENS_DEFAULT);
+        assert_eq!(checked("q=x&max_tokens=32000").expect("valid").max_tokens, 32_000);
+    }
+}

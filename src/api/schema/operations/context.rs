@@ -1,0 +1,104 @@
+//! Operations of contexts and profiles, and the parameters that contexts share with retrievals.
+
+use schemars::json_schema;
+
+use crate::api::context::{TOKENS_DEFAULT, TOKENS_RANGE};
+use crate::api::schema::errors::NOT_FOUND;
+use crate::api::schema::operation::Operation;
+use crate::api::schema::parameters::{self, Parameter};
+use crate::api::schema::schemas::Schemas;
+use crate::api::schema::values::{Folder, QueryTag, QueryTime, QueryZone, Tier};
+use crate::service::context::ContextResponse;
+use crate::service::profile::ProfileResponse;
+
+/// Returns the operation of contexts.
+pub(super) fn context(schemas: &mut Schemas) -> Operation {
+    let context = Operation::new(
+        "GET /v1/context",
+        "context",
+        "Return text for a prompt: what the memories hold about a query. Counts as a read.",
+    );
+    let (least, most) = TOKENS_RANGE.into_inner();
+    with_retrieval_parameters(context, schemas)
+        .parameter(parameters::admission("admit", "balanced"))
+        .parameter(parameters::admission("precision", "balanced"))
+        .parameter(
+            Parameter::query(
+                "max_tokens",
+                json_schema!({"type": "integer", "minimum": least, "maximum": most, "default": TOKENS_DEFAULT}),
+            )
+            .about("Most tokens of the text, by the WordPiece tokenizer of BERT."),
+        )
+        .about(
+            "The text has the claims that the query asks for, then the admitted memories by day or by topic, each with \
+             its path. Memories that no longer hold are left out, or marked if the query asks about the past. `text` \
+             is empty if nothing is relevant. `detail` and `explain` have no effect.",
+        )
+        .responds(200, "The context.", schemas.response::<ContextResponse>())
+        .errors(&[NOT_FOUND])
+}
+
+/// Returns the operation of profiles.
+pub(super) fn profile(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/profile", "profile", "Return what the memories claim about a subject. Counts as a read.")
+        .parameter(parameters::namespace(schemas))
+        .parameter(Parameter::query("subject", json_schema!({"type": "string", "examples": ["Ana"]})).about(
+            "Name of a person or thing. By default the user of the conversations, or the speaker with the most claims \
+             about themselves.",
+        ))
+        .parameter(
+            Parameter::query("as_of", schemas.reference::<QueryTime>())
+                .about("Time of the profile: later claims are left out, and `current` is judged at that time."),
+        )
+        .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
+        .responds(200, "The profile. A subject without claims has none.", schemas.response::<ProfileResponse>())
+        .errors(&[NOT_FOUND])
+}
+
+/// Adds the parameters of a retrieval but `admit`.
+pub(super) fn with_retrieval_parameters(operation: Operation, schemas: &mut Schemas) -> Operation {
+    operation
+        .parameter(Parameter::query("q", json_schema!({"type": "string"})).about(
+            "Free text. Memories of a time that it names in English (\"in May\", \"last week\", \"since 3 June \
+             2025\") rank higher. Days begin and end in `timezone`.",
+        ))
+        .parameter(parameters::namespaces(schemas))
+        .parameter(Parameter::list("tiers", json_schema!({"type": "array", "items": schemas.reference::<Tier>()})))
+        .parameter(
+            Parameter::list("paths", json_schema!({"type": "array", "items": schemas.reference::<Folder>()}))
+                .about("Directories. Only memories below one of them are returned."),
+        )
+        .parameter(parameters::tags(schemas))
+        .parameter(Parameter::list(
+            "tags_all",
+            json_schema!({"type": "array", "maxItems": 32, "items": schemas.reference::<QueryTag>()}),
+        ))
+        .parameter(parameters::conditions(schemas))
+        .parameter(Parameter::query("since", schemas.reference::<QueryTime>()))
+        .parameter(
+            Parameter::query("until", schemas.reference::<QueryTime>())
+                .about("Latest time. A date includes its whole day."),
+        )
+        .parameter(Parameter::query(
+            "time_field",
+            json_schema!({"enum": ["occurred", "created", "updated"], "default": "updated"}),
+        ))
+        .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
+        .parameter(
+            Parameter::query("as_of", schemas.reference::<QueryTime>())
+                .about("Time to answer as of: later memories are left out, and `current` is judged at that time."),
+        )
+        .parameter(
+            Parameter::query("current", json_schema!({"enum": ["first", "only", "any"], "default": "first"})).about(
+                "What becomes of memories that no longer hold: `first` ranks them behind their successors, `only` \
+                 leaves them out, `any` ranks them like all others.",
+            ),
+        )
+        .parameter(Parameter::query("min_score", json_schema!({"type": "number", "minimum": 0, "maximum": 1})))
+        .parameter(Parameter::query(
+            "limit",
+            json_schema!({"type": "integer", "minimum": 1, "maximum": 200, "default": 24}),
+        ))
+        .parameter(parameters::detail())
+        .parameter(parameters::explain())
+}

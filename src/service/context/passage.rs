@@ -1,0 +1,173 @@
+//! Memories as entries of a context.
+
+use std::collections::HashSet;
+
+use cuebase_retrieval::{Memory, any_term};
+use cuebase_storage::memory_file::OccurredPrecision;
+use cuebase_storage::memory_file::markdown::{self, Section};
+use jiff::tz::TimeZone;
+
+use super::layout::{Entry, Group, day_of, path_mark};
+use super::response::ContextCitation;
+use crate::memory::files::Details;
+use crate::service::retrieval::FoundMemory;
+
+/// How memories become entries.
+pub(super) struct Passages<'a> {
+    /// Content words of the query, sorted.
+    pub(super) terms: &'a [String],
+    /// Time zone of the days.
+    pub(super) zone: Option<&'a TimeZone>,
+    /// A memory of more words is represented by one of its sections.
+    pub(super) words_max: usize,
+}
+
+impl Passages<'_> {
+    /// Returns the entry of a hit.
+    pub(super) fn entry(&self, hit: &FoundMemory) -> Entry {
+        let content = hit.memory.content.trim();
+        let section = self.section(content);
+        let shown = match &section {
+            Some(section) => content[section.range.clone()].trim(),
+            None => content,
+        };
+        let namespace = hit.namespace_text();
+        let group = self.group(&hit.memory);
+        let mut mark = self.dates(hit, &group);
+        mark.push_str(&path_mark(&hit.memory.path, namespace.as_deref()));
+        let section = section.map(|section| section.name);
+        let citation = ContextCitation { path: hit.memory.path.clone(), section, score: hit.score, namespace };
+        Entry { group, content: shown.to_owned(), mark, citation }
+    }
+
+    /// Returns the section that represents a long memory: the one with the most words of the query, and of several the
+    /// shortest. `None` for a memory that is shown as a whole.
+    fn section(&self, content: &str) -> Option<Section> {
+        if content.split_whitespace().nth(self.words_max).is_none() {
+            return None;
+        }
+        let mut best: Option<(usize, Section)> = None;
+        for section in markdown::sections(content) {
+            let words = self.query_words_in(&content[section.range.clone()]);
+            let is_better = match &best {
+                Some((most, other)) => words > *most || (words == *most && section.range.len() < other.range.len()),
+                None => words > 0,
+            };
+            if is_better {
+                best = Some((words, section));
+            }
+        }
+        let (_, section) = best?;
+        if section.range.len() == content.len() { None } else { Some(section) }
+    }
+
+    /// Returns how many different words of the query a text contains.
+    fn query_words_in(&self, text: &str) -> usize {
+        let mut found = HashSet::new();
+        any_term(text, |term| {
+            if let Ok(index) = self.terms.binary_search_by(|other| other.as_str().cmp(term)) {
+                found.insert(&self.terms[index]);
+            }
+            false
+        });
+        found.len()
+    }
+
+    fn group(&self, memory: &Memory) -> Group {
+        // The details were written by this program, so unreadable ones are taken as unknown.
+        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+        // A calendar date is stored as noon UTC.
+        let is_date = details.occurred_precision == Some(OccurredPrecision::Day);
+        let zone = if is_date { None } else { self.zone };
+        if let Some(at) = memory.occurred
+            && let Some(day) = day_of(at, zone)
+        {
+            return Group::Day(day);
+        }
+        let folder = match memory.path.rsplit_once('/') {
+            Some((folder, _)) => folder,
+            None => "",
+        };
+        Group::Topic(folder.to_owned())
+    }
+
+    /// Returns the dates that the group of a memory does not show: until when it held, and when it was written.
+    fn dates(&self, hit: &FoundMemory, group: &Group) -> String {
+        let mut dates = String::new();
+        if !hit.validity.current {
+            match self.day(hit.validity.until) {
+                Some(day) => dates.push_str(&format!(" (former, until {day})")),
+                None => dates.push_str(" (former)"),
+            }
+        }
+        if matches!(group, Group::Topic(_))
+            && let Some(day) = self.day(hit.memory.updated)
+        {
+            dates.push_str(&format!(" (written {day})"));
+        }
+        dates
+    }
+
+    fn day(&self, at_ms: Option<i64>) -> Option<String> {
+        let day = day_of(at_ms?, self.zone)?;
+        Some(day.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuebase_retrieval::{Arms, ValidityState};
+
+    use super::*;
+
+    const PASSAGES: Passages<'_> = Passages { terms: &[], zone: None, words_max: 100 };
+
+    fn hit(content: &str, occurred: Option<i64>, validity: ValidityState) -> FoundMemory {
+        let memory = Memory {
+            path: "facts/ana/a.md".into(),
+            content: content.into(),
+            occurred,
+            updated: Some(0),
+            ..Memory::default()
+        };
+        let (arms, also) = (Arms::default(), Vec::new());
+        FoundMemory { memory, score: 0.5, arms, via: None, validity, also, explanation: None, namespace: None }
+    }
+
+    fn current() -> ValidityState {
+        ValidityState { current: true, ..ValidityState::default() }
+    }
+
+    #[test]
+    fn a_memory_with_a_time_stands_under_its_day() {
+        let entry = PASSAGES.entry(&hit("# Ana: Hello.\n", Some(1_000_000_000_000), current()));
+        assert_eq!(entry.group, Group::Day(jiff::civil::date(2001, 9, 9)));
+        assert_eq!(entry.mark, " [facts/ana/a.md]");
+        assert_eq!(entry.citation.section, None);
+    }
+
+    #[test]
+    fn a_memory_without_a_time_stands_under_its_topic() {
+        let entry = PASSAGES.entry(&hit("# Bees\n", None, current()));
+        assert_eq!(entry.group, Group::Topic("facts/ana".into()));
+        assert_eq!(entry.mark, " (written 1970-01-01) [facts/ana/a.md]");
+    }
+
+    #[test]
+    fn a_memory_that_no_longer_holds_is_marked() {
+        let validity = ValidityState { until: Some(86_400_000), ..ValidityState::default() };
+        let entry = PASSAGES.entry(&hit("# Ana: Hello.\n", Some(0), validity));
+        assert_eq!(entry.mark, " (former, until 1970-01-02) [facts/ana/a.md]");
+    }
+
+    #[test]
+    fn a_long_memory_is_represented_by_the_section_with_the_words_of_the_query() {
+        let content =
+            format!("# Log\n\n## One\n\n{}\n\n## Two\n\nThe zeppelin came.\n", "The lamp was lit. ".repeat(50));
+        let terms = cuebase_retrieval::content_terms("zeppelin");
+        let passages = Passages { terms: &terms, zone: None, words_max: 100 };
+        let entry = passages.entry(&hit(&content, None, current()));
+        assert_eq!(entry.content, "## Two\n\nThe zeppelin came.");
+        assert_eq!(entry.citation.section.as_deref(), Some("Two"));
+    }
+}

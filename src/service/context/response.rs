@@ -1,0 +1,52 @@
+//! What a context is made from, and what it is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::memory::values::Name;
+use crate::service::retrieval::RetrievalRequest;
+
+/// What a context is made from, and how long it may be.
+#[derive(Clone, Debug, Default)]
+pub struct ContextRequest {
+    /// The query, and what is admitted for it.
+    pub retrieval: RetrievalRequest,
+    /// Maximum number of tokens of the text.
+    pub max_tokens: usize,
+}
+
+/// A context for a prompt.
+///
+/// The MCP tools read it from the response of a server. A field that the response lacks is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "Context")]
+pub struct ContextResponse {
+    /// The text, as markdown. Empty if nothing is relevant.
+    pub text: String,
+    /// Number of tokens of the text, by the WordPiece tokenizer of BERT (uncased, 30,522 tokens). Other tokenizers
+    /// count somewhat differently.
+    pub tokens: usize,
+    /// The memories that the text is made from, best first.
+    pub citations: Vec<ContextCitation>,
+    /// The namespace, or several separated by commas.
+    pub namespace: String,
+}
+
+/// A memory that a context is made from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ContextCitation {
+    /// Path of the memory.
+    pub path: String,
+    /// Heading of the section that the text has in place of a long memory; null for a whole memory.
+    pub section: Option<String>,
+    /// Probability that the memory answers the query, or the part of it that it answers best; 1 if the query asks for
+    /// one of its claims.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    pub score: f32,
+    /// Namespace of the memory. Absent unless the request names several namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub namespace: Option<String>,
+}
