@@ -263,6 +263,18 @@ fn facts_that_change_are_answered_with_what_holds() {
     assert!(figure(&report, "ended wrongly") < 0.03, "{report}");
 }
 
+#[test]
+fn eval_writes_the_features_of_every_candidate() {
+    let (folder, data) = fresh();
+    let chat = format!("{}/tests/data/chat.json", env!("CARGO_MANIFEST_DIR"));
+    let file = folder.path().join("features.tsv");
+    stdout(&data, &["eval", &chat, "--features", file.to_str().expect("a path")]);
+    let text = std::fs::read_to_string(&file).expect("reads");
+    let columns = |line: &str| line.split('\t').count();
+    let header = text.lines().next().expect("a header");
+    assert!(text.lines().count() > 24 && text.lines().all(|line| columns(line) == columns(header)), "{header}");
+}
+
 /// Returns the figure that `cuebase eval` prints after a name and a colon.
 fn figure(report: &str, name: &str) -> f64 {
     let figure = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

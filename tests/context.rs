@@ -131,7 +131,7 @@ fn each_thing_that_a_query_asks_for_is_admitted_by_itself() {
 #[test]
 fn an_explanation_names_admission() {
     let (_folder, server) = server_with_things();
-    let body = |path: &str| json!({"q": "What is the wifi password?", "path": path, "admit": "strict"});
+    let body = |path: &str| json!({"q": "Does Mara know the wifi password?", "path": path, "admit": "strict"});
     let left_out = server.post("/v1/explain", &body("facts/tea.md")).body;
     assert_eq!((&left_out["found"], &left_out["excluded_by"]), (&json!(false), &json!(["admit"])), "{left_out}");
     let admitted = server.post("/v1/explain", &body(THINGS[0])).body;
@@ -157,7 +157,7 @@ fn a_context_stays_within_its_tokens() {
     assert!((40..=100).contains(&few["tokens"].as_u64().expect("a number")), "{few}");
     assert!(!citations(&few).is_empty());
     let cut = context(&server, "q=When+is+the+lighthouse+lamp+lit%3F&max_tokens=100");
-    assert!(text(&cut).contains("put out at dawn. … (written ") && text(&cut).contains("[facts/lamp.md]"), "{cut}");
+    assert!(text(&cut).ends_with("put out at dawn. … [facts/lamp.md]"), "{cut}");
     assert!(cut["tokens"].as_u64().expect("a number") <= 100, "{cut}");
     assert!(text(&context(&server, &format!("{cranes}&max_tokens=1"))).is_empty());
 }

@@ -64,7 +64,8 @@ pub(super) fn of(sentence: &Sentence<'_>, claim: &Claim) -> Option<String> {
     };
     let value = values::read(sentence.text, &words[..end], begin, shape_of(claim), &[])?;
     let is_other = names::value(&value.text) != names::value(&claim.value);
-    if is_other && is_alike(&value.text, &claim.value) { Some(value.text) } else { None }
+    let is_phrase = value.words.len() > 2 && !value.text.chars().any(|c| c.is_ascii_digit() || c.is_uppercase());
+    if is_other && !is_phrase && is_alike(&value.text, &claim.value) { Some(value.text) } else { None }
 }
 
 /// Returns the index of the first of some consecutive words.

@@ -33,6 +33,11 @@ const DONE: [&str; 16] = [
 ];
 /// Nouns with a number behind them: "on page 120".
 const NUMBERED: [&str; 9] = ["page", "chapter", "level", "episode", "season", "volume", "lesson", "unit", "round"];
+/// Nouns with a number behind them that somebody or something has or is in: "sits in room 204", "has extension 4427".
+const PLACES: [&str; 9] = ["room", "desk", "gate", "extension", "locker", "ward", "table", "building", "bay"];
+/// Verbs before such a noun.
+const PLACING: [&str; 14] =
+    ["sits", "sit", "sitting", "moved", "is", "are", "am", "has", "have", "got", "works", "work", "meets", "meet"];
 /// Words of a noun that is counted.
 const COUNTED_WORDS_MAX: usize = 3;
 
@@ -45,6 +50,9 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         }
         if NUMBERED.contains(&text) {
             find_numbered(sentence, index, found);
+        }
+        if PLACES.contains(&text) {
+            find_numbered_place(sentence, index, found);
         }
     }
 }
@@ -115,6 +123,29 @@ fn find_numbered(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
         is_event: false,
         is_future: false,
         at: index,
+        end: index + 2,
+    });
+}
+
+/// Reads "Bettina sits in room 204", "Abdul has extension 4427".
+fn find_numbered_place(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(number) = words.get(index + 1).filter(|word| word.text.bytes().any(|byte| byte.is_ascii_digit())) else {
+        return;
+    };
+    let Some(verb) = (0..index).rev().take(3).find(|at| PLACING.contains(&words[*at].text.as_str())) else { return };
+    let before = clause::before(words, verb);
+    if before.mood != Mood::Fact || before.subject == Subject::Missing {
+        return;
+    }
+    found.push(Found {
+        subject: before.subject,
+        attribute: words[index].text.clone(),
+        value: number.written.clone(),
+        polarity: Polarity::Positive,
+        is_event: words[verb].text == "moved",
+        is_future: false,
+        at: verb,
         end: index + 2,
     });
 }

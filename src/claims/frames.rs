@@ -62,6 +62,8 @@ pub enum Shape {
     Status,
     /// A group of people that is called a team.
     Team,
+    /// A group that is called a team, or a name in the plural: "the Kestrels".
+    TeamName,
     /// A plan of a product.
     Plan,
     /// A day or a time.
@@ -135,6 +137,7 @@ pub fn read(kind: &'static str, rest: &'static str) -> Option<Frame> {
         "car" => Shape::Car,
         "status" => Shape::Status,
         "team" => Shape::Team,
+        "team-name" => Shape::TeamName,
         "plan" => Shape::Plan,
         "time" => Shape::Time,
         _ => return None,

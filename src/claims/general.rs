@@ -78,6 +78,12 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if CHANGES.contains(&text) {
             find_change(sentence, index, found);
         }
+        if matches!(text, "shipped" | "released" | "deployed" | "published") {
+            find_release(sentence, index, found);
+        }
+        if matches!(text, "has" | "have" | "got") {
+            find_new(sentence, index, found);
+        }
     }
 }
 
@@ -196,7 +202,8 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let is_person = is_relation(&named.attribute);
     let is_accepted =
         if is_person { is_specific && value_words[0].capital } else { is_specific || named.is_slot || is_now };
-    if !is_accepted || is_vague(value_words, named.is_slot) {
+    let is_numeric = NUMERIC_ATTRIBUTES.contains(&named.attribute.as_str());
+    if !is_accepted || is_vague(value_words, named.is_slot) || (is_numeric && !value_words.iter().any(is_number)) {
         return;
     }
     found.push(Found {
@@ -264,7 +271,10 @@ fn find_reversed(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
         Subject::Last => true,
         Subject::Speaker | Subject::Missing => false,
     };
-    if verb.mood != Mood::Fact || !is_person {
+    let is_relative = is_lowercase_name(&verb.subject)
+        && words.get(index + 1).is_some_and(|word| word.text == "my")
+        && words.get(index + 2).is_some_and(|word| is_relation(&word.text));
+    if verb.mood != Mood::Fact || !(is_person || is_relative) {
         return;
     }
     let value = match verb.subject {
@@ -298,6 +308,11 @@ fn find_reversed(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
     };
     let polarity = Polarity::Positive;
     found.push(Found { subject, attribute, value, polarity, is_event: false, is_future: false, at: index, end });
+}
+
+/// Whether a subject is one word that may be a name in small letters: "nadia is my girlfriend".
+fn is_lowercase_name(subject: &Subject) -> bool {
+    matches!(subject, Subject::Named(name) if !name.is_empty() && !name.contains(' ') && !cuebase_retrieval::is_stop_word(name))
 }
 
 fn ends_noun(word: &Word) -> bool {
@@ -371,6 +386,62 @@ fn find_payment(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     });
 }
 
+/// Reads "we shipped 5.0.1 of the desktop client".
+fn find_release(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(version) = words.get(index + 1).filter(|word| values::is_version(word)) else { return };
+    let is_led = words.get(index + 2).is_some_and(|word| word.text == "of");
+    if !is_led || clause::before(words, index).mood != Mood::Fact {
+        return;
+    }
+    let Some(thing) = values::read(sentence.text, words, index + 3, Shape::Any, &sentence.dates) else { return };
+    found.push(Found {
+        subject: Subject::Named(thing.text),
+        attribute: "version".to_owned(),
+        value: version.written.clone(),
+        polarity: Polarity::Positive,
+        is_event: true,
+        is_future: false,
+        at: index,
+        end: index + 2,
+    });
+}
+
+/// Reads "Abdul has a new extension, it's 4603", "Jules has a new girlfriend, her name is Maike".
+fn find_new(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let texts: Vec<&str> = words[index + 1..].iter().take(3).map(|word| word.text.as_str()).collect();
+    let ["a", "new", noun] = texts.as_slice() else { return };
+    if words[index + 3].after == Break::None {
+        return;
+    }
+    let verb = clause::before(words, index);
+    let rest: Vec<&str> = words[index + 4..].iter().take(3).map(|word| word.text.as_str()).collect();
+    let begin = match rest.as_slice() {
+        ["it", "is", ..] => index + 6,
+        ["her" | "his", "name", "is"] => index + 7,
+        _ => return,
+    };
+    if verb.mood != Mood::Fact {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, begin, Shape::Name, &sentence.dates) else { return };
+    let attribute = match attributes::named(noun) {
+        Some(attribute) => attribute.name.to_owned(),
+        None => (*noun).to_owned(),
+    };
+    found.push(Found {
+        subject: verb.subject,
+        attribute,
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: true,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
 /// Reads "we use MySQL for the booking app".
 fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
@@ -396,6 +467,8 @@ fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     });
 }
 
+/// Attributes whose values have digits.
+const NUMERIC_ATTRIBUTES: [&str; 4] = ["phone", "port", "age", "extension"];
 /// Attributes whose values are times.
 const TIME_ATTRIBUTES: [&str; 6] = ["deadline", "launch", "birthday", "meeting", "standup", "anniversary"];
 
@@ -472,7 +545,7 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     };
     let value_words = &words[value.words.clone()];
     let is_specific = value_words.iter().any(|word| is_name(word) || is_number(word));
-    if !is_specific && !named.is_slot {
+    if !is_specific && !named.is_slot && !is_bare_name(value_words, begin, &value) {
         return;
     }
     let (subject, attribute) = moved_thing(named, value_words);
@@ -486,6 +559,12 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         at: index,
         end: value.words.end,
     });
+}
+
+/// Whether a value is one word without an article, as names of machines are: "moved the wiki to juniper".
+fn is_bare_name(words: &[Word], begin: usize, value: &values::Value) -> bool {
+    let is_word = |word: &Word| word.text.len() > 3 && !cuebase_retrieval::is_stop_word(&word.text);
+    value.words.start == begin && matches!(words, [word] if is_word(word) && !ADVERBS.has(&word.text))
 }
 
 /// Returns the attribute of a thing that moved: "the standup moved to 9:30", "we migrated the app to Postgres".

@@ -15,6 +15,8 @@ use super::words::{Break, Word};
 
 /// Words that a `~` in a frame stands for.
 const GAP_WORDS_MAX: usize = 4;
+/// Words between "not" and "any more".
+const DENIED_WORDS_MAX: usize = 8;
 /// Attributes that only persons have.
 const PERSONAL: [&str; 13] = [
     "home", "employer", "role", "partner", "age", "car", "team", "school", "diet", "hobby", "language", "allergy",
@@ -80,16 +82,19 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
         find_inverse(sentence, index, verb, attribute, frame, found);
         return;
     }
-    let Some(claim) = claim_of(verb, frame, *tense, &sentence.words[index..]) else { return };
-    if attribute.cardinality == Cardinality::One && is_further(sentence) {
-        return;
-    }
+    let (claim, denied) = match denied_state(sentence, index, verb, frame) {
+        Some(words) => (Polarity::Negative, words),
+        None => match claim_of(verb, frame, *tense, &sentence.words[index..]) {
+            Some(claim) => (claim, 0),
+            None => return,
+        },
+    };
     let is_about_me = sentence.words.get(index + 1).is_some_and(|word| word.text == "me");
     let subject = if is_about_me { Subject::Speaker } else { verb.subject.clone() };
     if PERSONAL.contains(&attribute.name) && !is_person(&subject) {
         return;
     }
-    let mut begin = index + 1;
+    let mut begin = index + 1 + denied;
     if frame.kind == FrameKind::Change
         && let Some((old, next)) = former_value(sentence, begin, frame.shape)
     {
@@ -97,16 +102,21 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
         begin = next;
     }
     let Some(value) = value_after(sentence, begin, frame) else { return };
+    let stated = &sentence.words[..sentence.words.len().min(value.words.end + 2)];
+    if attribute.cardinality == Cardinality::One && claim == Polarity::Positive && is_further(stated) {
+        return;
+    }
     if attribute.name == "role" && claim == Polarity::Positive {
         find_employer(sentence, &subject, value.words.end, index, found);
     }
+    let attribute_name = if is_hourly(attribute.name, &value) { "hourly rate" } else { attribute.name };
     if claim == Polarity::Negative && names_work(&value, sentence) {
         found.push(Found::ended(subject, attribute.name, String::new(), index));
         return;
     }
     found.push(Found {
         subject,
-        attribute: attribute.name.to_owned(),
+        attribute: attribute_name.to_owned(),
         value: if attribute.name == "age" { number_in(sentence, &value) } else { value.text },
         polarity: claim,
         is_event: frame.kind != FrameKind::State,
@@ -117,12 +127,38 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
     });
 }
 
-/// Whether a sentence says that something holds in addition to what is known: "I also work at", "a second car".
-fn is_further(sentence: &Sentence<'_>) -> bool {
+/// Returns how many words after a form of "be" say that a state has ended: "I'm no longer the treasurer", "he isn't vegan
+/// any more". `None` if none do.
+fn denied_state(sentence: &Sentence<'_>, index: usize, verb: &Verb, frame: &Frame) -> Option<usize> {
+    let words = &sentence.words[index..];
+    let is_state = frame.kind == FrameKind::State && verb.mood == Mood::Fact;
+    if !is_state || !matches!(words[0].text.as_str(), "am" | "is" | "are") {
+        return None;
+    }
+    match (words.get(1)?.text.as_str(), words.get(2)?.text.as_str()) {
+        ("no", "longer") => Some(2),
+        ("not", _) if says_any_more(words) => Some(1),
+        _ => None,
+    }
+}
+
+/// Whether the next words say "any more".
+fn says_any_more(words: &[Word]) -> bool {
+    for pair in words.windows(2).take(DENIED_WORDS_MAX) {
+        let is_any = pair[0].text == "any" && matches!(pair[1].text.as_str(), "more" | "longer");
+        if is_any || pair[1].text == "anymore" {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether words say that something holds in addition to what is known: "I also work at", "a second car".
+fn is_further(words: &[Word]) -> bool {
     let mut further = false;
-    for pair in sentence.words.windows(2) {
+    for pair in words.windows(2) {
         further |= matches!(pair[0].text.as_str(), "also" | "another" | "second" | "additionally" | "besides");
-        further |= pair[0].text == "the" && pair[1].text == "side";
+        further |= pair[0].text == "the" && matches!(pair[1].text.as_str(), "side" | "evenings" | "weekends");
     }
     further
 }
@@ -162,6 +198,11 @@ fn number_in(sentence: &Sentence<'_>, value: &Value) -> String {
         Some(number) => number.written.clone(),
         None => value.text.clone(),
     }
+}
+
+/// Whether a price is one for an hour of work: "I charge 65 euros an hour".
+fn is_hourly(attribute: &str, value: &Value) -> bool {
+    attribute == "price" && (value.text.ends_with("an hour") || value.text.ends_with("per hour"))
 }
 
 /// Whether a value only says that the job, and not which one, has ended.

@@ -36,13 +36,25 @@ const SUBSTRING_CHARS_MAX: usize = 6;
 /// Words of a name or an attribute.
 const NAME_WORDS_MAX: usize = 3;
 
-/// The words by which questions ask for the attributes of the table, between spaces, each with its attribute.
+/// Verbs of frames that say too little to ask for an attribute.
+const GENERIC_VERBS: &str = "am is are been have has had having got get gets getting go goes went going gone do does doing come \
+    comes came coming take takes took taking taken make made put keep keeps kept keeping start starts started starting begin \
+    begins beginning switch switches switched switching move moves moved moving run runs running use uses using open opens \
+    opening stop stops stopped stopping turn turns turned turning become becomes became becoming gave giving given quit quits \
+    quitting leave leaves left leaving join joins joined joining sell sells sold selling buy buys bought buying";
+
+/// The words by which questions ask for the attributes of the table, between spaces, each with its attribute: those of
+/// the table, and the verbs of its frames.
 static PHRASES: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
     let mut phrases = Vec::new();
     for attribute in ATTRIBUTES.iter() {
-        for phrase in attribute.asked.iter().chain(&attribute.nouns) {
-            phrases.push((format!(" {phrase} "), attribute.name));
+        let mut asked: Vec<&str> = attribute.asked.iter().chain(&attribute.nouns).copied().collect();
+        for frame in &attribute.frames {
+            asked.extend(frame.forms.iter().map(|(form, _)| *form).filter(|form| !is_in(GENERIC_VERBS, form)));
         }
+        asked.sort_unstable();
+        asked.dedup();
+        phrases.extend(asked.iter().map(|phrase| (format!(" {phrase} "), attribute.name)));
     }
     phrases
 });
@@ -194,10 +206,23 @@ fn period(words: &[&str], times: &[Range<i64>], now: i64) -> AskedPeriod {
     let is_past = words.iter().any(|word| PAST.contains(word));
     let used_to = words.windows(2).any(|pair| matches!(pair, ["used" | "use", "to"]));
     let before = is_past && words.contains(&"before");
-    if used_to || before || words.iter().any(|word| FORMER.contains(word)) {
+    if used_to || before || names_former(words) {
         return AskedPeriod::Former;
     }
     AskedPeriod::Present
+}
+
+/// Whether a question asks for something former: "my old phone", but not "how old" and "two years old".
+fn names_former(words: &[&str]) -> bool {
+    let mut previous = "";
+    for word in words {
+        let is_age = *word == "old" && matches!(previous, "how" | "years" | "year" | "months" | "weeks" | "wie");
+        if FORMER.contains(word) && !is_age {
+            return true;
+        }
+        previous = word;
+    }
+    false
 }
 
 #[cfg(test)]

@@ -25,6 +25,12 @@ const PASSES: usize = 24;
 /// Statements of a speaker within which a correction refers to a claim.
 const CORRECTED_WITHIN: usize = 4;
 
+/// Words before the name of a person who is introduced.
+const INTRODUCING: [&str; 18] = [
+    "is", "are", "bringing", "called", "named", "dating", "seeing", "met", "meet", "meeting", "know", "remember",
+    "saw", "does", "did", "about", "has", "married",
+];
+
 /// Who says a statement, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Saying<'a> {
@@ -90,8 +96,10 @@ impl ClaimReader {
     fn read_sentence(&mut self, text: &str, saying: Saying<'_>, dated: &[DateMention], claims: &mut Vec<Claim>) {
         let ranges = dated.iter().map(|mention| mention.range.clone()).collect();
         let mut sentence = Sentence::new(text, saying.speaker, ranges);
+        let named = named_person(&sentence);
         sentence.words.truncate(clause::stating_words(text, &sentence.words));
         if sentence.words.is_empty() {
+            self.last_subject = named.or(self.last_subject.take());
             return;
         }
         let mut found = Vec::new();
@@ -116,7 +124,8 @@ impl ClaimReader {
                 claims.push(claim);
             }
         }
-        self.note_subject(&sentence);
+        let subject = named_subject(&sentence, sentence.words.len());
+        self.last_subject = subject.or(named).or(self.last_subject.take());
     }
 
     /// Returns the claim that a sentence puts in the place of the speaker's last one.
@@ -145,7 +154,8 @@ impl ClaimReader {
     ) -> Option<Claim> {
         let subject = match found.subject {
             Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
-            Subject::Last => self.last_subject.clone()?,
+            Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?,
+            Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
             Subject::Named(ref name) => name.replace(SPEAKER, saying.speaker),
         };
         let mut value = found.value.clone();
@@ -163,30 +173,48 @@ impl ClaimReader {
         Some(Claim { subject, attribute: found.attribute, value, polarity: found.polarity, from })
     }
 
-    /// Notes the first name of a sentence, for "he" and "she" in later ones.
-    fn note_subject(&mut self, sentence: &Sentence<'_>) {
-        for (index, word) in sentence.words.iter().enumerate() {
-            let is_relation = clause::is_relation(&word.text) && index > 0 && sentence.words[index - 1].text == "my";
-            let is_name = word.capital
-                && !cuebase_retrieval::is_stop_word(&word.text)
-                && index > 0
-                && word.text != "i"
-                && sentence.words[index - 1].after != Break::Clause;
-            let is_function_word = cuebase_retrieval::is_stop_word(&word.text);
-            let begins_with_name = index == 0
-                && !is_function_word
-                && word.capital
-                && sentence.words.get(1).is_some_and(|next| is_verb(&next.text));
-            if is_relation {
-                self.last_subject = Some(format!("{}'s {}", sentence.speaker, word.text));
-                return;
-            }
-            if (is_name && is_verb_after(sentence, index)) || begins_with_name {
-                self.last_subject = Some(word.written.clone());
-                return;
-            }
+    /// Returns what the last claim is about if it has an attribute: "the deadline" is that of the report which was
+    /// mentioned before. Else the empty name.
+    fn subject_of_last(&self, attribute: &str) -> String {
+        match &self.last_claim {
+            Some(last) if last.claim.attribute == attribute => last.claim.subject.clone(),
+            _ => String::new(),
         }
     }
+}
+
+/// Returns the first name in the words of a sentence up to an index that is the subject of a verb, or the first relative
+/// of the speaker: whom "he" and "she" mean later.
+fn named_subject(sentence: &Sentence<'_>, end: usize) -> Option<String> {
+    for (index, word) in sentence.words[..end].iter().enumerate() {
+        let is_relation = clause::is_relation(&word.text) && index > 0 && sentence.words[index - 1].text == "my";
+        let is_function_word = cuebase_retrieval::is_stop_word(&word.text);
+        let is_name = word.capital && !is_function_word && word.text != "i";
+        let begins_clause = index > 0 && sentence.words[index - 1].after == Break::Clause;
+        if is_relation {
+            return Some(format!("{}'s {}", sentence.speaker, word.text));
+        }
+        if is_name && !begins_clause && is_verb_after(sentence, index) {
+            return Some(word.written.clone());
+        }
+    }
+    None
+}
+
+/// Returns the last person whom a sentence introduces: "I'm bringing Marcus", "that's Ilse", "what grade is Poppy in?".
+fn named_person(sentence: &Sentence<'_>) -> Option<String> {
+    let words = &sentence.words;
+    let mut named = None;
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let is_introduced = INTRODUCING.contains(&words[index - 1].text.as_str());
+        let is_introduced = is_introduced && words[index - 1].after == Break::None;
+        let is_alone = words.get(index + 1).is_none_or(|next| !next.capital) && !word.possessive;
+        let is_name = word.capital && word.text != "i" && !cuebase_retrieval::is_stop_word(&word.text);
+        if is_introduced && is_alone && is_name && !super::lists::TIMES.has(&word.text) {
+            named = Some(word.written.clone());
+        }
+    }
+    named
 }
 
 /// Whether the word after an index is a common verb, so that the word before it is the subject.
@@ -196,7 +224,8 @@ fn is_verb_after(sentence: &Sentence<'_>, index: usize) -> bool {
 
 fn is_verb(word: &str) -> bool {
     super::lists::AUXILIARIES.has(word)
-        || matches!(word, "just" | "now" | "finally" | "moved" | "started" | "joined" | "works" | "lives")
+        || word.ends_with("ed")
+        || matches!(word, "just" | "now" | "finally" | "works" | "lives")
 }
 
 /// Returns the dates in a range of a statement, relative to its begin.
@@ -242,8 +271,14 @@ fn without_overlaps(found: Vec<Found>) -> Vec<Found> {
     let mut kept: Vec<Found> = Vec::new();
     for one in found {
         let is_known = kept.iter().any(|other| {
-            let same_verb = other.at == one.at && other.polarity == one.polarity;
+            // "I left the Rovers" may end a job or a place in a team: whatever has the value.
+            let is_end = one.polarity == Polarity::Negative;
+            let same_verb = other.at == one.at && other.polarity == one.polarity && !is_end;
             let same_value = other.end == one.end && !one.value.is_empty();
+            // In "a new girlfriend, her name is Maike", the name is the girlfriend's.
+            if same_value && one.attribute == "name" && other.value == one.value {
+                return true;
+            }
             let same_attribute = other.attribute == one.attribute && other.polarity == one.polarity;
             let same_claim = same_attribute && !other.value.is_empty() && one.value.starts_with(&other.value);
             same_claim || (same_verb && same_value)

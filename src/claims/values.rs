@@ -43,7 +43,9 @@ pub(super) fn read(
         let word = &words[end];
         let in_date = shape != Shape::Time && dates.iter().any(|date| date.contains(&word.range.start));
         let is_part = word.capital || !ends_value(&words[begin..=end], shape);
-        if in_date || !is_part {
+        let begins_day =
+            shape != Shape::Time && end > begin && is_preposition(&word.text) && is_time(words.get(end + 1));
+        if in_date || begins_day || !is_part {
             break;
         }
         end += 1;
@@ -56,11 +58,16 @@ pub(super) fn read(
     }
     let range = begin..end;
     let (first, last) = (words.get(begin)?, words.get(end.checked_sub(1)?)?);
-    if range.is_empty() || !has_shape(&words[range.clone()], shape) {
+    let begins_elsewhere = !matches!(shape, Shape::Any | Shape::Status) && is_preposition(&first.text);
+    if range.is_empty() || begins_elsewhere || !has_shape(&words[range.clone()], shape) {
         return None;
     }
     let text = sentence.get(first.range.start..last.range.end)?.to_owned();
     Some(Value { text, words: range })
+}
+
+fn is_time(word: Option<&Word>) -> bool {
+    word.is_some_and(|word| TIMES.has(word.text.trim_end_matches('s')))
 }
 
 /// Whether the last of some words ends the value before it.
@@ -117,13 +124,19 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
         }
         Shape::Version => any(&is_version),
         Shape::School => any(&|word| SCHOOLS.has(&word.text)) && any(&is_name),
-        Shape::Role => any(&|word| ROLES.has(&word.text)) || is_profession(&last.text),
+        Shape::Role => {
+            (any(&|word| ROLES.has(&word.text)) || is_profession(&last.text)) && !any(&|word| is_owner(&word.text))
+        }
         Shape::Diet => any(&|word| DIETS.has(&word.text)),
         Shape::Car => any(&|word| CARS.has(&word.text)),
         Shape::Status => STATUSES.has(&joined(words)) || STATUSES.has(&last.text) && words.len() <= 2,
         Shape::Team => is_team(&last.text),
+        Shape::TeamName => is_team(&last.text) || (words.len() <= 2 && is_plural_name(last)),
         Shape::Plan => any(&|word| PLANS.has(&word.text)) && !TIMES.has(&last.text),
-        Shape::Time => any(&|word| begins_with_digit(word) || TIMES.has(word.text.trim_end_matches('s'))),
+        Shape::Time => {
+            any(&|word| begins_with_digit(word) || TIMES.has(word.text.trim_end_matches('s')))
+                && !any(&|word| is_unit(&word.text))
+        }
     }
 }
 
@@ -146,11 +159,29 @@ fn is_team(word: &str) -> bool {
     matches!(word, "team" | "squad" | "group" | "crew" | "department")
 }
 
+fn is_owner(word: &str) -> bool {
+    matches!(word, "my" | "his" | "her" | "their" | "your" | "our")
+}
+
+/// Whether a word is a name like that of a team: "the Kestrels".
+fn is_plural_name(word: &Word) -> bool {
+    word.capital && word.text.len() > 4 && word.text.ends_with('s') && !TIMES.has(word.text.trim_end_matches('s'))
+}
+
 /// Whether a word is the number of a version.
 pub(super) fn is_version(word: &Word) -> bool {
     let number = word.text.strip_prefix('v').unwrap_or(&word.text);
     let begins = number.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
     begins && (number.contains('.') || number.len() < word.text.len())
+}
+
+/// Whether a word says that the number beside it is no time.
+fn is_unit(word: &str) -> bool {
+    matches!(
+        word.trim_end_matches('s'),
+        "version" | "dollar" | "euro" | "pound" | "franc" | "percent" | "page" | "point"
+    ) || word.starts_with(['$', '€', '£'])
+        || word.bytes().filter(|byte| *byte == b'.').count() > 1
 }
 
 /// Whether a word is a number in digits or words.

@@ -107,6 +107,9 @@ fn verb_before(next: &str) -> Option<&'static str> {
     if HAS_BEFORE.contains(&next) { Some("has") } else { None }
 }
 
+/// Abbreviations before a name.
+const TITLES: [&str; 10] = ["Dr", "Mr", "Mrs", "Ms", "Prof", "St", "M", "Sr", "Sra", "Fr"];
+
 /// Words before which "'s" stands for "is".
 const IS_BEFORE: [&str; 26] = [
     "a",
@@ -180,9 +183,9 @@ fn push(words: &mut Vec<Word>, sentence: &str, begin: usize, raw: &str) {
     let begin = begin + raw.len() - trimmed_start.len();
     let trimmed = trimmed_start.trim_end_matches(|c: char| !is_inner(c) && c != '%');
     let after = match &trimmed_start[trimmed.len()..] {
-        tail if tail.contains([';', ':', ')', '(', '!', '?', '—', '–', '…']) || tail.contains('.') => {
-            Break::Clause
-        }
+        // "My dentist is Dr. Okonjo."
+        "." if TITLES.contains(&trimmed) => Break::None,
+        tail if tail.contains([';', ':', ')', '(', '!', '?', '—', '–', '…', '.']) => Break::Clause,
         tail if tail.contains(',') => Break::Comma,
         _ => Break::None,
     };

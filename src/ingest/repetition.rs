@@ -65,7 +65,7 @@ fn merged(existing: MemoryFile, new: &MemoryFile, now: Timestamp) -> MemoryFile 
     let MemoryFile { mut front, body } = existing;
     for source in &new.front.sources {
         let mut source = source.clone();
-        source.said_at = new.front.occurred_at;
+        source.said_at = source.said_at.or(new.front.occurred_at);
         if !front.sources.contains(&source) {
             front.sources.push(source);
         }

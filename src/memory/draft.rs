@@ -47,6 +47,8 @@ pub struct Inferred {
     pub confidence: Option<f64>,
     /// Time from which an incident is excluded from retrieval.
     pub expires_at: Option<Timestamp>,
+    /// When it was said, if [`Draft::occurred`] is the time that it is about.
+    pub said_at: Option<Timestamp>,
 }
 
 /// A link to an earlier draft of the same conversation.

@@ -94,7 +94,7 @@ fn source_messages(draft: &Draft, conversation: &Conversation) -> Vec<SourceMess
     let mut sources = Vec::with_capacity(draft.messages.len());
     for message in &draft.messages {
         let session_id = conversation.session_id.clone();
-        sources.push(SourceMessage { session_id, message: *message as u64, write: None, said_at: None });
+        sources.push(SourceMessage { session_id, message: *message as u64, write: None, said_at: draft.inferred.said_at });
     }
     sources
 }
@@ -133,7 +133,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
     let statement = if front.sources.is_empty() { String::new() } else { statement::of_body(&body) };
     let sequence = sequence_of(&front.sources);
     let validity = Validity {
-        from: milliseconds(front.valid_from),
+        from: milliseconds(begin(&front)),
         until: milliseconds(front.valid_until),
         supersedes: other_paths(front.supersedes, path),
     };
@@ -230,9 +230,25 @@ pub fn stored_metadata(indexed: &[(String, IndexValue)]) -> Metadata {
     metadata
 }
 
+/// Returns when a memory begins to hold, if that is not the time that it is about: "the launch is on 20 May" holds since
+/// it was said.
+fn begin(front: &FrontMatter) -> Option<Timestamp> {
+    if front.valid_from.is_some() {
+        return front.valid_from;
+    }
+    let about = front.occurred_at?;
+    let mut begin = None;
+    for said_at in front.sources.iter().filter_map(|source| source.said_at) {
+        if said_at < about && begin.is_none_or(|begin| said_at < begin) {
+            begin = Some(said_at);
+        }
+    }
+    begin
+}
+
 /// Returns the claims of a memory for the index. Without a time of its own, a claim has that of the memory.
 pub fn index_claims(front: &FrontMatter) -> Vec<IndexClaim> {
-    let at = front.valid_from.or(front.occurred_at).or(front.created_at);
+    let at = begin(front).or(front.occurred_at).or(front.created_at);
     let mut claims = Vec::with_capacity(front.claims.len());
     for claim in &front.claims {
         let attribute = names::attribute(&claim.attribute);

@@ -35,7 +35,7 @@ impl Search<'_> {
 
     /// Chooses the candidates that become hits, best first.
     pub(super) fn choose<'r>(&self, ranking: &'r Ranking<'_>) -> Vec<Chosen<'r>> {
-        let mut chosen: Vec<Chosen<'r>> = Vec::with_capacity(self.query.limit);
+        let mut chosen: Vec<Chosen<'r>> = Vec::new();
         let mut by_statement: HashMap<StatementHash, usize, ahash::RandomState> = HashMap::default();
         for candidate in &ranking.candidates {
             if candidate.score < self.query.min_score {

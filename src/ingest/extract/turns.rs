@@ -198,6 +198,10 @@ impl Turn {
         // The sentences are searched again only if dates were annotated.
         let shown = if annotated == text { plain } else { Statement::read(&annotated, steps)? };
         let (occurred, occurred_source) = self.occurred(&found);
+        let said_at = match occurred_source {
+            OccurredSource::Extracted => Some(self.said.moment.at),
+            _ => None,
+        };
         let question = self.question.as_ref().map(|question| question.text.as_str());
         Ok(Draft {
             tier: tiers::sort(text, !found.is_empty(), steps)?,
@@ -211,7 +215,7 @@ impl Turn {
             occurred_source,
             messages: vec![self.message],
             links: Vec::new(),
-            inferred: Inferred { claims, ..Inferred::default() },
+            inferred: Inferred { claims, said_at, ..Inferred::default() },
         })
     }
 

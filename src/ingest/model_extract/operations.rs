@@ -167,6 +167,10 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
         Some(moment) => (moment, OccurredSource::Extracted),
         None => said_at(&messages, context),
     };
+    let said_at = match occurred_source {
+        OccurredSource::Extracted => Some(said_at(&messages, context).0.at),
+        _ => None,
+    };
     let expires_at = match moment(value, "expires_at", context)? {
         Some(moment) if tier == Tier::Incidents => Some(moment.at),
         _ => None,
@@ -188,6 +192,7 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
             claims: claims(value, context)?,
             relations: relations(value, context)?,
             tags,
+            said_at,
             confidence,
             expires_at,
         },

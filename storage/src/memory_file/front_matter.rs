@@ -116,7 +116,7 @@ pub struct SourceMessage {
     /// The id of the write that contained the message, as returned with `202`. `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<String>,
-    /// When the message was said, if it repeats a memory that existed.
+    /// When the message was said, if it repeats a memory that existed, or if the memory is about another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
 }
