@@ -58,6 +58,8 @@ pub enum AskedKind {
     Anything,
     /// How something is, or was at a time: the latest of several answers up to then is the best.
     State,
+    /// Whether something still is so: a memory that says that it ended answers as well.
+    Continuation,
 }
 
 /// The time for which a query asks about claims.

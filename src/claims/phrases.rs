@@ -120,7 +120,9 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
         value: if attribute.name == "age" { number_in(sentence, &value) } else { value.text },
         polarity: claim,
         is_event: frame.kind != FrameKind::State,
-        is_future: verb.mood == Mood::Future
+        // "The workshop will take place in Bristol" holds now; "I will live in Bristol" does not.
+        is_future: (verb.mood == Mood::Future
+            && (PERSONAL.contains(&attribute.name) || frame.kind != FrameKind::State))
             || (*tense == Tense::Continuous && frame.kind == FrameKind::Change && verb.has_be),
         at: index,
         end: value.words.end,

@@ -29,6 +29,8 @@ const PRESENT_VERBS: &str = "is are am does do has have what's who's where's run
 /// Words that ask for one value.
 const STATE_WORDS: &str = "live lives living work works working employed drive drives old version port owner owns deadline due plan \
     cost costs price current currently now these wohnt lebt arbeitet vive trabaja habite travaille mora trabalha abita lavora";
+/// Words of questions whether something still is so, folded.
+const STILL: &str = "still anymore noch todavia sigue sigo siguen encore toujours ainda continua ancora";
 /// Words of a question that are considered.
 const WORDS_MAX: usize = 40;
 /// Characters of a name or a noun in a script without spaces.
@@ -152,6 +154,9 @@ fn runs(words: &[&str]) -> Vec<String> {
 /// value at a time. "What did Ana do?" and "Which books does Ana like?" have several answers, of which the latest is no
 /// better than the others.
 fn kind(words: &[&str], joined: &str) -> AskedKind {
+    if words.iter().any(|word| is_in(STILL, word)) || joined.contains(" any more ") || joined.contains(" any longer ") {
+        return AskedKind::Continuation;
+    }
     let is_question = words.iter().take(3).any(|word| is_in(STATE_QUESTIONS, word));
     let is_foreign = words.iter().take(3).any(|word| is_in(FOREIGN_QUESTIONS, word));
     let is_present = words.iter().any(|word| is_in(PRESENT_VERBS, word));

@@ -86,6 +86,16 @@ fn words(text: &str) -> Vec<Word> {
             }
             _ => {}
         }
+        // "2025年3月" is followed by other words without a space.
+        if let Some(from) = start
+            && c == '月'
+            && words.len() < WORDS_MAX
+            && text[from..].starts_with(|c: char| c.is_ascii_digit())
+        {
+            let end = at + c.len_utf8();
+            words.push(Word { text: text[from..end].to_owned(), range: from..end });
+            start = None;
+        }
     }
     words
 }
@@ -232,6 +242,38 @@ fn month_number(word: &str) -> Option<i8> {
         "december" | "dec" => 12,
         _ => return None,
     })
+}
+
+/// Names of months in German, Spanish, French, Portuguese, Italian and Dutch, by their numbers from 1.
+const FOREIGN_MONTHS: [&str; 12] = [
+    "januar jänner enero janvier janeiro gennaio januari",
+    "februar febrero février fevereiro febbraio februari",
+    "märz marzo mars março maart",
+    "april abril avril aprile",
+    "mai mayo maio maggio mei",
+    "juni junio juin junho giugno",
+    "juli julio juillet julho luglio",
+    "august agosto août augustus",
+    "september septiembre septembre setembro settembre",
+    "oktober octubre octobre outubro ottobre",
+    "november noviembre novembre novembro",
+    "dezember diciembre décembre dezembro dicembre december",
+];
+
+/// Returns the number of a month, from 1, by its name in another language, in lowercase.
+fn foreign_month_number(word: &str) -> Option<i8> {
+    for (number, names) in (1..).zip(FOREIGN_MONTHS) {
+        if names.split(' ').any(|name| name == word) {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Reads the month of a year in Chinese and Japanese: "2025年3月".
+fn numbered_month(word: &str) -> Option<(i16, i8)> {
+    let (year, month) = word.strip_suffix('月')?.split_once('年')?;
+    Some((year_number(year)?, month.parse().ok().filter(|month| (1..=12).contains(month))?))
 }
 
 /// Returns a year between 1900 and 2200.

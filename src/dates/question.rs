@@ -10,7 +10,10 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan};
 
-use super::{CalendarDay, DateSpan, Word, calendar, count, month_number, relative, word_at, words, year_number};
+use super::{
+    CalendarDay, DateSpan, Word, calendar, count, foreign_month_number, month_number, numbered_month, relative,
+    word_at, words, year_number,
+};
 
 /// Years before the current one in which a date without a year is looked for. The next year is included as well.
 const YEARS_BACK: i16 = 60;
@@ -70,6 +73,7 @@ pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
             at += 1;
             continue;
         };
+        let part = PartOfMonth::before(&words[..at]);
         ranges.push(words[at].range.start..words[at + length - 1].range.end);
         at += length;
         if matches!(before, "between" | "from")
@@ -80,7 +84,9 @@ pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
             at += 1 + length;
             days.extend(first.through(&last, today));
         } else {
-            days.extend(first.days_after(before, today));
+            for range in first.days_after(before, today) {
+                days.push(part.of(range));
+            }
         }
     }
     let mut times = Vec::with_capacity(days.len());
@@ -88,6 +94,47 @@ pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
         times.push(milliseconds(range, zone));
     }
     QuestionTimes { times: joined(times), words: ranges }
+}
+
+/// The part of a month that a question is about: "at the beginning of April", "early April".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartOfMonth {
+    Begin,
+    Middle,
+    End,
+    Whole,
+}
+
+impl PartOfMonth {
+    /// Reads the part that some words end with.
+    fn before(words: &[Word]) -> Self {
+        let word = match words {
+            [.., word, last] if last.text == "of" => word,
+            [.., word] => word,
+            [] => return Self::Whole,
+        };
+        match word.text.as_str() {
+            "early" | "beginning" | "start" => Self::Begin,
+            "mid" | "middle" => Self::Middle,
+            "late" | "end" => Self::End,
+            _ => Self::Whole,
+        }
+    }
+
+    /// Returns the part of the days of a month: about a third. Other periods are not divided.
+    fn of(self, days: Range<Date>) -> Range<Date> {
+        let month_end = days.start.checked_add(1.month());
+        let is_month = days.start.day() == 1 && month_end.is_ok_and(|end| end == days.end);
+        let (Ok(second), Ok(third)) = (days.start.checked_add(10.days()), days.start.checked_add(20.days())) else {
+            return days;
+        };
+        match self {
+            Self::Begin if is_month => days.start..second,
+            Self::Middle if is_month => second..third,
+            Self::End if is_month => third..days.end,
+            _ => days,
+        }
+    }
 }
 
 /// A period that a date expression names.
@@ -123,6 +170,12 @@ impl Period {
         if let Some(month) = month_number(first) {
             return Self::read_month(month, words, led);
         }
+        if let Some((year, month)) = numbered_month(first) {
+            return Some((1, Self::Month { month, year: Some(year) }));
+        }
+        if let Some(month) = foreign_month_number(first) {
+            return Self::read_foreign_month(month, words);
+        }
         let year = year_number(first)?;
         if !led {
             return None;
@@ -145,6 +198,14 @@ impl Period {
             return None;
         }
         Some((1, Self::Month { month, year: None }))
+    }
+
+    /// Reads a month in another language with its year: "Februar 2025", "marzo de 2025". Without a year, the name may be
+    /// another word.
+    fn read_foreign_month(month: i8, words: &[Word]) -> Option<(usize, Self)> {
+        let length = if matches!(word_at(words, 1), "de" | "del" | "do" | "di") { 3 } else { 2 };
+        let year = year_number(word_at(words, length - 1))?;
+        Some((length, Self::Month { month, year: Some(year) }))
     }
 
     /// Returns the year of the period, if the expression names one.
@@ -325,6 +386,16 @@ mod tests {
             ("between March and the end", &["2023-03-01 2023-04-01", "2024-03-01 2024-04-01"]),
             ("in May 2022 or June 2022 or in March 2022", &["2022-03-01 2022-04-01", "2022-05-01 2022-07-01"]),
             ("in the summer of 2022", &["2022-01-01 2023-01-01"]),
+            ("at the beginning of April 2022", &["2022-04-01 2022-04-11"]),
+            ("in mid June 2022", &["2022-06-11 2022-06-21"]),
+            ("at the end of February 2022", &["2022-02-21 2022-03-01"]),
+            ("late 2022", &["2022-01-01 2023-01-01"]),
+            ("Wo wohnte Katrin im Februar 2022?", &["2022-02-01 2022-03-01"]),
+            ("¿Dónde trabajaba Lucía en marzo de 2022?", &["2022-03-01 2022-04-01"]),
+            ("Où habitait Camille en mars 2022 ?", &["2022-03-01 2022-04-01"]),
+            ("Onde trabalhava o Nuno em março de 2022?", &["2022-03-01 2022-04-01"]),
+            ("Dove abitava Davide a marzo 2022?", &["2022-03-01 2022-04-01"]),
+            ("2022年3月王磊在哪里上班?", &["2022-03-01 2022-04-01"]),
         ] {
             assert_eq!(days(question), expected, "{question}");
         }

@@ -94,7 +94,12 @@ fn source_messages(draft: &Draft, conversation: &Conversation) -> Vec<SourceMess
     let mut sources = Vec::with_capacity(draft.messages.len());
     for message in &draft.messages {
         let session_id = conversation.session_id.clone();
-        sources.push(SourceMessage { session_id, message: *message as u64, write: None, said_at: draft.inferred.said_at });
+        sources.push(SourceMessage {
+            session_id,
+            message: *message as u64,
+            write: None,
+            said_at: draft.inferred.said_at,
+        });
     }
     sources
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::bitmap::Bitmap;
-use crate::claim::{AskedClaims, AskedPeriod};
+use crate::claim::{AskedClaims, AskedKind, AskedPeriod};
 use crate::hash::{AttributeHash, FacetHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
 use crate::index::claim_entry::ClaimEntry;
@@ -31,6 +31,7 @@ pub(crate) struct ClaimQuestion<'a> {
     subjects: Vec<SubjectHash>,
     attributes: Vec<AttributeHash>,
     period: AskedPeriod,
+    kind: AskedKind,
     /// The time of the search.
     now: Millis,
 }
@@ -44,6 +45,7 @@ impl<'a> ClaimQuestion<'a> {
             subjects: asked.subjects.iter().map(|name| SubjectHash::of(name)).collect(),
             attributes: asked.attributes.iter().map(|name| AttributeHash::of(name)).collect(),
             period: asked.period,
+            kind: asked.kind,
             now,
         }
     }
@@ -61,13 +63,15 @@ impl<'a> ClaimQuestion<'a> {
         }
         let ids = document.claim_ids();
         for (id, claim) in ids.start.until(ids.end).zip(document.claims()) {
-            if !is_positive(claim.kind) || !self.asks_for(claim) {
+            if !self.asks_for(claim) {
                 continue;
             }
-            if self.holds(id, claim) {
+            if self.answers(id, claim) {
                 return Standing::Holding;
             }
-            standing = Standing::Outdated;
+            if is_positive(claim.kind) {
+                standing = Standing::Outdated;
+            }
         }
         standing
     }
@@ -101,6 +105,21 @@ impl<'a> ClaimQuestion<'a> {
         self.attributes.contains(&claim.attribute) && self.subjects.contains(&claim.subject)
     }
 
+    /// Whether a claim answers the question: it held at the time in question, or it is the end that was asked for.
+    fn answers(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
+        if is_positive(claim.kind) {
+            return self.holds(id, claim);
+        }
+        self.kind == AskedKind::Continuation && self.is_last(id, claim)
+    }
+
+    /// Whether no claim with the same key is later.
+    fn is_last(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
+        let all = held_claims(self.table, claim.key());
+        let known = all.iter().rev().find(|held| held.entry.from <= self.now);
+        known.is_some_and(|last| last.id == id)
+    }
+
     /// Whether a claim held at the time in question.
     fn holds(&self, id: ClaimId, claim: &ClaimEntry) -> bool {
         let held = claim.from..self.ledger.claim_end(id);
@@ -111,16 +130,22 @@ impl<'a> ClaimQuestion<'a> {
         }
     }
 
-    /// Whether a claim held at any time between two times. The first claim of all is taken to have held before, too.
+    /// Whether a claim held between two times, for at least half as long as any other of the same key. The first claim
+    /// of all is taken to have held before, too.
     fn held_between(&self, held: &Range<Millis>, claim: &ClaimEntry, first: Millis, last: Millis) -> bool {
-        if held.start <= last && first < held.end {
-            return true;
-        }
-        if last >= held.start {
-            return false;
-        }
+        let asked = first..last.saturating_add(1);
+        let own = common_time(held, &asked);
         let all = held_claims(self.table, claim.key());
-        all.first().is_some_and(|earliest| earliest.entry.from == claim.from)
+        if own == 0 {
+            return last < held.start && all.first().is_some_and(|earliest| earliest.entry.from == claim.from);
+        }
+        for other in &all {
+            let other_held = other.entry.from..self.ledger.claim_end(other.id);
+            if is_positive(other.entry.kind) && common_time(&other_held, &asked) / 2 > own {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a claim is the last one with another value than the present one.
@@ -138,6 +163,11 @@ impl<'a> ClaimQuestion<'a> {
         }
         former.is_some_and(|former| former.entry.value.is_same(claim.value))
     }
+}
+
+/// Returns for how long two periods overlap.
+fn common_time(a: &Range<Millis>, b: &Range<Millis>) -> Millis {
+    a.end.min(b.end).saturating_sub(a.start.max(b.start)).max(0)
 }
 
 #[cfg(test)]
@@ -196,6 +226,7 @@ mod tests {
         assert_eq!(holding(AskedPeriod::Present, 250), [1]);
         assert_eq!(holding(AskedPeriod::Named(110, 120), 1000), [0]);
         assert_eq!(holding(AskedPeriod::Named(150, 250), 1000), [0, 1]);
+        assert_eq!(holding(AskedPeriod::Named(110, 220), 1000), [0], "the other one held for less than half as long");
         assert_eq!(holding(AskedPeriod::Named(10, 20), 1000), [0], "the first claim is taken to have held before");
         assert_eq!(holding(AskedPeriod::Former, 1000), [1]);
     }

@@ -3,8 +3,8 @@
 use super::prepared::Search;
 use super::ranking::Ranking;
 use crate::claim::{AskedKind, AskedPeriod};
-use crate::filter::TimeField;
 use crate::index::entry::UNKNOWN;
+use crate::index::ledger::begin_of;
 use crate::memory::Millis;
 
 /// Candidates that are compared.
@@ -15,7 +15,7 @@ const OF_BEST_MIN: f32 = 0.15;
 impl Search<'_> {
     /// Sets the feature `recency` of the best candidates, and ranks them again.
     pub(super) fn rank_by_recency(&self, ranking: &mut Ranking<'_>) {
-        if self.query.asked.kind != AskedKind::State {
+        if self.query.asked.kind == AskedKind::Anything {
             return;
         }
         let end = match self.query.asked.period {
@@ -44,7 +44,7 @@ impl Search<'_> {
                 break;
             }
             let document = ranking.table.document(candidate.document);
-            times.push(document.map_or(UNKNOWN, |document| document.time(TimeField::Occurred)));
+            times.push(document.map_or(UNKNOWN, begin_of));
         }
         times
     }
