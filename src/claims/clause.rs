@@ -98,21 +98,51 @@ fn mood(words: &[Word], begin: usize, verb: usize) -> Mood {
 
 /// Whether the words before a verb make it a wish, a condition, a guess or somebody else's words.
 pub(super) fn is_unreal(words: &[Word], verb: usize) -> bool {
+    let mut is_apart = false;
     for index in (0..verb).rev() {
         let word = &words[index];
         if (index + 1 < verb && word.after == Break::Clause) || matches!(word.text.as_str(), "but" | "so" | "because") {
             break;
         }
-        if HYPOTHETICAL.has(&word.text) && !word.capital {
+        // A new subject after a comma begins a statement, unless it depends on a condition: "I could drive, I have a car".
+        is_apart |= index + 1 < verb && word.after == Break::Comma && is_pronoun(&words[index + 1].text);
+        if HYPOTHETICAL.has(&word.text) && !word.capital && (!is_apart || is_condition(&word.text)) {
             return true;
+        }
+        if is_apart {
+            continue;
         }
         let by_speaker = index > 0 && words[index - 1].text == "i";
         let is_own_report = index > 1 && words[index - 1].text == "did" || word.text == "told" && by_speaker;
+        let is_meant = index > 1 && words[index - 1].text == "to" && words[index - 2].text == "meant";
+        let is_news = word.text == "guess" && words.get(index + 1).is_some_and(|next| next.text == "what");
+        if is_meant || is_news {
+            continue;
+        }
         if REPORTING.has(&word.text) && !is_own_report && !(by_speaker && word.text == "said") {
             return true;
         }
     }
     false
+}
+
+fn is_pronoun(word: &str) -> bool {
+    matches!(word, "i" | "we" | "he" | "she" | "they" | "it")
+}
+
+fn is_condition(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "unless"
+            | "would"
+            | "wish"
+            | "imagine"
+            | "suppose"
+            | "supposing"
+            | "whether"
+            | "pretend"
+            | "hypothetically"
+    )
 }
 
 /// Returns how many of a sentence's words state something. A question states nothing, but it may follow a statement:

@@ -55,7 +55,13 @@ fn find_email(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let Some((name, host)) = word.text.split_once('@') else { return };
     let is_announced =
         sentence.words[..index].iter().all(|word| matches!(word.text.as_str(), "it" | "is" | "now" | "new" | "use"));
-    if !name.is_empty() && host.contains('.') && (is_announced || is_own(&sentence.words, index)) {
+    if name.is_empty() || !host.contains('.') {
+        return;
+    }
+    let is_of_another = sentence.words[..index].iter().any(|word| matches!(word.text.as_str(), "he" | "she"));
+    if is_of_another && !clause::is_unreal(&sentence.words, index) {
+        found.push(positive(Subject::Last, "email", &word.written, index, index + 1));
+    } else if !is_of_another && (is_announced || is_own(&sentence.words, index)) {
         found.push(positive(Subject::Speaker, "email", &word.written, index, index + 1));
     }
 }

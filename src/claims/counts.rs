@@ -6,7 +6,7 @@ use cuebase_storage::memory_file::Polarity;
 use super::clause::{self, Mood, Subject};
 use super::lists::{ADVERBS, VALUE_ENDS};
 use super::sentence::{Found, Sentence};
-use super::values::is_number;
+use super::values::{is_name, is_number};
 use super::words::Break;
 
 /// Verbs of counts.
@@ -130,9 +130,7 @@ fn find_numbered(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
 /// Reads "Bettina sits in room 204", "Abdul has extension 4427".
 fn find_numbered_place(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
-    let Some(number) = words.get(index + 1).filter(|word| word.text.bytes().any(|byte| byte.is_ascii_digit())) else {
-        return;
-    };
+    let Some(number) = words.get(index + 1).filter(|word| is_name(word)) else { return };
     let Some(verb) = (0..index).rev().take(3).find(|at| PLACING.contains(&words[*at].text.as_str())) else { return };
     let before = clause::before(words, verb);
     if before.mood != Mood::Fact || before.subject == Subject::Missing {

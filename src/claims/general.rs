@@ -450,8 +450,7 @@ fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     }
     let Some(value) = values::read(sentence.text, words, index + 1, Shape::Name, &sentence.dates) else { return };
     let at = value.words.end;
-    let begins_thing = matches!(words.get(at + 1), Some(word) if matches!(word.text.as_str(), "the" | "our" | "my"));
-    if !begins_thing || words[at].text != "for" {
+    if words.get(at + 1).is_none() || words[at].text != "for" || words[at - 1].after != Break::None {
         return;
     }
     let Some(thing) = values::read(sentence.text, words, at + 1, Shape::Any, &sentence.dates) else { return };
@@ -548,11 +547,21 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     if !is_specific && !named.is_slot && !is_bare_name(value_words, begin, &value) {
         return;
     }
-    let (subject, attribute) = moved_thing(named, value_words);
+    let (subject, mut attribute) = moved_thing(named, value_words);
+    let is_date =
+        attribute == "version" && values::has_shape(value_words, Shape::Time) && !values::is_version(&value_words[0]);
+    if is_date {
+        "date".clone_into(&mut attribute);
+    }
+    let mut text = value.text;
+    if value_words.len() > 1 && matches!(value_words[0].text.as_str(), "room" | "building" | "desk") {
+        attribute.clone_from(&value_words[0].text);
+        text = text[value_words[0].written.len()..].trim_start().to_owned();
+    }
     found.push(Found {
         subject,
         attribute,
-        value: value.text,
+        value: text,
         polarity: Polarity::Positive,
         is_event: true,
         is_future: false,

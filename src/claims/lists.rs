@@ -141,7 +141,7 @@ word_lists! {
     CARS = "audi bmw byd chevrolet chevy citroen civic corolla corsa cupra dacia fiat fiesta focus ford golf honda \
         hyundai ioniq jaguar jeep kia kona leaf lexus mazda mercedes mini mustang nissan octavia opel passat \
         peugeot polestar polo porsche prius renault rivian rover saab seat skoda smart subaru suv suzuki tesla \
-        toyota truck van volkswagen volvo vw yaris outback car hatchback estate camper pickup coupe convertible wagon minivan sedan scooter motorbike motorcycle";
+        toyota truck van volkswagen volvo vw yaris outback twingo clio berlingo puma hatchback estate camper pickup coupe convertible wagon minivan sedan scooter motorbike motorcycle";
 
     /// States of a piece of work or a thing.
     STATUSES = "done blocked live deployed down paused cancelled canceled approved delayed finished complete completed \

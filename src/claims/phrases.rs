@@ -66,14 +66,18 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
 /// Whether a verb without a subject begins a clause, so that it has the subject of the clause before it.
 fn begins_clause(words: &[Word], verb: usize) -> bool {
     let mut index = verb;
-    while index > 0 && ADVERBS.has(&words[index - 1].text) && words[index - 1].after == Break::None {
+    while index > 0 && words[index - 1].after == Break::None {
+        let text = words[index - 1].text.as_str();
+        if !ADVERBS.has(text) && !matches!(text, "have" | "has" | "am" | "been") {
+            break;
+        }
         index -= 1;
     }
     if index == 0 {
         return true;
     }
     let before = &words[index - 1];
-    before.after != Break::None || matches!(before.text.as_str(), "and" | "then" | "but" | "so" | "have" | "has" | "am")
+    before.after != Break::None || matches!(before.text.as_str(), "and" | "then" | "but" | "so")
 }
 
 fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameForm, found: &mut Vec<Found>) {

@@ -25,6 +25,11 @@ const PASSES: usize = 24;
 /// Statements of a speaker within which a correction refers to a claim.
 const CORRECTED_WITHIN: usize = 4;
 
+/// Common verbs in the past that do not end in "ed".
+const PAST_VERBS: [&str; 24] = [
+    "left", "quit", "went", "came", "took", "got", "said", "told", "bought", "sold", "found", "gave", "made", "lost",
+    "won", "became", "began", "met", "thought", "ran", "broke", "put", "had", "kept",
+];
 /// Words before the name of a person who is introduced.
 const INTRODUCING: [&str; 18] = [
     "is", "are", "bringing", "called", "named", "dating", "seeing", "met", "meet", "meeting", "know", "remember",
@@ -156,7 +161,10 @@ impl ClaimReader {
             Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
             Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?,
             Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
-            Subject::Named(ref name) => name.replace(SPEAKER, saying.speaker),
+            Subject::Named(ref name) => {
+                let name = name.replace(SPEAKER, saying.speaker);
+                self.longer_name(&name, &found.attribute).unwrap_or(name)
+            }
         };
         let mut value = found.value.clone();
         if value.contains(LAST) {
@@ -180,6 +188,16 @@ impl ClaimReader {
             Some(last) if last.claim.attribute == attribute => last.claim.subject.clone(),
             _ => String::new(),
         }
+    }
+
+    /// Returns the subject of the last claim if a name with the same attribute is a part of it: "the appointment" after
+    /// "my appointment", "metrics" after "the metrics service".
+    fn longer_name(&self, name: &str, attribute: &str) -> Option<String> {
+        let last = &self.last_claim.as_ref()?.claim;
+        let subject = last.subject.as_str();
+        let is_part = subject.ends_with(&format!("'s {name}")) || subject.starts_with(&format!("{name} "));
+        let is_thing = name.starts_with(char::is_lowercase);
+        if is_part && is_thing && last.attribute == attribute { Some(subject.to_owned()) } else { None }
     }
 }
 
@@ -206,9 +224,9 @@ fn named_person(sentence: &Sentence<'_>) -> Option<String> {
     let words = &sentence.words;
     let mut named = None;
     for (index, word) in words.iter().enumerate().skip(1) {
-        let is_introduced = INTRODUCING.contains(&words[index - 1].text.as_str());
+        let is_introduced = word.possessive || INTRODUCING.contains(&words[index - 1].text.as_str());
         let is_introduced = is_introduced && words[index - 1].after == Break::None;
-        let is_alone = words.get(index + 1).is_none_or(|next| !next.capital) && !word.possessive;
+        let is_alone = words.get(index + 1).is_none_or(|next| !next.capital);
         let is_name = word.capital && word.text != "i" && !cuebase_retrieval::is_stop_word(&word.text);
         if is_introduced && is_alone && is_name && !super::lists::TIMES.has(&word.text) {
             named = Some(word.written.clone());
@@ -225,6 +243,7 @@ fn is_verb_after(sentence: &Sentence<'_>, index: usize) -> bool {
 fn is_verb(word: &str) -> bool {
     super::lists::AUXILIARIES.has(word)
         || word.ends_with("ed")
+        || PAST_VERBS.contains(&word)
         || matches!(word, "just" | "now" | "finally" | "works" | "lives")
 }
 
@@ -247,6 +266,7 @@ fn begin_of(found: &Found, sentence: &Sentence<'_>, saying: Saying<'_>, dated: &
         let lead = before.map(|word| word.text.as_str()).unwrap_or_default();
         let is_begin = matches!(lead, "since" | "from" | "starting" | "effective" | "of");
         if (found.is_event || found.is_future || is_begin)
+            && !is_in_value(found, sentence, mention)
             && let Some(at) = begin_of_span(mention.span)
             && (found.is_future || at <= saying.at)
         {
@@ -254,6 +274,17 @@ fn begin_of(found: &Found, sentence: &Sentence<'_>, saying: Saying<'_>, dated: &
         }
     }
     None
+}
+
+/// Whether a date belongs to the value of a claim about a time: "pushed the release to May 2".
+fn is_in_value(found: &Found, sentence: &Sentence<'_>, mention: &DateMention) -> bool {
+    let is_time = matches!(found.attribute.as_str(), "date" | "deadline" | "birthday");
+    match (sentence.words.get(found.at), sentence.words.get(found.end.wrapping_sub(1))) {
+        (Some(verb), Some(last)) => {
+            is_time && verb.range.start <= mention.range.start && mention.range.start < last.range.end
+        }
+        _ => false,
+    }
 }
 
 /// Returns noon of the first day of a span.
