@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use ahash::AHashMap;
 use cuebase_retrieval::writes_no_spaces;
 use cuebase_storage::memory_file::Polarity;
 
@@ -11,6 +12,7 @@ use super::clause::Subject;
 use super::sentence::{Found, Sentence};
 use super::values::is_number;
 use super::words::{Break, Word};
+use crate::dates::foreign_month_number;
 
 /// The templates.
 const TEMPLATES: &str = include_str!("languages.txt");
@@ -66,6 +68,33 @@ struct Match {
 
 static ALL: LazyLock<Vec<Template>> = LazyLock::new(|| TEMPLATES.lines().filter_map(template).collect());
 
+/// The indexes of the templates by the words of one of their elements: a sentence without any of these words does not
+/// match.
+static BY_WORD: LazyLock<AHashMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
+    let mut by_word: AHashMap<&'static str, Vec<usize>> = AHashMap::new();
+    for (index, template) in ALL.iter().enumerate() {
+        for word in template.rarest_words() {
+            by_word.entry(*word).or_default().push(index);
+        }
+    }
+    by_word
+});
+
+impl Template {
+    /// Returns the alternatives of the element whose shortest word is longest, which few sentences contain.
+    fn rarest_words(&self) -> &[&'static str] {
+        let mut rarest: (usize, &[&'static str]) = (0, &[]);
+        for element in &self.elements {
+            let Element::Words(words) = element else { continue };
+            let shortest = words.iter().map(|word| word.len()).min().unwrap_or(0);
+            if shortest > rarest.0 {
+                rarest = (shortest, words);
+            }
+        }
+        rarest.1
+    }
+}
+
 fn template(line: &'static str) -> Option<Template> {
     let (head, words) = line.split_once(": ")?;
     let mut head = head.split(' ');
@@ -104,7 +133,16 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         return;
     }
     let lowered: Vec<String> = sentence.words.iter().map(lower).collect();
-    for template in ALL.iter() {
+    let mut candidates = Vec::new();
+    for word in &lowered {
+        if let Some(indexes) = BY_WORD.get(word.as_str()) {
+            candidates.extend_from_slice(indexes);
+        }
+    }
+    candidates.sort_unstable();
+    candidates.dedup();
+    for index in candidates {
+        let template = &ALL[index];
         for begin in 0..lowered.len() {
             let mut matched = Match::default();
             if matches(sentence, &lowered, &template.elements, begin, &mut matched) {
@@ -198,7 +236,7 @@ fn is_one_of(lowered: &[String], at: usize, wanted: &[&str]) -> bool {
 fn value_end(words: &[Word], lowered: &[String], begin: usize) -> usize {
     let mut end = begin;
     while end < words.len() && end - begin < VALUE_WORDS_MAX {
-        let ends = VALUE_ENDS.split_whitespace().any(|word| word == lowered[end]);
+        let ends = VALUE_ENDS.split_whitespace().any(|word| word == lowered[end]) || begins_month(lowered, end);
         if ends && end > begin {
             break;
         }
@@ -208,6 +246,12 @@ fn value_end(words: &[Word], lowered: &[String], begin: usize) -> usize {
         }
     }
     end
+}
+
+/// Whether a preposition and the name of a month begin at an index: "en juin".
+fn begins_month(lowered: &[String], at: usize) -> bool {
+    let is_preposition = matches!(lowered[at].as_str(), "en" | "im" | "em" | "a" | "in" | "au" | "al" | "no");
+    is_preposition && lowered.get(at + 1).is_some_and(|word| foreign_month_number(word).is_some())
 }
 
 fn text_of(sentence: &Sentence<'_>, begin: usize, end: usize) -> Option<String> {
@@ -319,6 +363,9 @@ mod tests {
         for line in TEMPLATES.lines() {
             assert!(line.starts_with("; ") || template(line).is_some(), "{line}");
         }
+        for template in ALL.iter() {
+            assert!(!template.rarest_words().is_empty(), "{template:?} is never looked for");
+        }
     }
 
     /// Returns attribute and value of the claims in a sentence.
@@ -336,7 +383,7 @@ mod tests {
             ("Mein Passwort lautet jetzt Seestern77.", "passwort", "Seestern77"),
             ("Ahora vivo en Sevilla.", "home", "Sevilla"),
             ("Mi dentista es la doctora Ruiz.", "dentista", "doctora Ruiz"),
-            ("J'ai déménagé à Grenoble en juin.", "home", "Grenoble en juin"),
+            ("J'ai déménagé à Grenoble en juin.", "home", "Grenoble"),
             ("Mon code est maintenant 4471.", "code", "4471"),
             ("Agora trabalho na Pontes.", "employer", "Pontes"),
             ("Mi sono trasferito a Ferrara, ho trovato casa.", "home", "Ferrara"),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ahash::AHashSet;
+use ahash::{AHashMap, AHashSet};
 
 /// A closed list of words.
 pub(super) struct WordList(LazyLock<AHashSet<String>>);
@@ -172,14 +172,10 @@ const NUMBERS: &str = "zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 ei
     fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 \
     sixty=60 seventy=70 eighty=80 ninety=90 dozen=12 hundred=100 thousand=1000";
 
+static DIGITS: LazyLock<AHashMap<&'static str, &'static str>> =
+    LazyLock::new(|| NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('=')).collect());
+
 /// Returns a number in digits; `None` for a word that is not a number.
 pub(super) fn digits_of(word: &str) -> Option<&'static str> {
-    for pair in NUMBERS.split_whitespace() {
-        if let Some((name, digits)) = pair.split_once('=')
-            && name == word
-        {
-            return Some(digits);
-        }
-    }
-    None
+    DIGITS.get(word).copied()
 }

@@ -261,7 +261,7 @@ const FOREIGN_MONTHS: [&str; 12] = [
 ];
 
 /// Returns the number of a month, from 1, by its name in another language, in lowercase.
-fn foreign_month_number(word: &str) -> Option<i8> {
+pub(crate) fn foreign_month_number(word: &str) -> Option<i8> {
     for (number, names) in (1..).zip(FOREIGN_MONTHS) {
         if names.split(' ').any(|name| name == word) {
             return Some(number);
