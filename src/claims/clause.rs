@@ -350,15 +350,21 @@ fn owner_ending_at(words: &[Word], end: usize) -> Owner {
 
 fn finish_noun(owner: Owner, words: &[Word], begin: usize) -> Option<Noun> {
     let first = words.first()?;
-    if NOT_PRESENT.has(&first.text) && words.len() > 1 {
+    // "My old sneakers" are still there; "my old phone number" is not.
+    let is_thing =
+        first.text == "old" && words.len() == 2 && words[1].text.ends_with('s') && !is_relation(&words[1].text);
+    let is_name = words.last().is_some_and(|last| last.text == "name");
+    if NOT_PRESENT.has(&first.text) && words.len() > 1 && !is_thing && !is_name {
         return None;
     }
     let last = words.last()?;
-    let is_person = last.capital && !matches!(owner, Owner::Named(_)) && !super::lists::SLOTS.has(&last.text);
+    let is_acronym = last.written.len() > 1 && last.written.chars().all(char::is_uppercase);
+    let is_person =
+        last.capital && !is_acronym && !matches!(owner, Owner::Named(_)) && !super::lists::SLOTS.has(&last.text);
     if is_person && words.len() == 1 {
         return None;
     }
-    let skip = usize::from(matches!(first.text.as_str(), "new" | "current" | "present") && words.len() > 1);
+    let skip = usize::from(matches!(first.text.as_str(), "new" | "current" | "present" | "old") && words.len() > 1);
     let name = text_of_folded(&words[skip..]);
     Some(Noun { owner, name, begin })
 }

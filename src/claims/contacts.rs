@@ -123,7 +123,9 @@ fn find_age(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     };
     let is_person = match &verb.subject {
         Subject::Speaker | Subject::Last => true,
-        Subject::Named(name) => name.starts_with(char::is_uppercase) || name.starts_with(clause::SPEAKER),
+        Subject::Named(name) => {
+            name.starts_with(char::is_uppercase) || (name.starts_with(clause::SPEAKER) && clause::is_relation(name))
+        }
         Subject::Missing => false,
     };
     if is_copula && is_person && (ends || (in_years && old)) {

@@ -7,13 +7,33 @@ use super::clause::{self, Mood, Subject};
 use super::lists::{ADVERBS, VALUE_ENDS};
 use super::sentence::{Found, Sentence};
 use super::values::{is_name, is_number};
-use super::words::Break;
+use super::words::{Break, Word};
 
 /// Verbs of counts.
-const HAVING: [&str; 12] =
-    ["have", "has", "own", "owns", "got", "manage", "manages", "lead", "leads", "collected", "collecting", "keep"];
+const HAVING: [&str; 18] = [
+    "have",
+    "has",
+    "own",
+    "owns",
+    "got",
+    "manage",
+    "manages",
+    "managing",
+    "lead",
+    "leads",
+    "leading",
+    "collected",
+    "collecting",
+    "keep",
+    "reached",
+    "hit",
+    "passed",
+    "gained",
+];
 /// Verbs of counts in the perfect: "I've read 14 books".
-const DONE: [&str; 16] = [
+const DONE: [&str; 18] = [
+    "been",
+    "attended",
     "read",
     "watched",
     "seen",
@@ -45,11 +65,15 @@ const COUNTED_WORDS_MAX: usize = 3;
 pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     for index in 0..sentence.words.len() {
         let text = sentence.words[index].text.as_str();
-        if HAVING.contains(&text) || DONE.contains(&text) {
+        let is_at = text == "at" && index > 0 && clause::before(&sentence.words, index).has_be;
+        if HAVING.contains(&text) || DONE.contains(&text) || is_at {
             find_count(sentence, index, found);
         }
         if NUMBERED.contains(&text) {
             find_numbered(sentence, index, found);
+        }
+        if matches!(text, "a" | "per" | "every" | "each") && index > 1 {
+            find_rate(sentence, index, found);
         }
         if PLACES.contains(&text) {
             find_numbered_place(sentence, index, found);
@@ -65,16 +89,24 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     if verb.mood != Mood::Fact || (is_done && !verb.is_perfect) {
         return;
     }
+    let is_been = words[index].text == "been";
+    let is_leading =
+        matches!(words[index].text.as_str(), "lead" | "leads" | "leading" | "manage" | "manages" | "managing");
     let mut begin = index + 1;
+    if is_been && words.get(begin).is_none_or(|word| word.text != "to") {
+        return;
+    }
     while let Some(word) = words.get(begin)
-        && (ADVERBS.has(&word.text)
-            || matches!(word.text.as_str(), "about" | "over" | "around" | "nearly" | "read" | "exactly"))
+        && ((is_leading && matches!(word.text.as_str(), "a" | "team" | "of"))
+            || ADVERBS.has(&word.text)
+            || matches!(word.text.as_str(), "about" | "over" | "around" | "nearly" | "read" | "exactly" | "to"))
     {
         begin += 1;
     }
     let Some(number) = words.get(begin).filter(|word| is_number(word) && word.text != "one") else { return };
     let mut nouns = Vec::new();
-    for word in words[begin + 1..].iter().take(COUNTED_WORDS_MAX) {
+    let noun_begin = begin + 1 + words_of_total(&words[begin + 1..]);
+    for word in words[noun_begin..].iter().take(COUNTED_WORDS_MAX) {
         if VALUE_ENDS.has(&word.text) || is_stop_word(&word.text) || is_number(word) {
             break;
         }
@@ -89,7 +121,8 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         last.trim_end_matches('s'),
         "minute" | "hour" | "day" | "week" | "month" | "year" | "time" | "thing" | "second"
     );
-    if !is_plural || is_time {
+    let is_rate = words[index].text == "at" && is_unit_of_rate(last);
+    if !is_plural || is_time || is_rate {
         return;
     }
     let noun = nouns.join(" ");
@@ -105,6 +138,62 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         at: index,
         end: begin + 1,
     });
+}
+
+/// Returns how many words say of how many: "12 of the 20 modules".
+fn words_of_total(words: &[Word]) -> usize {
+    match words {
+        [of, number, ..] if of.text == "of" && is_number(number) => 2,
+        [of, the, number, ..] if of.text == "of" && is_the(the) && is_number(number) => 3,
+        _ => 0,
+    }
+}
+
+fn is_the(word: &Word) -> bool {
+    matches!(word.text.as_str(), "the" | "my" | "our")
+}
+
+/// Reads "two cups of coffee a day", "yoga four times a week".
+fn find_rate(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let Some(number) = (index.saturating_sub(4)..index).find(|at| is_number(&words[*at])) else { return };
+    let Some(unit) = words.get(index + 1) else { return };
+    let is_unit = matches!(unit.text.as_str(), "day" | "week" | "month" | "year" | "night");
+    let is_own = words[..number].iter().any(|word| matches!(word.text.as_str(), "i" | "we" | "my"));
+    let is_denied = words[..number].iter().any(|word| matches!(word.text.as_str(), "not" | "never" | "will"));
+    if !is_unit || !is_own || is_denied || clause::is_unreal(words, number) {
+        return;
+    }
+    let counted = &words[number + 1..index];
+    let noun = match counted.last() {
+        // "Yoga four times a week": what is done stands before.
+        Some(times) if times.text == "times" => number.checked_sub(1).map(|at| &words[at]),
+        last => last,
+    };
+    let Some(noun) = noun.filter(|noun| !is_stop_word(&noun.text) && !is_number(noun) && !is_unit_of_rate(&noun.text))
+    else {
+        return;
+    };
+    let Some(text) = sentence.text.get(words[number].range.start..words[index - 1].range.end) else { return };
+    found.push(Found {
+        subject: Subject::Speaker,
+        attribute: format!("{} per {}", noun.text, unit.text),
+        value: text.to_owned(),
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: index + 1,
+    });
+}
+
+/// Whether a noun is a unit of money or time: "20 dollars a month" is a price.
+fn is_unit_of_rate(word: &str) -> bool {
+    let unit = word.trim_end_matches('s');
+    matches!(
+        unit,
+        "dollar" | "euro" | "pound" | "buck" | "franc" | "hour" | "minute" | "day" | "week" | "month" | "year"
+    )
 }
 
 /// Reads "I'm on page 120".

@@ -68,6 +68,10 @@ pub enum Shape {
     Plan,
     /// A day or a time.
     Time,
+    /// A number with a unit of weight.
+    Weight,
+    /// A class of a school: "third grade".
+    Grade,
 }
 
 /// The tense of a verb's form.
@@ -140,6 +144,8 @@ pub fn read(kind: &'static str, rest: &'static str) -> Option<Frame> {
         "team-name" => Shape::TeamName,
         "plan" => Shape::Plan,
         "time" => Shape::Time,
+        "weight" => Shape::Weight,
+        "grade" => Shape::Grade,
         _ => return None,
     };
     if forms.is_empty() { None } else { Some(Frame { kind, forms, leads: all_leads, shape }) }

@@ -4,7 +4,7 @@
 use cuebase_storage::memory_file::Polarity;
 
 use super::attributes;
-use super::clause::{self, LAST, Mood, Noun, Owner, Subject, is_relation};
+use super::clause::{self, LAST, Mood, Noun, Owner, SPEAKER, Subject, is_relation};
 use super::frames::Shape;
 use super::lists::{ADVERBS, AUXILIARIES, EVENTS, SLOTS, STATUSES};
 use super::sentence::{Found, Sentence};
@@ -72,7 +72,8 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if matches!(text, "pay" | "pays" | "paying") {
             find_payment(sentence, index, found);
         }
-        if matches!(text, "use" | "uses" | "using") {
+        let is_switch = text == "to" && index > 0 && sentence.words[index - 1].text == "switched";
+        if matches!(text, "use" | "uses" | "using") || is_switch {
             find_use(sentence, index, found);
         }
         if CHANGES.contains(&text) {
@@ -81,8 +82,20 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if matches!(text, "shipped" | "released" | "deployed" | "published") {
             find_release(sentence, index, found);
         }
-        if matches!(text, "has" | "have" | "got") {
+        if matches!(text, "has" | "have" | "got" | "hired" | "found") {
             find_new(sentence, index, found);
+        }
+        if matches!(text, "prefer" | "prefers") {
+            find_preference(sentence, index, found);
+        }
+        if text == "call" || text == "saved" {
+            find_name_or_savings(sentence, index, found);
+        }
+        if text == "takes" {
+            find_duration(sentence, index, found);
+        }
+        if matches!(text, "keep" | "keeps" | "store" | "stores") {
+            find_place(sentence, index, found);
         }
     }
 }
@@ -118,8 +131,28 @@ fn named(noun: Noun) -> Option<Named> {
         Some(attribute) => attribute.name.to_owned(),
         None => noun.name,
     };
+    let subject = match subject {
+        Subject::Named(name) if name.is_empty() && OWN.contains(&attribute.as_str()) => Subject::Speaker,
+        subject => subject,
+    };
     if attribute.is_empty() { None } else { Some(Named { subject, attribute, is_slot }) }
 }
+
+/// Attributes that only the speaker has, even after "the": "they raised the rent".
+const OWN: [&str; 12] = [
+    "rent",
+    "salary",
+    "commute",
+    "weight",
+    "height",
+    "mortgage",
+    "dentist",
+    "therapist",
+    "gym",
+    "landlord",
+    "alarm",
+    "bedtime",
+];
 
 /// Reads "the printer pin": the pin of the printer.
 fn attribute_of_thing(noun: &Noun) -> Option<Named> {
@@ -142,6 +175,13 @@ fn attribute_of_thing(noun: &Noun) -> Option<Named> {
 /// Reads the noun that ends before an index, with "of" or "for" and what it belongs to: "the deadline for the report".
 fn named_before(words: &[Word], end: usize) -> Option<Named> {
     for index in (1..end).rev().take(6) {
+        // "My personal best over 10k".
+        if matches!(words[index].text.as_str(), "in" | "over")
+            && let Some(noun) = clause::noun_with_owner(words, index)
+            && noun.owner == Owner::Speaker
+        {
+            return named(noun);
+        }
         if !matches!(words[index].text.as_str(), "of" | "for") {
             continue;
         }
@@ -166,7 +206,7 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let mut begin = index + 1;
     let mut is_now = false;
     while let Some(word) = words.get(begin)
-        && (ADVERBS.has(&word.text) || matches!(word.text.as_str(), "at" | "called" | "named"))
+        && (ADVERBS.has(&word.text) || matches!(word.text.as_str(), "at" | "called" | "named" | "with"))
         && word.after == Break::None
     {
         is_now |= matches!(word.text.as_str(), "now" | "currently" | "officially");
@@ -195,6 +235,10 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         return;
     }
     is_now |= words[begin.min(words.len())..].iter().take(8).any(|word| word.text == "now");
+    let is_aim = matches!(named.attribute.as_str(), "goal" | "dream" | "aim");
+    if is_aim && words.get(begin).is_some_and(|word| word.text == "to") {
+        begin += 1;
+    }
     let shape = if TIME_ATTRIBUTES.contains(&named.attribute.as_str()) { Shape::Time } else { Shape::Any };
     let Some(value) = values::read(sentence.text, words, begin, shape, &sentence.dates) else { return };
     let value_words = &words[value.words.clone()];
@@ -202,6 +246,17 @@ fn find_copula(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let is_person = is_relation(&named.attribute);
     let is_accepted =
         if is_person { is_specific && value_words[0].capital } else { is_specific || named.is_slot || is_now };
+    let mut named = named;
+    named.attribute = of_value(named.attribute, value_words);
+    if named.attribute == "phone model" && !is_specific {
+        return;
+    }
+    // "My car is in the shop" names no car.
+    let is_place =
+        WHERE_ATTRIBUTES.contains(&named.attribute.as_str()) || attributes::named(&named.attribute).is_none();
+    if values::is_preposition(&value_words[0].text) && !is_place {
+        return;
+    }
     let is_numeric = NUMERIC_ATTRIBUTES.contains(&named.attribute.as_str());
     if !is_accepted || is_vague(value_words, named.is_slot) || (is_numeric && !value_words.iter().any(is_number)) {
         return;
@@ -299,7 +354,7 @@ fn find_reversed(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
             else {
                 return;
             };
-            if !named.is_slot {
+            if !named.is_slot && rest[0] != "my" {
                 return;
             }
             (named.subject, named.attribute, end)
@@ -324,7 +379,8 @@ fn find_amount(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
     let Some(noun) = index.checked_sub(1).and_then(|at| words.get(at)) else { return };
     let is_slot = SLOTS.has(&noun.text) || attributes::named(&noun.text).is_some();
-    let is_led = index > 1 && matches!(words[index - 2].text.as_str(), "a" | "the" | "an" | "new" | "total");
+    let is_led =
+        index > 1 && matches!(words[index - 2].text.as_str(), "a" | "the" | "an" | "new" | "total" | "personal");
     let begins_number = words.get(index + 1).is_some_and(is_number);
     if !is_slot || !is_led || !begins_number {
         return;
@@ -343,7 +399,9 @@ fn find_amount(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     {
         subject = Subject::Named(thing.text);
     }
+    let is_best = words[..index].windows(2).any(|pair| pair[0].text == "personal" && pair[1].text == "best");
     let attribute = match attributes::named(&noun.text) {
+        _ if is_best => "personal best".to_owned(),
         Some(attribute) => attribute.name.to_owned(),
         None => noun.text.clone(),
     };
@@ -383,6 +441,127 @@ fn find_payment(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         is_future: false,
         at: index,
         end,
+    });
+}
+
+/// Reads "I prefer concise answers": what is preferred of a kind.
+fn find_preference(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let verb = clause::before(words, index);
+    if verb.mood != Mood::Fact || verb.subject == Subject::Missing {
+        return;
+    }
+    let Some(value) = values::read(sentence.text, words, index + 1, Shape::Thing, &sentence.dates) else { return };
+    let value_words = &words[value.words.clone()];
+    if !(2..=3).contains(&value_words.len()) {
+        return;
+    }
+    let kind = &value_words[value_words.len() - 1].text;
+    found.push(Found {
+        subject: verb.subject,
+        attribute: format!("preferred {kind}"),
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Reads "call me Sam", "I've saved $5,000".
+fn find_name_or_savings(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let verb = clause::before(words, index);
+    let is_call = words[index].text == "call";
+    let is_request =
+        verb.subject == Subject::Missing || words[..index].last().is_some_and(|word| word.text == "please");
+    let (attribute, begin, shape) = match words.get(index + 1) {
+        Some(me) if is_call && me.text == "me" && is_request => ("name", index + 2, Shape::Place),
+        Some(_) if !is_call && verb.is_perfect => ("savings", index + 1, Shape::Number),
+        _ => return,
+    };
+    let is_up = words.get(begin).is_some_and(|word| word.text == "up");
+    let Some(value) = values::read(sentence.text, words, begin + usize::from(is_up), shape, &sentence.dates) else {
+        return;
+    };
+    let is_money = sentence.words[value.words.clone()].iter().any(|word| is_currency(&word.text));
+    if verb.mood != Mood::Fact
+        || (attribute == "savings" && !is_money)
+        || (attribute == "name" && value.words.len() > 2)
+    {
+        return;
+    }
+    found.push(Found {
+        subject: Subject::Speaker,
+        attribute: attribute.to_owned(),
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Whether a word is an amount of money or its unit.
+fn is_currency(word: &str) -> bool {
+    word.starts_with(['$', '€', '£'])
+        || matches!(word.trim_end_matches('s'), "dollar" | "euro" | "pound" | "franc" | "buck")
+}
+
+/// Reads "my commute takes 45 minutes".
+fn find_duration(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let begins_number = words[index + 1..].iter().take(3).any(is_number);
+    if !begins_number || clause::before(words, index).mood != Mood::Fact {
+        return;
+    }
+    let Some(named) = subject_noun(words, index).filter(|named| named.subject == Subject::Speaker) else { return };
+    let mut begin = index + 1;
+    while begin < words.len() && matches!(words[begin].text.as_str(), "me" | "us" | "about" | "only") {
+        begin += 1;
+    }
+    let Some(value) = values::read(sentence.text, words, begin, Shape::Number, &[]) else { return };
+    found.push(Found {
+        subject: named.subject,
+        attribute: named.attribute,
+        value: value.text,
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: value.words.end,
+    });
+}
+
+/// Reads "I keep my sneakers under the bed".
+fn find_place(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
+    let words = &sentence.words;
+    let is_place = |word: &Word| matches!(word.text.as_str(), "in" | "on" | "under" | "behind" | "inside" | "at");
+    let Some(at) = (index + 2..words.len().min(index + 7)).find(|at| is_place(&words[*at])) else { return };
+    let is_own = words[index + 1].text == "my" || words[index + 1].text == "the";
+    if !is_own
+        || clause::before(words, index).mood != Mood::Fact
+        || words[index..at].iter().any(|word| word.after != Break::None)
+    {
+        return;
+    }
+    let nouns: Vec<&str> =
+        words[index + 2..at].iter().map(|word| word.text.as_str()).filter(|word| *word != "old").collect();
+    let Some(value) = values::read(sentence.text, words, at + 1, Shape::Any, &sentence.dates) else { return };
+    if nouns.is_empty() {
+        return;
+    }
+    found.push(Found {
+        subject: Subject::Speaker,
+        attribute: nouns.join(" "),
+        value: format!("{} {}", words[at].text, value.text),
+        polarity: Polarity::Positive,
+        is_event: false,
+        is_future: false,
+        at: index,
+        end: value.words.end,
     });
 }
 
@@ -430,8 +609,11 @@ fn find_new(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         Some(attribute) => attribute.name.to_owned(),
         None => (*noun).to_owned(),
     };
+    // "We hired a new CTO": the company's.
+    let is_shared = index > 0 && words[..index].iter().any(|word| word.text == "we") && !is_relation(noun);
+    let subject = if is_shared { Subject::Named(String::new()) } else { verb.subject };
     found.push(Found {
-        subject: verb.subject,
+        subject,
         attribute,
         value: value.text,
         polarity: Polarity::Positive,
@@ -445,17 +627,27 @@ fn find_new(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
 /// Reads "we use MySQL for the booking app".
 fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let words = &sentence.words;
-    if clause::before(words, index).mood != Mood::Fact {
+    let verb = if words[index].text == "to" { index - 1 } else { index };
+    if clause::before(words, verb).mood != Mood::Fact {
         return;
     }
     let Some(value) = values::read(sentence.text, words, index + 1, Shape::Name, &sentence.dates) else { return };
     let at = value.words.end;
-    if words.get(at + 1).is_none() || words[at].text != "for" || words[at - 1].after != Break::None {
+    let is_led = words.get(at).is_some_and(|word| matches!(word.text.as_str(), "for" | "to"));
+    if !is_led || words[at - 1].after != Break::None {
         return;
     }
     let Some(thing) = values::read(sentence.text, words, at + 1, Shape::Any, &sentence.dates) else { return };
+    let first = &words[thing.words.start];
+    let last = &words[thing.words.end - 1];
+    // "To track my runs", "for tracking my runs": the thing is what the verb is about.
+    let is_verb = words[at].text == "to" || (first.text.ends_with("ing") && thing.words.start == at + 1);
+    if is_verb && thing.words.len() == 1 {
+        return;
+    }
+    let thing_text = if is_verb { last.written.clone() } else { thing.text };
     found.push(Found {
-        subject: Subject::Named(thing.text),
+        subject: Subject::Named(thing_text),
         attribute: "platform".to_owned(),
         value: value.text,
         polarity: Polarity::Positive,
@@ -466,6 +658,21 @@ fn find_use(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     });
 }
 
+/// Returns the attribute that a noun means with a value: a phone may be a number or a model, and "personal best time" is
+/// the personal best.
+fn of_value(attribute: String, value: &[Word]) -> String {
+    let has_letters = value.iter().any(|word| word.text.chars().all(char::is_alphabetic));
+    if attribute == "phone" && has_letters {
+        return "phone model".to_owned();
+    }
+    match attribute.strip_suffix("best time") {
+        Some(rest) => format!("{rest}best"),
+        None => attribute,
+    }
+}
+
+/// Attributes of the table whose values may begin with a preposition.
+const WHERE_ATTRIBUTES: [&str; 6] = ["date", "deadline", "home", "venue", "platform", "status"];
 /// Attributes whose values have digits.
 const NUMERIC_ATTRIBUTES: [&str; 4] = ["phone", "port", "age", "extension"];
 /// Attributes whose values are times.
@@ -544,10 +751,12 @@ fn find_change(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     };
     let value_words = &words[value.words.clone()];
     let is_specific = value_words.iter().any(|word| is_name(word) || is_number(word));
-    if !is_specific && !named.is_slot && !is_bare_name(value_words, begin, &value) {
+    let is_own_thing = named.subject == Subject::Speaker && words[index].text == "moved";
+    if !is_specific && !named.is_slot && !is_own_thing && !is_bare_name(value_words, begin, &value) {
         return;
     }
-    let (subject, mut attribute) = moved_thing(named, value_words);
+    let (subject, attribute) = moved_thing(named, value_words);
+    let mut attribute = of_value(attribute, value_words);
     let is_date =
         attribute == "version" && values::has_shape(value_words, Shape::Time) && !values::is_version(&value_words[0]);
     if is_date {
@@ -580,7 +789,15 @@ fn is_bare_name(words: &[Word], begin: usize, value: &values::Value) -> bool {
 fn moved_thing(named: Named, value: &[Word]) -> (Subject, String) {
     let last = named.attribute.rsplit(' ').next().unwrap_or_default();
     if EVENTS.has(last) && values::has_shape(value, Shape::Time) {
-        return (Subject::Named(named.attribute), "date".to_owned());
+        let thing = match named.subject {
+            Subject::Speaker => format!("{SPEAKER}'s {}", named.attribute),
+            Subject::Last => format!("{LAST}'s {}", named.attribute),
+            Subject::Named(_) | Subject::Missing => named.attribute,
+        };
+        return (Subject::Named(thing), "date".to_owned());
+    }
+    if matches!(last, "trip" | "flight" | "holiday" | "vacation") {
+        return (named.subject, "destination".to_owned());
     }
     if named.is_slot || named.subject != Subject::Named(String::new()) {
         return (named.subject, named.attribute);

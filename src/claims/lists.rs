@@ -55,7 +55,7 @@ word_lists! {
     RELATIONS = "mom mum mother dad father sister brother wife husband partner girlfriend boyfriend fiance fiancee son \
         daughter kid child aunt uncle cousin niece nephew grandma grandmother grandpa grandfather friend \
         roommate flatmate housemate neighbor neighbour boss manager colleague coworker co-worker teammate \
-        landlord landlady ex buddy mate bestie stepmom stepdad stepsister stepbrother twin sister-in-law \
+        landlord landlady ex buddy mate bestie stepmom stepdad stepsister stepbrother twin twins sister-in-law \
         brother-in-law mother-in-law father-in-law in-laws parents assistant therapist dog cat son-in-law \
         daughter-in-law granddaughter grandson";
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use cuebase_retrieval::is_stop_word;
 use cuebase_storage::memory_file::Polarity;
 
 use super::attributes::{ATTRIBUTES, Attribute, Cardinality};
@@ -18,9 +19,9 @@ const GAP_WORDS_MAX: usize = 4;
 /// Words between "not" and "any more".
 const DENIED_WORDS_MAX: usize = 8;
 /// Attributes that only persons have.
-const PERSONAL: [&str; 13] = [
+const PERSONAL: [&str; 16] = [
     "home", "employer", "role", "partner", "age", "car", "team", "school", "diet", "hobby", "language", "allergy",
-    "pet",
+    "weight", "grade", "bank", "pet",
 ];
 
 /// A frame of the table, by a form of its verb.
@@ -48,7 +49,8 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
     let mut carried = Subject::Speaker;
     for index in 0..words.len() {
         let Some(forms) = BY_FORM.get(words[index].text.as_str()) else { continue };
-        if words[index].capital && index > 0 {
+        let is_noun = index > 0 && matches!(words[index - 1].text.as_str(), "my" | "the" | "our" | "a" | "his" | "her");
+        if (words[index].capital && index > 0) || is_noun {
             continue;
         }
         let mut verb = clause::before(words, index);
@@ -121,7 +123,11 @@ fn find_form(sentence: &Sentence<'_>, index: usize, verb: &Verb, form: &FrameFor
     found.push(Found {
         subject,
         attribute: attribute_name.to_owned(),
-        value: if attribute.name == "age" { number_in(sentence, &value) } else { value.text },
+        value: match attribute.name {
+            "age" => number_in(sentence, &value),
+            "partner" => name_in(&value.text).to_owned(),
+            _ => value.text,
+        },
         polarity: claim,
         is_event: frame.kind != FrameKind::State,
         // "The workshop will take place in Bristol" holds now; "I will live in Bristol" does not.
@@ -195,6 +201,14 @@ fn find_employer(sentence: &Sentence<'_>, subject: &Subject, begin: usize, verb:
         at: verb,
         end: value.words.end,
     });
+}
+
+/// Returns the name in a value: "Chris" of "someone named Chris".
+fn name_in(value: &str) -> &str {
+    match value.split_once(" named ").or_else(|| value.split_once(" called ")) {
+        Some((_, name)) => name,
+        None => value,
+    }
 }
 
 /// Returns the number in a value.
@@ -296,6 +310,13 @@ fn after_lead(words: &[Word], begin: usize, lead: &[&str]) -> Option<usize> {
     None
 }
 
+/// Whether the word at an index is a noun without an article that ends a clause: "in charge of billing".
+fn is_bare_noun(words: &[Word], index: usize) -> bool {
+    let word = &words[index];
+    let ends = word.after != Break::None || words.get(index + 1).is_none_or(|next| is_stop_word(&next.text));
+    ends && word.text.len() > 3 && !is_stop_word(&word.text)
+}
+
 /// Reads "Tom owns the billing service": the value is the subject of the verb.
 fn find_inverse(
     sentence: &Sentence<'_>,
@@ -312,7 +333,10 @@ fn find_inverse(
     for lead in &frame.leads {
         let begin = index + 1 + lead.len();
         let is_led = begin < words.len() && lead.iter().zip(&words[index + 1..]).all(|(a, b)| *a == b.text);
-        let begins_thing = is_led && (matches!(words[begin].text.as_str(), "the" | "our") || words[begin].capital);
+        let begins_thing = is_led
+            && (matches!(words[begin].text.as_str(), "the" | "our")
+                || words[begin].capital
+                || (!lead.is_empty() && is_bare_noun(words, begin)));
         if !begins_thing {
             continue;
         }

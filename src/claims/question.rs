@@ -114,6 +114,9 @@ fn attributes(words: &[&str], joined: &str) -> Vec<String> {
             asked.push(format!("number of {singular}"));
         }
         asked.push(format!("number of {run}"));
+        for unit in ["day", "week", "month"] {
+            asked.push(format!("{run} per {unit}"));
+        }
         asked.push(run);
     }
     asked.sort();

@@ -160,7 +160,12 @@ impl ClaimReader {
         let subject = match found.subject {
             Subject::Speaker | Subject::Missing => saying.speaker.to_owned(),
             Subject::Last => named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?,
+            Subject::Named(ref name) if name.contains(LAST) => {
+                let last = named_subject(sentence, found.at).or_else(|| self.last_subject.clone())?;
+                name.replace(LAST, &last)
+            }
             Subject::Named(ref name) if name.is_empty() => self.subject_of_last(&found.attribute),
+            Subject::Named(ref name) if is_own_parent(name) => format!("{}'s {}", saying.speaker, name.to_lowercase()),
             Subject::Named(ref name) => {
                 let name = name.replace(SPEAKER, saying.speaker);
                 self.longer_name(&name, &found.attribute).unwrap_or(name)
@@ -233,6 +238,11 @@ fn named_person(sentence: &Sentence<'_>) -> Option<String> {
         }
     }
     named
+}
+
+/// Whether a name is how somebody calls their own relative: "Mom moved to Tucson".
+fn is_own_parent(name: &str) -> bool {
+    matches!(name, "Mom" | "Mum" | "Dad" | "Mother" | "Father" | "Grandma" | "Grandpa" | "Granny")
 }
 
 /// Whether the word after an index is a common verb, so that the word before it is the subject.

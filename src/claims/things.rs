@@ -28,7 +28,11 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         if !is_verb || !is_plain || verb.after != Break::None || words[index - 1].after != Break::None {
             continue;
         }
-        let Some(noun) = clause::noun_with_owner(words, index) else { continue };
+        let mut noun_end = index;
+        while noun_end > 0 && ADVERBS.has(&words[noun_end - 1].text) {
+            noun_end -= 1;
+        }
+        let Some(noun) = clause::noun_with_owner(words, noun_end) else { continue };
         let Some(subject) = thing(noun) else { continue };
         if clause::before(words, index).mood != Mood::Fact {
             continue;

@@ -90,8 +90,25 @@ fn ends_value(words: &[Word], shape: Shape) -> bool {
     VALUE_ENDS.has(text)
 }
 
-fn is_preposition(word: &str) -> bool {
-    matches!(word, "in" | "on" | "at" | "near" | "of" | "into" | "not" | "out" | "down" | "off" | "like" | "per")
+/// Whether a word is a preposition of place or time.
+pub(super) fn is_preposition(word: &str) -> bool {
+    matches!(
+        word,
+        "in" | "on"
+            | "at"
+            | "near"
+            | "under"
+            | "behind"
+            | "inside"
+            | "of"
+            | "into"
+            | "not"
+            | "out"
+            | "down"
+            | "off"
+            | "like"
+            | "per"
+    )
 }
 
 /// Whether a value continues after a comma: "Portland, Oregon".
@@ -133,6 +150,8 @@ pub(super) fn has_shape(words: &[Word], shape: Shape) -> bool {
         Shape::Team => is_team(&last.text),
         Shape::TeamName => is_team(&last.text) || (words.len() <= 2 && is_plural_name(last)),
         Shape::Plan => any(&|word| PLANS.has(&word.text)) && !TIMES.has(&last.text),
+        Shape::Weight => any(&is_number) && any(&|word| is_weight(&word.text)),
+        Shape::Grade => last.text == "grade" || (words.len() == 2 && words[0].text == "year" && is_number(last)),
         Shape::Time => {
             any(&|word| begins_with_digit(word) || TIMES.has(word.text.trim_end_matches('s')))
                 && !any(&|word| is_unit(&word.text))
@@ -157,6 +176,12 @@ fn is_profession(word: &str) -> bool {
 
 fn is_team(word: &str) -> bool {
     matches!(word, "team" | "squad" | "group" | "crew" | "department")
+}
+
+/// Whether a word is a unit of weight, or a number that ends in one.
+fn is_weight(word: &str) -> bool {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(unit, "kilo" | "kilos" | "kg" | "kilograms" | "pounds" | "lb" | "lbs" | "stone")
 }
 
 fn is_owner(word: &str) -> bool {

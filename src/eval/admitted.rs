@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::namespace::{Asking, Setup, ask};
 use super::suite::Messages;
-use crate::relevance::{Admission, parts};
+use crate::relevance::{Admission, Searched, parts};
 
 /// Hits of a search.
 const LIMIT: usize = 24;
@@ -86,9 +86,11 @@ impl<'a> SearchedQuery<'a> {
     /// Returns the hits that a level admits, each memory once.
     pub(super) fn admitted(&self, level: Admission) -> Vec<&JudgedHit> {
         let mut admitted: Vec<&JudgedHit> = Vec::new();
-        for hits in &self.searches {
+        for (index, hits) in self.searches.iter().enumerate() {
+            // The first search is for the whole query.
+            let searched = if index == 0 { Searched::Whole } else { Searched::Part };
             let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
-            for (hit, is_admitted) in hits.iter().zip(level.admitted(&scores)) {
+            for (hit, is_admitted) in hits.iter().zip(level.admitted(&scores, searched)) {
                 if is_admitted && !admitted.iter().any(|known| known.path == hit.path) {
                     admitted.push(hit);
                 }

@@ -32,11 +32,38 @@ struct Thresholds {
     share: f32,
 }
 
-// Chosen on the questions and queries of docs/evaluation.md#admission: of several settings, one with which the levels
-// leave out and find about as much. `cuebase eval --scores` writes the scores from which they can be chosen again.
-const RECALL: Thresholds = Thresholds { best: 0.05, hit: 0.02, share: 0.1 };
-const BALANCED: Thresholds = Thresholds { best: 0.12, hit: 0.05, share: 0.2 };
-const STRICT: Thresholds = Thresholds { best: 0.4, hit: 0.25, share: 0.5 };
+/// The thresholds of one level.
+#[derive(Clone, Copy, Debug)]
+struct LevelThresholds {
+    /// For a query that asks for one thing.
+    whole: Thresholds,
+    /// For a part of a query. A part names its thing in few words, and somebody who lists things knows that they exist.
+    part: Thresholds,
+}
+
+// Chosen on the questions and queries of docs/evaluation.md#admission. `cuebase eval --scores` writes the scores from which
+// they can be chosen again.
+const RECALL: LevelThresholds = LevelThresholds {
+    whole: Thresholds { best: 0.05, hit: 0.02, share: 0.1 },
+    part: Thresholds { best: 0.02, hit: 0.01, share: 0.2 },
+};
+const BALANCED: LevelThresholds = LevelThresholds {
+    whole: Thresholds { best: 0.12, hit: 0.05, share: 0.2 },
+    part: Thresholds { best: 0.04, hit: 0.02, share: 0.3 },
+};
+const STRICT: LevelThresholds = LevelThresholds {
+    whole: Thresholds { best: 0.4, hit: 0.25, share: 0.5 },
+    part: Thresholds { best: 0.12, hit: 0.08, share: 0.5 },
+};
+
+/// What the scores belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// The whole query.
+    Whole,
+    /// A part of a query.
+    Part,
+}
 
 impl Admission {
     /// The levels that leave hits out.
@@ -58,13 +85,17 @@ impl Admission {
         self.into()
     }
 
-    /// Returns the score that a hit needs, given the scores of all hits of its query. `None` if nothing is admitted.
-    pub fn least_score(self, scores: &[f32]) -> Option<f32> {
-        let thresholds = match self {
+    /// Returns the score that a hit needs, given the scores of all hits of its search. `None` if nothing is admitted.
+    pub fn least_score(self, scores: &[f32], searched: Searched) -> Option<f32> {
+        let level = match self {
             Self::All => return Some(f32::NEG_INFINITY),
             Self::Recall => RECALL,
             Self::Balanced => BALANCED,
             Self::Strict => STRICT,
+        };
+        let thresholds = match searched {
+            Searched::Whole => level.whole,
+            Searched::Part => level.part,
         };
         let mut best = f32::NEG_INFINITY;
         for score in scores {
@@ -74,8 +105,8 @@ impl Admission {
     }
 
     /// Returns whether each of the hits with these scores is admitted.
-    pub fn admitted(self, scores: &[f32]) -> Vec<bool> {
-        match self.least_score(scores) {
+    pub fn admitted(self, scores: &[f32], searched: Searched) -> Vec<bool> {
+        match self.least_score(scores, searched) {
             Some(least) => scores.iter().map(|score| *score >= least).collect(),
             None => vec![false; scores.len()],
         }
@@ -89,30 +120,42 @@ mod tests {
     #[test]
     fn nothing_is_admitted_if_the_best_hit_is_unlikely() {
         for level in Admission::LEVELS {
-            assert_eq!(level.admitted(&[0.04, 0.03]), [false, false], "{level:?}");
-            assert!(level.admitted(&[]).is_empty());
+            assert_eq!(level.admitted(&[0.04, 0.03], Searched::Whole), [false, false], "{level:?}");
+            assert!(level.admitted(&[], Searched::Whole).is_empty());
         }
     }
 
     #[test]
     fn a_hit_far_behind_the_best_is_not_admitted() {
-        assert_eq!(Admission::Balanced.admitted(&[0.9, 0.3, 0.15, 0.01]), [true, true, false, false]);
+        assert_eq!(Admission::Balanced.admitted(&[0.9, 0.3, 0.15, 0.01], Searched::Whole), [true, true, false, false]);
     }
 
     #[test]
     fn each_level_admits_what_a_stricter_one_admits() {
         let lists = [[0.9, 0.5, 0.3, 0.1], [0.45, 0.35, 0.2, 0.05], [0.25, 0.2, 0.1, 0.04], [0.1, 0.05, 0.02, 0.01]];
         for scores in lists {
-            let mut more = Admission::All.admitted(&scores);
+            let mut more = Admission::All.admitted(&scores, Searched::Whole);
             assert_eq!(more, [true; 4]);
             for level in Admission::LEVELS {
-                let fewer = level.admitted(&scores);
+                let fewer = level.admitted(&scores, Searched::Whole);
                 for (narrow, wide) in fewer.iter().zip(&more) {
                     assert!(*wide || !*narrow, "{level:?} {scores:?}");
                 }
                 more = fewer;
             }
         }
+    }
+
+    #[test]
+    fn a_part_needs_less_than_a_whole_query() {
+        for level in Admission::LEVELS {
+            for best in [0.03, 0.08, 0.2] {
+                let whole = level.admitted(&[best], Searched::Whole)[0];
+                assert!(level.admitted(&[best], Searched::Part)[0] || !whole, "{level:?} {best}");
+            }
+        }
+        assert_eq!(Admission::Balanced.admitted(&[0.08], Searched::Whole), [false]);
+        assert_eq!(Admission::Balanced.admitted(&[0.08], Searched::Part), [true]);
     }
 
     #[test]

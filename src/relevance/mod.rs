@@ -10,6 +10,6 @@ pub mod parts;
 mod sentence;
 mod words;
 
-pub use admission::Admission;
+pub use admission::{Admission, Searched};
 pub use part::Part;
 pub use parts::parts;

@@ -10,7 +10,7 @@ use super::search::{RequestSearch, TextResults};
 use super::search_result::{FoundMemory, SearchResult, SearchTimes};
 use crate::error::Result;
 use crate::namespace::registry::Lease;
-use crate::relevance::{Admission, parts};
+use crate::relevance::{Admission, Searched, parts};
 use crate::service::reads::Reads;
 
 /// The admitted hits of the searches so far, in no order.
@@ -33,12 +33,12 @@ impl Reads {
         let parts = parts(text);
         let mut whole = self.search_text(&lease, text, search)?;
         let mut admitted = AdmittedHits::default();
-        admitted.add(std::mem::take(&mut whole.hits), admission);
+        admitted.add(std::mem::take(&mut whole.hits), admission, Searched::Whole);
         admitted.add_search(&whole);
         if parts.len() > 1 {
             for part in &parts {
                 let mut results = self.search_text(&lease, &part.text(), search)?;
-                admitted.add(std::mem::take(&mut results.hits), admission);
+                admitted.add(std::mem::take(&mut results.hits), admission, Searched::Part);
                 admitted.add_search(&results);
             }
         }
@@ -51,9 +51,9 @@ impl Reads {
 
 impl AdmittedHits {
     /// Adds the hits of a search that are admitted among themselves.
-    fn add(&mut self, hits: Vec<FoundMemory>, admission: Admission) {
+    fn add(&mut self, hits: Vec<FoundMemory>, admission: Admission, searched: Searched) {
         let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
-        for (hit, is_admitted) in hits.into_iter().zip(admission.admitted(&scores)) {
+        for (hit, is_admitted) in hits.into_iter().zip(admission.admitted(&scores, searched)) {
             if is_admitted {
                 self.add_hit(hit);
             }
@@ -100,7 +100,7 @@ mod tests {
     fn admitted(searches: Vec<Vec<FoundMemory>>) -> Vec<(String, f32)> {
         let mut admitted = AdmittedHits::default();
         for hits in searches {
-            admitted.add(hits, Admission::Balanced);
+            admitted.add(hits, Admission::Balanced, Searched::Whole);
         }
         admitted.hits.into_iter().map(|hit| (hit.memory.path, hit.score)).collect()
     }
