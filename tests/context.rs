@@ -131,7 +131,7 @@ fn each_thing_that_a_query_asks_for_is_admitted_by_itself() {
 #[test]
 fn an_explanation_names_admission() {
     let (_folder, server) = server_with_things();
-    let body = |path: &str| json!({"q": "Does Mara know the wifi password?", "path": path, "admit": "strict"});
+    let body = |path: &str| json!({"q": "Does Mara know the wifi password?", "path": path, "admit": "balanced"});
     let left_out = server.post("/v1/explain", &body("facts/tea.md")).body;
     assert_eq!((&left_out["found"], &left_out["excluded_by"]), (&json!(false), &json!(["admit"])), "{left_out}");
     let admitted = server.post("/v1/explain", &body(THINGS[0])).body;
