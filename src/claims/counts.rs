@@ -128,16 +128,7 @@ fn find_count(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
     let noun = nouns.join(" ");
     let noun = noun.strip_suffix('s').unwrap_or(&noun);
     let subject = if verb.subject == Subject::Missing { Subject::Speaker } else { verb.subject };
-    found.push(Found {
-        subject,
-        attribute: format!("number of {noun}"),
-        value: number.written.clone(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: index,
-        end: begin + 1,
-    });
+    found.push(Found::stated(subject, format!("number of {noun}"), number.written.clone(), index..begin + 1));
 }
 
 /// Returns how many words say of how many: "12 of the 20 modules".
@@ -175,16 +166,12 @@ fn find_rate(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) {
         return;
     };
     let Some(text) = sentence.text.get(words[number].range.start..words[index - 1].range.end) else { return };
-    found.push(Found {
-        subject: Subject::Speaker,
-        attribute: format!("{} per {}", noun.text, unit.text),
-        value: text.to_owned(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: index,
-        end: index + 1,
-    });
+    found.push(Found::stated(
+        Subject::Speaker,
+        format!("{} per {}", noun.text, unit.text),
+        text.to_owned(),
+        index..index + 1,
+    ));
 }
 
 /// Whether a noun is a unit of money or time: "20 dollars a month" is a price.
@@ -204,16 +191,7 @@ fn find_numbered(sentence: &Sentence<'_>, index: usize, found: &mut Vec<Found>) 
     if !leads || clause::before(words, index - 1).mood != Mood::Fact {
         return;
     }
-    found.push(Found {
-        subject: Subject::Speaker,
-        attribute: words[index].text.clone(),
-        value: number.written.clone(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: index,
-        end: index + 2,
-    });
+    found.push(Found::stated(Subject::Speaker, words[index].text.clone(), number.written.clone(), index..index + 2));
 }
 
 /// Reads "Bettina sits in room 204", "Abdul has extension 4427".

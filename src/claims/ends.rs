@@ -1,7 +1,5 @@
 //! Ends of things in general: "I no longer have a car", "we broke up", "I sold my Golf", "I cancelled my membership".
 
-use cuebase_storage::memory_file::Polarity;
-
 use super::attributes;
 use super::clause::{self, Mood, Owner, Subject};
 use super::sentence::{Found, Sentence};
@@ -62,14 +60,8 @@ fn find_couple(words: &[Word], index: usize, found: &mut Vec<Found>) {
         return;
     }
     found.push(Found {
-        subject: Subject::Speaker,
-        attribute: "partner".to_owned(),
-        value: words[and - 1].written.clone(),
-        polarity: Polarity::Positive,
         is_event: true,
-        is_future: false,
-        at: index,
-        end: index + 1,
+        ..Found::stated(Subject::Speaker, "partner".to_owned(), words[and - 1].written.clone(), index..index + 1)
     });
 }
 

@@ -342,16 +342,7 @@ fn chinese_general(noun: &str, value: &str) -> Option<Found> {
 }
 
 fn chinese(subject: Subject, attribute: &str, value: &str) -> Found {
-    Found {
-        subject,
-        attribute: attribute.to_owned(),
-        value: value.to_owned(),
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: 0,
-        end: 0,
-    }
+    Found::stated(subject, attribute.to_owned(), value.to_owned(), 0..0)
 }
 
 #[cfg(test)]

@@ -191,16 +191,7 @@ fn find_employer(sentence: &Sentence<'_>, subject: &Subject, begin: usize, verb:
         return;
     }
     let Some(value) = values::read(sentence.text, words, begin + 1, Shape::Name, &sentence.dates) else { return };
-    found.push(Found {
-        subject: subject.clone(),
-        attribute: "employer".to_owned(),
-        value: value.text,
-        polarity: Polarity::Positive,
-        is_event: false,
-        is_future: false,
-        at: verb,
-        end: value.words.end,
-    });
+    found.push(Found::stated(subject.clone(), "employer".to_owned(), value.text, verb..value.words.end));
 }
 
 /// Returns the name in a value: "Chris" of "someone named Chris".
@@ -346,15 +337,6 @@ fn find_inverse(
             Subject::Named(name) if !name.is_empty() => name.replace(clause::SPEAKER, sentence.speaker),
             _ => continue,
         };
-        found.push(Found {
-            subject: Subject::Named(thing.text),
-            attribute: attribute.name.to_owned(),
-            value,
-            polarity: Polarity::Positive,
-            is_event: false,
-            is_future: false,
-            at: index,
-            end: thing.words.end,
-        });
+        found.push(Found::stated(Subject::Named(thing.text), attribute.name.to_owned(), value, index..thing.words.end));
     }
 }

@@ -48,6 +48,20 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// A value that holds, found in a range of words: from the verb to the end of the value.
+    pub(super) fn stated(subject: Subject, attribute: String, value: String, words: Range<usize>) -> Self {
+        Self {
+            subject,
+            attribute,
+            value,
+            polarity: Polarity::Positive,
+            is_event: false,
+            is_future: false,
+            at: words.start,
+            end: words.end,
+        }
+    }
+
     /// A value that no longer holds.
     pub(super) fn ended(subject: Subject, attribute: &str, value: String, at: usize) -> Self {
         Self {

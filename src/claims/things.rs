@@ -2,8 +2,6 @@
 //! the attribute. Only names, numbers and times count as values, and only things as subjects: a person does the same
 //! thing in several places.
 
-use cuebase_storage::memory_file::Polarity;
-
 use super::clause::{self, Mood, Noun, Owner, SPEAKER, Subject};
 use super::frames::Shape;
 use super::lists::{ADVERBS, AUXILIARIES};
@@ -54,16 +52,7 @@ pub(super) fn find(sentence: &Sentence<'_>, found: &mut Vec<Found>) {
         let value = values::read(sentence.text, words, begin, Shape::Time, &[])
             .or_else(|| values::read(sentence.text, words, begin, Shape::Name, &sentence.dates));
         let Some(value) = value else { continue };
-        found.push(Found {
-            subject: Subject::Named(subject),
-            attribute: base_form(&verb.text),
-            value: value.text,
-            polarity: Polarity::Positive,
-            is_event: false,
-            is_future: false,
-            at: index,
-            end: value.words.end,
-        });
+        found.push(Found::stated(Subject::Named(subject), base_form(&verb.text), value.text, index..value.words.end));
     }
 }
 

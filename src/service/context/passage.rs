@@ -43,9 +43,8 @@ impl Passages<'_> {
     /// Returns the section that represents a long memory: the one with the most words of the query, and of several the
     /// shortest. `None` for a memory that is shown as a whole.
     fn section(&self, content: &str) -> Option<Section> {
-        if content.split_whitespace().nth(self.words_max).is_none() {
-            return None;
-        }
+        // A memory of fewer words is shown as a whole.
+        content.split_whitespace().nth(self.words_max)?;
         let mut best: Option<(usize, Section)> = None;
         for section in markdown::sections(content) {
             let words = self.query_words_in(&content[section.range.clone()]);
