@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import time
 from datetime import datetime, timezone
 from typing import Any, get_type_hints
 
@@ -201,16 +203,159 @@ def test_hits_can_be_admitted() -> None:
     assert json.loads(server.requests[1].content)["admit"] == "strict"
 
 
+EXPLANATION: dict[str, object] = {
+    "arms": [{"arm": "lexical", "rank": 1, "score": 2.5}, {"arm": "graph", "rank": 2, "score": None}],
+    "cue": {"text": None, "cosine": 0.5},
+    "terms": [{"term": "tea", "bm25": 2.5}],
+    "relation": {"from": "facts/milk.md", "kind": "see"},
+    "base_log_odds": -3.0,
+    "contributions": [{"feature": "words", "log_odds": 4.0}],
+}
+EXPLAINED = cuebase.Explanation(
+    arms=(cuebase.ArmRank("lexical", 1, 2.5), cuebase.ArmRank("graph", 2, None)),
+    cue=cuebase.NearestCue(None, 0.5),
+    terms=(cuebase.TermMatch("tea", 2.5),),
+    relation=cuebase.FollowedRelation("facts/milk.md", "see"),
+    base_log_odds=-3.0,
+    contributions=(cuebase.Contribution("words", 4.0),),
+)
+
+
+def test_hits_can_be_explained() -> None:
+    hit = {"path": "facts/tea.md", "content": "# Tea\n", "score": 0.5}
+    found = {"vector_ms": 0.1, "lexical_ms": 0.1, "graph_ms": 0.1, "cold_start": False}
+    server = Recorder({**found, "hits": [{**hit, "explanation": EXPLANATION}, hit]})
+    client = Client(key="key", transport=server)
+    hits = client.retrieve("tea", explain=True).hits
+    assert [each.explanation for each in hits] == [EXPLAINED, None]
+    client.retrieve("tea")
+    assert server.requests[0].url.params["explain"] == "true"
+    assert "explain" not in server.requests[1].url.params
+
+
+def test_an_explanation_of_a_path_says_why_it_is_not_a_hit() -> None:
+    place = {"path": "facts/tea.md", "found": False, "excluded_by": ["filter", "limit"], "repeats": None, "rank": 2}
+    more = {"score": 0.7, "explanation": EXPLANATION, "outranked_by": ["facts/a.md"], "warnings": ["w"]}
+    server = Recorder({**place, **more})
+    client = Client(key="key", namespace="mine", transport=server)
+    explained = client.explain("tea", "facts/tea.md", tags="hot", since=datetime(2026, 5, 4), where=["size>=2"], limit=1)
+    assert explained == cuebase.PathExplanation(
+        path="facts/tea.md",
+        found=False,
+        excluded_by=("filter", "limit"),
+        repeats=None,
+        rank=2,
+        score=0.7,
+        explanation=EXPLAINED,
+        outranked_by=("facts/a.md",),
+        warnings=("w",),
+    )
+    assert (server.requests[0].method, server.requests[0].url.path) == ("POST", "/v1/explain")
+    assert json.loads(server.requests[0].content) == {
+        "q": "tea",
+        "path": "facts/tea.md",
+        "namespace": "mine",
+        "tags": ["hot"],
+        "since": "2026-05-04T00:00:00+00:00",
+        "where": ["size>=2"],
+        "limit": 1,
+    }
+
+
+WRITE: dict[str, object] = {
+    "id": "1",
+    "namespace": "mine",
+    "status": "ingested",
+    "attempts": 1,
+    "accepted_at": "2026-05-04T09:00:00Z",
+    "finished_at": "2026-05-04T09:00:01Z",
+    "error": None,
+    "made": ["facts/a.md"],
+    "rewritten": ["facts/b.md"],
+    "merged": ["facts/c.md"],
+    "ended": ["facts/d.md"],
+    "dropped": [{"message": 1, "reason": "small_talk"}, {"message": None, "reason": "r"}],
+}
+
+
+def test_the_state_of_a_write_names_what_it_changed() -> None:
+    server = Recorder(WRITE)
+    state = Client(key="key", transport=server).write_state("a/b")
+    assert server.requests[0].url.raw_path == b"/v1/writes/a%2Fb"
+    assert (state.status, state.attempts, state.error) == ("ingested", 1, None)
+    assert state.accepted_at == datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+    assert state.finished_at == datetime(2026, 5, 4, 9, 0, 1, tzinfo=timezone.utc)
+    assert (state.made, state.rewritten) == (("facts/a.md",), ("facts/b.md",))
+    assert (state.merged, state.ended) == (("facts/c.md",), ("facts/d.md",))
+    assert state.dropped == (cuebase.DroppedMessage(1, "small_talk"), cuebase.DroppedMessage(None, "r"))
+
+
+class Progress(Recorder):
+    """A fake server whose write goes through the given states, one per request, and stays in the last one."""
+
+    def __init__(self, *states: str) -> None:
+        super().__init__()
+        self.states = states
+
+    def respond(self, request: httpx.Request) -> httpx.Response:
+        state = self.states[min(len(self.requests), len(self.states) - 1)]
+        self.answer = {**WRITE, "status": state, "finished_at": None}
+        return super().respond(request)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a clock that only pauses advance."""
+    now = [0.0]
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    async def pause_async(seconds: float) -> None:
+        pause(seconds)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", pause)
+    monkeypatch.setattr(asyncio, "sleep", pause_async)
+    return now
+
+
+def test_without_wait_the_present_state_is_returned(clock: list[float]) -> None:
+    server = Progress("queued", "ingested")
+    state = Client(key="key", transport=server).write_state("1")
+    assert (state.status, state.finished_at, len(server.requests), clock) == ("queued", None, 1, [0.0])
+
+
+@pytest.mark.parametrize("last", ["ingested", "dead", "dropped"])
+def test_waiting_for_a_write_ends_with_its_last_state(clock: list[float], last: str) -> None:
+    server = Progress("queued", "ingesting", "retrying", last)
+    assert Client(key="key", transport=server).write_state("1", wait=60).status == last
+    assert len(server.requests) == 4 and clock[0] < 1
+
+
+def test_waiting_for_a_write_ends_when_the_time_is_up(clock: list[float]) -> None:
+    assert Client(key="key", transport=Progress("queued")).write_state("1", wait=5).status == "queued"
+    assert clock[0] == pytest.approx(5)
+
+
+def test_the_async_client_waits_for_a_write(clock: list[float]) -> None:
+    server = Progress("queued", "ingested")
+    assert asyncio.run(AsyncClient(key="key", transport=server).write_state("1", wait=60)).status == "ingested"
+    assert len(server.requests) == 2
+
+
 def test_unknown_fields_of_a_newer_server_are_ignored() -> None:
     who = {"account": "default", "auth": "api_key", "env": "live", "later": True}
     assert Client(key="key", transport=Recorder(who)).whoami().account == "default"
 
 
-def test_answer_takes_the_filters_of_retrieve_and_all_are_typed() -> None:
+def test_answer_and_explain_take_the_filters_of_retrieve_and_all_are_typed() -> None:
     for client in (Client, AsyncClient):
         retrieve = inspect.signature(client.retrieve).parameters
         answer = inspect.signature(client.answer).parameters
-        assert set(answer) - {"question"} == set(retrieve) - {"query", "detail"}
+        filters = set(retrieve) - {"query", "detail", "explain"}
+        assert set(answer) - {"question"} == filters
+        assert set(inspect.signature(client.explain).parameters) - {"query", "path"} == filters
         for name, method in inspect.getmembers(client, inspect.isfunction):
             if not name.startswith("_"):
                 assert Any not in get_type_hints(method).values(), f"{client.__name__}.{name}"

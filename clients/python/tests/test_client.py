@@ -129,6 +129,36 @@ def test_metadata_and_validity(client: Client) -> None:
     assert [hit.path for hit in listed] == [new]
 
 
+def test_a_query_explains_its_hits_and_a_path(client: Client) -> None:
+    namespace = fresh(client)
+    price, hull = "facts/ferry/price.md", "facts/ferry/hull.md"
+    client.write(price, "# Price\n\nThe ferry costs three crowns.\n", namespace=namespace)
+    client.write(hull, "# Hull\n\nThe ferry is green.\n", namespace=namespace, tags=["paint"])
+    query = "What does the ferry cost?"
+    assert client.retrieve(query, namespace=namespace).hits[0].explanation is None
+    hit = client.retrieve(query, namespace=namespace, explain=True).hits[0]
+    assert hit.path == price and hit.explanation and hit.explanation.arms and hit.explanation.contributions
+    assert "ferry" in [each.term for each in hit.explanation.terms]
+    best = client.explain(query, price, namespace=namespace)
+    assert (best.found, best.rank, best.excluded_by, best.explanation) == (True, 1, (), hit.explanation)
+    last = client.explain(query, hull, namespace=namespace, limit=1)
+    assert (last.found, last.rank, last.excluded_by, last.outranked_by) == (False, 2, ("limit",), (price,))
+    assert "filter" in client.explain(query, price, namespace=namespace, tags=["paint"]).excluded_by
+    unknown = client.explain(query, "facts/no/such.md", namespace=namespace)
+    assert (unknown.excluded_by, unknown.rank, unknown.explanation) == (("unknown_path",), None, None)
+
+
+def test_the_state_of_a_write_tells_a_write_without_memories_from_a_queued_one(client: Client) -> None:
+    namespace = fresh(client)
+    empty = client.write_state(client.remember("ok", namespace=namespace).id, wait=60)
+    assert (empty.status, empty.namespace, empty.made) == ("ingested", namespace, ())
+    assert [each.message for each in empty.dropped] == [0] and empty.finished_at
+    full = client.write_state(client.remember(SAID, namespace=namespace).id, wait=60)
+    assert full.status == "ingested" and "Lisbon" in "".join(client.get(path, namespace=namespace).content for path in full.made)
+    with pytest.raises(cuebase.NotFound):
+        client.write_state("01HZZZZZZZZZZZZZZZZZZZZZZZ")
+
+
 def wait_until_forgotten(client: Client, path: str, namespace: str) -> None:
     for _ in range(2000):
         try:
@@ -306,6 +336,8 @@ def test_the_async_client_has_the_same_behaviour(service: Service) -> None:
             assert await client.wait_until_ingested(accepted)
             found, answer = await asyncio.gather(client.retrieve("where does Noor live"), client.answer("Where does Noor live?"))
             assert found.hits and answer.citations
+            assert (await client.write_state(accepted.id)).status == "ingested"
+            assert (await client.explain("where does Noor live", found.hits[0].path)).found
             assert "default" in [each.name async for each in client.namespaces()]
             with pytest.raises(cuebase.NotFound):
                 await client.get("facts/no/such.md")

@@ -27,6 +27,8 @@ _SOURCES_PAGE = 200
 #: First and longest pause between two polls for an ingested write; seconds.
 _POLL_INTERVAL = 0.05
 _POLL_INTERVAL_MAX = 1.0
+#: States of a write that do not change.
+_ENDED = ("ingested", "dead", "dropped")
 #: Memories read per poll.
 _POLL_LIMIT = 200
 
@@ -210,11 +212,13 @@ class AsyncClient:
         min_score: float | None = None,
         limit: int | None = None,
         detail: Literal["full"] | None = None,
+        explain: bool | None = None,
     ) -> m.Retrieved:
         """Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first.
 
         `where` are conditions on the metadata, such as `team:blue` and `priority>=3`; a memory must meet all of them.
-        `admit` returns only hits that their scores admit, possibly none.
+        `admit` returns only hits that their scores admit, possibly none. With `explain=True`, each hit of a query has an
+        `explanation` of its score.
 
         Of several namespaces, the hits are merged, and `limit` counts all of them. Each hit then has `namespace`.
         """
@@ -239,14 +243,79 @@ class AsyncClient:
             min_score=min_score,
             limit=limit,
             detail=detail,
+            explain=explain,
         )
         return await self._do(Call("GET", "/v1/retrieve", wire.retrieved, params=sent))
+
+    async def explain(
+        self,
+        query: str,
+        path: str,
+        *,
+        namespace: str | None = None,
+        tiers: Sequence[m.Tier] | None = None,
+        paths: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: Sequence[str] | None = None,
+        where: Sequence[str] | None = None,
+        since: m.When | None = None,
+        until: m.When | None = None,
+        time_field: m.TimeField | None = None,
+        timezone: str | None = None,
+        as_of: m.When | None = None,
+        current: m.Current | None = None,
+        admit: m.Admission | None = None,
+        min_score: float | None = None,
+        limit: int | None = None,
+    ) -> m.PathExplanation:
+        """Explains why a query returns the memory at a path, or why it does not. Takes one namespace, and the filters of
+        `retrieve`.
+
+        A path without a memory is not an error: `excluded_by` is then `("unknown_path",)`.
+        """
+        sent = body(
+            q=query,
+            path=path,
+            namespace=self._in(namespace),
+            tiers=listed(tiers),
+            paths=listed(paths),
+            tags=listed(tags),
+            tags_all=listed(tags_all),
+            where=listed(where),
+            since=when(since),
+            until=when(until),
+            time_field=time_field,
+            timezone=timezone,
+            as_of=when(as_of),
+            current=current,
+            admit=admit,
+            min_score=min_score,
+            limit=limit,
+        )
+        return await self._do(Call("POST", "/v1/explain", wire.path_explanation, body=sent))
+
+    async def write_state(self, write_id: str, *, wait: float | None = None) -> m.WriteState:
+        """Returns the state of a write of the last 14 days, and what it changed. `write_id` is `id` of an `Accepted`.
+
+        With `wait`, the client polls for up to `wait` seconds until the write is `ingested`, `dead` or `dropped`. If the
+        time is up before, the result is the present state.
+        """
+        deadline = time.monotonic() + (wait or 0.0)
+        pause = _POLL_INTERVAL
+        while True:
+            state = await self._do(Call("GET", f"/v1/writes/{wire.segment(write_id)}", wire.write_state))
+            remaining = deadline - time.monotonic()
+            if state.status in _ENDED or remaining <= 0:
+                return state
+            await asyncio.sleep(min(pause, remaining))
+            pause = min(_POLL_INTERVAL_MAX, pause * 1.5)
 
     async def wait_until_ingested(self, accepted: m.Accepted, *, timeout: float = 60.0) -> tuple[m.Memory, ...]:
         """Waits until a write can be retrieved, and returns the memories that it made or changed.
 
         The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes
-        no memory looks the same as a write that is still queued. Both raise `NotIngested` after `timeout` seconds.
+        no memory looks the same as a write that is still queued. Both raise `NotIngested` after `timeout` seconds;
+        `write_state` distinguishes them.
         """
         deadline = time.monotonic() + timeout
         pause = _POLL_INTERVAL

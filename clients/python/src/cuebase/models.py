@@ -12,6 +12,12 @@ TimeField = Literal["occurred", "created", "updated"]
 #: What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others.
 Current = Literal["first", "only", "any"]
 Admission = Literal["all", "recall", "balanced", "strict"]
+#: A way of finding a memory: by the words of the query, by a cue near it, or by a relation to one of the best hits.
+Arm = Literal["lexical", "cue", "graph"]
+#: What keeps a memory out of the hits. `filter` includes memories that are later than `as_of`.
+ExcludedBy = Literal["filter", "expired", "superseded", "no_arm", "min_score", "limit", "admit", "unknown_path"]
+#: State of a write. `dead` after the last failed attempt; `dropped` with its namespace, or as a dead letter.
+WriteStatus = Literal["queued", "ingesting", "retrying", "ingested", "dead", "dropped"]
 Environment = Literal["live", "test"]
 #: A plan with a subscription.
 Plan = Literal["starter", "growth", "scale", "max"]
@@ -141,6 +147,42 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class DroppedMessage:
+    """A message that became no memory."""
+
+    #: The position of the message in its conversation, from 0. None for a refused operation of a chat model.
+    message: int | None
+    #: `small_talk`, `system`, `no_text`, or why an operation of a chat model was refused.
+    reason: str
+
+
+@dataclass(frozen=True)
+class WriteState:
+    """The state of an accepted write, and what the write changed."""
+
+    id: str
+    namespace: str
+    status: WriteStatus
+    #: Number of attempts, including a current one.
+    attempts: int
+    accepted_at: datetime
+    #: Time at which the write was ingested or failed permanently.
+    finished_at: datetime | None
+    #: Code of the last failure of a write that failed permanently.
+    error: str | None
+    #: Paths of new memories, skills or terms.
+    made: tuple[str, ...]
+    #: Paths of existing ones with a new text.
+    rewritten: tuple[str, ...]
+    #: Paths of existing memories that already said the same.
+    merged: tuple[str, ...]
+    #: Paths of existing memories that are no longer valid.
+    ended: tuple[str, ...]
+    #: Messages of the conversation that became no memory; the first 500 of them.
+    dropped: tuple[DroppedMessage, ...]
+
+
+@dataclass(frozen=True)
 class Revision:
     commit: str
     at: datetime
@@ -163,6 +205,87 @@ class Source:
     message: int
     #: The id of the write that contained the message, as `source` takes it; `None` if unknown.
     write: str | None = None
+
+
+@dataclass(frozen=True)
+class ArmRank:
+    """An arm that found a memory."""
+
+    arm: Arm
+    #: Rank in the arm, from 1; for `graph`, the rank of the hit that it started from.
+    rank: int | None
+    #: BM25 for `lexical`, the cosine for `cue`, None for `graph`.
+    score: float | None
+
+
+@dataclass(frozen=True)
+class NearestCue:
+    #: None if some cues of the memory have no vector.
+    text: str | None
+    cosine: float
+
+
+@dataclass(frozen=True)
+class TermMatch:
+    """A part of the query that a memory holds, and its part of the BM25 score."""
+
+    term: str
+    bm25: float
+
+
+@dataclass(frozen=True)
+class FollowedRelation:
+    """The relation by which the graph arm reached a memory."""
+
+    #: Path of the hit that the arm started from.
+    source: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a group of features, such as `words` or `meaning`, adds to the log-odds."""
+
+    feature: str
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a score was made from. `base_log_odds` and all `contributions` sum to the log-odds of the score."""
+
+    #: The arms that found the memory.
+    arms: tuple[ArmRank, ...]
+    #: The cue of the memory that is nearest to the query.
+    cue: NearestCue | None
+    #: Words of the query that the memory holds, the rarest first.
+    terms: tuple[TermMatch, ...]
+    relation: FollowedRelation | None
+    base_log_odds: float
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True)
+class PathExplanation:
+    """Why a query returns the memory at a path, or why it does not."""
+
+    path: str
+    #: Whether the query returns the memory as a hit.
+    found: bool
+    #: What keeps the memory out of the hits. Empty for a hit, and for a repetition of one.
+    excluded_by: tuple[ExcludedBy, ...]
+    #: For a repetition: path of the hit that says the same.
+    repeats: str | None
+    #: Rank among all memories that the query ranks, from 1. None for an unknown path.
+    rank: int | None
+    #: Probability that the memory answers the query. None for an unknown path.
+    score: float | None
+    #: None for an unknown path.
+    explanation: Explanation | None
+    #: Paths of the memories that rank higher, best first, up to 24.
+    outranked_by: tuple[str, ...]
+    #: Parts of the request that the server ignored, such as unknown fields.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -205,6 +328,8 @@ class Memory:
     sources: tuple[Source, ...] | None = None
     #: The namespace of a hit, if several namespaces were searched.
     namespace: str | None = None
+    #: What the score was made from, if `retrieve` was called with `explain=True` and a query.
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)

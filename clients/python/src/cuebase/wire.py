@@ -169,6 +169,51 @@ def written(value: m.Json) -> m.Written:
     return m.Written(value["path"], value["namespace"], value["commit"], warnings(value))
 
 
+def write_state(value: m.Json) -> m.WriteState:
+    return m.WriteState(
+        id=value["id"],
+        namespace=value["namespace"],
+        status=value["status"],
+        attempts=value["attempts"],
+        accepted_at=m.known(value["accepted_at"]),
+        finished_at=m.at(value.get("finished_at")),
+        error=value.get("error"),
+        made=tuple(value.get("made") or ()),
+        rewritten=tuple(value.get("rewritten") or ()),
+        merged=tuple(value.get("merged") or ()),
+        ended=tuple(value.get("ended") or ()),
+        dropped=many(lambda each: m.DroppedMessage(each.get("message"), each["reason"]), value.get("dropped")),
+    )
+
+
+def explanation(value: m.Json | None) -> m.Explanation | None:
+    if value is None:
+        return None
+    cue, relation = value.get("cue"), value.get("relation")
+    return m.Explanation(
+        arms=many(lambda each: m.ArmRank(each["arm"], each.get("rank"), each.get("score")), value["arms"]),
+        cue=m.NearestCue(cue.get("text"), cue["cosine"]) if cue else None,
+        terms=many(lambda each: m.TermMatch(each["term"], each["bm25"]), value["terms"]),
+        relation=m.FollowedRelation(relation["from"], relation["kind"]) if relation else None,
+        base_log_odds=value["base_log_odds"],
+        contributions=many(lambda each: m.Contribution(each["feature"], each["log_odds"]), value["contributions"]),
+    )
+
+
+def path_explanation(value: m.Json) -> m.PathExplanation:
+    return m.PathExplanation(
+        path=value["path"],
+        found=value["found"],
+        excluded_by=tuple(value.get("excluded_by") or ()),
+        repeats=value.get("repeats"),
+        rank=value.get("rank"),
+        score=value.get("score"),
+        explanation=explanation(value.get("explanation")),
+        outranked_by=tuple(value.get("outranked_by") or ()),
+        warnings=warnings(value),
+    )
+
+
 def memory(value: m.Json) -> m.Memory:
     def full(name: str, read: Callable[[Any], R]) -> tuple[R, ...] | None:
         return many(read, value[name]) if name in value else None
@@ -203,6 +248,7 @@ def memory(value: m.Json) -> m.Memory:
         cues=full("cues", str),
         sources=full("sources", lambda each: m.Source(each.get("session_id"), each["message"], each.get("write"))),
         namespace=value.get("namespace"),
+        explanation=explanation(value.get("explanation")),
     )
 
 
