@@ -56,15 +56,36 @@ export declare class Client {
         occurred_at?: t.When;
         timezone?: string;
     }): Promise<t.Accepted>;
-    /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
+    /**
+     * Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. With
+     * `explain: true`, each hit of a query has an `explanation` of its score.
+     */
     retrieve(query: string | null, filters?: t.Filters & {
         detail?: "full";
+        explain?: boolean;
     }): Promise<t.Retrieved>;
+    /**
+     * Explains why a query returns the memory at a path, or why it does not. Takes one namespace, and the filters of
+     * `retrieve`. A path without a memory is not an error: `excluded_by` is then `["unknown_path"]`.
+     */
+    explain(query: string, path: string, filters?: Omit<t.Filters, "namespace"> & {
+        namespace?: string;
+    }): Promise<t.PathExplanation>;
+    /**
+     * Returns the state of a write of the last 14 days, and what it changed. `id` is that of an `Accepted`.
+     *
+     * With `waitMs`, the client polls for up to `waitMs` milliseconds until the write is `ingested`, `dead` or `dropped`. If
+     * the time is up before, the result is the present state.
+     */
+    writeState(id: string, { waitMs }?: {
+        waitMs?: number | undefined;
+    }): Promise<t.WriteState>;
     /**
      * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
      *
      * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
-     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`.
+     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`; `writeState`
+     * distinguishes them.
      */
     waitUntilIngested(accepted: t.Accepted, { timeoutMs }?: {
         timeoutMs?: number | undefined;

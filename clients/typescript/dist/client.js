@@ -10,6 +10,8 @@ const SOURCE_TIMES = new Set(["accepted_at"]);
 const POLL_MS = 50;
 const POLL_MAX_MS = 1000;
 const POLL_LIMIT = 200;
+// States of a write that do not change.
+const ENDED = new Set(["ingested", "dead", "dropped"]);
 /**
  * A client for one server with one credential.
  *
@@ -146,7 +148,10 @@ export class Client {
         const { id, namespace, paths, warnings } = await this.#do(method, path, request);
         return { id, namespace, paths: paths ?? [], ...(warnings && { warnings }) };
     }
-    /** Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. */
+    /**
+     * Returns the memories that match a query, best first. Without a query, lists what passes the filters, newest first. With
+     * `explain: true`, each hit of a query has an `explanation` of its score.
+     */
     async retrieve(query, filters = {}) {
         const { tiers, paths, tags, tags_all, where, since, until } = filters;
         const filtered = [tiers, paths, tags, tags_all, where].some((list) => list?.length) || since !== undefined || until !== undefined;
@@ -158,10 +163,35 @@ export class Client {
         return { ...found, hits: (found.hits ?? []).map(wire.memory), defined: found.defined ?? [] };
     }
     /**
+     * Explains why a query returns the memory at a path, or why it does not. Takes one namespace, and the filters of
+     * `retrieve`. A path without a memory is not an error: `excluded_by` is then `["unknown_path"]`.
+     */
+    explain(query, path, filters = {}) {
+        const body = wire.body({ ...filters, q: query, path, namespace: this.#in(filters.namespace) });
+        return this.#do("POST", "/v1/explain", { body });
+    }
+    /**
+     * Returns the state of a write of the last 14 days, and what it changed. `id` is that of an `Accepted`.
+     *
+     * With `waitMs`, the client polls for up to `waitMs` milliseconds until the write is `ingested`, `dead` or `dropped`. If
+     * the time is up before, the result is the present state.
+     */
+    async writeState(id, { waitMs = 0 } = {}) {
+        const deadline = Date.now() + waitMs;
+        for (let pause = POLL_MS;; pause = Math.min(POLL_MAX_MS, pause * 1.5)) {
+            const state = await this.#do("GET", `/v1/writes/${encodeURIComponent(id)}`);
+            const remaining = deadline - Date.now();
+            if (ENDED.has(state.status) || remaining <= 0)
+                return state;
+            await this.#sleep(Math.min(pause, remaining));
+        }
+    }
+    /**
      * Waits until a write can be retrieved, and resolves to the memories that it made or changed.
      *
      * The client polls with `retrieve`, because the history of a memory names the write that made it. A write that makes no
-     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`.
+     * memory looks the same as a write that is still queued. Both throw `NotIngested` after `timeoutMs`; `writeState`
+     * distinguishes them.
      */
     async waitUntilIngested(accepted, { timeoutMs = 60_000 } = {}) {
         const deadline = Date.now() + timeoutMs;

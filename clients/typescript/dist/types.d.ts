@@ -4,6 +4,12 @@ export type TimeField = "occurred" | "created" | "updated";
 /** What becomes of memories that no longer hold: ranked behind their successors, left out, or ranked like all others. */
 export type Current = "first" | "only" | "any";
 export type Admission = "all" | "recall" | "balanced" | "strict";
+/** A way of finding a memory: by the words of the query, by a cue near it, or by a relation to one of the best hits. */
+export type Arm = "lexical" | "cue" | "graph";
+/** What keeps a memory out of the hits. `filter` includes memories that are later than `as_of`. */
+export type ExcludedBy = "filter" | "expired" | "superseded" | "no_arm" | "min_score" | "limit" | "admit" | "unknown_path";
+/** State of a write. `dead` after the last failed attempt; `dropped` with its namespace, or as a dead letter. */
+export type WriteStatus = "queued" | "ingesting" | "retrying" | "ingested" | "dead" | "dropped";
 export type Environment = "live" | "test";
 /** A plan with a subscription. */
 export type Plan = "starter" | "growth" | "scale" | "max";
@@ -61,6 +67,36 @@ export interface Accepted {
     /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
     warnings?: string[];
 }
+/** A message that became no memory. */
+export interface DroppedMessage {
+    /** The position of the message in its conversation, from 0. `null` for a refused operation of a chat model. */
+    message: number | null;
+    /** `small_talk`, `system`, `no_text`, or why an operation of a chat model was refused. */
+    reason: string;
+}
+/** The state of an accepted write, and what the write changed. */
+export interface WriteState {
+    id: string;
+    namespace: string;
+    status: WriteStatus;
+    /** Number of attempts, including a current one. */
+    attempts: number;
+    accepted_at: Date;
+    /** Time at which the write was ingested or failed permanently. */
+    finished_at: Date | null;
+    /** Code of the last failure of a write that failed permanently. */
+    error: string | null;
+    /** Paths of new memories, skills or terms. */
+    made: string[];
+    /** Paths of existing ones with a new text. */
+    rewritten: string[];
+    /** Paths of existing memories that already said the same. */
+    merged: string[];
+    /** Paths of existing memories that are no longer valid. */
+    ended: string[];
+    /** Messages of the conversation that became no memory; the first 500 of them. */
+    dropped: DroppedMessage[];
+}
 export interface Revision {
     commit: string;
     at: Date;
@@ -78,6 +114,67 @@ export interface Source {
     message: number;
     /** The id of the write that contained the message, as `source` takes it; absent if unknown. */
     write?: string;
+}
+/** An arm that found a memory. */
+export interface ArmRank {
+    arm: Arm;
+    /** Rank in the arm, from 1; for `graph`, the rank of the hit that it started from. */
+    rank: number | null;
+    /** BM25 for `lexical`, the cosine for `cue`, `null` for `graph`. */
+    score: number | null;
+}
+export interface NearestCue {
+    /** `null` if some cues of the memory have no vector. */
+    text: string | null;
+    cosine: number;
+}
+/** A part of the query that a memory holds, and its part of the BM25 score. */
+export interface TermMatch {
+    term: string;
+    bm25: number;
+}
+/** The relation by which the graph arm reached a memory. */
+export interface FollowedRelation {
+    /** Path of the hit that the arm started from. */
+    from: string;
+    kind: string;
+}
+/** What a group of features, such as `words` or `meaning`, adds to the log-odds. */
+export interface Contribution {
+    feature: string;
+    log_odds: number;
+}
+/** What a score was made from. `base_log_odds` and all `contributions` sum to the log-odds of the score. */
+export interface Explanation {
+    /** The arms that found the memory. */
+    arms: ArmRank[];
+    /** The cue of the memory that is nearest to the query. */
+    cue: NearestCue | null;
+    /** Words of the query that the memory holds, the rarest first. */
+    terms: TermMatch[];
+    relation: FollowedRelation | null;
+    base_log_odds: number;
+    contributions: Contribution[];
+}
+/** Why a query returns the memory at a path, or why it does not. */
+export interface PathExplanation {
+    path: string;
+    /** Whether the query returns the memory as a hit. */
+    found: boolean;
+    /** What keeps the memory out of the hits. Empty for a hit, and for a repetition of one. */
+    excluded_by: ExcludedBy[];
+    /** For a repetition: path of the hit that says the same. */
+    repeats: string | null;
+    /** Rank among all memories that the query ranks, from 1. `null` for an unknown path. */
+    rank: number | null;
+    /** Probability that the memory answers the query. `null` for an unknown path. */
+    score: number | null;
+    /** `null` for an unknown path. */
+    explanation: Explanation | null;
+    /** Paths of the memories that rank higher, best first, up to 24. */
+    outranked_by: string[];
+    /** Parts of the request that the server ignored, such as unknown fields; absent if none. */
+    warnings?: string[];
 }
 /** A memory. The fields from `revisions` to `sources` are set with `detail: "full"`. */
 export interface Memory {
@@ -117,6 +214,8 @@ export interface Memory {
     sources?: Source[];
     /** The namespace of a hit, if several namespaces were searched. */
     namespace?: string;
+    /** What the score was made from, if `retrieve` was called with `explain: true` and a query. */
+    explanation?: Explanation;
 }
 export interface Term {
     term: string;
@@ -354,7 +453,7 @@ export interface Billing {
         at: Date;
     }[];
 }
-/** Filters of `retrieve`, `answer` and `context`. */
+/** Filters of `retrieve`, `answer`, `context` and, with one namespace, `explain`. */
 export interface Filters {
     /** One namespace, or several, whose hits are merged. `limit` counts the hits of all. */
     namespace?: string | readonly string[];

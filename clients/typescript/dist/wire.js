@@ -13,6 +13,7 @@ const TIMES = new Set([
     "valid_until",
     "edited_at",
     "accepted_at",
+    "finished_at",
     "died_at",
     "waiting_since",
     "last_run_at",

@@ -17,6 +17,7 @@ const TIMES: ReadonlySet<string> = new Set([
   "valid_until",
   "edited_at",
   "accepted_at",
+  "finished_at",
   "died_at",
   "waiting_since",
   "last_run_at",

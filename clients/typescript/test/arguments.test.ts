@@ -183,6 +183,80 @@ test("a context is text with citations, and hits can be admitted", async () => {
   assert.deepEqual(queries, [first, { q: "tea", admit: "balanced" }]);
 });
 
+const EXPLANATION = {
+  arms: [{ arm: "lexical", rank: 1, score: 2.5 }],
+  cue: { text: null, cosine: 0.5 },
+  terms: [{ term: "tea", bm25: 2.5 }],
+  relation: { from: "facts/milk.md", kind: "see" },
+  base_log_odds: -3,
+  contributions: [{ feature: "words", log_odds: 4 }],
+};
+
+test("hits can be explained", async () => {
+  const { sent, fetch } = recording({ hits: [{ path: "facts/tea.md", explanation: EXPLANATION }, { path: "facts/milk.md" }] });
+  const client = new Client({ key: "key", fetch });
+  const { hits } = await client.retrieve("tea", { explain: true });
+  assert.deepEqual(hits.map((hit) => hit.explanation), [EXPLANATION, undefined]);
+  await client.retrieve("tea");
+  assert.deepEqual(sent.map(({ url }) => new URL(url).searchParams.get("explain")), ["true", null]);
+});
+
+test("an explanation of a path says why it is not a hit", async () => {
+  const place = { path: "facts/tea.md", found: false, excluded_by: ["filter", "limit"], repeats: null, rank: 2, score: 0.7 };
+  const answer = { ...place, explanation: EXPLANATION, outranked_by: ["facts/a.md"] };
+  const { sent, fetch } = recording(answer);
+  const client = new Client({ key: "key", namespace: "mine", fetch });
+  const since = new Date("2026-05-04T00:00:00Z");
+  assert.deepEqual(await client.explain("tea", "facts/tea.md", { tags: ["hot"], since, where: ["size>=2"], limit: 1 }), answer);
+  assert.ok(sent[0]?.url.endsWith("/v1/explain"));
+  const filters = { tags: ["hot"], since: "2026-05-04T00:00:00.000Z", where: ["size>=2"], limit: 1 };
+  assert.deepEqual(sent[0]?.body, { q: "tea", path: "facts/tea.md", namespace: "mine", ...filters });
+});
+
+test("the state of a write names what it changed", async () => {
+  const changes = { made: ["facts/a.md"], rewritten: [], merged: [], ended: [], dropped: [{ message: 1, reason: "small_talk" }] };
+  const write = { id: "1", namespace: "mine", status: "ingested", attempts: 1, error: null, ...changes };
+  const { sent, fetch } = recording({ ...write, accepted_at: "2026-05-04T09:00:00Z", finished_at: "2026-05-04T09:00:01Z" });
+  const state = await new Client({ key: "key", fetch }).writeState("a/b");
+  const times = { accepted_at: new Date("2026-05-04T09:00:00Z"), finished_at: new Date("2026-05-04T09:00:01Z") };
+  assert.deepEqual(state, { ...write, ...times });
+  assert.ok(sent[0]?.url.endsWith("/v1/writes/a%2Fb"));
+});
+
+/** A client of a fake server whose write goes through the given states, one per request, and stays in the last one. */
+function progress(...states: string[]) {
+  const counts = { requests: 0, waits: 0 };
+  const fetch = async () => {
+    const status = states[Math.min(counts.requests++, states.length - 1)];
+    return new Response(JSON.stringify({ id: "1", status, finished_at: null }));
+  };
+  const sleep = async () => void counts.waits++;
+  return { client: new Client({ key: "key", fetch, sleep }), counts };
+}
+
+test("without waitMs the present state of a write is returned", async () => {
+  const { client, counts } = progress("queued", "ingested");
+  const { status, finished_at } = await client.writeState("1");
+  assert.deepEqual([status, finished_at, counts], ["queued", null, { requests: 1, waits: 0 }]);
+});
+
+test("waiting for a write ends with its last state", async () => {
+  for (const last of ["ingested", "dead", "dropped"]) {
+    const { client, counts } = progress("queued", "ingesting", "retrying", last);
+    assert.equal((await client.writeState("1", { waitMs: 60_000 })).status, last);
+    assert.deepEqual(counts, { requests: 4, waits: 3 });
+  }
+});
+
+test("waiting for a write ends when the time is up", async ({ mock }) => {
+  let now = 0;
+  mock.method(Date, "now", () => now);
+  const fetch = async () => new Response(JSON.stringify({ id: "1", status: "queued" }));
+  const sleep = async (milliseconds: number) => void (now += milliseconds);
+  const { status } = await new Client({ key: "key", fetch, sleep }).writeState("1", { waitMs: 5000 });
+  assert.deepEqual([status, now], ["queued", 5000]);
+});
+
 test("a profile has claims with times", async () => {
   const claim = { attribute: "home", value: "oslo", path: "facts/a.md", valid_from: "2026-05-04T09:00:00Z", valid_until: null, current: true };
   const { sent, fetch } = recording({ subject: "ana", claims: [claim], subjects: ["bob"] });

@@ -99,6 +99,36 @@ test("memories by path", async () => {
   await assert.rejects(client.answer("Which seat?", { namespace }), { code: "no_answer", name: "NotFound" });
 });
 
+test("a query explains its hits and a path", async () => {
+  const namespace = await fresh();
+  const [price, hull] = ["facts/ferry/price.md", "facts/ferry/hull.md"];
+  await client.write(price, "# Price\n\nThe ferry costs three crowns.\n", { namespace });
+  await client.write(hull, "# Hull\n\nThe ferry is green.\n", { namespace, tags: ["paint"] });
+  const query = "What does the ferry cost?";
+  assert.equal((await client.retrieve(query, { namespace })).hits[0]?.explanation, undefined);
+  const hit = (await client.retrieve(query, { namespace, explain: true })).hits[0];
+  assert.ok(hit?.path === price && hit.explanation?.arms.length && hit.explanation.contributions.length);
+  const best = await client.explain(query, price, { namespace });
+  assert.deepEqual([best.found, best.rank, best.excluded_by, best.explanation], [true, 1, [], hit.explanation]);
+  const last = await client.explain(query, hull, { namespace, limit: 1 });
+  assert.deepEqual([last.found, last.rank, last.excluded_by, last.outranked_by], [false, 2, ["limit"], [price]]);
+  assert.ok((await client.explain(query, price, { namespace, tags: ["paint"] })).excluded_by.includes("filter"));
+  const unknown = await client.explain(query, "facts/no/such.md", { namespace });
+  assert.deepEqual([unknown.excluded_by, unknown.rank, unknown.explanation], [["unknown_path"], null, null]);
+});
+
+test("the state of a write tells a write without memories from a queued one", async () => {
+  const namespace = await fresh();
+  const empty = await client.writeState((await client.remember("ok", { namespace })).id, { waitMs: 60_000 });
+  assert.deepEqual([empty.status, empty.namespace, empty.made], ["ingested", namespace, []]);
+  assert.deepEqual(empty.dropped.map((each) => each.message), [0]);
+  assert.ok(empty.accepted_at instanceof Date && empty.finished_at instanceof Date);
+  const full = await client.writeState((await client.remember(SAID, { namespace })).id, { waitMs: 60_000 });
+  const texts = await Promise.all(full.made.map(async (path) => (await client.get(path, { namespace })).content));
+  assert.ok(full.status === "ingested" && texts.join("").includes("Lisbon"));
+  await assert.rejects(client.writeState("01HZZZZZZZZZZZZZZZZZZZZZZZ"), cuebase.NotFound);
+});
+
 test("metadata and validity", async () => {
   const namespace = await fresh();
   const [old, current] = ["facts/noor/desk-1.md", "facts/noor/desk-2.md"];
