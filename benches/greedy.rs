@@ -263,6 +263,7 @@ fn valid_request(route: &Route, greedy: &GreedyAccount) -> (String, String) {
         "/v1/retrieve" => "?q=walrus&limit=200&detail=full",
         "/v1/skills" => "?limit=200&detail=full",
         "/v1/graph" => "?limit=10000",
+        "/v1/timeline" => "?path=facts/big0.md",
         "/v1/memories/{*path}" if route.method == Method::GET => "?detail=full",
         "/v1/conversations/{id}/rewind" => "?none=1",
         _ => "",

@@ -59,6 +59,7 @@ fn request(method: &Method, path: &str, theirs: &OwnerIds) -> (String, Option<Va
         "/v1/retrieve" => format!("?q={SECRET}&namespace=theirs&detail=full"),
         "/v1/context" => format!("?q={SECRET}&namespace=theirs&admit=all"),
         "/v1/profile" => format!("?subject={SECRET}&namespace=theirs"),
+        "/v1/timeline" => format!("?path=facts/{SECRET}/a.md&namespace=theirs"),
         "/v1/vocab" if *method == Method::DELETE => format!("?term={SECRET}&namespace=theirs"),
         "/v1/vocab" => format!("?word={SECRET}&namespace=theirs"),
         "/v1/skills" => format!("?q={SECRET}&namespace=theirs"),

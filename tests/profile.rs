@@ -1,4 +1,5 @@
 //! Profiles: what the memories claim about the user, a speaker, or another subject, at present and at an earlier time.
+//! Timelines: what they claim over time about the facts of one memory.
 
 use serde_json::{Value, json};
 
@@ -122,6 +123,39 @@ fn a_profile_without_claims_is_empty() {
     let server = Server::start(&data);
     server.namespace("empty");
     assert_eq!(profile(&server, "namespace=empty"), json!({"subject": "user", "claims": [], "subjects": []}));
+}
+
+#[test]
+fn a_timeline_has_the_values_of_a_memorys_fact_with_the_oldest_first() {
+    let (_folder, server) = server_with_claims();
+    let found = profile(&server, "");
+    let mut homes = found["claims"].as_array().expect("an array").clone();
+    homes.retain(|claim| claim["attribute"] == "home");
+    homes.reverse();
+    assert_eq!((&homes[0]["value"], &homes[1]["value"]), (&json!("oslo"), &json!("bergen")));
+    for home in &homes {
+        let path = home["path"].as_str().expect("a path");
+        let answer = server.get(&format!("/v1/timeline?path={path}"));
+        assert_eq!((answer.status, &answer.body["path"]), (200, &home["path"]), "{answer:?}");
+        let timelines = answer.body["timelines"].as_array().expect("an array");
+        assert!(timelines.contains(&json!({"subject": "user", "attribute": "home", "values": homes})), "{answer:?}");
+    }
+    assert_eq!(server.get("/v1/usage").body["used"]["reads"], 1, "only the profile is a read");
+}
+
+#[test]
+fn a_timeline_requires_the_path_of_a_memory() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    server.namespace("mine");
+    for (query, expected) in [
+        ("namespace=mine", (400, "invalid_path")),
+        ("namespace=mine&path=home", (400, "invalid_path")),
+        ("namespace=mine&path=facts/none.md", (404, "not_found")),
+    ] {
+        let answer = server.get(&format!("/v1/timeline?{query}"));
+        assert_eq!((answer.status, answer.code()), expected, "{query}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::claim::{AskedClaims, Claim, Currency};
 use crate::error::Result;
-use crate::hash::{AttributeHash, FacetHash, NameHash, SubjectHash};
+use crate::hash::{AttributeHash, FacetHash, NameHash, PathHash, SubjectHash};
 use crate::ids::{ClaimId, DocumentId};
 use crate::index::claim_entry::ClaimEntry;
 use crate::index::entry::{NEVER, UNKNOWN};
@@ -83,6 +83,27 @@ impl Snapshot {
             self.add_subject_claims(SubjectHash::of(subject), Some(&attributes), time, &mut claims)?;
         }
         Ok(claims)
+    }
+
+    /// Returns what the memories claim about the facts (an attribute of a subject) that the memory at a path makes
+    /// claims about, whatever the time. The claims about one fact are neighbours. Returns `None` if the path holds no
+    /// memory. Scans every path once.
+    pub fn fact_claims(&self, path: &str, now: Millis) -> Result<Option<Vec<SubjectClaim>>> {
+        let path = PathHash::of(path);
+        let Some((_, document)) = self.table.documents().find(|(_, document)| document.path() == path) else {
+            return Ok(None);
+        };
+        let mut facts = Vec::new();
+        let mut claims = Vec::new();
+        for entry in document.claims() {
+            if facts.contains(&entry.key()) {
+                continue;
+            }
+            facts.push(entry.key());
+            let attributes = std::slice::from_ref(&entry.attribute);
+            self.add_subject_claims(entry.subject, Some(attributes), ClaimTime { now, as_of: None }, &mut claims)?;
+        }
+        Ok(Some(claims))
     }
 
     /// Returns up to `limit` subjects with a name, those with the most claims first. Scans every document once, and
@@ -286,6 +307,20 @@ mod tests {
         assert_eq!(asked(&["home", "pet"]), [home]);
         assert_eq!(asked(&["door code", "home"]), [code, home]);
         assert!(asked(&["pet"]).is_empty());
+    }
+
+    #[test]
+    fn claims_about_the_facts_of_a_memory_are_those_of_every_memory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let snapshot = index(folder.path()).published().load_full();
+        let facts = |path: &str| snapshot.fact_claims(path, 1000).expect("reads").map(|claims| shown(&claims));
+        let oslo = "facts/1.md ana.home=oslo Some(100)..Some(200) false";
+        let bergen = "facts/2.md ana.home=bergen Some(200)..None true";
+        let acme = "facts/1.md ana.employer=acme Some(100)..Some(300) false";
+        assert_eq!(facts("facts/1.md").expect("a memory"), [oslo, bergen, acme]);
+        assert_eq!(facts("facts/2.md").expect("a memory"), [oslo, bergen]);
+        assert_eq!(facts("facts/3.md").expect("a memory"), [acme], "the end of a fact is a claim about it");
+        assert_eq!(facts("facts/9.md"), None);
     }
 
     #[test]

@@ -245,7 +245,7 @@ const MEMORY: &[&str] = &["namespace", "section", "revision", "detail"];
 const SKILLS: &[&str] = &["namespace", "q", "paths", "tags", "where", "limit"];
 
 /// Every route.
-pub static ROUTES: [Route; 52] = {
+pub static ROUTES: [Route; 53] = {
     use Access::{Any, Session, Wide, WideSession};
     use Metering::{Chat, Free, Read, Search, Write};
     const GET: Method = Method::GET;
@@ -270,6 +270,7 @@ pub static ROUTES: [Route; 52] = {
         listing("/v1/tree", Any, memories::tree).with_query(&["namespace", "path"]),
         listing("/v1/topics", Any, memories::topics).with_query(NAMESPACE),
         listing("/v1/graph", Any, memories::graph).with_query(&["namespace", "path", "depth", "limit"]),
+        listing("/v1/timeline", Any, profile::timeline).with_query(&["namespace", "path"]),
         retrieval(GET, "/v1/retrieve", Read, Executor::Retrieve, retrieve::retrieve).with_query(retrieve::PARAMETERS),
         retrieval(GET, "/v1/context", Read, Executor::Retrieval, context::context).with_query(context::PARAMETERS),
         retrieval(GET, "/v1/profile", Read, Executor::Retrieval, profile::profile).with_query(profile::PARAMETERS),

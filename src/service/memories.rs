@@ -284,7 +284,7 @@ fn validity_of(lease: &Lease, path: &MemoryPath, now: Timestamp, memory: &Memory
     })
 }
 
-fn no_memory(path: &MemoryPath) -> Error {
+pub(super) fn no_memory(path: &MemoryPath) -> Error {
     Error::not_found(ErrorCode::NotFound, format!("no memory exists at {path}"))
 }
 

@@ -5,7 +5,7 @@
 //! - [`intake`] accepts writes into the queue, with [`dead_letters`] and [`erasure`]; [`writes`] has their state;
 //! - [`direct_writes`] and [`push`] commit before they return;
 //! - [`reads`], with [`retrieval`] and [`answer`], searches and reads memories; [`context`] makes text for a prompt of
-//!   what was found, and [`profile`] shows the claims about a subject;
+//!   what was found, [`profile`] shows the claims about a subject, and [`timeline`] how a memory's facts changed;
 //! - [`skills`] and [`vocabulary`] read and write by name;
 //! - [`conversations`] are stored next to the memories, and [`sources`] are the conversations that memories were
 //!   extracted from;
@@ -39,5 +39,6 @@ pub mod running_time;
 pub(crate) mod shared_parts;
 pub mod skills;
 pub mod sources;
+pub mod timeline;
 pub mod vocabulary;
 pub mod writes;

@@ -1,4 +1,4 @@
-//! Operations of contexts and profiles, and the parameters that contexts share with retrievals.
+//! Operations of contexts, profiles and timelines, and the parameters that contexts share with retrievals.
 
 use schemars::json_schema;
 
@@ -7,9 +7,10 @@ use crate::api::schema::errors::NOT_FOUND;
 use crate::api::schema::operation::Operation;
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
-use crate::api::schema::values::{Folder, QueryTag, QueryTime, QueryZone, Tier};
+use crate::api::schema::values::{Folder, Path, QueryTag, QueryTime, QueryZone, Tier};
 use crate::service::context::ContextResponse;
 use crate::service::profile::ProfileResponse;
+use crate::service::timeline::TimelineResponse;
 
 /// Returns the operation of contexts.
 pub(super) fn context(schemas: &mut Schemas) -> Operation {
@@ -52,6 +53,20 @@ pub(super) fn profile(schemas: &mut Schemas) -> Operation {
         )
         .parameter(Parameter::query("timezone", schemas.reference::<QueryZone>()))
         .responds(200, "The profile. A subject without claims has none.", schemas.response::<ProfileResponse>())
+        .errors(&[NOT_FOUND])
+}
+
+/// Returns the operation of timelines.
+pub(super) fn timeline(schemas: &mut Schemas) -> Operation {
+    Operation::new("GET /v1/timeline", "timeline", "Return the values over time of the facts that a memory claims.")
+        .parameter(parameters::namespace(schemas))
+        .parameter(
+            Parameter::query("path", schemas.reference::<Path>())
+                .about("Path of the memory whose facts are shown.")
+                .required(),
+        )
+        .about("A fact is an attribute of a subject. Its values come from all memories of the namespace, oldest first.")
+        .responds(200, "The timelines.", schemas.response::<TimelineResponse>())
         .errors(&[NOT_FOUND])
 }
 

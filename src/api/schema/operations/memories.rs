@@ -8,7 +8,7 @@ use crate::api::explain::ExplainBody;
 use crate::api::memories::DirectWriteRequest;
 use crate::api::schema::errors::{BUSY, NOT_FOUND, PAYMENT_REQUIRED};
 use crate::api::schema::operation::Operation;
-use crate::api::schema::operations::context::{context, profile, with_retrieval_parameters};
+use crate::api::schema::operations::context::{context, profile, timeline, with_retrieval_parameters};
 use crate::api::schema::parameters::{self, Parameter};
 use crate::api::schema::schemas::Schemas;
 use crate::api::schema::values::{Folder, Id, Path};
@@ -31,6 +31,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         tree(schemas),
         topics(schemas),
         graph(schemas),
+        timeline(schemas),
         retrieve(schemas),
         context(schemas),
         profile(schemas),
