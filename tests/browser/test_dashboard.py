@@ -177,6 +177,27 @@ def test_a_memory_shows_what_was_said(service, signed_in):
     expect(page.locator("blockquote")).to_have_text(f"Noor: {said}")
 
 
+def test_a_memory_shows_the_timeline_of_its_facts(service, signed_in):
+    name = unique_name("moved")
+    service.call("POST", "/v1/namespaces", {"name": name})
+    for text, at in [("I live in Oslo.", "2025-01-10T09:00:00Z"), ("I moved to Bergen.", "2025-06-10T09:00:00Z")]:
+        body = {"namespace": name, "messages": [{"role": "user", "content": text}], "occurred_at": at}
+        service.call("POST", "/v1/memories?wait=30", body)
+    claims = service.call("GET", f"/v1/profile?namespace={name}")["claims"]
+    paths = {claim["value"]: claim["path"] for claim in claims if claim["attribute"] == "home"}
+    page = signed_in(f"/n/{name}/memory/{paths['oslo']}", bypass_csp=True)
+    expect(page.get_by_role("heading", name="user: home", exact=True)).to_be_visible()
+    values = page.locator("h3:text-is('user: home') + .timeline li")
+    oslo, bergen = "oslo from 10 Jan 2025 until 10 Jun 2025", "bergen from 10 Jun 2025 present"
+    expect(values).to_have_text([f"{oslo} this memory", bergen])
+    expect(page.locator(".timeline .own").first).to_contain_text(oslo)
+    screenshot(page, "timeline-light")
+    found = Axe().run(page).response["violations"]
+    assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    values.get_by_role("link", name="bergen").click()
+    expect(values).to_have_text([oslo, f"{bergen}this memory"])
+
+
 def test_a_memory_is_written_read_edited_and_forgotten(service, signed_in):
     name = unique_name("page")
     path = f"facts/{name}/boat.md"

@@ -1,4 +1,4 @@
-// One memory: its text, cues, sources, relations and history.
+// One memory: its text, cues, sources, relations and history, and the values over time of the facts that it claims.
 
 import { h, fill, time, day, notice } from "../dom.js";
 import { get, post, remove, encoded } from "../api.js";
@@ -11,7 +11,10 @@ const SUPERSEDES_MAX = 32;
 export default async function memory({ namespace, rest: path, query }) {
   const revision = query.get("revision");
   const address = `/v1/memories/${encoded(path)}`;
-  const shown = await get(address, { namespace, detail: "full", revision });
+  const [shown, facts] = await Promise.all([
+    get(address, { namespace, detail: "full", revision }),
+    revision ? { timelines: [] } : get("/v1/timeline", { namespace, path }),
+  ]);
   const [, first, rest] = /^#\s+(.*)\n*([^]*)$/.exec(shown.content) ?? [];
   const title = first ?? path.split("/").at(-1);
   const actions = revision
@@ -29,7 +32,7 @@ export default async function memory({ namespace, rest: path, query }) {
       "div",
       { class: "columns" },
       h("div", {}, card(null, await markdown(rest ?? shown.content, namespace, path)), card("History", history(namespace, path, address, shown))),
-      h("div", {}, card("About it", about(namespace, shown)), card("Cues", list(shown.cues, "No explicit cues.")), card("Relations", relations(namespace, shown))),
+      h("div", {}, card("About it", about(namespace, shown)), facts.timelines.length > 0 && card("Timeline", facts.timelines.map((fact) => timeline(namespace, path, fact))), card("Cues", list(shown.cues, "No explicit cues.")), card("Relations", relations(namespace, shown))),
     ),
   ];
 }
@@ -59,6 +62,21 @@ function provenance(namespace, { session_id: session, message, write }) {
   };
   const button = write && h("button", { onclick: (event) => attempt(show, event.target) }, "Show message");
   return [`${session ?? "no session"}, message ${message} `, button, place];
+}
+
+/** The values of a fact, oldest first. Words say which one holds and which one is claimed by the memory at `own`. */
+function timeline(namespace, own, { subject, attribute, values }) {
+  const row = ({ value, path, valid_from: from, valid_until: until, current }) =>
+    h(
+      "li",
+      { class: path === own && "own" },
+      h("a", { href: to.memory(namespace, path) }, value),
+      " ",
+      h("span", { class: "dim" }, [from && `from ${day(from)}`, until && `until ${day(until)}`].filter(Boolean).join(" ") || "time unknown"),
+      " ",
+      chips([current && "present", path === own && "this memory"].filter(Boolean)),
+    );
+  return [h("h3", {}, subject ? `${subject}: ${attribute}` : attribute), h("ol", { class: "timeline" }, values.map(row))];
 }
 
 const list = (items, none) => (items?.length ? h("ul", {}, items.map((item) => h("li", {}, item))) : h("p", { class: "dim" }, none));
