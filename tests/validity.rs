@@ -178,3 +178,32 @@ fn invalid_times_and_paths_are_refused() {
     }
     assert_eq!(server.get(&format!("/v1/memories/{NEW}")).status, 404);
 }
+
+/// Says something as the user of a chat and waits until it is a memory.
+fn say(server: &Server, text: &str, at: &str) {
+    let body = json!({"messages": [{"role": "user", "content": text}], "occurred_at": at});
+    let answer = server.post("/v1/memories?wait=30", &body);
+    assert_eq!((answer.status, &answer.body["status"]), (200, &json!("ingested")), "{answer:?}");
+}
+
+#[test]
+fn what_is_said_of_a_later_time_holds_since_it_was_said() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    say(&server, "The deadline for the lantern report is May 20, 2091.", "2026-02-01T09:00:00Z");
+    let hit = server.retrieve("default", "q=When+is+the+lantern+report+due%3F").hits()[0].clone();
+    assert_eq!((&hit["current"], &hit["valid_from"]), (&json!(true), &json!("2026-02-01T09:00:00Z")), "{hit}");
+    // Also before the day that it is about, but not before it was said.
+    let as_of = |day: &str| found(&server, &format!("q=lantern+report&as_of={day}")).len();
+    assert_eq!((as_of("2026-03-01"), as_of("2026-01-01")), (1, 0));
+}
+
+#[test]
+fn the_end_of_a_fact_answers_whether_it_still_holds() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    say(&server, "I work at the Northwind bakery and the ovens are hot.", "2026-01-05T09:00:00Z");
+    say(&server, "I quit the Northwind bakery, the mornings were too early.", "2026-03-05T09:00:00Z");
+    let hit = server.retrieve("default", "q=Do+I+still+work+at+the+Northwind+bakery%3F").hits()[0].clone();
+    assert!(hit["content"].as_str().expect("a text").contains("quit"), "{hit}");
+}

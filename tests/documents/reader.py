@@ -47,6 +47,7 @@ def make_checkout(folder: Path) -> None:
     """Creates a folder that looks like the repository after a build."""
     folder.mkdir()
     shutil.copytree(ROOT / "clients", folder / "clients", ignore=_GENERATED)
+    shutil.copytree(ROOT / "tests/data", folder / "tests/data")
     (folder / "target/release").mkdir(parents=True)
     (folder / "target/release/cuebase").symlink_to(Path(os.environ["CUEBASE_BINARY"]).resolve())
 

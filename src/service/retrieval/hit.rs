@@ -205,7 +205,7 @@ struct SourceMessageSchema {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     write: Option<String>,
-    /// When the message was said, if it repeats an earlier one. RFC 3339 in UTC.
+    /// When the message was said, if it repeats an earlier one or is about another time. RFC 3339 in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     said_at: Option<String>,
