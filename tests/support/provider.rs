@@ -12,7 +12,7 @@ use cuebase::memory::request::conversation;
 use cuebase::model::StaticTable;
 use cuebase::text::steps::Steps;
 use cuebase_retrieval::content_terms;
-use cuebase_storage::memory_file::OccurredSource;
+use cuebase_storage::memory_file::{OccurredSource, Polarity};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -355,9 +355,28 @@ fn operations(shown: &Value) -> Vec<Value> {
             "confidence": 0.9,
             "messages": draft.messages.iter().map(index).collect::<Vec<_>>(),
             "relations": [],
+            "claims": claims(draft),
         })
     };
     drafts.iter().map(operation).collect()
+}
+
+/// Returns the claims of a draft as a model words them, which always names a subject.
+fn claims(draft: &Draft) -> Vec<Value> {
+    let mut claims = Vec::new();
+    for claim in &draft.inferred.claims {
+        if claim.subject.is_empty() {
+            continue;
+        }
+        claims.push(json!({
+            "subject": claim.subject,
+            "attribute": claim.attribute,
+            "value": claim.value,
+            "polarity": if claim.polarity == Polarity::Positive { "positive" } else { "negative" },
+            "from": claim.from.map(|from| from.to_string()),
+        }));
+    }
+    claims
 }
 
 /// Operations that a model must not be able to perform.
