@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Server, cuebase, fresh, run, stdout, wait_for};
 
@@ -273,6 +273,38 @@ fn eval_writes_the_features_of_every_candidate() {
     let columns = |line: &str| line.split('\t').count();
     let header = text.lines().next().expect("a header");
     assert!(text.lines().count() > 24 && text.lines().all(|line| columns(line) == columns(header)), "{header}");
+}
+
+#[test]
+fn eval_reports_where_the_documents_that_answer_rank() {
+    let (folder, data) = fresh();
+    let space = json!({
+        "id": "boathouse",
+        "documents": [
+            {"id": "key", "title": "Keys", "text": "The key of the boathouse hangs behind the stove."},
+            {"id": "oil", "text": "The lamp oil is delivered on the first Monday."},
+            {"id": "tide", "text": "At spring tide the jetty is under water for an hour."},
+        ],
+        "questions": [
+            {"q": "Where is the key of the boathouse?", "evidence": ["key"]},
+            {"q": "When is lamp oil delivered?", "evidence": ["oil"]},
+            {"q": "Who painted the portrait of the admiral?", "evidence": []},
+        ],
+    });
+    let (file, features) = (folder.path().join("documents.jsonl"), folder.path().join("features.tsv"));
+    std::fs::write(&file, space.to_string()).expect("writes");
+    let [path, out] = [&file, &features].map(|path| path.to_str().expect("a path"));
+    let report = stdout(&data, &["eval", path, "--features", out]);
+    for figure_of in ["first", "recall@5", "mrr", "ndcg@10", "first, words alone", "recall@24, cues alone"] {
+        assert!(figure(&report, figure_of) > 0.999, "{figure_of}: {report}");
+    }
+    let [with, without] = ["with", "without"].map(|kind| figure(&report, &format!("best score {kind} an answer")));
+    assert!(with > without, "{report}");
+    let text = std::fs::read_to_string(&features).expect("reads");
+    let unanswered = text.lines().filter(|line| line.starts_with("boathouse\t0\tboathouse:2\t")).count();
+    let answered = text.lines().filter(|line| line.starts_with("boathouse\t0\tboathouse:0\t")).count();
+    assert!(answered > 0, "{text}");
+    assert!(text.lines().skip(1).filter(|line| line.split('\t').nth(4) == Some("-")).count() == unanswered, "{text}");
 }
 
 /// Returns the figure that `cuebase eval` prints after a name and a colon.

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::eval::namespace::Setup;
 use crate::eval::suite::SuiteKind;
-use crate::eval::{admission, changes, locomo, measure, parts, suite};
+use crate::eval::{changes, features, locomo, measure, parts, questions, suite};
 use crate::file_errors::explained;
 use crate::model::configured::embedder;
 
@@ -22,7 +22,7 @@ const WINDOWS: [usize; 2] = [1, 4];
 /// Options of `cuebase eval`.
 #[derive(clap::Args)]
 pub(super) struct EvaluateOptions {
-    /// File with conversations in the LoCoMo format, or with one labelled dialogue per line
+    /// File with conversations in the LoCoMo format, or with one labelled dialogue or namespace per line
     file: PathBuf,
     /// File for the features of every candidate, from which the calibration is fitted
     #[arg(long, value_name = "FILE")]
@@ -44,7 +44,7 @@ pub(super) fn evaluate(options: &EvaluateOptions, config: &Config) -> anyhow::Re
         let setup = Setup { embedder, clock: Clock::system() };
         return match SuiteKind::of(&text) {
             SuiteKind::Changes => evaluate_changes(options, &text, &setup),
-            SuiteKind::Admission => evaluate_admission(options, &text, &setup),
+            SuiteKind::Questions => evaluate_questions(options, &text, &setup),
             SuiteKind::Parts => evaluate_parts(options, &text, &setup),
         };
     }
@@ -93,7 +93,7 @@ fn features_file(options: &EvaluateOptions) -> anyhow::Result<Option<BufWriter<F
     let Some(path) = &options.features else { return Ok(None) };
     let file = File::create(path).map_err(explained("write", path))?;
     let mut file = BufWriter::new(file);
-    writeln!(file, "{}", measure::features_header())?;
+    writeln!(file, "{}", features::header())?;
     Ok(Some(file))
 }
 
@@ -144,22 +144,26 @@ fn evaluate_changes(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) ->
     print_figures(options, &figures.misses, figures.report())
 }
 
-/// Measures a file of dialogues with questions of which some have no answer.
-fn evaluate_admission(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
-    let dialogues: Vec<admission::Dialogue> = suite::read(text)?;
-    let mut figures = admission::Figures::default();
+/// Measures a file of namespaces with questions of which some may have no answer.
+fn evaluate_questions(options: &EvaluateOptions, text: &str, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let spaces: Vec<questions::Space> = suite::read(text)?;
+    let mut figures = questions::Figures::default();
+    let mut features = features_file(options)?;
     let mut scores = scores_file(options)?;
-    for (number, dialogue) in dialogues.iter().enumerate() {
+    for (number, space) in spaces.iter().enumerate() {
         let folder = index_folder(number);
-        let out = scores.as_mut().map(|file| file as &mut dyn Write);
-        let measured = admission::measure(dialogue, &folder, setup, &mut figures, out);
+        let mut files = questions::OutputFiles {
+            features: features.as_mut().map(|file| file as &mut dyn Write),
+            scores: scores.as_mut().map(|file| file as &mut dyn Write),
+        };
+        let measured = questions::measure(space, &folder, setup, &mut figures, &mut files);
         let _ = std::fs::remove_dir_all(&folder);
         measured?;
     }
-    if let Some(mut file) = scores {
+    for mut file in features.into_iter().chain(scores) {
         file.flush()?;
     }
-    print_figures(options, &figures.misses, figures.report())
+    print_figures(options, &figures.admission.misses, figures.report())
 }
 
 /// Measures a file of dialogues with queries that ask for several things.

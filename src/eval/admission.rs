@@ -1,36 +1,8 @@
 //! Admission: whether nothing is admitted for a question that nothing answers, and the evidence for one with an answer.
 
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::Context;
-use serde::Deserialize;
-
 use super::admitted::{Mean, SearchedQuery, precision};
 use super::changes::Share;
-use super::namespace::{Setup, ingest};
-use super::suite::{self, Messages, Session};
 use crate::relevance::Admission;
-
-/// A dialogue with questions of which some have no answer.
-#[derive(Debug, Deserialize)]
-pub struct Dialogue {
-    /// The id in the file.
-    pub id: String,
-    /// The sessions, in the order in which they are sent.
-    pub sessions: Vec<Session>,
-    /// The questions.
-    pub questions: Vec<Question>,
-}
-
-/// A question.
-#[derive(Debug, Deserialize)]
-pub struct Question {
-    /// The words of the question.
-    pub q: String,
-    /// Ids of the messages that answer it. Empty if nothing does.
-    pub evidence: Vec<String>,
-}
 
 /// The figures of one level of admission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +41,8 @@ impl Figures {
         report
     }
 
-    fn add(&mut self, query: &SearchedQuery<'_>) {
+    /// Adds a query that was searched.
+    pub(super) fn add(&mut self, query: &SearchedQuery<'_>) {
         let is_answerable = query.asked.iter().any(|ids| !ids.is_empty());
         for (level, figures) in Admission::LEVELS.iter().zip(&mut self.levels) {
             let admitted = query.admitted(*level);
@@ -88,28 +61,6 @@ impl Figures {
             }
         }
     }
-}
-
-/// Ingests a dialogue and asks its questions. Writes the scores of all hits to `scores`, if given.
-pub fn measure(
-    dialogue: &Dialogue,
-    folder: &Path,
-    setup: &Setup<'_>,
-    figures: &mut Figures,
-    mut scores: Option<&mut dyn Write>,
-) -> anyhow::Result<()> {
-    let index = ingest(&suite::bodies(&dialogue.sessions), folder, setup)
-        .with_context(|| format!("dialogue {}", dialogue.id))?;
-    let snapshot = index.published().load_full();
-    let messages = Messages::of(&dialogue.sessions);
-    for Question { q, evidence } in &dialogue.questions {
-        let query = SearchedQuery::search(&dialogue.id, q, vec![evidence.as_slice()], &snapshot, &messages, setup)?;
-        figures.add(&query);
-        if let Some(out) = scores.as_deref_mut() {
-            query.write_scores(out)?;
-        }
-    }
-    Ok(())
 }
 
 fn described(query: &SearchedQuery<'_>, is_answerable: bool) -> String {

@@ -6,7 +6,7 @@ use cuebase_retrieval::{Hit, Snapshot};
 use serde::Serialize;
 
 use super::namespace::{Asking, Setup, ask};
-use super::suite::Messages;
+use super::suite::Units;
 use crate::relevance::{Admission, Searched, parts};
 
 /// Hits of a search.
@@ -69,15 +69,15 @@ impl<'a> SearchedQuery<'a> {
         text: &'a str,
         asked: Vec<&'a [String]>,
         snapshot: &Snapshot,
-        messages: &Messages,
+        units: &Units,
         setup: &Setup<'_>,
     ) -> anyhow::Result<Self> {
-        let mut searches = vec![judged(&ask(snapshot, &Asking::now(text, LIMIT), setup)?, &asked, messages)];
+        let mut searches = vec![judged(&ask(snapshot, &Asking::now(text, LIMIT), setup)?, &asked, units)];
         let parts = parts(text);
         if parts.len() > 1 {
             for part in &parts {
                 let hits = ask(snapshot, &Asking::now(&part.text(), LIMIT), setup)?;
-                searches.push(judged(&hits, &asked, messages));
+                searches.push(judged(&hits, &asked, units));
             }
         }
         Ok(Self { dialogue, text, asked, searches })
@@ -134,10 +134,10 @@ pub(super) fn precision(hits: &[&JudgedHit]) -> f64 {
     right as f64 / hits.len().max(1) as f64
 }
 
-fn judged(hits: &[Hit], asked: &[&[String]], messages: &Messages) -> Vec<JudgedHit> {
+fn judged(hits: &[Hit], asked: &[&[String]], units: &Units) -> Vec<JudgedHit> {
     let mut judged = Vec::with_capacity(hits.len());
     for hit in hits {
-        let ids = messages.of_hit(hit);
+        let ids = units.of_hit(hit);
         let mut answers = Vec::new();
         for (index, labels) in asked.iter().enumerate() {
             if labels.iter().any(|label| ids.contains(&label.as_str())) {

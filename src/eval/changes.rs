@@ -8,8 +8,9 @@ use cuebase_retrieval::Hit;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::features::{self, FeaturePlace};
 use super::namespace::{Asking, Setup, ask, ingest};
-use super::suite::{self, Messages, Session};
+use super::suite::{self, Session, Units};
 
 /// Hits of a question.
 const LIMIT: usize = 24;
@@ -120,20 +121,20 @@ pub fn measure(
     let index = ingest(&suite::bodies(&dialogue.sessions), folder, setup)
         .with_context(|| format!("dialogue {}", dialogue.id))?;
     let snapshot = index.published().load_full();
-    let messages = Messages::of(&dialogue.sessions);
+    let units = Units::of_sessions(&dialogue.sessions);
     for question in &dialogue.questions {
         let as_of = question.as_of.map(Timestamp::as_millisecond);
         let hits = ask(&snapshot, &Asking { text: &question.q, limit: LIMIT, as_of }, setup)?;
-        judge(dialogue, question, &hits, &messages, figures);
+        judge(dialogue, question, &hits, &units, figures);
         if let Some(out) = features.as_deref_mut() {
             let all = ask(&snapshot, &Asking { text: &question.q, limit: ALL, as_of }, setup)?;
-            write_features(out, dialogue, question, &all, &messages)?;
+            write_features(out, dialogue, question, &all, &units)?;
         }
     }
     for question in &dialogue.questions {
         let hits = ask(&snapshot, &Asking::now(&question.q, ALL), setup)?;
         for id in &dialogue.keep {
-            let hit = hits.iter().find(|hit| messages.of_hit(hit).contains(&id.as_str()));
+            let hit = hits.iter().find(|hit| units.of_hit(hit).contains(&id.as_str()));
             let is_ended = hit.is_some_and(|hit| !hit.validity.current);
             figures.ended_wrongly.add(is_ended);
             if is_ended {
@@ -144,31 +145,29 @@ pub fn measure(
     Ok(())
 }
 
-/// Writes a line for every candidate of a question, in the form of [`features_header`](super::measure::features_header).
+/// Writes the features of every candidate of a question.
 fn write_features(
     out: &mut dyn Write,
     dialogue: &Dialogue,
     question: &ChangeQuestion,
     hits: &[Hit],
-    messages: &Messages,
+    units: &Units,
 ) -> std::io::Result<()> {
+    let place = FeaturePlace { sample: &dialogue.id, sessions: dialogue.sessions.len(), question: &question.q };
     for hit in hits {
-        let is_right = states(hit, messages, &question.current_in, std::slice::from_ref(&question.answer));
-        let values: Vec<String> = hit.features.values().iter().map(f32::to_string).collect();
-        let words = hit.memory.content.split_whitespace().count();
-        let (id, sessions, right) = (&dialogue.id, dialogue.sessions.len(), u8::from(is_right));
-        writeln!(out, "{id}\t{sessions}\t{}\t{words}\t{right}\t{}", question.q, values.join("\t"))?;
+        let is_right = states(hit, units, &question.current_in, std::slice::from_ref(&question.answer));
+        features::write(out, &place, hit, Some(&[is_right]))?;
     }
     Ok(())
 }
 
-fn judge(dialogue: &Dialogue, question: &ChangeQuestion, hits: &[Hit], messages: &Messages, figures: &mut Figures) {
+fn judge(dialogue: &Dialogue, question: &ChangeQuestion, hits: &[Hit], units: &Units, figures: &mut Figures) {
     let mut right = Vec::with_capacity(hits.len());
     let mut stale = Vec::with_capacity(hits.len());
     for hit in hits {
-        let is_right = states(hit, messages, &question.current_in, std::slice::from_ref(&question.answer));
+        let is_right = states(hit, units, &question.current_in, std::slice::from_ref(&question.answer));
         right.push(is_right);
-        stale.push(!is_right && states(hit, messages, &question.stale_in, &question.stale));
+        stale.push(!is_right && states(hit, units, &question.stale_in, &question.stale));
     }
     let first = (0..hits.len()).find(|index| right[*index] || stale[*index]);
     let is_right = first.is_some_and(|index| right[index]);
@@ -205,8 +204,8 @@ fn miss(dialogue: &Dialogue, question: &ChangeQuestion, what: &str, hit: Option<
 }
 
 /// Whether a hit was made from one of some messages and has one of some values.
-fn states(hit: &Hit, messages: &Messages, labels: &[String], values: &[String]) -> bool {
-    let ids = messages.of_hit(hit);
+fn states(hit: &Hit, units: &Units, labels: &[String], values: &[String]) -> bool {
+    let ids = units.of_hit(hit);
     let is_labelled = labels.iter().any(|label| ids.contains(&label.as_str()));
     let content = hit.memory.content.to_lowercase();
     is_labelled && values.iter().any(|value| content.contains(&value.to_lowercase()))

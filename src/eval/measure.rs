@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
-use cuebase_retrieval::{FEATURE_NAMES, Hit};
+use cuebase_retrieval::Hit;
 
+use super::calibration::{area_under_curve, calibration_error};
+use super::features::{self, FeaturePlace};
 use super::locomo::{Question, Sample, UNANSWERABLE};
 use super::namespace::{Asking, Setup, ask, ingest};
 
@@ -17,10 +19,6 @@ const LIMIT: usize = 24;
 const HITS_MAX: usize = 200;
 /// A turn counts as found when one hit contains this share of the turn's content words.
 const THRESHOLD: f64 = 0.8;
-/// The evidence column of the features file for a question without an answer.
-const NO_EVIDENCE: &str = "-";
-/// Bins of the calibration error.
-const BINS: usize = 10;
 
 const STOP: &str = "a an the and or but if of at by for with about to from in on off out up down is are was were be been \
     being am i'm you're it's that's do does did have has had i me my we our you your he him his she her it its they them \
@@ -124,8 +122,8 @@ fn evidence_words(question: &Question, sample: &Sample) -> Vec<Vec<String>> {
     evidence
 }
 
-/// Writes a line for every candidate of a question. `held` is, for each hit, which evidence it contains; `None` for a
-/// question without an answer.
+/// Writes the features of every candidate of a question. `held` is, for each hit, which evidence it contains; `None` for
+/// a question without an answer.
 fn write_features(
     out: &mut dyn Write,
     sample: &Sample,
@@ -133,22 +131,12 @@ fn write_features(
     hits: &[Hit],
     held: Option<&[Vec<bool>]>,
 ) -> std::io::Result<()> {
-    let (id, sessions) = (&sample.id, sample.sessions.len());
+    let question = question.to_string();
+    let place = FeaturePlace { sample: &sample.id, sessions: sample.sessions.len(), question: &question };
     for (n, hit) in hits.iter().enumerate() {
-        let evidence: String = match held {
-            Some(held) => held[n].iter().map(|held| if *held { '1' } else { '0' }).collect(),
-            None => NO_EVIDENCE.to_owned(),
-        };
-        let values: Vec<String> = hit.features.values().iter().map(f32::to_string).collect();
-        let words = hit.memory.content.split_whitespace().count();
-        writeln!(out, "{id}\t{sessions}\t{question}\t{words}\t{evidence}\t{}", values.join("\t"))?;
+        features::write(out, &place, hit, held.map(|held| held[n].as_slice()))?;
     }
     Ok(())
-}
-
-/// Returns the header of the features file.
-pub fn features_header() -> String {
-    format!("sample\tsessions\tquestion\twords\tfound\t{}", FEATURE_NAMES.join("\t"))
 }
 
 /// The position in a list of hits at which a piece of evidence was found first.
@@ -259,58 +247,12 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the probability that a relevant hit has a higher score than an irrelevant one; ties count half.
-fn area_under_curve(scored: &[(f32, bool)]) -> f64 {
-    let mut ranked = scored.to_vec();
-    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let positives = ranked.iter().filter(|(_, relevant)| *relevant).count() as f64;
-    let negatives = ranked.len() as f64 - positives;
-    let (mut ranks, mut hits_before) = (0.0, 0.0);
-    for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
-        let middle = hits_before + (tied.len() as f64 + 1.0) / 2.0;
-        ranks += middle * tied.iter().filter(|(_, relevant)| *relevant).count() as f64;
-        hits_before += tied.len() as f64;
-    }
-    if positives == 0.0 || negatives == 0.0 {
-        return f64::NAN;
-    }
-    (ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives)
-}
-
-/// A bin of the calibration error: sums over the hits whose scores are in its range.
-#[derive(Clone, Copy, Default)]
-struct CalibrationBin {
-    hits: usize,
-    scores: f64,
-    relevant: f64,
-}
-
-/// Returns the expected calibration error over ten bins of scores.
-fn calibration_error(scored: &[(f32, bool)]) -> f64 {
-    let mut bins = [CalibrationBin::default(); BINS];
-    for (score, relevant) in scored {
-        // A score of exactly 1 belongs to the last bin.
-        let bin = &mut bins[((score * BINS as f32) as usize).min(BINS - 1)];
-        bin.hits += 1;
-        bin.scores += f64::from(*score);
-        bin.relevant += if *relevant { 1.0 } else { 0.0 };
-    }
-    let filled = bins.iter().filter(|bin| bin.hits > 0);
-    let error: f64 = filled.map(|bin| (bin.scores - bin.relevant).abs()).sum();
-    error / scored.len().max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_measures_are_right_on_small_cases() {
-        let perfect = [(0.9, true), (0.8, true), (0.1, false)];
-        assert!((area_under_curve(&perfect) - 1.0).abs() < 1e-9);
-        assert!((area_under_curve(&[(0.5, true), (0.5, false)]) - 0.5).abs() < 1e-9);
-        assert!((calibration_error(&[(1.0, true), (0.0, false)])).abs() < 1e-9);
-        assert!((calibration_error(&[(1.0, false)]) - 1.0).abs() < 1e-9);
+    fn content_words_are_lowercase_without_stop_words() {
         assert_eq!(content_words("It's the Race, I ran!"), ["race", "ran"]);
     }
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use anyhow::Context;
 use cuebase_retrieval::{Change, Currency, Explain, Filter, Head, Hit, Index, Query, Snapshot};
-use cuebase_storage::memory_file::MemoryPath;
+use cuebase_storage::memory_file::{FrontMatter, MemoryPath};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
+use super::suite::{LabelledDocument, document_path};
 use crate::claims;
 use crate::clock::Clock;
 use crate::dates::question::{self, QuestionTimes};
+use crate::ingest::direct::{self, DirectWrite};
 use crate::ingest::extract;
 use crate::memory::file_names::slug;
 use crate::memory::files;
@@ -22,6 +24,9 @@ use crate::text::steps::Steps;
 
 /// Time limit of a model for the cues of a session, or for a question.
 const MODEL_TIME: Duration = Duration::from_secs(600);
+
+/// Documents that are written together.
+const DOCUMENTS_PER_CHANGE: usize = 256;
 
 /// What is measured with.
 pub struct Setup<'a> {
@@ -75,6 +80,31 @@ pub fn ingest(sessions: &[Map<String, Value>], folder: &Path, setup: &Setup<'_>)
         index.apply(changes, Head::from([0; 20]))?;
     }
     Ok(index)
+}
+
+/// Writes documents into an index, as direct writes do.
+pub fn write_documents(documents: &[LabelledDocument], index: &mut Index, setup: &Setup<'_>) -> anyhow::Result<()> {
+    let now = setup.clock.now();
+    for (number, part) in documents.chunks(DOCUMENTS_PER_CHANGE).enumerate() {
+        let mut files = Vec::with_capacity(part.len());
+        let mut texts = Vec::new();
+        for (n, document) in part.iter().enumerate() {
+            let path: MemoryPath = document_path(number * DOCUMENTS_PER_CHANGE + n).parse()?;
+            let write = DirectWrite::new(path.clone(), document.markdown());
+            texts.extend(write.cue_texts());
+            files.push((path, direct::file_of(&write, FrontMatter::default(), now)?));
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let embedded = setup.embedder.embed(&texts, Deadline::background(MODEL_TIME))?;
+        let vectors: HashMap<&str, Vec<f32>> = texts.iter().copied().zip(embedded).collect();
+        let mut changes = Vec::with_capacity(files.len());
+        for (path, file) in files {
+            let memory = files::to_memory(&path, file, &|text| vectors.get(text).cloned());
+            changes.push(Change::Put(Box::new(memory)));
+        }
+        index.apply(changes, Head::from([0; 20]))?;
+    }
+    Ok(())
 }
 
 /// Asks a question.

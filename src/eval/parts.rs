@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::admitted::{Mean, SearchedQuery, precision};
 use super::changes::Share;
 use super::namespace::{Setup, ingest};
-use super::suite::{self, Messages, Session};
+use super::suite::{self, Session, Units};
 use crate::relevance::{Admission, parts};
 
 /// A dialogue with queries that ask for several things.
@@ -102,10 +102,10 @@ pub fn measure(
     let index = ingest(&suite::bodies(&dialogue.sessions), folder, setup)
         .with_context(|| format!("dialogue {}", dialogue.id))?;
     let snapshot = index.published().load_full();
-    let messages = Messages::of(&dialogue.sessions);
+    let units = Units::of_sessions(&dialogue.sessions);
     for PartsQuery { q, parts } in &dialogue.queries {
         let asked = parts.iter().map(Vec::as_slice).collect();
-        let query = SearchedQuery::search(&dialogue.id, q, asked, &snapshot, &messages, setup)?;
+        let query = SearchedQuery::search(&dialogue.id, q, asked, &snapshot, &units, setup)?;
         figures.add(&query);
         if let Some(out) = scores.as_deref_mut() {
             query.write_scores(out)?;

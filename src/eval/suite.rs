@@ -1,4 +1,4 @@
-//! Files of labelled dialogues: one JSON object per line, with sessions of messages that have ids.
+//! Labelled files: one JSON object per line, with sessions of messages that have ids, or with documents.
 
 use std::collections::HashMap;
 
@@ -31,11 +31,29 @@ pub struct LabelledMessage {
     pub name: String,
     /// What is said.
     pub text: String,
+    /// When it is said, RFC 3339. By default the time of the session.
+    #[serde(default)]
+    pub at: Option<String>,
 }
 
-/// The messages of a dialogue by their places.
-pub struct Messages {
-    ids: HashMap<(String, u64), String>,
+/// A document with an id.
+#[derive(Debug, Deserialize)]
+pub struct LabelledDocument {
+    /// The id, which labels refer to.
+    pub id: String,
+    /// The title, if it has one.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The text, as markdown.
+    pub text: String,
+}
+
+/// The ids of messages and documents, by what a hit has of them.
+pub struct Units {
+    /// By session and index.
+    messages: HashMap<(String, u64), String>,
+    /// By path.
+    documents: HashMap<String, String>,
 }
 
 /// What the dialogues of a file measure.
@@ -43,8 +61,8 @@ pub struct Messages {
 pub enum SuiteKind {
     /// Facts that change ([`changes`](super::changes)).
     Changes,
-    /// Questions with and without an answer ([`admission`](super::admission)).
-    Admission,
+    /// Questions with and without an answer ([`questions`](super::questions)).
+    Questions,
     /// Queries that ask for several things ([`parts`](super::parts)).
     Parts,
 }
@@ -59,7 +77,7 @@ impl SuiteKind {
             return Self::Parts;
         }
         if dialogue.pointer("/questions/0/evidence").is_some() {
-            return Self::Admission;
+            return Self::Questions;
         }
         Self::Changes
     }
@@ -82,13 +100,17 @@ pub fn bodies(sessions: &[Session]) -> Vec<Map<String, Value>> {
     for (number, session) in sessions.iter().enumerate() {
         let mut messages = Vec::with_capacity(session.messages.len());
         for message in &session.messages {
-            messages.push(if message.name == ASSISTANT {
-                json!({"role": "assistant", "content": message.text})
-            } else if message.name == "User" {
-                json!({"role": "user", "content": message.text})
-            } else {
-                json!({"role": "user", "name": message.name, "content": message.text})
-            });
+            let mut body = Map::new();
+            let role = if message.name == ASSISTANT { "assistant" } else { "user" };
+            body.insert("role".to_owned(), json!(role));
+            if message.name != ASSISTANT && message.name != "User" {
+                body.insert("name".to_owned(), json!(message.name));
+            }
+            body.insert("content".to_owned(), json!(message.text));
+            if let Some(at) = &message.at {
+                body.insert("occurred_at".to_owned(), json!(at));
+            }
+            messages.push(Value::Object(body));
         }
         let mut body = Map::new();
         body.insert("session_id".to_owned(), json!(number.to_string()));
@@ -99,25 +121,51 @@ pub fn bodies(sessions: &[Session]) -> Vec<Map<String, Value>> {
     bodies
 }
 
-impl Messages {
+impl LabelledDocument {
+    /// Returns the content of the memory.
+    pub fn markdown(&self) -> String {
+        match &self.title {
+            Some(title) => format!("# {title}\n\n{}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// Returns the path of a document by its place in its file.
+pub fn document_path(number: usize) -> String {
+    format!("facts/documents/{number}.md")
+}
+
+impl Units {
     /// Takes the messages of sessions.
-    pub fn of(sessions: &[Session]) -> Self {
-        let mut ids = HashMap::new();
+    pub fn of_sessions(sessions: &[Session]) -> Self {
+        let mut messages = HashMap::new();
         for (number, session) in sessions.iter().enumerate() {
             for (index, message) in (0..).zip(&session.messages) {
-                ids.insert((number.to_string(), index), message.id.clone());
+                messages.insert((number.to_string(), index), message.id.clone());
             }
         }
-        Self { ids }
+        Self { messages, documents: HashMap::new() }
     }
 
-    /// Returns the ids of the messages that a hit was made from.
+    /// Adds documents, whose paths are those of [`document_path`].
+    pub fn with_documents(mut self, documents: &[LabelledDocument]) -> Self {
+        for (number, document) in documents.iter().enumerate() {
+            self.documents.insert(document_path(number), document.id.clone());
+        }
+        self
+    }
+
+    /// Returns the ids of the messages that a hit was made from, or of its document.
     pub fn of_hit(&self, hit: &Hit) -> Vec<&str> {
+        if let Some(id) = self.documents.get(&hit.memory.path) {
+            return vec![id.as_str()];
+        }
         let details: Details = serde_json::from_str(&hit.memory.details).unwrap_or_default();
         let mut ids = Vec::with_capacity(details.sources.len());
         for SourceMessage { session_id, message, .. } in details.sources {
             let place = (session_id.unwrap_or_default(), message);
-            ids.extend(self.ids.get(&place).map(String::as_str));
+            ids.extend(self.messages.get(&place).map(String::as_str));
         }
         ids
     }
@@ -131,7 +179,7 @@ mod tests {
     fn the_first_line_says_what_a_file_measures() {
         for (text, expected) in [
             (r#"{"id": "a", "sessions": [], "queries": []}"#, SuiteKind::Parts),
-            (r#"{"id": "a", "sessions": [], "questions": [{"q": "x", "evidence": []}]}"#, SuiteKind::Admission),
+            (r#"{"id": "a", "sessions": [], "questions": [{"q": "x", "evidence": []}]}"#, SuiteKind::Questions),
             (r#"{"id": "a", "sessions": [], "questions": [{"q": "x", "current_in": ["1"]}]}"#, SuiteKind::Changes),
             ("{", SuiteKind::Changes),
         ] {

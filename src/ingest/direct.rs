@@ -34,6 +34,22 @@ pub struct DirectWrite {
 }
 
 impl DirectWrite {
+    /// Creates a write of a text without any other field.
+    pub fn new(path: MemoryPath, content: String) -> Self {
+        Self {
+            path,
+            content,
+            tags: Vec::new(),
+            occurred: None,
+            cues: Vec::new(),
+            expires_at: None,
+            metadata: Metadata::new(),
+            valid_from: None,
+            valid_until: None,
+            supersedes: Vec::new(),
+        }
+    }
+
     /// Returns the texts that are embedded for the memory.
     pub fn cue_texts(&self) -> Vec<String> {
         let front = FrontMatter { cues: self.cues.clone(), ..FrontMatter::default() };
@@ -48,6 +64,12 @@ pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp)
         Some(file) => ("Rewrite", file.front),
         None => ("Write", FrontMatter::default()),
     };
+    let file = file_of(write, former, now)?;
+    Ok(Plan::new(format!("{verb} {path}"), vec![PlannedFile::memory(path.to_owned(), file)]))
+}
+
+/// Returns the file of a direct write over a file with this front matter.
+pub fn file_of(write: &DirectWrite, former: FrontMatter, now: Timestamp) -> Result<MemoryFile> {
     let (occurred, source) = match write.occurred {
         Some(moment) => (moment, OccurredSource::User),
         None => (Moment { at: now, precision: OccurredPrecision::default() }, OccurredSource::Written),
@@ -70,8 +92,7 @@ pub fn write(context: &mut PlanContext<'_>, write: &DirectWrite, now: Timestamp)
     };
     // Rendered and parsed, as when it is read from git, so that a rebuild of the index gives the same memory.
     let rendered = MemoryFile { front, body: write.content.clone() }.render()?;
-    let file = MemoryFile::parse(rendered.as_bytes())?;
-    Ok(Plan::new(format!("{verb} {path}"), vec![PlannedFile::memory(path.to_owned(), file)]))
+    Ok(MemoryFile::parse(rendered.as_bytes())?)
 }
 
 /// Plans the removal of memories. Paths without a file are skipped.

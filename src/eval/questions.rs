@@ -1,0 +1,178 @@
+//! Questions with labels of what answers them: where that ranks, and whether it is admitted.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use cuebase_retrieval::Hit;
+use serde::Deserialize;
+
+use super::admission;
+use super::admitted::{Mean, SearchedQuery};
+use super::calibration::{area_under_curve, calibration_error};
+use super::features::{self, FeaturePlace};
+use super::namespace::{Asking, Setup, ask, ingest, write_documents};
+use super::ranks::{LIMIT, RankFigures, RankedHit};
+use super::suite::{self, LabelledDocument, Session, Units};
+
+/// The texts of a namespace, with questions of which some may have no answer.
+#[derive(Debug, Deserialize)]
+pub struct Space {
+    /// The id in the file.
+    pub id: String,
+    /// What kind of texts it has. Figures are also reported for each kind.
+    #[serde(default)]
+    pub kind: String,
+    /// Sessions, in the order in which they are sent.
+    #[serde(default)]
+    pub sessions: Vec<Session>,
+    /// Documents.
+    #[serde(default)]
+    pub documents: Vec<LabelledDocument>,
+    /// The questions.
+    pub questions: Vec<Question>,
+}
+
+/// A question.
+#[derive(Debug, Deserialize)]
+pub struct Question {
+    /// The words of the question.
+    pub q: String,
+    /// Ids of the messages or documents that answer it. Empty if nothing does.
+    pub evidence: Vec<String>,
+}
+
+/// The figures of some namespaces.
+#[derive(Default)]
+pub struct Figures {
+    /// The ranking.
+    pub ranked: RankFigures,
+    /// What the lexical arm alone would have found.
+    pub by_words: RankFigures,
+    /// What the cue arm alone would have found.
+    pub by_cues: RankFigures,
+    /// Score and relevance of the first hits of questions with an answer.
+    scored: Vec<(f32, bool)>,
+    /// The best score of a question with an answer, and of one without.
+    best_of_answerable: Mean,
+    best_of_unanswerable: Mean,
+    /// What is admitted.
+    pub admission: admission::Figures,
+}
+
+/// The files that are written while questions are asked, if they are wanted.
+pub struct OutputFiles<'a> {
+    /// The features of every candidate.
+    pub features: Option<&'a mut dyn Write>,
+    /// The scores of all hits.
+    pub scores: Option<&'a mut dyn Write>,
+}
+
+impl Figures {
+    /// Returns the figures with their names.
+    pub fn report(&self) -> Vec<(String, f64)> {
+        let mut report = Vec::new();
+        let arms = [("", &self.ranked), (", words alone", &self.by_words), (", cues alone", &self.by_cues)];
+        for (arm, figures) in arms {
+            for (name, value) in figures.report() {
+                report.push((format!("{name}{arm}"), value));
+            }
+        }
+        report.push(("auc".to_owned(), area_under_curve(&self.scored)));
+        report.push(("ece".to_owned(), calibration_error(&self.scored)));
+        report.push(("best score with an answer".to_owned(), self.best_of_answerable.value()));
+        report.push(("best score without an answer".to_owned(), self.best_of_unanswerable.value()));
+        report.extend(self.admission.report());
+        report
+    }
+
+    /// Adds a question with its candidates, best first.
+    fn add(&mut self, question: &Question, hits: &[Hit], units: &Units) {
+        let best_score = f64::from(hits.first().map_or(0.0, |hit| hit.score));
+        if question.evidence.is_empty() {
+            self.best_of_unanswerable.add(best_score);
+            return;
+        }
+        self.best_of_answerable.add(best_score);
+        let ranked = ranked(hits, units);
+        for (hit, found) in hits.iter().zip(&ranked).take(LIMIT) {
+            let is_relevant = question.evidence.iter().any(|id| found.units.contains(&id.as_str()));
+            self.scored.push((hit.score, is_relevant));
+        }
+        let mut by_words: Vec<(f32, &RankedHit<'_>)> = Vec::new();
+        let mut by_cues: Vec<(f32, &RankedHit<'_>)> = Vec::new();
+        for (hit, found) in hits.iter().zip(&ranked) {
+            by_words.push((hit.features.lexical_rank, found));
+            by_cues.push((hit.features.cue_rank, found));
+        }
+        self.ranked.add(&ranked.iter().collect::<Vec<_>>(), &question.evidence);
+        self.by_words.add(&found_by_arm(by_words), &question.evidence);
+        self.by_cues.add(&found_by_arm(by_cues), &question.evidence);
+    }
+}
+
+/// Writes the texts of a namespace into an index and asks its questions.
+pub fn measure(
+    space: &Space,
+    folder: &Path,
+    setup: &Setup<'_>,
+    figures: &mut Figures,
+    files: &mut OutputFiles<'_>,
+) -> anyhow::Result<()> {
+    let mut index =
+        ingest(&suite::bodies(&space.sessions), folder, setup).with_context(|| format!("namespace {}", space.id))?;
+    write_documents(&space.documents, &mut index, setup).with_context(|| format!("namespace {}", space.id))?;
+    let snapshot = index.published().load_full();
+    let units = Units::of_sessions(&space.sessions).with_documents(&space.documents);
+    for (number, question) in space.questions.iter().enumerate() {
+        let Question { q, evidence } = question;
+        let query = SearchedQuery::search(&space.id, q, vec![evidence.as_slice()], &snapshot, &units, setup)?;
+        figures.admission.add(&query);
+        if let Some(out) = files.scores.as_deref_mut() {
+            query.write_scores(out)?;
+        }
+        let hits = ask(&snapshot, &Asking::now(q, usize::MAX), setup)?;
+        figures.add(question, &hits, &units);
+        if let Some(out) = files.features.as_deref_mut() {
+            write_features(out, space, number, &hits, &units)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the features of every candidate of a question. What a fit leaves out together is a kind.
+fn write_features(
+    out: &mut dyn Write,
+    space: &Space,
+    number: usize,
+    hits: &[Hit],
+    units: &Units,
+) -> std::io::Result<()> {
+    let Some(Question { evidence, .. }) = space.questions.get(number) else { return Ok(()) };
+    let sample = if space.kind.is_empty() { &space.id } else { &space.kind };
+    let question = format!("{}:{number}", space.id);
+    let place = FeaturePlace { sample, sessions: space.sessions.len(), question: &question };
+    for hit in hits {
+        let of_hit = units.of_hit(hit);
+        let held: Vec<bool> = evidence.iter().map(|id| of_hit.contains(&id.as_str())).collect();
+        features::write(out, &place, hit, if evidence.is_empty() { None } else { Some(&held) })?;
+    }
+    Ok(())
+}
+
+/// Returns the hits that an arm found, best first. The number of each is one divided by its rank in the arm, and zero if
+/// the arm did not find it.
+fn found_by_arm<'a, 'u>(mut hits: Vec<(f32, &'a RankedHit<'u>)>) -> Vec<&'a RankedHit<'u>> {
+    hits.retain(|(rank, _)| *rank > 0.0);
+    hits.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    hits.into_iter().map(|(_, hit)| hit).collect()
+}
+
+fn ranked<'u>(hits: &[Hit], units: &'u Units) -> Vec<RankedHit<'u>> {
+    let mut ranked = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let words = hit.memory.content.split_whitespace().count();
+        ranked.push(RankedHit { words, units: units.of_hit(hit) });
+    }
+    ranked
+}
