@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests that need Python, Node.js or a browser: the setup script, the dashboard, MCP with its official client,
-# the Python and TypeScript clients, and every example of the documents.
-# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|documents]…, all parts by default.
+# the Python and TypeScript clients, the adapters for public benchmarks, and every example of the documents.
+# Usage: sh scripts/test-clients.sh [scripts|dashboard|mcp|python|typescript|public|documents]…, all parts by default.
 # Installs what is missing: Chromium and Node.js as Debian packages, everything else in separate folders.
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,7 +36,7 @@ export CUEBASE_BINARY="$CARGO_TARGET_DIR/release/cuebase"
 export PYTHONDONTWRITEBYTECODE=1
 pytest() { "$tools/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
-for part in ${*:-scripts dashboard mcp python typescript documents}; do
+for part in ${*:-scripts dashboard mcp python typescript public documents}; do
     echo "== $part"
     case "$part" in
     dashboard) (cd tests/browser && pytest) ;;
@@ -53,6 +53,12 @@ for part in ${*:-scripts dashboard mcp python typescript documents}; do
         cd clients/typescript
         npm ci --no-audit --no-fund --silent
         npm test --silent
+        cd "$root"
+        ;;
+    public)
+        cd tests/public
+        MYPYPATH=../../benches/public "$tools/bin/mypy" --strict --cache-dir "$cache/mypy" . ../../benches/public
+        pytest
         cd "$root"
         ;;
     documents)
