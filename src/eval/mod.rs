@@ -4,10 +4,13 @@
 //! of the dialogue) counts as found when one hit contains at least 80 % of its content words. Recall is reported within
 //! the first 1,000, 2,000 and 4,000 words of content and within the first 24 hits.
 //!
-//! [`suite`] reads files with labelled messages and documents. [`questions`] measures where what answers a question
-//! ranks ([`ranks`]) and whether it is admitted ([`admission`]), [`changes`] whether facts that change are answered with
-//! the value that holds, and [`parts`] whether a memory is admitted for each thing that a query asks for. [`namespace`]
-//! ingests conversations and asks questions for all of them, and [`features`] writes what a ranking is fitted on.
+//! [`suite`] reads files with labelled messages and documents:
+//!
+//! - [`questions`] measures where what answers a question ranks ([`ranks`]) and whether it is admitted ([`admission`]);
+//! - [`changes`] measures whether facts that change are answered with the value that holds;
+//! - [`parts`] measures whether a memory is admitted for each thing that a query asks for.
+//!
+//! [`namespace`] ingests texts and asks questions for all of them, and [`features`] writes what a ranking is fitted on.
 
 pub mod admission;
 mod admitted;
