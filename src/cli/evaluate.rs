@@ -22,7 +22,7 @@ const WINDOWS: [usize; 2] = [1, 4];
 /// Options of `cuebase eval`.
 #[derive(clap::Args)]
 pub(super) struct EvaluateOptions {
-    /// File with conversations in the LoCoMo format, or with one labelled dialogue or namespace per line
+    /// File with conversations in the LoCoMo format, or with one labelled dialogue per line
     file: PathBuf,
     /// File for the features of every candidate, from which the calibration is fitted
     #[arg(long, value_name = "FILE")]
