@@ -25,12 +25,10 @@ from typing import Any
 import measures
 from bm25 import Bm25
 from progress import each
-from server import Failure, Server, add_server_options, run, run_name, server_of
+from server import Failure, Server, add_server_options, document_path, run, run_name, server_of
 
 #: Documents that a measure looks at, and one more because the query itself may be a document.
 DEPTH = 100
-#: Documents in one folder of the namespace. A commit of a smaller folder is smaller.
-FOLDER_SIZE = 256
 MEASURES = ("nDCG@10", "recall@10", "recall@100", "MRR@10")
 
 #: Documents with scores, best first.
@@ -112,11 +110,6 @@ def _lines(path: Path) -> Iterator[str]:
 # Measuring.
 
 
-def path_of(number: int) -> str:
-    """The path of a document by its position. It has nothing of the id of the document, which may be a hint."""
-    return f"facts/d{number // FOLDER_SIZE}/{number}.md"
-
-
 class Corpus:
     """The documents of a data set in a namespace."""
 
@@ -124,7 +117,7 @@ class Corpus:
         self._server = server
         self._namespace = namespace
         self._documents = documents
-        self._document_at = {path_of(number): name for number, name in enumerate(documents)}
+        self._document_at = {document_path(number): name for number, name in enumerate(documents)}
 
     def write(self, writers: int) -> None:
         """Writes all documents, several at a time."""

@@ -1,7 +1,7 @@
-"""A plain BM25 baseline, so that the figures of a run have something beside them that was measured on the same texts.
+"""A plain BM25 baseline: the ranking that the server is compared with, on the same texts.
 
-k1 is 1.2 and b is 0.75. A token is a run of letters and digits in lower case. There is no stemmer and no list of stop
-words, and a text without spaces, such as Chinese, is one token per run: the baseline is weak there.
+k1 is 1.2 and b is 0.75. A token is a run of letters and digits in lower case. Words are neither stemmed nor
+removed, and a text without spaces, such as Chinese, is one token per run: the baseline is weak there.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def read_questions(path: Path) -> list[Question]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}; README.md beside this file says where it is") from error
+        raise Failure(f"cannot read {path}: {error.strerror}; benches/public/README.md says where to get it") from error
     except ValueError as error:
         raise Failure(f"{path} is not JSON: {error}") from error
     if not isinstance(entries, list):

@@ -24,15 +24,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from server import LEVELS, LIMIT_MAX, Failure, Server, add_server_options, run, run_name, server_of
+from server import LEVELS, LIMIT_MAX, Failure, Server, add_server_options, document_path, run, run_name, server_of
 from service import BadRequest, Routes, Service, text_field, whole_field
 
 CONTRACT_VERSION = "v1"
 TRANSLATOR_VERSION = "1"
 #: The embedding table that Cuebase has built in.
 BUILT_IN_EMBEDDER = "cuebase/built-in-table/256"
-#: Documents in one folder of a namespace. A commit of a smaller folder is smaller.
-FOLDER_SIZE = 256
 #: Namespaces that one query may search.
 NAMESPACES_MAX = 8
 #: Hits that are asked for per wanted document, if documents are conversations and therefore several memories.
@@ -151,7 +149,7 @@ class Translator:
         with concurrent.futures.ThreadPoolExecutor(WRITERS) as pool:
             list(pool.map(self._write_text, texts))
         for each in texts:
-            group.made_from(each.namespace, _path_of(each), each.number)
+            group.made_from(each.namespace, document_path(each.number), each.number)
         conversations = [each for each in placed if "messages" in each.fields]
         writes = [self._server.send_conversation(each.namespace, each.fields) for each in conversations]
         for each, write in zip(conversations, writes, strict=True):
@@ -178,7 +176,7 @@ class Translator:
         return Placed(self._namespace(group, document.get("user_id")), number, fields)
 
     def _write_text(self, placed: Placed) -> None:
-        self._server.write_memory(placed.namespace, _path_of(placed), placed.fields)
+        self._server.write_memory(placed.namespace, document_path(placed.number), placed.fields)
 
     def _namespace(self, group: Group, user: str | None) -> str:
         """Returns the namespace of a user in a group, which is created at the first document."""
@@ -187,11 +185,6 @@ class Translator:
             self._server.create_namespace(name)
             group.namespaces[user] = name
         return group.namespaces[user]
-
-
-def _path_of(placed: Placed) -> str:
-    """The path of a document that is one memory."""
-    return f"facts/d{placed.number // FOLDER_SIZE}/{placed.number}.md"
 
 
 def _messages(messages: object) -> list[dict[str, str]]:

@@ -8,11 +8,12 @@ POST /search, and begins with DELETE /reset. This service passes them on:
 
     POST /add       one memory in the namespace of the user; `scope` becomes tags, `aliases` become cues
     POST /search    GET /v1/retrieve with --admit and --current; `scope` becomes a filter by tags
-    PUT /update     as /add, for a belief that exists; some versions of the runner have it
+    PUT /update     as /add, for a belief that exists; other wrappers of the benchmark have it
     DELETE /reset   new namespaces from here on; POST works as well
     POST /wait      nothing: a memory is retrievable when /add responds
 
-It changes nothing in the results: no threshold besides --admit, no order of its own, no knowledge of belief ids.
+It returns the results of the server in their order. The only threshold is --admit, and belief ids have no
+influence on them.
 """
 
 from __future__ import annotations

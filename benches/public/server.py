@@ -26,6 +26,8 @@ LEVELS = ("all", "recall", "balanced", "strict")
 #: What a query does with memories that no longer hold.
 CURRENT = ("first", "only", "any")
 
+#: Documents in one folder of a namespace. A commit of a smaller folder is smaller.
+_FOLDER_SIZE = 256
 #: Timeout of one request, seconds.
 _TIMEOUT = 180.0
 #: Attempts of a request that the server refuses for a moment.
@@ -34,6 +36,11 @@ _ATTEMPTS = 8
 _PAUSE_MAX = 10.0
 #: Responses after which the same request may succeed.
 _TRY_AGAIN = (429, 502, 503)
+
+
+def document_path(number: int) -> str:
+    """The path of a document by its position. It has nothing of the id of the document, which may be a hint."""
+    return f"facts/d{number // _FOLDER_SIZE}/{number}.md"
 
 
 class Failure(Exception):
@@ -66,7 +73,7 @@ class Server:
     # Requests.
 
     def call(self, method: str, path: str, query: dict[str, Any] | None = None, body: Any = None) -> Any:
-        """Sends a request and returns the decoded response. Raises `Refused` for every status that is no success."""
+        """Sends a request and returns the decoded response. Raises `Refused` if the status is not 2xx."""
         target = self._prefix + path
         if query:
             target += "?" + urllib.parse.urlencode(query, doseq=True)

@@ -20,7 +20,7 @@ use super::suite::{self, LabelledDocument, Session, Units};
 pub struct Space {
     /// The id in the file.
     pub id: String,
-    /// What kind of texts it has. Figures are also reported for each kind.
+    /// The kind of its texts: the sample in the features file. By default the id.
     #[serde(default)]
     pub kind: String,
     /// Sessions, in the order in which they are sent.

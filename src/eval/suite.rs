@@ -176,6 +176,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_message_has_the_time_of_its_own_if_it_is_given() {
+        let text = r#"{"at": "2026-01-01T09:00:00Z", "messages": [
+            {"id": "1", "name": "Ana", "text": "Good morning", "at": "2026-01-01T10:00:00Z"},
+            {"id": "2", "name": "User", "text": "Good morning"}]}"#;
+        let session: Session = serde_json::from_str(text).expect("a session");
+        let body = Value::Object(bodies(&[session]).remove(0));
+        assert_eq!(body["messages"][0]["occurred_at"], "2026-01-01T10:00:00Z");
+        assert_eq!((&body["messages"][0]["name"], body["messages"][1].get("occurred_at")), (&json!("Ana"), None));
+    }
+
+    #[test]
     fn the_first_line_says_what_a_file_measures() {
         for (text, expected) in [
             (r#"{"id": "a", "sessions": [], "queries": []}"#, SuiteKind::Parts),
