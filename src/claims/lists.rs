@@ -1,4 +1,5 @@
-//! Closed lists of English words by which clauses are read. A low line stands for a space.
+//! Closed lists of words by which clauses and questions are read, English unless they say otherwise. A low line stands
+//! for a space.
 
 use std::sync::LazyLock;
 
@@ -165,6 +166,42 @@ word_lists! {
     TIMES = "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
         august september october november december noon midnight morning evening tomorrow week month q1 q2 q3 q4";
 
+    /// Words by which the person who asks refers to themselves.
+    FIRST_PERSON = "i me my mine we us our ours i'm ich mir mich mein meine meinen meiner meinem wir unser unsere \
+        unserem mi mis yo nuestro nuestra nuestros je j'ai ai mon ma mes notre nos eu meu minha meus minhas \
+        nosso nossa io mio mia miei mie nostro nostra vivo trabajo tengo conduzco habite travaille moro \
+        trabalho tenho lavoro abito ho wohne arbeite";
+
+    /// Words that begin questions about how something is.
+    STATE_QUESTIONS = "what what's which who who's whose where where's how when";
+
+    /// Words that begin such questions in other languages, folded. Their verbs are not examined.
+    FOREIGN_QUESTIONS = "wo wer was welche welcher welches welchen wie wann donde que cual quien cuantos cuantas cuando \
+        cuanto ou quel quelle qui combien quand onde qual quem quantos quantas quando dove quale chi quanto \
+        quante quanti";
+
+    /// Verbs of questions about the present.
+    PRESENT_VERBS = "is are am does do has have what's who's where's runs owns works lives uses";
+
+    /// Words that ask for one value.
+    STATE_WORDS = "live lives living work works working employed drive drives old version port owner owns deadline due \
+        plan cost costs price current currently now these wohnt lebt arbeitet vive trabaja habite travaille \
+        mora trabalha abita lavora";
+
+    /// Words of questions whether something still is so, folded.
+    STILL = "still anymore noch todavia sigue sigo siguen encore toujours ainda continua ancora";
+
+    /// Verbs of frames that say too little to ask for an attribute.
+    GENERIC_VERBS = "am is are been have has had having got get gets getting go goes went going gone do does doing come \
+        comes came coming take takes took taking taken make made put keep keeps kept keeping start starts \
+        started starting begin begins beginning switch switches switched switching move moves moved moving \
+        run runs running use uses using open opens opening stop stops stopped stopping turn turns turned \
+        turning become becomes became becoming gave giving given quit quits quitting leave leaves left \
+        leaving join joins joined joining sell sells sold selling buy buys bought buying";
+
+    /// Articles and prepositions of several languages, folded: "mot de passe" and "mot passe" are one attribute.
+    FUNCTION_WORDS = "de del della dello des du do da di dos das la le les el los las il lo gli i der die dem den em no na \
+        nos nas unser unsere mein meine mi mon ma mio mia meu minha";
 }
 
 /// Numbers in words.

@@ -2,7 +2,7 @@
 
 use cuebase_retrieval::fold;
 
-use super::lists::digits_of;
+use super::lists::{FUNCTION_WORDS, digits_of};
 
 /// Words that do not tell two values apart.
 const VALUE_FILLER: [&str; 22] = [
@@ -21,13 +21,9 @@ pub fn subject(name: &str) -> String {
     words.join(" ")
 }
 
-/// Articles and prepositions of several languages, folded: "mot de passe" and "mot passe" are one attribute.
-const FUNCTION_WORDS: &str = "de del della dello des du do da di dos das la le les el los las il lo gli i der die dem den em \
-    no na nos nas unser unsere mein meine mi mon ma mio mia meu minha";
-
 /// Whether a folded word is an article or a preposition of a language other than English.
 pub fn is_function_word(word: &str) -> bool {
-    FUNCTION_WORDS.split_whitespace().any(|other| other == word)
+    FUNCTION_WORDS.has(word)
 }
 
 /// Returns an attribute in the form in which attributes are compared.

@@ -1,36 +1,24 @@
 //! The claims that a question asks for: the names in it, the attributes that its words ask for, and the time.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use cuebase_retrieval::{AskedClaims, AskedKind, AskedPeriod, fold, is_stop_word, writes_no_spaces};
 
 use super::attributes::{self, ATTRIBUTES, Cardinality};
+use super::lists::{
+    FIRST_PERSON, FOREIGN_QUESTIONS, GENERIC_VERBS, PRESENT_VERBS, STATE_QUESTIONS, STATE_WORDS, STILL,
+};
 use super::names;
 
 /// The name of the user in a chat with an assistant.
 const USER: &str = "user";
-/// Words by which the person who asks refers to themselves.
-const FIRST_PERSON: &str = "i me my mine we us our ours i'm ich mir mich mein meine meinen meiner meinem wir unser unsere unserem mi \
-    mis yo nuestro nuestra nuestros je j'ai ai mon ma mes notre nos eu meu minha meus minhas nosso nossa io mio mia miei \
-    mie nostro nostra vivo trabajo tengo conduzco habite travaille moro trabalho tenho lavoro abito ho wohne arbeite";
 /// Words that ask for a former value.
 const FORMER: [&str; 9] =
     ["previously", "former", "formerly", "originally", "previous", "earlier", "prior", "old", "ex"];
 /// Words of past tenses, without which "before" does not ask for a former value.
 const PAST: [&str; 5] = ["did", "was", "were", "had", "been"];
-/// Words that begin questions about how something is.
-const STATE_QUESTIONS: &str = "what what's which who who's whose where where's how when";
-/// The same in other languages, folded. Their verbs are not examined.
-const FOREIGN_QUESTIONS: &str = "wo wer was welche welcher welches welchen wie wann donde que cual quien cuantos cuantas cuando cuanto \
-    ou quel quelle qui combien quand onde qual quem quantos quantas quando dove quale chi quanto quante quanti";
-/// Verbs of questions about the present.
-const PRESENT_VERBS: &str = "is are am does do has have what's who's where's runs owns works lives uses";
-/// Words that ask for one value.
-const STATE_WORDS: &str = "live lives living work works working employed drive drives old version port owner owns deadline due plan \
-    cost costs price current currently now these wohnt lebt arbeitet vive trabaja habite travaille mora trabalha abita lavora";
-/// Words of questions whether something still is so, folded.
-const STILL: &str = "still anymore noch todavia sigue sigo siguen encore toujours ainda continua ancora";
 /// Words of a question that are considered.
 const WORDS_MAX: usize = 40;
 /// Characters of a name or a noun in a script without spaces.
@@ -38,25 +26,27 @@ const SUBSTRING_CHARS_MAX: usize = 6;
 /// Words of a name or an attribute.
 const NAME_WORDS_MAX: usize = 3;
 
-/// Verbs of frames that say too little to ask for an attribute.
-const GENERIC_VERBS: &str = "am is are been have has had having got get gets getting go goes went going gone do does doing come \
-    comes came coming take takes took taking taken make made put keep keeps kept keeping start starts started starting begin \
-    begins beginning switch switches switched switching move moves moved moving run runs running use uses using open opens \
-    opening stop stops stopped stopping turn turns turned turning become becomes became becoming gave giving given quit quits \
-    quitting leave leaves left leaving join joins joined joining sell sells sold selling buy buys bought buying";
+/// The words by which questions ask for the attributes of the table: those of the table, and the verbs of its frames.
+struct Phrases {
+    /// The attributes of each phrase.
+    attributes: HashMap<&'static str, Vec<&'static str>>,
+    /// The words of the longest phrase.
+    words_max: usize,
+}
 
-/// The words by which questions ask for the attributes of the table, between spaces, each with its attribute: those of
-/// the table, and the verbs of its frames.
-static PHRASES: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
-    let mut phrases = Vec::new();
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let mut phrases = Phrases { attributes: HashMap::new(), words_max: 0 };
     for attribute in ATTRIBUTES.iter() {
-        let mut asked: Vec<&str> = attribute.asked.iter().chain(&attribute.nouns).copied().collect();
+        let mut asked: Vec<&'static str> = attribute.asked.iter().chain(&attribute.nouns).copied().collect();
         for frame in &attribute.frames {
-            asked.extend(frame.forms.iter().map(|(form, _)| *form).filter(|form| !is_in(GENERIC_VERBS, form)));
+            asked.extend(frame.forms.iter().map(|(form, _)| *form).filter(|form| !GENERIC_VERBS.has(form)));
         }
         asked.sort_unstable();
         asked.dedup();
-        phrases.extend(asked.iter().map(|phrase| (format!(" {phrase} "), attribute.name)));
+        for phrase in asked {
+            phrases.words_max = phrases.words_max.max(phrase.split(' ').count());
+            phrases.attributes.entry(phrase).or_default().push(attribute.name);
+        }
     }
     phrases
 });
@@ -74,7 +64,7 @@ pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
     let joined = format!(" {} ", words.join(" "));
     AskedClaims {
         subjects: subjects(&words),
-        attributes: attributes(&words, &joined),
+        attributes: attributes(&words),
         period: period(&words, times, now),
         kind: kind(&words, &joined),
     }
@@ -84,7 +74,7 @@ pub fn asked(question: &str, times: &[Range<i64>], now: i64) -> AskedClaims {
 /// be a name. The empty name stands for things that need no owner: "the door code".
 fn subjects(words: &[&str]) -> Vec<String> {
     let mut subjects = vec![String::new()];
-    if words.iter().any(|word| is_in(FIRST_PERSON, word)) || words.iter().any(|word| word.contains('我')) {
+    if words.iter().any(|word| FIRST_PERSON.has(word)) || words.iter().any(|word| word.contains('我')) {
         subjects.push(USER.to_owned());
     }
     for run in runs(words) {
@@ -102,12 +92,10 @@ fn subjects(words: &[&str]) -> Vec<String> {
 
 /// Returns the attributes that a question may be about: those of the table whose words it contains, and all runs of its
 /// words.
-fn attributes(words: &[&str], joined: &str) -> Vec<String> {
+fn attributes(words: &[&str]) -> Vec<String> {
     let mut asked = Vec::new();
-    for (phrase, attribute) in PHRASES.iter() {
-        if joined.contains(phrase.as_str()) {
-            asked.push((*attribute).to_owned());
-        }
+    for (_, attribute) in phrases(words) {
+        asked.push(attribute.to_owned());
     }
     for run in runs(words) {
         if let Some(singular) = run.strip_suffix('s') {
@@ -124,8 +112,19 @@ fn attributes(words: &[&str], joined: &str) -> Vec<String> {
     asked
 }
 
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|other| other == word)
+/// Returns the phrases of the table that a question contains, each with its attribute.
+fn phrases(words: &[&str]) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    for begin in 0..words.len() {
+        for end in begin + 1..=words.len().min(begin + PHRASES.words_max) {
+            let Some((phrase, attributes)) = PHRASES.attributes.get_key_value(words[begin..end].join(" ").as_str())
+            else {
+                continue;
+            };
+            found.extend(attributes.iter().map(|attribute| (*phrase, *attribute)));
+        }
+    }
+    found
 }
 
 /// Returns the runs of up to [`NAME_WORDS_MAX`] words that neither begin nor end with a stop word. "my" and "our" may
@@ -157,14 +156,14 @@ fn runs(words: &[&str]) -> Vec<String> {
 /// value at a time. "What did Ana do?" and "Which books does Ana like?" have several answers, of which the latest is no
 /// better than the others.
 fn kind(words: &[&str], joined: &str) -> AskedKind {
-    if words.iter().any(|word| is_in(STILL, word)) || joined.contains(" any more ") || joined.contains(" any longer ") {
+    if words.iter().any(|word| STILL.has(word)) || joined.contains(" any more ") || joined.contains(" any longer ") {
         return AskedKind::Continuation;
     }
-    let is_question = words.iter().take(3).any(|word| is_in(STATE_QUESTIONS, word));
-    let is_foreign = words.iter().take(3).any(|word| is_in(FOREIGN_QUESTIONS, word));
-    let is_present = words.iter().any(|word| is_in(PRESENT_VERBS, word));
+    let is_question = words.iter().take(3).any(|word| STATE_QUESTIONS.has(word));
+    let is_foreign = words.iter().take(3).any(|word| FOREIGN_QUESTIONS.has(word));
+    let is_present = words.iter().any(|word| PRESENT_VERBS.has(word));
     let is_past = words.iter().any(|word| PAST.contains(word));
-    if (is_foreign || (is_question && is_present && !is_past)) && asks_for_one_value(words, joined) {
+    if (is_foreign || (is_question && is_present && !is_past)) && asks_for_one_value(words) {
         AskedKind::State
     } else {
         AskedKind::Anything
@@ -172,14 +171,12 @@ fn kind(words: &[&str], joined: &str) -> AskedKind {
 }
 
 /// Whether a question names an attribute that has one value, or one of the user's things: "what is my gym".
-fn asks_for_one_value(words: &[&str], joined: &str) -> bool {
-    for (phrase, attribute) in PHRASES.iter() {
-        if joined.contains(phrase.as_str()) && is_named_by(attribute, phrase.trim()) {
-            return true;
-        }
+fn asks_for_one_value(words: &[&str]) -> bool {
+    if phrases(words).into_iter().any(|(phrase, attribute)| is_named_by(attribute, phrase)) {
+        return true;
     }
-    let is_about_user = words.iter().any(|word| is_in(FIRST_PERSON, word));
-    is_about_user || words.iter().any(|word| is_in(STATE_WORDS, word))
+    let is_about_user = words.iter().any(|word| FIRST_PERSON.has(word));
+    is_about_user || words.iter().any(|word| STATE_WORDS.has(word))
 }
 
 /// Whether a noun names an attribute with one value.

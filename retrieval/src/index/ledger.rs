@@ -18,8 +18,8 @@ use crate::hash::{FacetHash, PathHash};
 use crate::ids::{ClaimId, DocumentId, SlotId};
 use crate::memory::Millis;
 
-/// The end of a claim or of a memory; [`NEVER`] by default.
-#[derive(Clone, Copy, Debug)]
+/// When a memory was replaced; [`NEVER`] by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct EndTime(Millis);
 
 impl Default for EndTime {
@@ -28,11 +28,28 @@ impl Default for EndTime {
     }
 }
 
+/// What became of a claim, and what it did to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ClaimState {
+    /// When the claim ended; [`NEVER`] by default.
+    end: Millis,
+    /// The document with the claim that ended it. Without a meaning if it never ended.
+    ended_by: DocumentId,
+    /// Whether it ended another claim.
+    ends_others: bool,
+}
+
+impl Default for ClaimState {
+    fn default() -> Self {
+        Self { end: NEVER, ended_by: DocumentId::default(), ends_others: false }
+    }
+}
+
 /// When claims and memories ended. Cloning shares nearly everything.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
-    /// The end of each claim.
-    claim_ends: Blocks<EndTime>,
+    /// The state of each claim.
+    claims: Blocks<ClaimState>,
     /// When the memory of each slot was replaced by one that names its path.
     replaced: Blocks<EndTime>,
 }
@@ -73,10 +90,11 @@ pub(crate) struct HeldClaim {
 impl Ledger {
     /// Returns when a claim ended; [`NEVER`] if it holds.
     pub(crate) fn claim_end(&self, claim: ClaimId) -> Millis {
-        match self.claim_ends.get(claim.index()) {
-            Some(end) => end.0,
-            None => NEVER,
-        }
+        self.claim_state(claim).end
+    }
+
+    fn claim_state(&self, claim: ClaimId) -> ClaimState {
+        self.claims.get(claim.index()).copied().unwrap_or_default()
     }
 
     /// Returns when the memory of a slot was replaced; [`NEVER`] if it was not.
@@ -122,15 +140,7 @@ impl Ledger {
     /// Computes again what depends on the changes.
     pub(super) fn update(&mut self, table: &Table, changes: &LedgerChanges) {
         for key in &changes.keys {
-            let held = held_claims(table, *key);
-            for (index, claim) in held.iter().enumerate() {
-                let ender = ender_of(&held, index);
-                let end = match ender {
-                    Some(ender) => ender.order.0,
-                    None => NEVER,
-                };
-                set(&mut self.claim_ends, claim.id.index(), EndTime(end));
-            }
+            self.compare(&held_claims(table, *key));
         }
         for (path, slot) in &changes.paths {
             let mut replaced = NEVER;
@@ -141,23 +151,35 @@ impl Ledger {
         }
     }
 
+    /// Sets the states of all claims with one key, which are in the order of their times.
+    fn compare(&mut self, held: &[HeldClaim]) {
+        let mut states = vec![ClaimState::default(); held.len()];
+        for index in 0..held.len() {
+            if let Some(ender) = ender_of(held, index) {
+                states[index].end = held[ender].order.0;
+                states[index].ended_by = held[ender].document;
+                states[ender].ends_others = true;
+            }
+        }
+        for (claim, state) in held.iter().zip(states) {
+            set(&mut self.claims, claim.id.index(), state);
+        }
+    }
+
     /// Returns the documents that ended a document: those whose claims ended its claims, and those that replace its
     /// path. Ascending, without duplicates.
     pub(crate) fn superseding(&self, table: &Table, document: Document<'_>) -> Vec<DocumentId> {
         let mut superseding = Vec::new();
-        for (id, _) in replacing_documents(table, document.path()) {
-            superseding.push(id);
+        if self.anything_replaced() {
+            for (id, _) in replacing_documents(table, document.path()) {
+                superseding.push(id);
+            }
         }
         let ids = document.claim_ids();
-        for (id, entry) in ids.start.until(ids.end).zip(document.claims()) {
-            if self.claim_end(id) == NEVER {
-                continue;
-            }
-            let held = held_claims(table, entry.key());
-            if let Some(index) = held.iter().position(|claim| claim.id == id)
-                && let Some(ender) = ender_of(&held, index)
-            {
-                superseding.push(ender.document);
+        for id in ids.start.until(ids.end) {
+            let state = self.claim_state(id);
+            if state.end != NEVER {
+                superseding.push(state.ended_by);
             }
         }
         superseding.sort_unstable();
@@ -170,9 +192,12 @@ impl Ledger {
         let mut superseded = Vec::new();
         let ids = document.claim_ids();
         for (id, entry) in ids.start.until(ids.end).zip(document.claims()) {
+            if !self.claim_state(id).ends_others {
+                continue;
+            }
             let held = held_claims(table, entry.key());
             for (index, claim) in held.iter().enumerate() {
-                if ender_of(&held, index).is_some_and(|ender| ender.id == id) {
+                if ender_of(&held, index).is_some_and(|ender| held[ender].id == id) {
                     superseded.push(claim.document);
                 }
             }
@@ -204,13 +229,16 @@ pub(crate) fn held_claims(table: &Table, key: FacetHash) -> Vec<HeldClaim> {
     held
 }
 
-/// Returns the first later claim that ends a claim.
-fn ender_of(held: &[HeldClaim], index: usize) -> Option<&HeldClaim> {
+/// Returns the index of the first later claim that ends a claim.
+fn ender_of(held: &[HeldClaim], index: usize) -> Option<usize> {
     let claim = &held[index];
-    held[index + 1..].iter().find(|later| {
+    for (later_index, later) in held.iter().enumerate().skip(index + 1) {
         // Claims of one memory do not end each other.
-        later.document != claim.document && claim.entry.is_ended_by(&later.entry)
-    })
+        if later.document != claim.document && claim.entry.is_ended_by(&later.entry) {
+            return Some(later_index);
+        }
+    }
+    None
 }
 
 /// Returns the current documents that replace a path.
@@ -236,18 +264,18 @@ pub(crate) fn is_positive(kind: ClaimKind) -> bool {
 }
 
 /// Sets an element; elements before it that do not exist yet become defaults.
-fn set(ends: &mut Blocks<EndTime>, index: usize, end: EndTime) {
-    if index >= ends.len() && end.0 == NEVER {
+fn set<T: Clone + Default + PartialEq>(elements: &mut Blocks<T>, index: usize, value: T) {
+    if index >= elements.len() && value == T::default() {
         return;
     }
-    while ends.len() <= index {
-        ends.push(EndTime::default());
+    while elements.len() <= index {
+        elements.push(T::default());
     }
-    // A block is copied only if the end changes.
-    if ends.get(index).is_some_and(|former| former.0 == end.0) {
+    // A block is copied only if the element changes.
+    if elements.get(index).is_some_and(|former| *former == value) {
         return;
     }
-    if let Some(element) = ends.get_mut(index) {
-        *element = end;
+    if let Some(element) = elements.get_mut(index) {
+        *element = value;
     }
 }

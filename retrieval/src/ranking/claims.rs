@@ -28,7 +28,9 @@ pub(crate) enum Standing {
 pub(crate) struct ClaimQuestion<'a> {
     table: &'a Table,
     ledger: &'a Ledger,
+    /// Ascending.
     subjects: Vec<SubjectHash>,
+    /// Ascending.
     attributes: Vec<AttributeHash>,
     period: AskedPeriod,
     kind: AskedKind,
@@ -39,15 +41,11 @@ pub(crate) struct ClaimQuestion<'a> {
 impl<'a> ClaimQuestion<'a> {
     /// Takes the names that the query contains. `now` is the time as of which the search answers.
     pub(crate) fn new(table: &'a Table, ledger: &'a Ledger, asked: &AskedClaims, now: Millis) -> Self {
-        Self {
-            table,
-            ledger,
-            subjects: asked.subjects.iter().map(|name| SubjectHash::of(name)).collect(),
-            attributes: asked.attributes.iter().map(|name| AttributeHash::of(name)).collect(),
-            period: asked.period,
-            kind: asked.kind,
-            now,
-        }
+        let mut subjects: Vec<SubjectHash> = asked.subjects.iter().map(|name| SubjectHash::of(name)).collect();
+        let mut attributes: Vec<AttributeHash> = asked.attributes.iter().map(|name| AttributeHash::of(name)).collect();
+        subjects.sort_unstable();
+        attributes.sort_unstable();
+        Self { table, ledger, subjects, attributes, period: asked.period, kind: asked.kind, now }
     }
 
     /// Whether the time in question is that of the search.
@@ -58,7 +56,7 @@ impl<'a> ClaimQuestion<'a> {
     /// Returns what a document says about the claims in question.
     pub(crate) fn standing(&self, document: Document<'_>) -> Standing {
         let mut standing = Standing::Unrelated;
-        if !document.dated() {
+        if self.asks_for_nothing() || !document.dated() {
             return standing;
         }
         let ids = document.claim_ids();
@@ -79,6 +77,9 @@ impl<'a> ClaimQuestion<'a> {
     /// Returns the keys of the claims of a document that are in question and did not hold at the time in question.
     pub(crate) fn outdated_keys(&self, document: Document<'_>) -> Vec<FacetHash> {
         let mut keys = Vec::new();
+        if self.asks_for_nothing() {
+            return keys;
+        }
         let ids = document.claim_ids();
         for (id, claim) in ids.start.until(ids.end).zip(document.claims()) {
             if is_positive(claim.kind) && self.asks_for(claim) && !self.holds(id, claim) {
@@ -101,8 +102,12 @@ impl<'a> ClaimQuestion<'a> {
         holding
     }
 
+    fn asks_for_nothing(&self) -> bool {
+        self.subjects.is_empty() || self.attributes.is_empty()
+    }
+
     fn asks_for(&self, claim: &ClaimEntry) -> bool {
-        self.attributes.contains(&claim.attribute) && self.subjects.contains(&claim.subject)
+        self.subjects.binary_search(&claim.subject).is_ok() && self.attributes.binary_search(&claim.attribute).is_ok()
     }
 
     /// Whether a claim answers the question: it held at the time in question, or it is the end that was asked for.

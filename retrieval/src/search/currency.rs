@@ -7,7 +7,7 @@
 //! new one.
 
 use super::prepared::Search;
-use super::ranking::Ranking;
+use super::ranking::{Positions, Ranking};
 use crate::claim::Currency;
 use crate::ids::DocumentId;
 use crate::index::entry::NEVER;
@@ -55,22 +55,13 @@ impl Search<'_> {
                 }
             }
         }
-        new.sort_unstable();
-        ranking.signals.add(&new);
-        ranking.rank(&new);
-        for _ in 0..PASSES_MAX {
-            let mut changed = false;
-            for one in &outdated {
-                let Some(best) = ranking.best_score(&one.successors) else { continue };
-                let own = ranking.best_score(&[one.document]).unwrap_or_default();
-                if one.reason == Reason::Replaced || best >= own * ANSWERS_TOO {
-                    changed |= ranking.limit_score(one.document, best * BEHIND);
-                }
-            }
+        if !new.is_empty() {
+            new.sort_unstable();
+            ranking.signals.add(&new);
+            ranking.rank(&new);
+        }
+        if limit_scores(ranking, &outdated) {
             ranking.sort();
-            if !changed {
-                break;
-            }
         }
     }
 
@@ -80,6 +71,11 @@ impl Search<'_> {
         for candidate in &ranking.candidates {
             if outdated.len() == OUTDATED_MAX {
                 break;
+            }
+            // True of most candidates: they say nothing about the claims in question, and they hold.
+            let features = &ranking.features[candidate.features];
+            if features.claim_holds + features.claim_outdated + features.superseded == 0.0 {
+                continue;
             }
             if let Some(one) = self.outdated_candidate(candidate.document) {
                 outdated.push(one);
@@ -112,4 +108,40 @@ impl Search<'_> {
         successors.retain(|successor| *successor != id);
         if successors.is_empty() { None } else { Some(Outdated { document: id, successors, reason }) }
     }
+}
+
+/// Limits the score of each outdated candidate by that of its best successor. Returns whether any score changed.
+fn limit_scores(ranking: &mut Ranking<'_>, outdated: &[Outdated]) -> bool {
+    let positions = ranking.positions();
+    let mut any_changed = false;
+    for _ in 0..PASSES_MAX {
+        let mut changed = false;
+        for one in outdated {
+            let Some(best) = best_score(ranking, &positions, &one.successors) else { continue };
+            let Some(position) = positions.get(&one.document) else { continue };
+            let candidate = &mut ranking.candidates[*position];
+            let is_behind = one.reason == Reason::Replaced || best >= candidate.score * ANSWERS_TOO;
+            if is_behind && candidate.score > best * BEHIND {
+                candidate.score = best * BEHIND;
+                changed = true;
+            }
+        }
+        any_changed |= changed;
+        if !changed {
+            break;
+        }
+    }
+    any_changed
+}
+
+/// Returns the highest score of those of some documents that are candidates.
+fn best_score(ranking: &Ranking<'_>, positions: &Positions, documents: &[DocumentId]) -> Option<f32> {
+    let mut best: Option<f32> = None;
+    for document in documents {
+        if let Some(position) = positions.get(document) {
+            let score = ranking.candidates[*position].score;
+            best = Some(best.map_or(score, |best| best.max(score)));
+        }
+    }
+    best
 }

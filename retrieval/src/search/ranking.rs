@@ -24,6 +24,9 @@ pub(super) struct Ranking<'a> {
     pub(super) reached_from: HashMap<DocumentId, ReachedFrom>,
 }
 
+/// The positions of candidates, from 0.
+pub(super) type Positions = HashMap<DocumentId, usize, ahash::RandomState>;
+
 /// A candidate, and what it is ranked by.
 pub(super) struct Candidate {
     pub(super) document: DocumentId,
@@ -96,25 +99,13 @@ impl<'a> Ranking<'a> {
         self.candidates.iter().position(|candidate| candidate.document == document)
     }
 
-    /// Returns the highest score of those of some documents that are candidates.
-    pub(super) fn best_score(&self, documents: &[DocumentId]) -> Option<f32> {
-        let mut best = None;
-        for candidate in &self.candidates {
-            if documents.contains(&candidate.document) && best.is_none_or(|best| candidate.score > best) {
-                best = Some(candidate.score);
-            }
+    /// Returns the position of every candidate. Valid until the candidates are sorted.
+    pub(super) fn positions(&self) -> Positions {
+        let mut positions = Positions::default();
+        positions.reserve(self.candidates.len());
+        for (position, candidate) in self.candidates.iter().enumerate() {
+            positions.insert(candidate.document, position);
         }
-        best
-    }
-
-    /// Lowers the score of a candidate to a limit. Returns whether it was higher. The caller sorts.
-    pub(super) fn limit_score(&mut self, document: DocumentId, limit: f32) -> bool {
-        for candidate in &mut self.candidates {
-            if candidate.document == document && candidate.score > limit {
-                candidate.score = limit;
-                return true;
-            }
-        }
-        false
+        positions
     }
 }
