@@ -9,7 +9,7 @@ use crate::hash::TermHash;
 use crate::ids::DocumentId;
 use crate::index::Table;
 use crate::query::Query;
-use crate::text::terms_of_words;
+use crate::text::for_each_term;
 
 /// A part of the query that a memory holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,12 +37,12 @@ impl<'a> TermScores<'a> {
     pub(crate) fn new(table: &'a Table, query: &Query<'_>) -> Self {
         let text = text_without_synonyms(query);
         let mut words: HashMap<TermHash, &str> = HashMap::new();
-        for of_word in terms_of_words(&text) {
-            words.entry(TermHash::of(&of_word.term)).or_insert(of_word.word);
-        }
+        for_each_term(&text, |term| {
+            words.entry(TermHash::of(term.text)).or_insert(term.word);
+        });
         let mut parts = Vec::new();
         for part in weighted_parts(table, query).known {
-            let name = match (part.synonyms, part.wordings.first().and_then(|wording| wording.first())) {
+            let name = match (part.synonyms, part.wordings.iter().flatten().next()) {
                 (Some(range), _) => query.text.get(range),
                 (None, Some(term)) => words.get(&term.term).copied(),
                 (None, None) => None,

@@ -1,0 +1,34 @@
+//! Terms: how the texts of memories and queries become comparable words.
+//!
+//! [`terms`] is the way from a text to its terms, and the place to start reading. [`segments`] splits a text into words.
+//! [`mod@fold`] removes from a word what does not distinguish it. [`script`] tells how a word is stemmed, and [`detection`]
+//! tells the languages of a text in Latin script. [`stop_words`] are removed. [`stems`] reduces a word to its stem, with
+//! [`english`], [`arabic`] and [`hebrew`] beside the Snowball stemmers; [`korean`] and [`characters`] serve scripts in
+//! which a word is found by parts of it; [`identifiers`] and [`numbers`] do so for names in code and for amounts.
+//! [`forms`] holds what comes of a word.
+
+#![expect(clippy::disallowed_types, reason = "this folder hides the stemmer")]
+
+mod arabic;
+mod characters;
+mod detection;
+mod english;
+mod fold;
+mod forms;
+mod hebrew;
+mod identifiers;
+mod korean;
+mod language;
+mod numbers;
+mod script;
+mod segments;
+mod stems;
+mod stop_words;
+mod terms;
+
+pub use fold::fold;
+pub(crate) use forms::Place;
+pub use segments::{QUESTION_MARKS, writes_no_spaces};
+pub use stop_words::is_stop_word;
+pub(crate) use terms::for_each_term;
+pub use terms::{any_term, content_terms};

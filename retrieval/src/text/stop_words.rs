@@ -1,0 +1,136 @@
+//! Function words of many languages, from `stop_words.txt`.
+//!
+//! Words in Latin script are removed only from texts of their language, except for the English ones, which are removed
+//! from all. Words in other scripts are removed wherever they stand.
+
+use std::sync::LazyLock;
+
+use ahash::{AHashMap, AHashSet};
+
+use super::fold::fold_term;
+use super::language::{Language, LanguageSet};
+use super::script::Script;
+
+const LISTS: &str = include_str!("stop_words.txt");
+const ENGLISH: &str = "en";
+/// The list of words that English texts contain, also as parts of names.
+const AMBIGUOUS: &str = "ambiguous";
+
+/// Limit of the words in Latin script.
+pub(super) const WORDS_MAX: usize = 4096;
+
+/// What a word in Latin script is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StopWord {
+    /// Whether it is an English function word.
+    pub(super) is_english: bool,
+    /// The other languages in which it is a function word.
+    pub(super) languages: LanguageSet,
+    /// The languages that it tells: none if it may stand in an English text.
+    pub(super) tells: LanguageSet,
+    /// The number of the word in the lists, below [`WORDS_MAX`]; zero for words that are in none.
+    pub(super) number: u16,
+}
+
+/// The function words in Latin script.
+static LATIN: LazyLock<AHashMap<&str, StopWord>> = LazyLock::new(latin_words);
+/// The function words in other scripts, folded.
+static OTHERS: LazyLock<AHashSet<String>> = LazyLock::new(other_words);
+
+/// Whether a folded word is an English function word.
+pub fn is_stop_word(word: &str) -> bool {
+    latin(word).is_english
+}
+
+/// Returns what a word in Latin script is, in lowercase with its accents.
+pub(super) fn latin(word: &str) -> StopWord {
+    LATIN.get(word).copied().unwrap_or_default()
+}
+
+/// Whether a folded word in another script is a function word.
+pub(super) fn is_in_other_script(word: &str) -> bool {
+    OTHERS.contains(word)
+}
+
+/// Returns the words of the lists, each with the name of its list.
+fn listed() -> Vec<(&'static str, &'static str)> {
+    let mut words = Vec::new();
+    let mut list = "";
+    for line in LISTS.lines() {
+        if line.starts_with('#') {
+            continue;
+        }
+        for word in line.split_whitespace() {
+            match word.strip_suffix(':') {
+                Some(name) => list = name,
+                None => words.push((list, word)),
+            }
+        }
+    }
+    words
+}
+
+fn latin_words() -> AHashMap<&'static str, StopWord> {
+    let mut words: AHashMap<&str, StopWord> = AHashMap::new();
+    let mut number = 0;
+    for (list, word) in listed() {
+        let language = language(list);
+        if list != ENGLISH && language.is_none() {
+            continue;
+        }
+        let stop = words.entry(word).or_insert_with(|| {
+            number = (number + 1) % WORDS_MAX as u16;
+            StopWord { number, ..StopWord::default() }
+        });
+        stop.is_english |= list == ENGLISH;
+        if let Some(language) = language {
+            stop.languages.insert(language);
+        }
+    }
+    for stop in words.values_mut() {
+        if !stop.is_english {
+            stop.tells = stop.languages;
+        }
+    }
+    for (list, word) in listed() {
+        if list == AMBIGUOUS
+            && let Some(stop) = words.get_mut(word)
+        {
+            stop.tells = LanguageSet::default();
+        }
+    }
+    words
+}
+
+fn other_words() -> AHashSet<String> {
+    let mut words = AHashSet::new();
+    for (_, word) in listed() {
+        if Script::of(word) != Script::Latin {
+            words.insert(fold_term(word));
+        }
+    }
+    words
+}
+
+/// Returns the language in Latin script that a list is for.
+fn language(list: &str) -> Option<Language> {
+    Some(match list {
+        "de" => Language::German,
+        "fr" => Language::French,
+        "es" => Language::Spanish,
+        "it" => Language::Italian,
+        "pt" => Language::Portuguese,
+        "nl" => Language::Dutch,
+        "sv" => Language::Swedish,
+        "da" => Language::Danish,
+        "no" => Language::Norwegian,
+        "fi" => Language::Finnish,
+        "hu" => Language::Hungarian,
+        "ro" => Language::Romanian,
+        "tr" => Language::Turkish,
+        "pl" => Language::Polish,
+        "id" => Language::Indonesian,
+        "vi" => Language::Vietnamese,
+        _ => return None,
+    })
+}
