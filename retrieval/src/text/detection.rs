@@ -8,10 +8,11 @@
 use super::language::{LANGUAGES, Language, LanguageSet};
 use super::stop_words::{StopWord, WORDS_MAX};
 
-/// Evidence from which a text is stemmed in a language: a function word of three letters, or a letter that few have.
+/// Evidence from which a text is stemmed in a language: a function word that English texts do not contain, or a letter
+/// that few languages have. Of 37,262 English questions, messages and functions, 18 reach it.
 const STEMMED_FROM: u32 = 2;
-/// Evidence from which the function words of a language are removed.
-const STOPPED_FROM: u32 = 3;
+/// Evidence from which the function words of a language are removed. None of these texts reaches it.
+const STOPPED_FROM: u32 = 4;
 /// Evidence of a function word that only English has.
 const ENGLISH_WORD: u32 = 2;
 
@@ -48,10 +49,10 @@ impl Evidence {
         Self { scores: [0; LANGUAGES.len()], english: 0, counted: [0; WORDS_MAX / 64] }
     }
 
-    /// Counts a word that is `bytes` long.
-    pub(super) fn add_word(&mut self, word: StopWord, bytes: usize) {
+    /// Counts a word.
+    pub(super) fn add_word(&mut self, word: StopWord) {
         let is_only_english = word.is_english && word.languages.is_empty();
-        if !is_only_english && (word.tells.is_empty() || bytes < 2) {
+        if !is_only_english && word.weight == 0 {
             return;
         }
         let (block, bit) = (usize::from(word.number) / 64, 1 << (word.number % 64));
@@ -62,7 +63,7 @@ impl Evidence {
         if is_only_english {
             self.english += ENGLISH_WORD;
         } else {
-            self.add(word.tells, if bytes == 2 { 1 } else { 2 });
+            self.add(word.languages, word.weight);
         }
     }
 
@@ -148,4 +149,58 @@ fn languages_with(c: char) -> (LanguageSet, LanguageSet) {
         _ => (&[], &[]),
     };
     (LanguageSet::of(tells), LanguageSet::of(hints))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fold::lowercase;
+    use super::super::stop_words;
+    use super::*;
+
+    fn languages(text: &str) -> Vec<Language> {
+        let mut evidence = Evidence::new();
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '\'') {
+            let lowercase = lowercase(word);
+            evidence.add_word(stop_words::latin(&lowercase));
+            evidence.add_letters(&lowercase);
+        }
+        evidence.languages().stemmed().collect()
+    }
+
+    #[test]
+    fn a_question_tells_its_language() {
+        for (text, language) in [
+            ("Wann wurde die Brücke gebaut?", Language::German),
+            ("Où est-ce que tu travailles ?", Language::French),
+            ("¿Dónde viven tus abuelos?", Language::Spanish),
+            ("Dove lavora mia sorella adesso, perché?", Language::Italian),
+            ("Onde é que você mora?", Language::Portuguese),
+            ("Waarom heeft hij het huis gekocht?", Language::Dutch),
+            ("Vad heter hennes hund och var bor ni?", Language::Swedish),
+            ("Hvad hedder din hund, og hvornår?", Language::Danish),
+            ("Hva heter hunden deres, og hvor mye?", Language::Norwegian),
+            ("Missä hän asuu ja mikä on osoite?", Language::Finnish),
+            ("Hol lakik a nővérem, és miért?", Language::Hungarian),
+            ("Unde locuiește sora mea și de ce?", Language::Romanian),
+            ("Kız kardeşim nerede çalışıyor?", Language::Turkish),
+            ("Gdzie mieszka moja siostra?", Language::Polish),
+            ("Di mana kakak saya bekerja sekarang, dan mengapa?", Language::Indonesian),
+            ("Bà ngoại tôi sống ở đâu?", Language::Vietnamese),
+        ] {
+            assert_eq!(languages(text).first(), Some(&language), "{text}: {:?}", languages(text));
+        }
+    }
+
+    #[test]
+    fn an_english_text_with_foreign_names_is_english() {
+        for text in [
+            "Where did Les buy the Gibson in La Jolla?",
+            "She met Müller at the station in Zürich",
+            "What is the size of the font?",
+            "def get(self, y, e, io, size)",
+            "Jordan 42",
+        ] {
+            assert!(languages(text).is_empty(), "{text}: {:?}", languages(text));
+        }
+    }
 }

@@ -1,16 +1,16 @@
-//! Hebrew words: the particles before a word and the plural after it.
+//! Hebrew words: the particles before a word, and the endings of number and gender.
 
 /// Particles that are written as one word with the next: and, the, in, to, from, as, that.
 const PREFIXES: [char; 7] = ['ו', 'ה', 'ב', 'ל', 'מ', 'כ', 'ש'];
 /// Particles before a word: "and" or "that", and "in the" and the like.
 const PREFIXES_MAX: usize = 2;
-/// Plurals, in the form of folded words.
-const ENDINGS: [&str; 2] = ["ימ", "ות"];
+/// The plurals and the endings of feminine words, in the form of folded words.
+const ENDINGS: [&str; 4] = ["ימ", "ות", "ה", "ת"];
 /// Letters that a word keeps.
 const KEPT_MIN: usize = 3;
 
-/// Returns a folded word without a plural ending.
-pub(super) fn singular(word: &str) -> &str {
+/// Returns a folded word without an ending of number or gender.
+pub(super) fn without_ending(word: &str) -> &str {
     for ending in ENDINGS {
         if let Some(rest) = word.strip_suffix(ending)
             && has_enough_letters(rest)

@@ -19,6 +19,8 @@ mod hebrew;
 mod identifiers;
 mod korean;
 mod language;
+#[cfg(test)]
+mod language_tests;
 mod numbers;
 mod script;
 mod segments;

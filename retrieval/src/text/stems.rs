@@ -7,18 +7,23 @@ use super::language::Language;
 use super::script::Script;
 use super::{arabic, english, hebrew};
 
+/// Letters that a Greek stem keeps without its last one, and a word in katakana without its long vowel.
+const GREEK_KEPT_MIN: usize = 4;
+const KATAKANA_KEPT_MIN: usize = 3;
+
 /// Returns the term under which every text finds a word of a script, given the word and its folded form.
 pub(super) fn stem(script: Script, word: &str, folded: &str) -> String {
     match script {
         Script::Latin => english::stem(folded).into_owned(),
         Script::Arabic => arabic::stem(folded).to_owned(),
-        Script::Hebrew => hebrew::singular(folded).to_owned(),
+        Script::Hebrew => hebrew::without_ending(folded).to_owned(),
         Script::Devanagari => stemmed(Algorithm::Hindi, folded),
         Script::Tamil => stemmed(Algorithm::Tamil, folded),
         // These stemmers tell endings by letters that folding changes.
         Script::Cyrillic => stemmed(Algorithm::Russian, &lowercase(word).replace('ё', "е")),
-        Script::Greek => stemmed(Algorithm::Greek, &lowercase(word)),
-        Script::Hangul | Script::Han | Script::Unspaced | Script::Other => folded.to_owned(),
+        Script::Greek => without_greek_iota(stemmed(Algorithm::Greek, &lowercase(word))),
+        Script::Unspaced => without_long_vowel(folded).to_owned(),
+        Script::Hangul | Script::Han | Script::Other => folded.to_owned(),
     }
 }
 
@@ -55,6 +60,24 @@ fn without_elision(word: &str) -> &str {
     }
 }
 
+/// Returns a Greek stem without the iota that the stemmer leaves in some forms of a noun and not in others.
+fn without_greek_iota(mut stem: String) -> String {
+    if stem.ends_with('ι') && stem.chars().nth(GREEK_KEPT_MIN).is_some() {
+        stem.pop();
+    }
+    stem
+}
+
+/// Returns a word in katakana without the long vowel at its end, which is often left out.
+fn without_long_vowel(word: &str) -> &str {
+    match word.strip_suffix('ー') {
+        Some(rest) if rest.chars().nth(KATAKANA_KEPT_MIN - 1).is_some() => rest,
+        _ => word,
+    }
+}
+
 fn stemmed(algorithm: Algorithm, word: &str) -> String {
-    fold_term(&Stemmer::new(algorithm).stem(word))
+    let stem = fold_term(&Stemmer::new(algorithm).stem(word));
+    // A stem of one letter would stand for too many words.
+    if stem.chars().nth(1).is_some() { stem } else { fold_term(word) }
 }

@@ -16,6 +16,9 @@ const ENGLISH: &str = "en";
 /// The list of words that English texts contain, also as parts of names.
 const AMBIGUOUS: &str = "ambiguous";
 
+/// What a word of three letters tells that English texts do not contain, and what another word tells.
+const WEIGHT: u32 = 2;
+const AMBIGUOUS_WEIGHT: u32 = 1;
 /// Limit of the words in Latin script.
 pub(super) const WORDS_MAX: usize = 4096;
 
@@ -26,8 +29,8 @@ pub(super) struct StopWord {
     pub(super) is_english: bool,
     /// The other languages in which it is a function word.
     pub(super) languages: LanguageSet,
-    /// The languages that it tells: none if it may stand in an English text.
-    pub(super) tells: LanguageSet,
+    /// How much it tells that a text is in one of these.
+    pub(super) weight: u32,
     /// The number of the word in the lists, below [`WORDS_MAX`]; zero for words that are in none.
     pub(super) number: u16,
 }
@@ -87,19 +90,27 @@ fn latin_words() -> AHashMap<&'static str, StopWord> {
             stop.languages.insert(language);
         }
     }
-    for stop in words.values_mut() {
-        if !stop.is_english {
-            stop.tells = stop.languages;
+    let mut ambiguous: AHashSet<&str> = AHashSet::new();
+    for (list, word) in listed() {
+        if list == AMBIGUOUS {
+            ambiguous.insert(word);
         }
     }
-    for (list, word) in listed() {
-        if list == AMBIGUOUS
-            && let Some(stop) = words.get_mut(word)
-        {
-            stop.tells = LanguageSet::default();
+    for (word, stop) in &mut words {
+        if !stop.is_english {
+            stop.weight = if ambiguous.contains(word) { AMBIGUOUS_WEIGHT } else { weight(word) };
         }
     }
     words
+}
+
+/// Returns how much a word tells: a letter nothing, since it may be a name in code.
+fn weight(word: &str) -> u32 {
+    match word.chars().count() {
+        0 | 1 => 0,
+        2 => AMBIGUOUS_WEIGHT,
+        _ => WEIGHT,
+    }
 }
 
 fn other_words() -> AHashSet<String> {
@@ -133,4 +144,39 @@ fn language(list: &str) -> Option<Language> {
         "vi" => Language::Vietnamese,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_in_lowercase_and_name_known_languages() {
+        let others = ["ru", "uk", "ar", "fa", "he", "hi", "el", "th", "zh", "ja", "ko"];
+        for (list, word) in listed() {
+            assert_eq!(word.to_lowercase(), word, "{list}");
+            let is_latin = list == ENGLISH || list == AMBIGUOUS || language(list).is_some();
+            assert!(is_latin || others.contains(&list), "{list}");
+            assert_eq!(is_latin, Script::of(word) == Script::Latin, "{list}: {word}");
+        }
+    }
+
+    #[test]
+    fn every_word_in_latin_script_has_its_own_number() {
+        let mut numbers: Vec<u16> = LATIN.values().map(|word| word.number).collect();
+        numbers.sort_unstable();
+        let count = numbers.len();
+        numbers.dedup();
+        assert_eq!(numbers.len(), count);
+        assert!(numbers.iter().all(|number| (1..WORDS_MAX).contains(&usize::from(*number))));
+    }
+
+    #[test]
+    fn a_word_that_english_texts_contain_tells_little() {
+        assert!(latin("the").is_english);
+        assert_eq!(latin("was").weight, 0, "English and German");
+        assert_eq!(latin("war").weight, AMBIGUOUS_WEIGHT);
+        assert_eq!(latin("nicht").weight, WEIGHT);
+        assert_eq!(latin("harbour"), StopWord::default());
+    }
 }

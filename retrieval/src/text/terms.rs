@@ -142,7 +142,7 @@ fn languages(words: &[Word<'_>]) -> TextLanguages {
         if word.script != Script::Latin {
             continue;
         }
-        evidence.add_word(word.stop, word.text.len());
+        evidence.add_word(word.stop);
         if let Some(lowercase) = &word.lowercase {
             evidence.add_letters(lowercase);
         }
@@ -192,10 +192,9 @@ fn forms(text: &str, word: &Word<'_>, languages: &TextLanguages, joined: Option<
             }
         }
         Script::Hebrew => {
-            let singular = hebrew::singular(&word.folded);
-            forms.add(singular.to_owned());
-            for rest in hebrew::without_prefixes(singular) {
-                forms.add(rest.to_owned());
+            forms.add(word.stem());
+            for rest in hebrew::without_prefixes(&word.folded) {
+                forms.add(hebrew::without_ending(rest).to_owned());
             }
         }
         Script::Hangul => {
@@ -266,4 +265,33 @@ fn add_parts(forms: &mut Forms, word: &Word<'_>) {
         }
     }
     forms.add_parts(parts);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_folded_stemmed_and_stripped_of_stop_words() {
+        assert_eq!(content_terms("The Cafés were running, Ann's dogs!"), ["cafe", "run", "ann", "dog"]);
+        assert_eq!(content_terms("日本語 ok"), ["日本語", "日", "本", "語", "ok"]);
+        assert_eq!(content_terms("She bought; they went"), content_terms("buy go"));
+        assert!(content_terms("the of and").is_empty());
+        assert!(content_terms(&"x".repeat(100)).is_empty());
+    }
+
+    #[test]
+    fn a_term_comes_with_its_word() {
+        let mut pairs = Vec::new();
+        for_each_term("The Cafés of Ann's", |term| pairs.push(format!("{}: {}", term.word, term.text)));
+        assert_eq!(pairs, ["Cafés: cafe", "Ann's: ann"]);
+    }
+
+    #[test]
+    fn words_of_scripts_without_spaces_are_found() {
+        // "I like studying Chinese", "Grandmother lives in Kyoto".
+        assert!(content_terms("我喜欢学习中文").contains(&"学习".to_owned()));
+        assert!(content_terms("祖母は京都に住んでいます").contains(&"京都".to_owned()));
+        assert!(content_terms("sim 学校 42").ends_with(&["42".to_owned()]));
+    }
 }
