@@ -55,7 +55,7 @@ impl Evidence {
         if !is_only_english && word.weight == 0 {
             return;
         }
-        let (block, bit) = (usize::from(word.number) / 64, 1 << (word.number % 64));
+        let (block, bit) = (word.number / 64, 1 << (word.number % 64));
         if self.counted[block] & bit != 0 {
             return;
         }

@@ -18,7 +18,7 @@ pub(super) fn may_have_parts(word: &str) -> bool {
 /// Splits a word into parts. Returns no parts if it has only one.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    for piece in word.split(is_separator) {
+    for piece in pieces(word) {
         add_parts_of(piece, &mut parts);
     }
     if parts.len() < 2 {
@@ -29,11 +29,35 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
 
 /// Returns a word without the separators of its parts.
 pub(super) fn joined(word: &str) -> String {
-    word.chars().filter(|c| !is_separator(*c)).collect()
+    pieces(word).concat()
+}
+
+/// Splits a word at its separators. A point between digits belongs to a number or a version.
+fn pieces(word: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut before) = (0, None);
+    for (index, c) in word.char_indices() {
+        let next = index + c.len_utf8();
+        let is_in_number =
+            c == '.' && before.is_some_and(char::is_numeric) && word[next..].starts_with(char::is_numeric);
+        if is_separator(c) && !is_in_number {
+            pieces.push(&word[start..index]);
+            start = next;
+        }
+        before = Some(c);
+    }
+    pieces.push(&word[start..]);
+    pieces
 }
 
 fn is_separator(c: char) -> bool {
     matches!(c, '_' | '.' | ':' | '·')
+}
+
+/// Returns the number of a version that is written with a "v", as in "v1.2".
+pub(super) fn version(word: &str) -> Option<&str> {
+    let number = word.strip_prefix('v')?;
+    if number.contains('.') && number.chars().all(|c| c.is_ascii_digit() || c == '.') { Some(number) } else { None }
 }
 
 /// Splits a word without separators where the kind of its characters changes.
@@ -121,6 +145,7 @@ mod tests {
             ("snake_case_name", "snake case name"),
             ("self.stream.write", "self stream write"),
             ("utf8", "utf 8"),
+            ("python3.11", "python 3.11"),
             ("sha256sum", "sha 256 sum"),
             ("ÜberGröße", "Über Größe"),
         ] {
@@ -130,7 +155,7 @@ mod tests {
 
     #[test]
     fn words_that_only_look_like_identifiers_stay_whole() {
-        for word in ["iPhone", "PhD", "URLs", "NASA", "10th", "5km", "b2b", "McX", "_"] {
+        for word in ["iPhone", "PhD", "URLs", "NASA", "10th", "5km", "b2b", "McX", "_", "v1.2.3"] {
             assert!(parts(word).is_empty(), "{word}: {:?}", parts(word));
         }
     }

@@ -182,6 +182,7 @@ fn a_name_in_code_is_found_as_a_whole_and_by_its_parts() {
         assert_eq!(forms(name), [["parsejson", "pars+json"]], "{name}");
     }
     assert_eq!(forms("utf8"), [["utf8", "utf+8"]]);
+    assert_eq!(shared("1.2.3", "since v1.2.3"), ["1.2.3"]);
     assert_eq!(forms("parse-json"), [vec!["pars", "parsejson"], vec!["json"]]);
     assert_eq!(forms("toString"), [["tostr", "string"]]);
 }

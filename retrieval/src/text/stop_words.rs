@@ -31,8 +31,8 @@ pub(super) struct StopWord {
     pub(super) languages: LanguageSet,
     /// How much it tells that a text is in one of these.
     pub(super) weight: u32,
-    /// The number of the word in the lists, below [`WORDS_MAX`]; zero for words that are in none.
-    pub(super) number: u16,
+    /// The number of the word, below [`WORDS_MAX`], if it is in a list.
+    pub(super) number: usize,
 }
 
 /// The function words in Latin script.
@@ -75,28 +75,18 @@ fn listed() -> Vec<(&'static str, &'static str)> {
 
 fn latin_words() -> AHashMap<&'static str, StopWord> {
     let mut words: AHashMap<&str, StopWord> = AHashMap::new();
-    let mut number = 0;
-    for (list, word) in listed() {
-        let language = language(list);
-        if list != ENGLISH && language.is_none() {
-            continue;
-        }
-        let stop = words.entry(word).or_insert_with(|| {
-            number = (number + 1) % WORDS_MAX as u16;
-            StopWord { number, ..StopWord::default() }
-        });
-        stop.is_english |= list == ENGLISH;
-        if let Some(language) = language {
-            stop.languages.insert(language);
-        }
-    }
     let mut ambiguous: AHashSet<&str> = AHashSet::new();
     for (list, word) in listed() {
-        if list == AMBIGUOUS {
+        if list == ENGLISH {
+            words.entry(word).or_default().is_english = true;
+        } else if list == AMBIGUOUS {
             ambiguous.insert(word);
+        } else if let Some(language) = language(list) {
+            words.entry(word).or_default().languages.insert(language);
         }
     }
-    for (word, stop) in &mut words {
+    for (number, (word, stop)) in words.iter_mut().enumerate() {
+        stop.number = number % WORDS_MAX;
         if !stop.is_english {
             stop.weight = if ambiguous.contains(word) { AMBIGUOUS_WEIGHT } else { weight(word) };
         }
@@ -163,12 +153,11 @@ mod tests {
 
     #[test]
     fn every_word_in_latin_script_has_its_own_number() {
-        let mut numbers: Vec<u16> = LATIN.values().map(|word| word.number).collect();
+        let mut numbers: Vec<usize> = LATIN.values().map(|word| word.number).collect();
         numbers.sort_unstable();
         let count = numbers.len();
         numbers.dedup();
         assert_eq!(numbers.len(), count);
-        assert!(numbers.iter().all(|number| (1..WORDS_MAX).contains(&usize::from(*number))));
     }
 
     #[test]

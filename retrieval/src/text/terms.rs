@@ -222,6 +222,9 @@ fn forms(text: &str, word: &Word<'_>, languages: &TextLanguages, joined: Option<
 /// Adds the forms of a word in Latin script: the English stem, then the stems of the text's languages.
 fn add_latin(forms: &mut Forms, word: &Word<'_>, languages: &TextLanguages) {
     forms.add(english::stem(&identifiers::joined(&word.folded)).into_owned());
+    if let Some(number) = identifiers::version(&word.folded) {
+        forms.add(number.to_owned());
+    }
     for language in languages.stemmed() {
         forms.add(stems::stem_in(language, word.lowercase()));
         if language == Language::Vietnamese {
