@@ -211,7 +211,7 @@ impl TermCount {
     }
 }
 
-/// Counts the terms of `said`, the content and the speaker, and the words. A term that only the cues contain counts once.
+/// Counts the terms and the words of `said`, the content and the speaker. A term that only cues contain counts once.
 fn count_terms(memory: &Memory, said: &str) -> (Vec<(TermHash, u8)>, u32) {
     let mut counts: BTreeMap<TermHash, TermCount> = BTreeMap::new();
     text::for_each_term(said, |term| counts.entry(TermHash::of(term.text)).or_default().add(term.place));

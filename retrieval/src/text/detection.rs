@@ -1,9 +1,9 @@
 //! The language of a text in Latin script, told by its function words and by letters that few languages use.
 //!
 //! A short text shows its language or not by chance: a question has function words, the memory that answers it may have
-//! none. So the language only adds to the terms of a text. The terms that every text yields are those of an English one,
-//! and in a text of another language each word also yields its stem in that language. Two texts meet at the English
-//! stems if the language of either is unknown.
+//! none. So the language only adds to the terms of a text. Each text yields the terms of an English one, and in a text
+//! of another language each word also yields its stem in that language. Two texts meet at the English stems if the
+//! language of either is unknown.
 
 use super::language::{LANGUAGES, Language, LanguageSet};
 use super::stop_words::{StopWord, WORDS_MAX};

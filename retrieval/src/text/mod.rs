@@ -1,11 +1,11 @@
 //! Terms: how the texts of memories and queries become comparable words.
 //!
-//! [`terms`] is the way from a text to its terms, and the place to start reading. [`segments`] splits a text into words.
-//! [`mod@fold`] removes from a word what does not distinguish it. [`script`] tells how a word is stemmed, and [`detection`]
-//! tells the languages of a text in Latin script. [`stop_words`] are removed. [`stems`] reduces a word to its stem, with
-//! [`english`], [`arabic`] and [`hebrew`] beside the Snowball stemmers; [`korean`] and [`characters`] serve scripts in
-//! which a word is found by parts of it; [`identifiers`] and [`numbers`] do so for names in code and for amounts.
-//! [`forms`] holds what comes of a word.
+//! [`terms`] is the way from a text to its terms, and the place to start reading. [`segments`] splits a text into
+//! words. [`mod@fold`] removes from a word what does not distinguish it. The [`script`] of a word decides how it is
+//! stemmed, and [`detection`] finds the languages of a text in Latin script. Function words are removed
+//! ([`stop_words`]). [`stems`] reduces a word to its stem: with [`english`], [`arabic`], [`hebrew`], and the Snowball
+//! stemmers. Korean and Chinese words are also found by parts ([`korean`], [`characters`]), as are [`identifiers`], and
+//! [`numbers`] are found however they are written. [`forms`] holds what comes of a word.
 
 #![expect(clippy::disallowed_types, reason = "this folder hides the stemmer")]
 

@@ -29,7 +29,7 @@ pub(super) struct ScoreBlock<'a> {
     layer: usize,
     /// The number of the first document.
     first: u32,
-    /// The mean length of a memory in terms.
+    /// The mean length of a memory in words that have terms.
     mean_length: f32,
     scores: &'a mut [f32],
     /// For each document, one bit for each part of the query.

@@ -1,7 +1,7 @@
 //! The parts of a query: its words, and its ranges with synonyms, looked up in the index and weighed.
 //!
-//! A word in several forms, such as two stems, is one part with a wording for each form: a memory that holds two of them
-//! does not hold two words of the query.
+//! A word in several forms, such as two stems, is one part with a wording for each form: a memory that holds two of
+//! them does not hold two words of the query.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -23,7 +23,7 @@ pub struct TermMatch {
 /// The parts of a query, to compute the shares of single documents.
 pub(crate) struct TermScores<'a> {
     parts: Vec<NamedPart<'a>>,
-    /// The mean length of a memory in terms.
+    /// The mean length of a memory in words that have terms.
     mean_length: f32,
 }
 
