@@ -94,27 +94,21 @@ mod tests {
     use crate::top_k::TopK;
     use crate::vocabulary::Synonyms;
 
-    #[test]
-    fn the_parts_of_a_document_are_named_by_the_query_and_sum_to_its_score() {
+    /// Returns the parts of the query that each memory holds. Checks that they sum to its score.
+    fn held_parts(contents: &[&str], text: &str, synonyms: &[Synonyms]) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = IndexSettings { dimensions: 1, model: "m".into(), tokens: &NoTokens };
         let mut index = Index::open(folder.path(), settings).expect("opens");
-        for (number, content) in
-            ["The cluster rollout was late", "Rollouts of a container platform, a rollout", "Nothing here"]
-                .into_iter()
-                .enumerate()
-        {
+        for (number, content) in contents.iter().enumerate() {
             let path = format!("facts/{number}.md");
-            let memory = Memory { path, content: content.into(), ..Memory::default() };
+            let memory = Memory { path, content: (*content).into(), ..Memory::default() };
             index.apply(vec![Change::Put(Box::new(memory))], Head::from([1; 20])).expect("applies");
         }
         let snapshot = index.published().load_full();
         let table = &snapshot.table;
-        let text = "Was the k8s Rollouts late yesterday";
-        let synonyms = [Synonyms { range: 8..11, forms: vec!["container platform".into(), "cluster".into()] }];
         let query = Query {
             text,
-            synonyms: &synonyms,
+            synonyms,
             vector: None,
             times: &[],
             time_words: &[],
@@ -139,6 +133,22 @@ mod tests {
             of_document.sort();
             names.push(of_document.join(" "));
         }
+        names
+    }
+
+    #[test]
+    fn the_parts_of_a_document_are_named_by_the_query_and_sum_to_its_score() {
+        let contents = ["The cluster rollout was late", "Rollouts of a container platform, a rollout", "Nothing here"];
+        let synonyms = [Synonyms { range: 8..11, forms: vec!["container platform".into(), "cluster".into()] }];
+        let names = held_parts(&contents, "Was the k8s Rollouts late yesterday", &synonyms);
         assert_eq!(names, ["Rollouts k8s late", "Rollouts k8s", ""]);
+    }
+
+    #[test]
+    fn a_word_with_two_stems_is_one_part_that_either_stem_holds() {
+        // The second memory shows no language, so it has English stems only.
+        let contents = ["Die Häuser wurden mit Steinen gebaut", "Haus gebaut 1890", "Nothing here"];
+        let names = held_parts(&contents, "Wann wurden die Häuser gebaut?", &[]);
+        assert_eq!(names, ["Häuser gebaut", "Häuser gebaut", ""]);
     }
 }
