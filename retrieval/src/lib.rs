@@ -15,7 +15,7 @@
 //!
 //! HTTP, git, RocksDB and embedding models do not appear here. A memory arrives with its vectors, and [`TokenVectors`]
 //! compares words. The [`Head`] of an index is the commit that it stands for; the index only keeps it. No type of
-//! tantivy or simsimd is public.
+//! frostem or simsimd is public.
 
 mod arms;
 mod bitmap;

@@ -1,6 +1,7 @@
 //! Entries of the log: what ranking needs of a memory, as numbers, so that a query reads no text.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::claim_entry::ClaimEntry;
 use super::number_entry::NumberEntry;
 use crate::hash::{FacetHash, Link, MetadataKeyHash, NameHash, PathHash, SessionHash, StatementHash, TermHash};
 use crate::memory::{Memory, Millis};
-use crate::text;
+use crate::text::{self, Place};
 use crate::tokens::TokenVectors;
 
 pub(crate) use crate::time::{NEVER, UNKNOWN};
@@ -52,7 +53,7 @@ pub(crate) struct IndexedMemory {
     pub(crate) tokens: Vec<u16>,
     /// The terms, ascending, with the number of occurrences of each.
     pub(crate) terms: Vec<(TermHash, u8)>,
-    /// The sum of these numbers.
+    /// The number of words that have terms: the terms of a word's further forms do not make a memory longer.
     pub(crate) length: u32,
     /// The facets: folders, tags, claims, the statement, replaced paths, the metadata; ascending.
     pub(crate) facets: Vec<FacetHash>,
@@ -110,8 +111,7 @@ impl IndexedMemory {
         tokens.retain(|token| vocabulary.is_content(*token));
         tokens.sort_unstable();
         tokens.dedup();
-        let terms = count_terms(memory, &said);
-        let length = terms.iter().map(|(_, count)| u32::from(*count)).sum();
+        let (terms, length) = count_terms(memory, &said);
         Self {
             session: match &memory.session {
                 Some(session) => SessionHash::of(session),
@@ -193,19 +193,41 @@ fn links(memory: &Memory) -> Vec<Link> {
     links
 }
 
-/// Counts the terms of `said`, the content and the speaker. A term that only the cues contain counts once.
-fn count_terms(memory: &Memory, said: &str) -> Vec<(TermHash, u8)> {
-    let mut counts: BTreeMap<TermHash, u8> = BTreeMap::new();
-    text::for_each_term(said, |term| {
-        let count = counts.entry(TermHash::of(term)).or_default();
-        *count = count.saturating_add(1);
-    });
+/// How often a memory has a term.
+#[derive(Default)]
+struct TermCount {
+    /// In any form of a word.
+    all: u8,
+    /// As the first form of a word.
+    words: u8,
+}
+
+impl TermCount {
+    fn add(&mut self, place: Place) {
+        self.all = self.all.saturating_add(1);
+        if place == Place::Word {
+            self.words = self.words.saturating_add(1);
+        }
+    }
+}
+
+/// Counts the terms and the words of `said`, the content and the speaker. A term that only cues contain counts once.
+fn count_terms(memory: &Memory, said: &str) -> (Vec<(TermHash, u8)>, u32) {
+    let mut counts: BTreeMap<TermHash, TermCount> = BTreeMap::new();
+    text::for_each_term(said, |term| counts.entry(TermHash::of(term.text)).or_default().add(term.place));
     for cue in &memory.cues {
         text::for_each_term(&cue.text, |term| {
-            counts.entry(TermHash::of(term)).or_insert(1);
+            if let Entry::Vacant(entry) = counts.entry(TermHash::of(term.text)) {
+                entry.insert(TermCount::default()).add(term.place);
+            }
         });
     }
-    counts.into_iter().collect()
+    let (mut terms, mut length) = (Vec::with_capacity(counts.len()), 0);
+    for (term, count) in counts {
+        terms.push((term, count.all));
+        length += u32::from(count.words);
+    }
+    (terms, length)
 }
 
 /// Returns the folded words of names, in order, without duplicates.

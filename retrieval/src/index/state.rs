@@ -12,7 +12,7 @@ use crate::head::Head;
 use crate::tokens::TokenVectors;
 
 /// The format of the folder. An index of another format is rebuilt.
-const FORMAT: usize = 7;
+const FORMAT: usize = 8;
 
 /// The content of the `state` file.
 #[derive(Clone, Debug, PartialEq, Eq)]

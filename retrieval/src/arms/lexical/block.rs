@@ -29,11 +29,56 @@ pub(super) struct ScoreBlock<'a> {
     layer: usize,
     /// The number of the first document.
     first: u32,
-    /// The mean length of a memory in terms.
+    /// The mean length of a memory in words that have terms.
     mean_length: f32,
     scores: &'a mut [f32],
     /// For each document, one bit for each part of the query.
     matched: &'a mut [u32],
+}
+
+/// The scores of a block's documents by the wordings of one part of the query. All are zero between two parts.
+#[derive(Default)]
+pub(super) struct WordingScores {
+    /// The scores by the present wording.
+    present: Vec<f32>,
+    /// The best scores by the wordings before.
+    best: Vec<f32>,
+    /// The documents whose scores are not zero.
+    present_documents: Vec<usize>,
+    best_documents: Vec<usize>,
+}
+
+impl WordingScores {
+    pub(super) const fn new() -> Self {
+        Self { present: Vec::new(), best: Vec::new(), present_documents: Vec::new(), best_documents: Vec::new() }
+    }
+
+    /// Makes room for the documents of a block.
+    fn grow(&mut self, count: usize) {
+        if self.present.len() < count {
+            self.present.resize(count, 0.0);
+            self.best.resize(count, 0.0);
+        }
+    }
+
+    /// Adds the score of a term of the present wording.
+    fn add(&mut self, index: usize, score: f32) {
+        if self.present[index] == 0.0 {
+            self.present_documents.push(index);
+        }
+        self.present[index] += score;
+    }
+
+    /// Merges the scores of the present wording into the best ones.
+    fn end_wording(&mut self) {
+        for index in self.present_documents.drain(..) {
+            let score = std::mem::take(&mut self.present[index]);
+            if self.best[index] == 0.0 {
+                self.best_documents.push(index);
+            }
+            self.best[index] = self.best[index].max(score);
+        }
+    }
 }
 
 impl<'a> ScoreBlock<'a> {
@@ -61,24 +106,28 @@ impl<'a> ScoreBlock<'a> {
         });
     }
 
-    /// Adds, for each document, the score of the best of several wordings of one part of the query.
-    pub(super) fn add_best_wording(&mut self, wordings: &mut [Vec<QueryTerm<'_>>], bit: u32) {
-        let mut best = vec![0f32; self.scores.len()];
-        let mut one = vec![0f32; self.scores.len()];
+    /// Adds, for each document, the score of the best of several wordings of one part of the query. Takes time in
+    /// proportion to the postings: many words of languages other than English have two wordings.
+    pub(super) fn add_best_wording(
+        &mut self,
+        wordings: &mut [Vec<QueryTerm<'_>>],
+        bit: u32,
+        wording_scores: &mut WordingScores,
+    ) {
+        let count = self.scores.len();
+        wording_scores.grow(count);
         for wording in wordings {
-            one.fill(0.0);
             for term in wording {
-                for_each_score(term, self.layer, self.first, one.len(), self.mean_length, |index, score| {
-                    one[index] += score;
+                for_each_score(term, self.layer, self.first, count, self.mean_length, |index, score| {
+                    wording_scores.add(index, score);
                 });
             }
-            best.iter_mut().zip(&one).for_each(|(best, one)| *best = best.max(*one));
+            wording_scores.end_wording();
         }
-        for ((sum, matched), best) in self.scores.iter_mut().zip(&mut *self.matched).zip(best) {
-            if best > 0.0 {
-                *sum += best;
-                *matched |= bit;
-            }
+        let WordingScores { best, best_documents, .. } = wording_scores;
+        for index in best_documents.drain(..) {
+            self.scores[index] += std::mem::take(&mut best[index]);
+            self.matched[index] |= bit;
         }
     }
 
@@ -189,6 +238,7 @@ mod tests {
             let (mut scores, mut matched) = (vec![7f32; held.len()], vec![7u32; held.len()]);
             let path = |document: DocumentId| PathHash::of_number(u64::from(document.get()));
             let mut top = TopK::new(limit, path);
+            let mut wording_scores = WordingScores::new();
             let cut = scores.chunks_mut(block).zip(matched.chunks_mut(block));
             for (first, (scores, matched)) in (offset..).step_by(block).zip(cut) {
                 let mut block = ScoreBlock::new(0, first, mean_length, scores, matched);
@@ -198,7 +248,7 @@ mod tests {
                 let rest = std::mem::take(&mut last[0].rest);
                 let last_term = QueryTerm { term: TermHash::of_number(0), weight: WEIGHTS[2], rest };
                 let mut wordings = [vec![last_term], Vec::new()];
-                block.add_best_wording(&mut wordings, 4);
+                block.add_best_wording(&mut wordings, 4, &mut wording_scores);
                 last[0].rest = std::mem::take(&mut wordings[0][0].rest);
                 block.offer_to(&mut top, allowed);
             }

@@ -15,7 +15,7 @@ pub(crate) mod terms;
 
 use std::cell::RefCell;
 
-use self::block::{BLOCK_DOCUMENTS, ScoreBlock};
+use self::block::{BLOCK_DOCUMENTS, ScoreBlock, WordingScores};
 use self::parts::{WeightedParts, weighted_parts};
 use crate::bitmap::Bitmap;
 use crate::hash::PathHash;
@@ -45,11 +45,19 @@ struct Tallies {
     scores: Vec<f32>,
     /// One bit for each of [`LexicalScores::weights`].
     matched: Vec<u32>,
+    /// The scores by the wordings of one part, in one block.
+    by_wording: WordingScores,
+}
+
+impl Tallies {
+    const fn new() -> Self {
+        Self { scores: Vec::new(), matched: Vec::new(), by_wording: WordingScores::new() }
+    }
 }
 
 thread_local! {
     /// The arrays of this thread's last query, which the next query reuses instead of allocating large ones.
-    static SPARE: RefCell<Tallies> = const { RefCell::new(Tallies { scores: Vec::new(), matched: Vec::new() }) };
+    static SPARE: RefCell<Tallies> = const { RefCell::new(Tallies::new()) };
 }
 
 impl Drop for LexicalScores {
@@ -72,17 +80,18 @@ impl LexicalScores {
         let mut tallies = SPARE.take();
         tallies.scores.resize(table.len(), 0.0);
         tallies.matched.resize(table.len(), 0);
+        let Tallies { scores: all_scores, matched: all_matched, by_wording } = &mut tallies;
         let mean_length = table.mean_length();
         for (index, layer) in table.layers().iter().enumerate() {
             let end = layer.end().index();
             for first in (layer.first().index()..end).step_by(BLOCK_DOCUMENTS) {
                 let range = first..(first + BLOCK_DOCUMENTS).min(end);
-                let (scores, matched) = (&mut tallies.scores[range.clone()], &mut tallies.matched[range]);
+                let (scores, matched) = (&mut all_scores[range.clone()], &mut all_matched[range]);
                 let mut block = ScoreBlock::new(index, first as u32, mean_length, scores, matched);
                 for (bit, part) in known.iter_mut().enumerate() {
                     match part.wordings.as_mut_slice() {
                         [wording] if wording.len() == 1 => block.add_term(&mut wording[0], 1 << bit),
-                        wordings => block.add_best_wording(wordings, 1 << bit),
+                        wordings => block.add_best_wording(wordings, 1 << bit, by_wording),
                     }
                 }
                 block.offer_to(&mut top, allowed);

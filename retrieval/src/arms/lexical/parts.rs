@@ -1,4 +1,7 @@
-//! The parts of a query: its terms, and its ranges with synonyms, looked up in the index and weighed.
+//! The parts of a query: its words, and its ranges with synonyms, looked up in the index and weighed.
+//!
+//! A word in several forms, such as two stems, is one part with a wording for each form: a memory that holds two of
+//! them does not hold two words of the query.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,7 +11,7 @@ use crate::arms::bm25::{idf, saturated};
 use crate::hash::{PostingKey, TermHash};
 use crate::index::{Postings, Table};
 use crate::query::Query;
-use crate::text::for_each_term;
+use crate::text::{Place, for_each_term};
 use crate::vocabulary::Synonyms;
 
 /// Limit of the query's parts that are scored, the heaviest first: each has one bit in a mask.
@@ -16,9 +19,9 @@ const PARTS_MAX: usize = 32;
 
 /// A part of the query: a memory that holds any one of its wordings holds the part.
 struct QueryPart {
-    /// The range of the query's text with synonyms that the part stands for; `None` for a single term.
+    /// The range of the query's text with synonyms that the part stands for; `None` for a single word.
     synonyms: Option<Range<usize>>,
-    /// The terms of each wording.
+    /// The terms of each wording: of each synonym, or of each form of the word.
     wordings: Vec<Vec<TermHash>>,
     /// Whether the part is a word of a date: a memory of that date need not contain it.
     names_time: bool,
@@ -26,7 +29,7 @@ struct QueryPart {
 
 /// A part of the query that some memory holds.
 pub(super) struct KnownPart<'a> {
-    /// The range of the query's text with synonyms that the part stands for; `None` for a single term.
+    /// The range of the query's text with synonyms that the part stands for; `None` for a single word.
     pub(super) synonyms: Option<Range<usize>>,
     /// The weight of the heaviest wording.
     pub(super) weight: f32,
@@ -49,8 +52,9 @@ pub(super) fn weighted_parts<'a>(table: &'a Table, query: &Query<'_>) -> Weighte
     let memories = table.live() as f32;
     let mut parts = WeightedParts::default();
     for part in query_parts(query) {
-        let wordings: Vec<Vec<QueryTerm<'_>>> =
+        let mut wordings: Vec<Vec<QueryTerm<'_>>> =
             part.wordings.iter().map(|wording| known_terms(table, wording)).collect();
+        wordings.retain(|wording| !wording.is_empty());
         let mut weight = 0f32;
         for wording in &wordings {
             weight = weight.max(wording.iter().map(|term| term.weight).sum());
@@ -71,7 +75,7 @@ pub(super) fn weighted_parts<'a>(table: &'a Table, query: &Query<'_>) -> Weighte
     parts
 }
 
-/// Splits a query into parts: each range with synonyms, with a wording per synonym, and every other term on its own.
+/// Splits a query into parts: each range with synonyms, with a wording per synonym, and every other word on its own.
 fn query_parts(query: &Query<'_>) -> Vec<QueryPart> {
     let mut parts = Vec::new();
     for synonyms in query.synonyms {
@@ -79,9 +83,9 @@ fn query_parts(query: &Query<'_>) -> Vec<QueryPart> {
         parts.push(QueryPart { synonyms: Some(synonyms.range.clone()), wordings, names_time: false });
     }
     let time_terms = time_terms(query);
-    for term in terms_of(&text_without_synonyms(query)) {
-        let names_time = time_terms.contains(&term);
-        parts.push(QueryPart { synonyms: None, wordings: vec![vec![term]], names_time });
+    for forms in words_of(&text_without_synonyms(query)) {
+        let names_time = forms.first().is_some_and(|form| form.iter().any(|term| time_terms.contains(term)));
+        parts.push(QueryPart { synonyms: None, wordings: forms, names_time });
     }
     parts
 }
@@ -128,13 +132,42 @@ fn time_terms(query: &Query<'_>) -> HashSet<TermHash> {
     terms
 }
 
-/// Returns a text's terms, ascending, without duplicates.
+/// Returns the terms of the first forms of a text's words, ascending, without duplicates.
 fn terms_of(text: &str) -> Vec<TermHash> {
     let mut terms = Vec::new();
-    for_each_term(text, |term| terms.push(TermHash::of(term)));
+    for_each_term(text, |term| {
+        if term.place == Place::Word {
+            terms.push(TermHash::of(term.text));
+        }
+    });
     terms.sort_unstable();
     terms.dedup();
     terms
+}
+
+/// Returns the forms of a text's words, without repeated words.
+fn words_of(text: &str) -> Vec<Vec<Vec<TermHash>>> {
+    let mut words: Vec<Vec<Vec<TermHash>>> = Vec::new();
+    for_each_term(text, |term| {
+        let hash = TermHash::of(term.text);
+        match (term.place, words.last_mut()) {
+            (Place::Form, Some(forms)) => forms.push(vec![hash]),
+            (Place::Part, Some(forms)) => add_part(forms, hash),
+            _ => words.push(vec![vec![hash]]),
+        }
+    });
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Adds a term to the last form of a word.
+fn add_part(forms: &mut [Vec<TermHash>], term: TermHash) {
+    if let Some(form) = forms.last_mut()
+        && !form.contains(&term)
+    {
+        form.push(term);
+    }
 }
 
 /// Returns the terms of a wording that some memory holds.

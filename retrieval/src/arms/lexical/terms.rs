@@ -9,7 +9,7 @@ use crate::hash::TermHash;
 use crate::ids::DocumentId;
 use crate::index::Table;
 use crate::query::Query;
-use crate::text::terms_of_words;
+use crate::text::for_each_term;
 
 /// A part of the query that a memory holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct TermMatch {
 /// The parts of a query, to compute the shares of single documents.
 pub(crate) struct TermScores<'a> {
     parts: Vec<NamedPart<'a>>,
-    /// The mean length of a memory in terms.
+    /// The mean length of a memory in words that have terms.
     mean_length: f32,
 }
 
@@ -37,12 +37,12 @@ impl<'a> TermScores<'a> {
     pub(crate) fn new(table: &'a Table, query: &Query<'_>) -> Self {
         let text = text_without_synonyms(query);
         let mut words: HashMap<TermHash, &str> = HashMap::new();
-        for of_word in terms_of_words(&text) {
-            words.entry(TermHash::of(&of_word.term)).or_insert(of_word.word);
-        }
+        for_each_term(&text, |term| {
+            words.entry(TermHash::of(term.text)).or_insert(term.word);
+        });
         let mut parts = Vec::new();
         for part in weighted_parts(table, query).known {
-            let name = match (part.synonyms, part.wordings.first().and_then(|wording| wording.first())) {
+            let name = match (part.synonyms, part.wordings.iter().flatten().next()) {
                 (Some(range), _) => query.text.get(range),
                 (None, Some(term)) => words.get(&term.term).copied(),
                 (None, None) => None,
@@ -94,27 +94,21 @@ mod tests {
     use crate::top_k::TopK;
     use crate::vocabulary::Synonyms;
 
-    #[test]
-    fn the_parts_of_a_document_are_named_by_the_query_and_sum_to_its_score() {
+    /// Returns the parts of the query that each memory holds. Checks that they sum to its score.
+    fn held_parts(contents: &[&str], text: &str, synonyms: &[Synonyms]) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = IndexSettings { dimensions: 1, model: "m".into(), tokens: &NoTokens };
         let mut index = Index::open(folder.path(), settings).expect("opens");
-        for (number, content) in
-            ["The cluster rollout was late", "Rollouts of a container platform, a rollout", "Nothing here"]
-                .into_iter()
-                .enumerate()
-        {
+        for (number, content) in contents.iter().enumerate() {
             let path = format!("facts/{number}.md");
-            let memory = Memory { path, content: content.into(), ..Memory::default() };
+            let memory = Memory { path, content: (*content).into(), ..Memory::default() };
             index.apply(vec![Change::Put(Box::new(memory))], Head::from([1; 20])).expect("applies");
         }
         let snapshot = index.published().load_full();
         let table = &snapshot.table;
-        let text = "Was the k8s Rollouts late yesterday";
-        let synonyms = [Synonyms { range: 8..11, forms: vec!["container platform".into(), "cluster".into()] }];
         let query = Query {
             text,
-            synonyms: &synonyms,
+            synonyms,
             vector: None,
             times: &[],
             time_words: &[],
@@ -139,6 +133,22 @@ mod tests {
             of_document.sort();
             names.push(of_document.join(" "));
         }
+        names
+    }
+
+    #[test]
+    fn the_parts_of_a_document_are_named_by_the_query_and_sum_to_its_score() {
+        let contents = ["The cluster rollout was late", "Rollouts of a container platform, a rollout", "Nothing here"];
+        let synonyms = [Synonyms { range: 8..11, forms: vec!["container platform".into(), "cluster".into()] }];
+        let names = held_parts(&contents, "Was the k8s Rollouts late yesterday", &synonyms);
         assert_eq!(names, ["Rollouts k8s late", "Rollouts k8s", ""]);
+    }
+
+    #[test]
+    fn a_word_with_two_stems_is_one_part_that_either_stem_holds() {
+        // The second memory shows no language, so it has English stems only.
+        let contents = ["Die Häuser wurden mit Steinen gebaut", "Haus gebaut 1890", "Nothing here"];
+        let names = held_parts(&contents, "Wann wurden die Häuser gebaut?", &[]);
+        assert_eq!(names, ["Häuser gebaut", "Häuser gebaut", ""]);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Postings<'a> {
     pub(crate) documents: &'a [DocumentId],
     /// The number of occurrences of the term in each document.
     pub(crate) counts: &'a [u8],
-    /// The length of each document in terms, at most [`u16::MAX`].
+    /// The length of each document in words that have terms, at most [`u16::MAX`].
     pub(crate) lengths: &'a [u16],
 }
 
@@ -37,8 +37,8 @@ pub(super) struct InvertedIndex {
     starts: Vec<u32>,
     documents: Vec<DocumentId>,
     counts: Vec<u8>,
-    /// The length of the document in terms, at most [`u16::MAX`]. Stored with every posting, because a lookup per
-    /// posting would read scattered memory.
+    /// The length of the document in words that have terms, at most [`u16::MAX`]. Stored with every posting, because a
+    /// lookup per posting would read scattered memory.
     lengths: Vec<u16>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Posting {
     pub(super) document: DocumentId,
     /// The number of occurrences of the term; zero for a facet.
     pub(super) count: u8,
-    /// The length of the document in terms.
+    /// The length of the document in words that have terms.
     pub(super) length: u16,
 }
 
