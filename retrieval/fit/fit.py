@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Fits the map from features to a probability and writes `retrieval/src/ranking/coefficients.rs`.
+"""Fits the map from features to a probability for what people say to each other, and writes
+`retrieval/src/ranking/coefficients/people.rs`. `fit_kinds.py` fits the others.
 
     cuebase eval CONVERSATIONS.json --features features.tsv
     pip install numpy
-    fit.py features.tsv --out ../src/ranking/coefficients.rs
+    fit.py features.tsv --out ../src/ranking/coefficients/people.rs
 
 The method is logistic regression with a ridge on standardised features, solved by Newton's method. The printed figures
 are cross-validated: each conversation is ranked by a fit on the others. The written coefficients are fitted on all of
@@ -188,12 +189,10 @@ def main():
     report("fitted on all", 1 / (1 + np.exp(-(x @ c + b))))
     if a.out:
         with open(a.out, "w") as f:
-            f.write(f"/// The intercept of the fit.\nconst INTERCEPT: f32 = {b:.4};\n")
-            f.write("/// The coefficient of each feature.\n")
-            f.write("const COEFFICIENTS: Features = Features {\n")
+            f.write(f"Model {{\n    intercept: {b:.4f},\n    coefficients: Features {{\n")
             for name, value in zip(names, c):
-                f.write(f"    {name}: {value:.4f},\n")
-            f.write("};\n")
+                f.write(f"        {name}: {value:.4f},\n")
+            f.write("    },\n}\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     cuebase eval tests/data/quality/changes.jsonl --features FILE.tsv
     python3 retrieval/fit/fit_validity.py FILE.tsv ...
 
-All other coefficients stay as they are in retrieval/src/ranking/coefficients.rs: the dialogues of the suite are too
+All other coefficients stay as they are in retrieval/src/ranking/coefficients/people.rs: the dialogues of the suite are too
 short to fit them. Logistic regression with a ridge of 1, by Newton's method, without libraries.
 """
 
@@ -16,14 +16,14 @@ import sys
 FITTED = ["claim_holds", "claim_outdated", "superseded", "recency"]
 RIDGE = 1.0
 STEPS = 40
-COEFFICIENTS = pathlib.Path(__file__).parent.parent / "src/ranking/coefficients.rs"
+COEFFICIENTS = pathlib.Path(__file__).parent.parent / "src/ranking/coefficients/people.rs"
 
 
 def read_coefficients():
     """Returns the intercept and the coefficients by name."""
     text = COEFFICIENTS.read_text()
-    intercept = float(re.search(r"INTERCEPT: f32 = (-?[\d.]+)", text).group(1))
-    return intercept, {name: float(value) for name, value in re.findall(r"    (\w+): (-?[\d.]+),", text)}
+    intercept = float(re.search(r"intercept: (-?[\d.]+)", text).group(1))
+    return intercept, {name: float(value) for name, value in re.findall(r"        (\w+): (-?[\d.]+),", text)}
 
 
 def read_rows(paths):

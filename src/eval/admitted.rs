@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::namespace::{Asking, Setup, ask};
 use super::suite::Units;
-use crate::relevance::{Admission, Searched, parts};
+use crate::relevance::{Admission, Searched, asking_part, parts};
 
 /// Hits of a search.
 const LIMIT: usize = 24;
@@ -72,8 +72,9 @@ impl<'a> SearchedQuery<'a> {
         units: &Units,
         setup: &Setup<'_>,
     ) -> anyhow::Result<Self> {
+        let asked_text = asking_part(text);
         let mut searches = vec![judged(&ask(snapshot, &Asking::now(text, LIMIT), setup)?, &asked, units)];
-        let parts = parts(text);
+        let parts = parts(&asked_text);
         if parts.len() > 1 {
             for part in &parts {
                 let hits = ask(snapshot, &Asking::now(&part.text(), LIMIT), setup)?;

@@ -20,6 +20,7 @@ use crate::memory::file_names::slug;
 use crate::memory::files;
 use crate::memory::request::conversation;
 use crate::model::{Deadline, Embedder, index_settings};
+use crate::relevance::asking_part;
 use crate::text::steps::Steps;
 
 /// Time limit of a model for the cues of a session, or for a question.
@@ -107,9 +108,10 @@ pub fn write_documents(documents: &[LabelledDocument], index: &mut Index, setup:
     Ok(())
 }
 
-/// Asks a question.
+/// Asks a question, as the service does.
 pub fn ask(snapshot: &Snapshot, asking: &Asking<'_>, setup: &Setup<'_>) -> anyhow::Result<Vec<Hit>> {
     let Asking { text, limit, as_of } = *asking;
+    let text = &*asking_part(text);
     let embedded = setup.embedder.embed(&[text], Deadline::background(MODEL_TIME))?;
     let vector = embedded.first().context("the model returned no vector")?;
     let filter = Filter::default();

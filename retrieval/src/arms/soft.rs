@@ -89,6 +89,19 @@ impl<'a> SoftMatch<'a> {
         (mean, squares)
     }
 
+    /// Returns the lowest of the cosines to those of the query's pieces that weigh at least as much as the mean: what of
+    /// the query is matched worst. Zero for a query without pieces.
+    pub(crate) fn weakest(&self, best: &BestCosines) -> f32 {
+        let mean = 1.0 / self.query.len().max(1) as f32;
+        let mut weakest: Option<f32> = None;
+        for ((_, weight), cosine) in self.query.iter().zip(best.0.as_flattened()) {
+            if *weight >= mean && weakest.is_none_or(|weakest| *cosine < weakest) {
+                weakest = Some(*cosine);
+            }
+        }
+        weakest.unwrap_or_default()
+    }
+
     /// Computes the cosines of a piece to the query's pieces; returns the number of their row.
     fn add_row(&self, token: u16, cache: &mut TokenCosines) -> usize {
         let lanes = self.query.len().div_ceil(LANES);

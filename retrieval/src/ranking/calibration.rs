@@ -1,27 +1,70 @@
 //! The fitted map from features to a probability: logistic regression.
 //!
-//! `retrieval/fit/fit.py` fits the coefficients to the output of `cuebase eval --features`; `docs/evaluation.md` has
-//! the figures. Do not edit the coefficients by hand. A file with a feature too few, too many or of another name does
-//! not compile.
+//! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
+//! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
+//! If the built-in table does not know the words of a query's script, further coefficients are added.
+//! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
+//! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
+//! feature too few, too many or of another name does not compile.
 
 use super::features::Features;
 use super::groups::Contribution;
 
-include!("coefficients.rs");
+/// An intercept, and the coefficient of each feature.
+struct Model {
+    intercept: f32,
+    coefficients: Features,
+}
+
+/// For what people said to each other, and for what is not known.
+const PEOPLE: Model = include!("coefficients/people.rs");
+/// For what a user and an assistant said.
+const ASSISTANT: Model = include!("coefficients/assistant.rs");
+/// For documents: memories of no session.
+const DOCUMENT: Model = include!("coefficients/document.rs");
+/// Added if the built-in table does not know the words of the query's script.
+const OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
 
 /// Returns the probability that a memory with these features answers the query, strictly between 0 and 1.
 pub(crate) fn probability(features: &Features) -> f32 {
-    1.0 / (1.0 + (-(features.weighted_sum(&COEFFICIENTS) + INTERCEPT)).exp())
+    let model = model_of(features);
+    let mut log_odds = features.weighted_sum(&model.coefficients) + model.intercept;
+    if is_other_script(features) {
+        log_odds += features.weighted_sum(&OTHER_SCRIPT.coefficients) + OTHER_SCRIPT.intercept;
+    }
+    1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// Returns the log-odds of a memory whose features are all zero: where an explanation begins.
-pub(crate) fn base_log_odds() -> f64 {
-    f64::from(INTERCEPT)
+/// Returns the log-odds before any evidence: where an explanation begins.
+pub(crate) fn base_log_odds(features: &Features) -> f64 {
+    let base = f64::from(model_of(features).intercept);
+    if is_other_script(features) { base + f64::from(OTHER_SCRIPT.intercept) } else { base }
 }
 
 /// Returns what each group of features adds to [`base_log_odds`]. The sum is the log-odds of [`probability`].
 pub(crate) fn contributions(features: &Features) -> Vec<Contribution> {
-    features.contributions(&COEFFICIENTS)
+    let mut contributions = features.contributions(&model_of(features).coefficients);
+    if is_other_script(features) {
+        for (sum, further) in contributions.iter_mut().zip(features.contributions(&OTHER_SCRIPT.coefficients)) {
+            sum.log_odds += further.log_odds;
+        }
+    }
+    contributions
+}
+
+/// Returns the model of the kind of memory that features describe.
+fn model_of(features: &Features) -> &'static Model {
+    if features.is_document > 0.0 {
+        &DOCUMENT
+    } else if features.is_assistant_chat > 0.0 {
+        &ASSISTANT
+    } else {
+        &PEOPLE
+    }
+}
+
+fn is_other_script(features: &Features) -> bool {
+    features.is_other_script > 0.0
 }
 
 /// Returns the log-odds of a probability; finite for zero and one.
@@ -35,28 +78,51 @@ mod tests {
     use super::*;
     use crate::ranking::groups::FeatureGroup;
 
+    /// Returns features of each kind of memory and script. Every other feature has its coefficient as its value, so that
+    /// none is zero.
+    fn features_of_each_kind() -> Vec<Features> {
+        let mut all = Vec::new();
+        for (is_document, is_assistant_chat) in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)] {
+            for is_other_script in [0.0, 1.0] {
+                all.push(Features { is_document, is_assistant_chat, is_other_script, ..PEOPLE.coefficients });
+            }
+        }
+        all
+    }
+
     #[test]
-    fn base_and_contributions_are_the_weighted_sum() {
-        // Every feature has its coefficient as its value, so that none is zero.
-        let contributions = contributions(&COEFFICIENTS);
-        let sum = base_log_odds() + contributions.iter().map(|part| part.log_odds).sum::<f64>();
-        let single = f64::from(COEFFICIENTS.weighted_sum(&COEFFICIENTS) + INTERCEPT);
-        assert!((sum - single).abs() < 1e-3, "{sum}, in single precision {single}");
-        let groups: Vec<FeatureGroup> = contributions.iter().map(|part| part.group).collect();
-        assert_eq!(groups, FeatureGroup::ALL);
+    fn base_and_contributions_sum_to_the_log_odds_of_the_probability() {
+        for features in features_of_each_kind() {
+            // Small values, because the probability has only single precision.
+            let features = Features { length: 0.1, query_best_cosine: 0.5, ..features };
+            let contributions = contributions(&features);
+            let sum = base_log_odds(&features) + contributions.iter().map(|part| part.log_odds).sum::<f64>();
+            let single = probability(&features);
+            assert!((1.0 / (1.0 + (-sum).exp()) - f64::from(single)).abs() < 1e-5, "{sum}, probability {single}");
+            let groups: Vec<FeatureGroup> = contributions.iter().map(|part| part.group).collect();
+            assert_eq!(groups, FeatureGroup::ALL);
+        }
     }
 
     #[test]
     fn a_feature_counts_in_its_group_alone() {
-        let before = contributions(&COEFFICIENTS);
-        let after = contributions(&Features { length: 0.0, asks: 0.0, ..COEFFICIENTS });
-        for (before, after) in before.iter().zip(&after) {
-            assert_eq!(
-                after.log_odds != before.log_odds,
-                before.group == FeatureGroup::Form,
-                "{}",
-                before.group.name()
-            );
+        for features in features_of_each_kind() {
+            let before = contributions(&features);
+            let after = contributions(&Features { length: 0.0, asks: 0.0, ..features });
+            for (before, after) in before.iter().zip(&after) {
+                let is_form = before.group == FeatureGroup::Form;
+                assert_eq!(after.log_odds != before.log_odds, is_form, "{}", before.group.name());
+            }
+        }
+    }
+
+    #[test]
+    fn documents_chats_with_an_assistant_and_other_scripts_have_coefficients_of_their_own() {
+        let all = features_of_each_kind();
+        for (index, features) in all.iter().enumerate() {
+            for other in &all[index + 1..] {
+                assert_ne!(base_log_odds(features), base_log_odds(other));
+            }
         }
     }
 

@@ -6,13 +6,13 @@
 
 use super::claims::Standing;
 use super::groups::{Contribution, FeatureGroup};
-use super::signals::{CandidateSignals, Signals};
+use super::signals::{CandidateSignals, Pieces, Signals};
 use crate::hash::SessionHash;
 use crate::ids::DocumentId;
 use crate::index::Document;
 
-/// Declares the features: their struct, their names and their groups, in one order. `coefficients.rs` names every field
-/// of the struct, so it does not compile with a feature too few, too many or of another name.
+/// Declares the features: their struct, their names and their groups, in one order. Every file of
+/// `coefficients` names every field of the struct, so it does not compile with a feature too few, too many or of another name.
 macro_rules! features {
     ($($(#[$documentation:meta])* $name:ident: $group:ident,)*) => {
         /// The features of a candidate. A score is computed from them alone.
@@ -102,6 +102,10 @@ features! {
     soft_match_with_neighbours_standing: Neighbours,
     /// `soft_match` of the memory and the candidates of its session as one text.
     soft_match_of_session: Session,
+    /// The lowest of the best cosines of the query's heavier word pieces: what of the query the memory matches worst.
+    weakest_match: WordSimilarity,
+    /// `weakest_match` of the memory and its neighbours as one text.
+    weakest_match_with_neighbours: Neighbours,
     /// `length` of the previous memory.
     previous_length: Neighbours,
     /// `length` of the next memory.
@@ -124,10 +128,18 @@ features! {
     query_best_cosine: Query,
     /// The highest `soft_match` of the candidates.
     query_best_soft_match: Query,
+    /// The highest `weakest_match_with_neighbours` of the candidates.
+    query_best_weakest_match: Query,
     /// The share of the query's weight in parts that no memory holds.
     query_unknown: Query,
     /// How much better others match the query than the speakers that it names.
     query_others_stand_out: Query,
+    /// 1 if the memory is of no session: a document, a note, a fact.
+    is_document: Form,
+    /// 1 if the memory is what a user and an assistant said in a chat.
+    is_assistant_chat: Form,
+    /// 1 if the query is in a script whose words the built-in table does not know.
+    is_other_script: Query,
 }
 
 impl Features {
@@ -194,6 +206,8 @@ impl Signals<'_> {
             soft_match_with_neighbours: own.soft_with_neighbours,
             soft_match_with_neighbours_standing: self.standing(own.soft_with_neighbours),
             soft_match_of_session: in_session.soft,
+            weakest_match: own.weakest,
+            weakest_match_with_neighbours: own.weakest_with_neighbours,
             previous_length: previous.length,
             next_length: next.length,
             next_asks: next.asks,
@@ -205,8 +219,12 @@ impl Signals<'_> {
             query_best_bm25_of_ceiling: self.of_ceiling(self.best_bm25),
             query_best_cosine: self.best_cosine,
             query_best_soft_match: self.best_soft,
+            query_best_weakest_match: self.best_weakest,
             query_unknown: lexical.unknown_share,
             query_others_stand_out: self.others_stand_out,
+            is_document: one_if(document.session().is_none()),
+            is_assistant_chat: one_if(document.session().is_some() && self.is_chat_speaker(document.speaker())),
+            is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
         }
     }
 

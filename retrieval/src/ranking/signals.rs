@@ -29,6 +29,15 @@ const WITH_NEIGHBOURS_RANGE_MIN: f32 = 0.3;
 /// Fewer documents than this are processed by one thread.
 const PARALLEL_MIN: usize = 128;
 
+/// Whether the vectors of word pieces say what a query means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// They do.
+    Known,
+    /// The query is in a script whose words the built-in table has only in single letters.
+    Unknown,
+}
+
 /// The inputs of [`Signals`].
 pub(crate) struct Evidence<'a> {
     pub(crate) table: &'a Table,
@@ -45,6 +54,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical_best: &'a [Scored],
     /// The best documents of the cue arm with their cosines, best first.
     pub(crate) cue_best: &'a [Scored],
+    /// Whether the word pieces of the query have vectors that say what they mean.
+    pub(crate) pieces: Pieces,
     /// The claims that the query asks for.
     pub(crate) claims: &'a ClaimQuestion<'a>,
     pub(crate) ledger: &'a Ledger,
@@ -67,6 +78,8 @@ pub(crate) struct Signals<'a> {
     mean_with_neighbours: f32,
     /// The highest of the same.
     best_with_neighbours: f32,
+    /// The highest [`CandidateSignals::weakest_with_neighbours`] of the candidates.
+    pub(super) best_weakest: f32,
     /// The mean and the deviation of the cosines of sampled memories.
     mean_cosine: f32,
     deviation_cosine: f32,
@@ -79,6 +92,8 @@ pub(crate) struct Signals<'a> {
     /// The previous and the next memory of each document added so far.
     neighbours: HashMap<DocumentId, [Option<DocumentId>; 2], ahash::RandomState>,
     pub(super) sessions: HashMap<SessionHash, SessionSignals, ahash::RandomState>,
+    /// The speakers of chats with an assistant.
+    pub(super) chat_speakers: [NameHash; 2],
     /// Whether the query names the speaker of any candidate.
     pub(super) any_speaker_named: bool,
     /// How much better the memories of others match the query than those of the speakers that it names.
@@ -96,6 +111,10 @@ pub(super) struct CandidateSignals {
     pub(super) soft_squared: f32,
     /// The soft match of the memory and its neighbours as one text. Zero for a neighbour that is not a candidate.
     pub(super) soft_with_neighbours: f32,
+    /// What of the query the memory matches worst.
+    pub(super) weakest: f32,
+    /// What of the query the memory and its neighbours match worst. Zero for a neighbour that is not a candidate.
+    pub(super) weakest_with_neighbours: f32,
     /// The parts of the query that the memory holds.
     pub(super) matched: u32,
     /// The memory's length relative to what is usual for its speaker.
@@ -118,12 +137,14 @@ impl<'a> Signals<'a> {
             best_soft: 0.0,
             mean_with_neighbours: 0.0,
             best_with_neighbours: 0.0,
+            best_weakest: 0.0,
             mean_cosine: 0.0,
             deviation_cosine: 1.0,
             positions: HashMap::default(),
             computed: Vec::new(),
             neighbours: HashMap::default(),
             sessions: HashMap::default(),
+            chat_speakers: chat_speakers(),
             any_speaker_named: false,
             others_stand_out: 0.0,
             evidence,
@@ -147,7 +168,6 @@ impl<'a> Signals<'a> {
     /// Combines the candidates' signals by session and by whether the query names their speakers.
     fn combine(&mut self, candidates: &[DocumentId]) {
         let table = self.evidence.table;
-        let chat_speakers = chat_speakers();
         let mut speaker_matches = Vec::with_capacity(candidates.len());
         for id in candidates {
             let Some(document) = table.document(*id) else { continue };
@@ -156,8 +176,7 @@ impl<'a> Signals<'a> {
             let (speaker, session) = (document.speaker(), document.session());
             let named = self.is_named(speaker);
             self.any_speaker_named |= named;
-            let is_chat_speaker = matches!(speaker, [name] if chat_speakers.contains(name));
-            if !speaker.is_empty() && !is_chat_speaker {
+            if !speaker.is_empty() && !self.is_chat_speaker(speaker) {
                 speaker_matches.push(SpeakerMatch { named, session, soft_match: own.soft });
             }
             if let Some(session) = session {
@@ -174,8 +193,9 @@ impl<'a> Signals<'a> {
     fn measure_soft_with_neighbours(&mut self, candidates: &[DocumentId]) {
         let mut values = Vec::with_capacity(candidates.len());
         for id in candidates {
-            if let Some(signals) = self.get(*id) {
+            if let Some(signals) = self.get(*id).copied() {
                 values.push(signals.soft_with_neighbours);
+                self.best_weakest = self.best_weakest.max(signals.weakest_with_neighbours);
             }
         }
         let count = values.len() as f32;
@@ -220,6 +240,11 @@ impl<'a> Signals<'a> {
     /// Whether the query holds every word of a name.
     pub(super) fn is_named(&self, name: &[NameHash]) -> bool {
         !name.is_empty() && name.iter().all(|word| self.evidence.names.contains(word))
+    }
+
+    /// Whether a name is that of the user or the assistant in a chat.
+    pub(super) fn is_chat_speaker(&self, name: &[NameHash]) -> bool {
+        matches!(name, [name] if self.chat_speakers.contains(name))
     }
 
     /// Returns the signals of a document that was added, or of a neighbour of one.
@@ -289,6 +314,7 @@ impl<'a> Signals<'a> {
             }
         }
         self.computed[position].soft_with_neighbours = self.soft_match.mean(&best_cosines).0;
+        self.computed[position].weakest_with_neighbours = self.soft_match.weakest(&best_cosines);
     }
 
     /// Computes the signals of documents, on two threads if they are many.
@@ -356,6 +382,8 @@ impl<'a> Signals<'a> {
             soft,
             soft_squared,
             soft_with_neighbours: 0.0,
+            weakest: self.soft_match.weakest(&best_cosines),
+            weakest_with_neighbours: 0.0,
             matched: lexical.matched(id),
             length,
             asks,

@@ -3,7 +3,8 @@
 use super::candidates::ArmResults;
 use super::prepared::Search;
 use crate::hash::NameHash;
-use crate::ranking::signals::Evidence;
+use crate::ranking::signals::{Evidence, Pieces};
+use crate::text::is_in_other_script;
 
 impl Search<'_> {
     pub(super) fn evidence<'s>(&'s self, arms: &'s ArmResults, names: &'s [NameHash]) -> Evidence<'s> {
@@ -17,10 +18,18 @@ impl Search<'_> {
             times: self.times.as_ref(),
             lexical_best: &arms.lexical.best,
             cue_best: &arms.cue.best,
+            pieces: self.pieces(),
             claims: &self.claims,
             ledger: &self.snapshot.ledger,
             validity: &self.validity,
             threads: self.threads,
         }
+    }
+
+    /// Whether the vectors of the query's word pieces say what they mean. Another model than the built-in table may
+    /// know scripts that the table does not.
+    fn pieces(&self) -> Pieces {
+        let is_built_in = self.snapshot.model() == self.snapshot.tokens.identity();
+        if is_built_in && is_in_other_script(self.query.text) { Pieces::Unknown } else { Pieces::Known }
     }
 }

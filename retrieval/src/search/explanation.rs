@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
             cue,
             terms: terms.of(id),
             relation: self.followed_relation(ranking, id, memory)?,
-            base_log_odds: base_log_odds(),
+            base_log_odds: base_log_odds(&ranking.features[candidate.features]),
             contributions: contributions_to(ranking, candidate),
         })
     }
@@ -169,7 +169,7 @@ fn contributions_to(ranking: &Ranking<'_>, candidate: &Candidate) -> Vec<Contrib
     if candidate.score >= probability(features) {
         return contributions;
     }
-    let by_features: f64 = base_log_odds() + contributions.iter().map(|part| part.log_odds).sum::<f64>();
+    let by_features: f64 = base_log_odds(features) + contributions.iter().map(|part| part.log_odds).sum::<f64>();
     for contribution in &mut contributions {
         if contribution.group == FeatureGroup::Validity {
             contribution.log_odds += log_odds(candidate.score) - by_features;

@@ -30,6 +30,7 @@ mod terms;
 
 pub use fold::fold;
 pub(crate) use forms::Place;
+pub(crate) use script::is_in_other_script;
 pub use segments::{QUESTION_MARKS, writes_no_spaces};
 pub use stop_words::is_stop_word;
 pub(crate) use terms::for_each_term;

@@ -23,6 +23,21 @@ pub(super) enum Script {
     Other,
 }
 
+/// Whether most letters of a text are of another script than Latin.
+pub(crate) fn is_in_other_script(text: &str) -> bool {
+    if text.is_ascii() {
+        return false;
+    }
+    let (mut latin, mut other) = (0_usize, 0_usize);
+    for c in text.chars().filter(|c| c.is_alphabetic()) {
+        match Script::of_letter(c) {
+            Script::Latin => latin += 1,
+            _ => other += 1,
+        }
+    }
+    other > latin
+}
+
 impl Script {
     /// Returns the script of a word: that of its first letter.
     pub(super) fn of(word: &str) -> Self {
@@ -61,6 +76,22 @@ impl Script {
             _ if is_han(c) => Self::Han,
             _ if writes_no_spaces(c) => Self::Unspaced,
             _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_letters_decide_the_script_of_a_text() {
+        for text in ["Где живёт Анна?", "安娜住在哪里", "Ποῦ το wifi;", "أين تعيش آنا؟"]
+        {
+            assert!(is_in_other_script(text), "{text}");
+        }
+        for text in ["Where does Ana live?", "Où habite Ana ?", "42", "", "the Москва office in Oslo"] {
+            assert!(!is_in_other_script(text), "{text}");
         }
     }
 }

@@ -12,7 +12,7 @@ use super::request::RetrievalRequest;
 use super::search::with_synonyms;
 use crate::error::{Error, Result};
 use crate::error_codes::ErrorCode;
-use crate::relevance::Admission;
+use crate::relevance::{Admission, asking_part};
 use crate::service::reads::Reads;
 
 /// The response to `POST /v1/explain`.
@@ -124,9 +124,10 @@ impl Reads {
         request: &RetrievalRequest,
         path: &MemoryPath,
     ) -> Result<ExplainResponse> {
-        let Some(text) = &request.query else {
+        let Some(query) = &request.query else {
             return Err(Error::invalid(ErrorCode::MissingQuery, "q is missing: send the query to explain"));
         };
+        let text = &*asking_part(query);
         let lease = self.namespaces.lease(account, namespace)?;
         let vocabulary = lease.vocabulary();
         let synonyms = vocabulary.synonyms(text, &vocabulary.mentions(text));

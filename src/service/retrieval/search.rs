@@ -18,7 +18,7 @@ use super::search_result::{Definition, FoundMemory, SearchResult, SearchTimes, S
 use crate::error::Result;
 use crate::model::Deadline;
 use crate::namespace::registry::Lease;
-use crate::relevance::Admission;
+use crate::relevance::{Admission, asking_part};
 use crate::service::reads::Reads;
 
 /// A request while it is answered from its namespaces, one after the other.
@@ -100,11 +100,11 @@ impl Reads {
     pub(super) fn find_in(&self, lease: Lease, search: &mut RequestSearch<'_>) -> Result<SearchResult> {
         let request = search.request;
         match &request.query {
-            Some(text) if request.admission == Admission::All => {
-                let results = self.search_text(&lease, text, search)?;
+            Some(query) if request.admission == Admission::All => {
+                let results = self.search_text(&lease, &asking_part(query), search)?;
                 Ok(results.of_request(lease))
             }
-            Some(text) => self.search_admitted(lease, text, search),
+            Some(query) => self.search_admitted(lease, &asking_part(query), search),
             None => list(lease, request, search.now),
         }
     }
