@@ -94,6 +94,26 @@ fn a_memory_of_a_mebibyte_is_found_by_its_last_words() {
 }
 
 #[test]
+fn a_long_query_is_searched_by_what_it_asks() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let chatter = "The bus to the harbour was late again, and the rain came in through the roof of the stop while everybody read the \
+        timetable. Our new neighbours play the drums every evening, and my sister complains about the noise.";
+    for (path, content) in [
+        ("facts/bus.md", "The bus to the harbour was late again, and the rain came in through the roof of the stop."),
+        ("facts/drums.md", "The new neighbours play the drums every evening, and my sister complains about the noise."),
+        ("facts/dentist.md", "Julian's dentist is Dr Haug in Vogel Street."),
+    ] {
+        let written = server.post(&format!("/v1/memories/{path}"), &json!({ "content": content }));
+        assert!(matches!(written.status, 200 | 201), "{written:?}");
+    }
+    let query = format!("{chatter} Anyway, who is Julian's dentist?").replace(' ', "+").replace('?', "%3F");
+    assert_eq!(server.retrieve("default", &format!("q={query}")).hits()[0]["path"], json!("facts/dentist.md"));
+    let told = chatter.replace(' ', "+");
+    assert_ne!(server.retrieve("default", &format!("q={told}")).hits()[0]["path"], json!("facts/dentist.md"));
+}
+
+#[test]
 fn words_are_found_in_scripts_with_and_without_spaces() {
     let (_folder, data) = fresh();
     let server = Server::start(&data);

@@ -8,8 +8,8 @@
 Each set has a kind ("code", "faq"), and counts as many questions as given, however many it has. The method is logistic
 regression with a ridge on standardised features, solved by Newton's method. What people say is fitted by `fit.py`; the
 coefficients of a chat with an assistant are penalised by their distance from those. The coefficients of other scripts
-are fitted together with those of documents, and added to each kind of memory. The coefficients of validity are those
-of `fit_validity.py`.
+are fitted together with those of documents, and added to each kind of memory. Validity and named times, which the sets
+say nothing about, and features that hardly vary in them keep the coefficients of people.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -21,9 +21,11 @@ import re
 
 import numpy as np
 
-VALIDITY = ["claim_holds", "claim_outdated", "superseded", "recency"]
+INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
 KINDS = ["is_document", "is_assistant_chat", "is_other_script"]
 STEPS = 80
+# A feature that deviates less from its mean is not fitted.
+DEVIATION_MIN = 0.01
 # The longest step of Newton's method, in standardised coefficients.
 STEP_MAX = 1.5
 
@@ -95,18 +97,16 @@ class Ranker:
         self.names, self.ridge, self.ridge_assistant = names, ridge, ridge_assistant
         intercept, numbers = people
         self.people = Fit(np.array([numbers.get(name, 0.0) for name in names]), intercept)
-        self.fitted = [i for i, name in enumerate(names) if name not in VALIDITY + KINDS]
         self.document = self.assistant = self.people
         self.other_script = Fit(np.zeros(len(names)), 0.0)
 
     def column(self, x, name):
         return x[:, self.names.index(name)]
 
-    def whole(self, part, before):
-        """Returns a fit over all features, given one over those that are fitted, added to `before`."""
-        coefficients = before.coefficients.copy()
-        coefficients[self.fitted] += part.coefficients
-        return Fit(coefficients, before.intercept + part.intercept)
+    def fitted(self, x):
+        """Returns the indexes of the features that are fitted."""
+        varies = x.std(axis=0) >= DEVIATION_MIN
+        return [i for i, name in enumerate(self.names) if varies[i] and name not in INHERITED + KINDS]
 
     def train(self, sets):
         x = np.vstack([s.x for s in sets])
@@ -117,19 +117,23 @@ class Ranker:
         return self
 
     def train_documents(self, x, y, weight):
-        other = self.column(x, "is_other_script")
-        features, count = x[:, self.fitted], len(self.fitted)
+        fitted = self.fitted(x)
+        other, features, count = self.column(x, "is_other_script"), x[:, fitted], len(fitted)
         both = regress(np.c_[features, features * other[:, None], other], y, weight, self.ridge)
-        validity = Fit(np.where(np.isin(self.names, VALIDITY), self.people.coefficients, 0.0), 0.0)
-        self.document = self.whole(Fit(both.coefficients[:count], both.intercept), validity)
-        nothing = Fit(np.zeros(len(self.names)), 0.0)
-        self.other_script = self.whole(Fit(both.coefficients[count:-1], both.coefficients[-1]), nothing)
+        document, other_script = self.people.coefficients.copy(), np.zeros(len(self.names))
+        document[fitted], other_script[fitted] = both.coefficients[:count], both.coefficients[count:-1]
+        self.document = Fit(document, both.intercept)
+        self.other_script = Fit(other_script, both.coefficients[-1])
 
     def train_assistant(self, x, y, weight):
-        if len(x):
-            offset = x @ self.people.coefficients + self.people.intercept
-            part = regress(x[:, self.fitted], y, weight, self.ridge_assistant, offset)
-            self.assistant = self.whole(part, self.people)
+        if not len(x):
+            return
+        fitted = self.fitted(x)
+        offset = x @ self.people.coefficients + self.people.intercept
+        part = regress(x[:, fitted], y, weight, self.ridge_assistant, offset)
+        assistant = self.people.coefficients.copy()
+        assistant[fitted] += part.coefficients
+        self.assistant = Fit(assistant, self.people.intercept + part.intercept)
 
     def scores(self, x):
         log_odds = x @ self.people.coefficients + self.people.intercept

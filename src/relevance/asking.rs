@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use cuebase_retrieval::QUESTION_MARKS;
 
-use super::words::words;
+use super::words::{Word, words};
 use crate::text::sentences::sentences;
 use crate::text::steps::Steps;
 
@@ -17,7 +17,7 @@ const WHOLE_WORDS_MAX: usize = 40;
 const ASKING_SHARE_MAX: f64 = 0.5;
 /// Content words of asking sentences that say what they are about. Fewer refer to the sentence before: "Who was it?"
 const CONTENT_MIN: usize = 3;
-/// Content words of a sentence that asks for anything: "Right?" does not.
+/// Content words of a sentence without a question word that asks for anything: "Right?" does not.
 const ASKING_CONTENT_MIN: usize = 2;
 
 /// Returns the sentences of a long query that ask, with the sentence before if they refer to it. Returns the whole query
@@ -29,10 +29,14 @@ pub fn asking_part(query: &str) -> Cow<'_, str> {
     }
     let Ok(sentences) = sentences(query, &Steps::unlimited()) else { return Cow::Borrowed(query) };
     let mut asking = Vec::new();
-    let (mut asking_words, mut content) = (0, 0);
+    let mut asking_words = 0;
     for (index, sentence) in sentences.iter().enumerate() {
-        let sentence_content = content_words(sentence);
-        if !is_question(sentence) || sentence_content < ASKING_CONTENT_MIN {
+        if !is_question(sentence) {
+            continue;
+        }
+        let words = words(sentence);
+        let sentence_content = words.iter().filter(|word| word.is_content()).count();
+        if sentence_content < ASKING_CONTENT_MIN && !words.iter().any(Word::is_question_word) {
             continue;
         }
         if sentence_content < CONTENT_MIN
@@ -43,9 +47,8 @@ pub fn asking_part(query: &str) -> Cow<'_, str> {
         }
         asking.push(index);
         asking_words += sentence.split_whitespace().count();
-        content += sentence_content;
     }
-    if content == 0 || asking_words as f64 > all as f64 * ASKING_SHARE_MAX {
+    if asking.is_empty() || asking_words as f64 > all as f64 * ASKING_SHARE_MAX {
         return Cow::Borrowed(query);
     }
     let mut text = String::new();
@@ -56,10 +59,6 @@ pub fn asking_part(query: &str) -> Cow<'_, str> {
         text.push_str(sentences[index]);
     }
     Cow::Owned(text)
-}
-
-fn content_words(sentence: &str) -> usize {
-    words(sentence).iter().filter(|word| word.is_content()).count()
 }
 
 /// Whether a sentence ends with a question mark, which quotes and brackets may follow.

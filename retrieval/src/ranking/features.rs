@@ -6,7 +6,7 @@
 
 use super::claims::Standing;
 use super::groups::{Contribution, FeatureGroup};
-use super::signals::{CandidateSignals, Pieces, Signals};
+use super::signals::{CandidateSignals, Pieces, Signals, of_best};
 use crate::hash::SessionHash;
 use crate::ids::DocumentId;
 use crate::index::Document;
@@ -86,6 +86,8 @@ features! {
     coverage_of_session: Session,
     /// 1 if the memory holds the query's rarest part.
     rarest_term: Words,
+    /// The reciprocal of the number of memories that the lexical arm found; 0 if it did not find this one.
+    sole_match: Words,
     /// The weighted mean of the best cosines of the query's word pieces.
     soft_match: WordSimilarity,
     /// The weighted mean of the squares of these cosines.
@@ -134,7 +136,7 @@ features! {
     query_unknown: Query,
     /// How much better others match the query than the speakers that it names.
     query_others_stand_out: Query,
-    /// 1 if the memory is of no session: a document, a note, a fact.
+    /// 1 if the memory is of no session and no speaker: a document, a note, a fact.
     is_document: Form,
     /// 1 if the memory is what a user and an assistant said in a chat.
     is_assistant_chat: Form,
@@ -167,7 +169,7 @@ impl Signals<'_> {
         let [previous, next] = self.neighbours(id);
         let own = self.get_or(Some(id), &empty);
         let (previous, next) = (self.get_or(previous, &empty), self.get_or(next, &empty));
-        let cosine_of_best = if self.best_cosine > 0.0 { own.cosine / self.best_cosine } else { 0.0 };
+        let cosine_of_best = of_best(own.cosine, self.best_cosine);
         let in_session = self.in_session(own, document.session());
         let speaker_named = self.is_named(document.speaker());
         let entity_named = document.entities().iter().any(|word| self.evidence.names.contains(word));
@@ -198,6 +200,7 @@ impl Signals<'_> {
             coverage_with_previous: lexical.coverage(own.matched | previous.matched),
             coverage_of_session: lexical.coverage(in_session.matched),
             rarest_term: one_if(own.matched & 1 == 1),
+            sole_match: self.sole_match(id),
             soft_match: own.soft,
             soft_match_squared: own.soft_squared,
             soft_match_of_best: if self.best_soft > 0.0 { own.soft / self.best_soft } else { 0.0 },
@@ -222,8 +225,8 @@ impl Signals<'_> {
             query_best_weakest_match: self.best_weakest,
             query_unknown: lexical.unknown_share,
             query_others_stand_out: self.others_stand_out,
-            is_document: one_if(document.session().is_none()),
-            is_assistant_chat: one_if(document.session().is_some() && self.is_chat_speaker(document.speaker())),
+            is_document: one_if(document.session().is_none() && document.speaker().is_empty()),
+            is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
         }
     }
@@ -240,6 +243,11 @@ impl Signals<'_> {
             cosine: session.cosine.mean(),
             soft: self.soft_match.mean(&best_cosines).0,
         }
+    }
+
+    /// Returns 1 if the document is the only one that holds a word of the query, less if others do, and 0 if it holds none.
+    fn sole_match(&self, id: DocumentId) -> f32 {
+        if self.has_lexical(id) { 1.0 / self.lexical_ranks.len().max(1) as f32 } else { 0.0 }
     }
 
     /// Whether a document no longer holds. Most documents have no claims and replace nothing.

@@ -26,6 +26,11 @@ const USUAL_WITH_NEIGHBOURS: f32 = 0.35;
 const USUAL_WITH_NEIGHBOURS_COUNT: f32 = 8.0;
 /// Lower limit of the range from the mean to the best: if the best is nearer to the mean, nothing stands out.
 const WITH_NEIGHBOURS_RANGE_MIN: f32 = 0.3;
+/// Upper limit of the length of a memory relative to what is usual. No text on which the coefficients were fitted is longer
+/// for its kind, and a document of a mebibyte is no worse than one of ten pages.
+const LENGTH_MAX: f32 = 1.1;
+/// Words of a memory whose end the vectors of its pieces may not know: of a long text, only the first 16 KiB are read.
+const PIECES_WORDS: u32 = 2500;
 /// Fewer documents than this are processed by one thread.
 const PARALLEL_MIN: usize = 128;
 
@@ -313,7 +318,9 @@ impl<'a> Signals<'a> {
                 best_cosines.merge(&signals.best_cosines);
             }
         }
-        self.computed[position].soft_with_neighbours = self.soft_match.mean(&best_cosines).0;
+        // The mean of the joint text is below that of the memory alone only if the end of the memory is not known.
+        let alone = self.computed[position].soft;
+        self.computed[position].soft_with_neighbours = self.soft_match.mean(&best_cosines).0.max(alone);
         self.computed[position].weakest_with_neighbours = self.soft_match.weakest(&best_cosines);
     }
 
@@ -371,11 +378,17 @@ impl<'a> Signals<'a> {
             None => 0.0,
         };
         let best_cosines = self.soft_match.best_cosines(document, cache);
-        let (soft, soft_squared) = self.soft_match.mean(&best_cosines);
-        let bm25 = lexical.score(id);
+        let (mut soft, mut soft_squared) = self.soft_match.mean(&best_cosines);
+        let (bm25, matched) = (lexical.score(id), lexical.matched(id));
+        if document.words() > PIECES_WORDS {
+            // What the memory holds word for word is matched, wherever it stands.
+            let held = lexical.coverage(matched);
+            soft = soft.max(held);
+            soft_squared = soft_squared.max(held);
+        }
         let (length, asks) = self.evidence.table.habits().relative(document);
         CandidateSignals {
-            bm25_of_best: if self.best_bm25 > 0.0 { bm25 / self.best_bm25 } else { 0.0 },
+            bm25_of_best: of_best(bm25, self.best_bm25),
             cosine: cosine.unwrap_or(0.0),
             cosine_standardised: deviations.clamp(-STANDARDISED_MAX, STANDARDISED_MAX) / STANDARDISED_MAX,
             best_cosines,
@@ -384,8 +397,8 @@ impl<'a> Signals<'a> {
             soft_with_neighbours: 0.0,
             weakest: self.soft_match.weakest(&best_cosines),
             weakest_with_neighbours: 0.0,
-            matched: lexical.matched(id),
-            length,
+            matched,
+            length: length.min(LENGTH_MAX),
             asks,
         }
     }
@@ -431,4 +444,10 @@ fn best_score(scores: &[Scored]) -> f32 {
         Some(best) => best.score,
         None => 0.0,
     }
+}
+
+/// Returns a value relative to the best of the candidates. A memory that is none of them, because a filter excludes it, can
+/// be better.
+pub(super) fn of_best(value: f32, best: f32) -> f32 {
+    if best > 0.0 { (value / best).min(1.0) } else { 0.0 }
 }

@@ -22,6 +22,7 @@ Model {
         coverage_with_previous: 0.4024,
         coverage_of_session: 0.6564,
         rarest_term: 0.2601,
+        sole_match: 0.0000,
         soft_match: 1.9877,
         soft_match_squared: -1.1110,
         soft_match_of_best: 0.9611,
