@@ -20,7 +20,7 @@ struct Model {
 const PEOPLE: Model = include!("coefficients/people.rs");
 /// For what a user and an assistant said.
 const ASSISTANT: Model = include!("coefficients/assistant.rs");
-/// For documents: memories of no session.
+/// For documents: memories without session and speaker.
 const DOCUMENT: Model = include!("coefficients/document.rs");
 /// Added if the built-in table does not know the words of the query's script.
 const OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
