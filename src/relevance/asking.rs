@@ -15,10 +15,10 @@ use crate::text::steps::Steps;
 const WHOLE_WORDS_MAX: usize = 40;
 /// The share of the words that the asking sentences have at most. A query that asks more is searched as a whole.
 const ASKING_SHARE_MAX: f64 = 0.5;
-/// Content words of asking sentences that say what they are about. Fewer refer to the sentence before: "Who was it?"
-const CONTENT_MIN: usize = 3;
-/// Content words of a sentence without a question word that asks for anything: "Right?" does not.
-const ASKING_CONTENT_MIN: usize = 2;
+/// Content words of a sentence that says by itself what it asks for. "Who was it?" does not; "Right?" asks for nothing.
+const CONTENT_MIN: usize = 2;
+/// The same of a sentence with a word that refers to something before it: "What did she say about it?"
+const REFERRING_CONTENT_MIN: usize = 3;
 
 /// Returns the sentences of a long query that ask, with the sentence before if they refer to it. Returns the whole query
 /// if it is short, if no sentence asks, or if most of it does.
@@ -35,11 +35,12 @@ pub fn asking_part(query: &str) -> Cow<'_, str> {
             continue;
         }
         let words = words(sentence);
-        let sentence_content = words.iter().filter(|word| word.is_content()).count();
-        if sentence_content < ASKING_CONTENT_MIN && !words.iter().any(Word::is_question_word) {
+        let content = words.iter().filter(|word| word.is_content()).count();
+        if content < CONTENT_MIN && !words.iter().any(Word::is_question_word) {
             continue;
         }
-        if sentence_content < CONTENT_MIN
+        let content_min = if words.iter().any(Word::refers) { REFERRING_CONTENT_MIN } else { CONTENT_MIN };
+        if content < content_min
             && let Some(before) = index.checked_sub(1)
             && !asking.contains(&before)
         {
@@ -79,6 +80,8 @@ mod tests {
     fn a_question_inside_of_a_long_message_is_what_is_asked() {
         let query = format!("{CHATTER} Anyway, who is Julian's dentist? I must ring him.");
         assert_eq!(asking_part(&query), "Anyway, who is Julian's dentist?");
+        let query = format!("{CHATTER} Who is Julian's dentist?");
+        assert_eq!(asking_part(&query), "Who is Julian's dentist?");
         let query = format!("Wer ist Julians neuer Zahnarzt? {CHATTER}");
         assert_eq!(asking_part(&query), "Wer ist Julians neuer Zahnarzt?");
     }
@@ -87,6 +90,8 @@ mod tests {
     fn a_question_that_says_little_comes_with_the_sentence_before_it() {
         let query = format!("{CHATTER} Julian saw a dentist in Bergen. Who was it again, remember?");
         assert_eq!(asking_part(&query), "Julian saw a dentist in Bergen. Who was it again, remember?");
+        let query = format!("{CHATTER} Julian saw a dentist in Bergen. Where does he live?");
+        assert_eq!(asking_part(&query), "Julian saw a dentist in Bergen. Where does he live?");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::hash::SessionHash;
 use crate::ids::DocumentId;
 use crate::index::Document;
 
-/// Declares the features: their struct, their names and their groups, in one order. Every file of
-/// `coefficients` names every field of the struct, so it does not compile with a feature too few, too many or of another name.
+/// Declares the features: their struct, their names and their groups, in one order. Every file of `coefficients` names
+/// every field of the struct, so it does not compile with a feature too few, too many or of another name.
 macro_rules! features {
     ($($(#[$documentation:meta])* $name:ident: $group:ident,)*) => {
         /// The features of a candidate. A score is computed from them alone.
@@ -245,7 +245,8 @@ impl Signals<'_> {
         }
     }
 
-    /// Returns 1 if the document is the only one that holds a word of the query, less if others do, and 0 if it holds none.
+    /// Returns 1 if the document is the only one that holds a word of the query, less if others do, and 0 if it holds
+    /// none.
     fn sole_match(&self, id: DocumentId) -> f32 {
         if self.has_lexical(id) { 1.0 / self.lexical_ranks.len().max(1) as f32 } else { 0.0 }
     }

@@ -26,8 +26,8 @@ const USUAL_WITH_NEIGHBOURS: f32 = 0.35;
 const USUAL_WITH_NEIGHBOURS_COUNT: f32 = 8.0;
 /// Lower limit of the range from the mean to the best: if the best is nearer to the mean, nothing stands out.
 const WITH_NEIGHBOURS_RANGE_MIN: f32 = 0.3;
-/// Upper limit of the length of a memory relative to what is usual. No text on which the coefficients were fitted is longer
-/// for its kind, and a document of a mebibyte is no worse than one of ten pages.
+/// Upper limit of the length of a memory relative to what is usual. Few texts on which the coefficients were fitted are
+/// longer, and a document of a mebibyte is no worse than one of ten pages.
 const LENGTH_MAX: f32 = 1.1;
 /// Words of a memory whose end the vectors of its pieces may not know: of a long text, only the first 16 KiB are read.
 const PIECES_WORDS: u32 = 2500;
@@ -446,8 +446,8 @@ fn best_score(scores: &[Scored]) -> f32 {
     }
 }
 
-/// Returns a value relative to the best of the candidates. A memory that is none of them, because a filter excludes it, can
-/// be better.
+/// Returns a value relative to the best of the candidates; at most 1. A memory that a filter excludes can be better than
+/// all of them.
 pub(super) fn of_best(value: f32, best: f32) -> f32 {
     if best > 0.0 { (value / best).min(1.0) } else { 0.0 }
 }
