@@ -56,7 +56,7 @@ impl<'a> ClaimQuestion<'a> {
     /// Returns what a document says about the claims in question.
     pub(crate) fn standing(&self, document: Document<'_>) -> Standing {
         let mut standing = Standing::Unrelated;
-        if self.asks_for_nothing() || !document.dated() {
+        if !document.dated() {
             return standing;
         }
         let ids = document.claim_ids();
@@ -77,9 +77,6 @@ impl<'a> ClaimQuestion<'a> {
     /// Returns the keys of the claims of a document that are in question and did not hold at the time in question.
     pub(crate) fn outdated_keys(&self, document: Document<'_>) -> Vec<FacetHash> {
         let mut keys = Vec::new();
-        if self.asks_for_nothing() {
-            return keys;
-        }
         let ids = document.claim_ids();
         for (id, claim) in ids.start.until(ids.end).zip(document.claims()) {
             if is_positive(claim.kind) && self.asks_for(claim) && !self.holds(id, claim) {
@@ -100,10 +97,6 @@ impl<'a> ClaimQuestion<'a> {
             }
         }
         holding
-    }
-
-    fn asks_for_nothing(&self) -> bool {
-        self.subjects.is_empty() || self.attributes.is_empty()
     }
 
     fn asks_for(&self, claim: &ClaimEntry) -> bool {
