@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Fits the coefficients of documents, and of other scripts than Latin.
+"""Fits the coefficients of documents, of chats with an assistant, and of other scripts than Latin.
 
     cuebase eval NAME.jsonl --features NAME.tsv            # once for each set
     pip install numpy
     fit_kinds.py NAME.tsv,KIND,QUESTIONS ... --out ../src/ranking/coefficients
 
 Each set has a kind ("code", "faq"), and counts as many questions as given, however many it has. The method is logistic
-regression with a ridge on standardised features, solved by Newton's method. What was said in conversations is fitted by
-`fit.py`, and only measured here. The coefficients of other scripts are fitted together with those of documents, and added
-to both. Validity and named times, which the sets say nothing about, and features that hardly vary in them keep the
-coefficients of conversations.
+regression with a ridge on standardised features, solved by Newton's method. What people say is fitted by `fit.py`; the
+coefficients of a chat with an assistant are penalised by their distance from those. The coefficients of other scripts
+are fitted together with those of documents, and added to each kind of memory. Validity and named times, which the sets
+say nothing about, and features that hardly vary in them keep the coefficients of people.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -22,7 +22,7 @@ import re
 import numpy as np
 
 INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
-KINDS = ["is_document", "is_other_script"]
+KINDS = ["is_document", "is_assistant_chat", "is_other_script"]
 STEPS = 80
 # A feature that deviates less from its mean is not fitted.
 DEVIATION_MIN = 0.01
@@ -70,15 +70,15 @@ def write_model(path, names, fit):
         file.write("    },\n}\n")
 
 
-def regress(x, y, weight, ridge):
-    """Logistic regression. The ridge pulls the coefficients to zero."""
+def regress(x, y, weight, ridge, offset=0.0):
+    """Logistic regression. `offset` is added to the log-odds; the ridge pulls the coefficients to zero."""
     mean = np.average(x, axis=0, weights=weight)
     std = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight)) + 1e-6
     z = np.c_[(x - mean) / std, np.ones(len(x))]
     w = np.zeros(z.shape[1])
     penalty = np.append(np.full(x.shape[1], ridge), 0.0)
     for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-np.clip(z @ w, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(z @ w + offset, -30, 30)))
         gradient = z.T @ (weight * (p - y)) + penalty * w
         hessian = (z * (weight * p * (1 - p))[:, None]).T @ z + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
@@ -93,11 +93,11 @@ def regress(x, y, weight, ridge):
 class Ranker:
     """The coefficients of one fit, over all features."""
 
-    def __init__(self, names, people, ridge):
-        self.names, self.ridge = names, ridge
+    def __init__(self, names, people, ridge, ridge_assistant):
+        self.names, self.ridge, self.ridge_assistant = names, ridge, ridge_assistant
         intercept, numbers = people
         self.people = Fit(np.array([numbers.get(name, 0.0) for name in names]), intercept)
-        self.document = self.people
+        self.document = self.assistant = self.people
         self.other_script = Fit(np.zeros(len(names)), 0.0)
 
     def column(self, x, name):
@@ -112,8 +112,8 @@ class Ranker:
         x = np.vstack([s.x for s in sets])
         y = np.concatenate([s.y for s in sets])
         weight = np.concatenate([s.weight for s in sets])
-        documents = self.column(x, "is_document") > 0
-        self.train_documents(x[documents], y[documents], weight[documents])
+        self.train_documents(*(of[self.column(x, "is_document") > 0] for of in (x, y, weight)))
+        self.train_assistant(*(of[self.column(x, "is_assistant_chat") > 0] for of in (x, y, weight)))
         return self
 
     def train_documents(self, x, y, weight):
@@ -125,10 +125,21 @@ class Ranker:
         self.document = Fit(document, both.intercept)
         self.other_script = Fit(other_script, both.coefficients[-1])
 
+    def train_assistant(self, x, y, weight):
+        if not len(x):
+            return
+        fitted = self.fitted(x)
+        offset = x @ self.people.coefficients + self.people.intercept
+        part = regress(x[:, fitted], y, weight, self.ridge_assistant, offset)
+        assistant = self.people.coefficients.copy()
+        assistant[fitted] += part.coefficients
+        self.assistant = Fit(assistant, self.people.intercept + part.intercept)
+
     def scores(self, x):
         log_odds = x @ self.people.coefficients + self.people.intercept
-        documents = self.column(x, "is_document") > 0
-        log_odds[documents] = x[documents] @ self.document.coefficients + self.document.intercept
+        for kind, fit in (("is_document", self.document), ("is_assistant_chat", self.assistant)):
+            of_kind = self.column(x, kind) > 0
+            log_odds[of_kind] = x[of_kind] @ fit.coefficients + fit.intercept
         other = self.column(x, "is_other_script") > 0
         log_odds[other] += x[other] @ self.other_script.coefficients + self.other_script.intercept
         return 1 / (1 + np.exp(-log_odds))
@@ -180,26 +191,29 @@ def main():
     parser.add_argument("sets", nargs="+", metavar="FILE,KIND,QUESTIONS")
     parser.add_argument("--out", type=pathlib.Path, help="folder of the coefficients; people.rs is read there, too")
     parser.add_argument("--people", type=pathlib.Path, help="the coefficients of people, if --out is not given")
-    parser.add_argument("--ridge", type=float, default=300.0)
+    parser.add_argument("--ridge", type=float, default=300.0, help="of documents and other scripts")
+    parser.add_argument("--ridge-assistant", type=float, default=30.0)
     parser.add_argument("--fast", action="store_true", help="leave out the fits without a kind")
     a = parser.parse_args()
     people = read_model(a.people or a.out / "people.rs")
     read_sets = [read(argument) for argument in a.sets]
     names, sets = read_sets[0][0], [s for _, s in read_sets]
 
-    ranker = Ranker(names, people, a.ridge).train(sets)
+    settings = (names, people, a.ridge, a.ridge_assistant)
+    ranker = Ranker(*settings).train(sets)
     without = {}
     for s in sets:
         show(s.name, "all sets", figures(s, ranker.scores(s.x)))
         if not a.fast:
             if s.kind not in without:
                 others = [other for other in sets if other.kind != s.kind]
-                without[s.kind] = Ranker(names, people, a.ridge).train(others)
+                without[s.kind] = Ranker(*settings).train(others)
             show(s.name, "without its kind", figures(s, without[s.kind].scores(s.x)))
         for arm, rank in (("words alone", "lexical_rank"), ("cues alone", "cue_rank")):
             show(s.name, arm, figures(s, ranker.column(s.x, rank)))
     if a.out:
         write_model(a.out / "document.rs", names, ranker.document)
+        write_model(a.out / "assistant.rs", names, ranker.assistant)
         write_model(a.out / "other_script.rs", names, ranker.other_script)
 
 

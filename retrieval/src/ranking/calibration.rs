@@ -1,7 +1,7 @@
 //! The fitted map from features to a probability: logistic regression.
 //!
-//! What was said in a conversation and documents have coefficients each, because the features mean something else in
-//! each: a question is answered by the next turn of a chat, and by the document itself.
+//! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
+//! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
 //! If the built-in table does not know the words of a query's script, further coefficients are added.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
@@ -16,8 +16,10 @@ struct Model {
     coefficients: Features,
 }
 
-/// For what was said in a conversation, and for what is not known.
+/// For what people said to each other, and for what is not known.
 const PEOPLE: Model = include!("coefficients/people.rs");
+/// For what a user and an assistant said.
+const ASSISTANT: Model = include!("coefficients/assistant.rs");
 /// For documents: memories without session and speaker.
 const DOCUMENT: Model = include!("coefficients/document.rs");
 /// Added if the built-in table does not know the words of the query's script.
@@ -52,7 +54,13 @@ pub(crate) fn contributions(features: &Features) -> Vec<Contribution> {
 
 /// Returns the model of the kind of memory that features describe.
 fn model_of(features: &Features) -> &'static Model {
-    if features.is_document > 0.0 { &DOCUMENT } else { &PEOPLE }
+    if features.is_document > 0.0 {
+        &DOCUMENT
+    } else if features.is_assistant_chat > 0.0 {
+        &ASSISTANT
+    } else {
+        &PEOPLE
+    }
 }
 
 fn is_other_script(features: &Features) -> bool {
@@ -74,9 +82,9 @@ mod tests {
     /// none is zero.
     fn features_of_each_kind() -> Vec<Features> {
         let mut all = Vec::new();
-        for is_document in [0.0, 1.0] {
+        for (is_document, is_assistant_chat) in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)] {
             for is_other_script in [0.0, 1.0] {
-                all.push(Features { is_document, is_other_script, ..PEOPLE.coefficients });
+                all.push(Features { is_document, is_assistant_chat, is_other_script, ..PEOPLE.coefficients });
             }
         }
         all
@@ -109,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_other_scripts_have_coefficients_of_their_own() {
+    fn documents_chats_with_an_assistant_and_other_scripts_have_coefficients_of_their_own() {
         let all = features_of_each_kind();
         for (index, features) in all.iter().enumerate() {
             for other in &all[index + 1..] {

@@ -138,6 +138,8 @@ features! {
     query_others_stand_out: Query,
     /// 1 if the memory is of no session and no speaker: a document, a note, a fact.
     is_document: Form,
+    /// 1 if the memory is what a user and an assistant said in a chat.
+    is_assistant_chat: Form,
     /// 1 if the query is in a script whose words the built-in table does not know.
     is_other_script: Query,
 }
@@ -224,6 +226,7 @@ impl Signals<'_> {
             query_unknown: lexical.unknown_share,
             query_others_stand_out: self.others_stand_out,
             is_document: one_if(document.session().is_none() && document.speaker().is_empty()),
+            is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
         }
     }

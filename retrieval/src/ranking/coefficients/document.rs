@@ -48,6 +48,7 @@ Model {
         query_unknown: 0.9188,
         query_others_stand_out: -5.5494,
         is_document: 0.0000,
+        is_assistant_chat: 0.0000,
         is_other_script: 0.0000,
     },
 }

@@ -48,6 +48,7 @@ Model {
         query_unknown: -0.2476,
         query_others_stand_out: -5.5494,
         is_document: 0.0,
+        is_assistant_chat: 0.0,
         is_other_script: 0.0,
     },
 }
