@@ -300,6 +300,35 @@ fn memories_without_vectors_are_found_and_embedded_later() {
     hosted.assert_key_is_not_logged();
 }
 
+/// Returns identifiers that have all parts but two in common with each other.
+fn remark_names() -> Vec<String> {
+    let mut names = Vec::new();
+    for talk in 300..380 {
+        for turn in 0..4 {
+            names.push(format!("talk{talk}k{turn}z"));
+        }
+    }
+    names
+}
+
+#[test]
+fn without_vectors_the_memory_with_the_very_name_is_the_first_hit() {
+    let hosted = HostedServer::embedding(Provider::start(), SHORT_TIMEOUTS);
+    let (provider, server) = (&hosted.provider, &hosted.server);
+    provider.embedding_fault(Some(Fault::Status(500)));
+    let names = remark_names();
+    for conversation in names.chunks(4) {
+        let texts: Vec<String> = conversation.iter().map(|name| format!("The remark {name} was noted")).collect();
+        remember_all(server, "default", &texts);
+    }
+    wait_for("the memories", || memories(server) == names.len());
+    for name in names.iter().step_by(7) {
+        let answer = server.retrieve("default", &format!("q={name}&limit=5"));
+        let contents = answer.contents();
+        assert!(contents.first().is_some_and(|first| first.contains(name)), "{name}: {contents:?}");
+    }
+}
+
 #[test]
 fn missing_vectors_are_added_by_the_next_write_after_a_restart() {
     let HostedServer { provider, server, data, _folder } = HostedServer::embedding(Provider::start(), SHORT_TIMEOUTS);

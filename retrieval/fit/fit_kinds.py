@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fits the coefficients of documents, of chats with an assistant, and of other scripts than Latin.
+"""Fits the coefficients of documents, of chats with an assistant, of other scripts than Latin, and of queries without a
+vector.
 
     cuebase eval NAME.jsonl --features NAME.tsv            # once for each set
     pip install numpy
@@ -9,7 +10,8 @@ Each set has a kind ("code", "faq"), and counts as many questions as given, howe
 regression with a ridge on standardised features, solved by Newton's method. What people say is fitted by `fit.py`; the
 coefficients of a chat with an assistant are penalised by their distance from those. The coefficients of other scripts
 are fitted together with those of documents, and added to each kind of memory. Validity and named times, which the sets
-say nothing about, and features that hardly vary in them keep the coefficients of people.
+say nothing about, and features that hardly vary in them keep the coefficients of people. Queries without a vector have one
+set of coefficients for all memories: it is fitted on all sets, without the features that come from vectors of cues.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -22,7 +24,10 @@ import re
 import numpy as np
 
 INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
-KINDS = ["is_document", "is_assistant_chat", "is_other_script"]
+KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector"]
+# The features that come from vectors of cues.
+OF_VECTORS = ["cosine", "cosine_standardised", "agreement", "previous_cosine", "next_cosine", "session_cosine", "cue_rank",
+              "query_best_cosine"]
 STEPS = 80
 # A feature that deviates less from its mean is not fitted.
 DEVIATION_MIN = 0.01
@@ -97,7 +102,7 @@ class Ranker:
         self.names, self.ridge, self.ridge_assistant = names, ridge, ridge_assistant
         intercept, numbers = people
         self.people = Fit(np.array([numbers.get(name, 0.0) for name in names]), intercept)
-        self.document = self.assistant = self.people
+        self.document = self.assistant = self.without_vector = self.people
         self.other_script = Fit(np.zeros(len(names)), 0.0)
 
     def column(self, x, name):
@@ -114,6 +119,7 @@ class Ranker:
         weight = np.concatenate([s.weight for s in sets])
         self.train_documents(*(of[self.column(x, "is_document") > 0] for of in (x, y, weight)))
         self.train_assistant(*(of[self.column(x, "is_assistant_chat") > 0] for of in (x, y, weight)))
+        self.train_without_vector(x, y, weight)
         return self
 
     def train_documents(self, x, y, weight):
@@ -134,6 +140,19 @@ class Ranker:
         assistant = self.people.coefficients.copy()
         assistant[fitted] += part.coefficients
         self.assistant = Fit(assistant, self.people.intercept + part.intercept)
+
+    def train_without_vector(self, x, y, weight):
+        kinds = [self.names.index(name) for name in KINDS if name != "is_without_vector"]
+        of_vectors = [self.names.index(name) for name in OF_VECTORS]
+        fitted = [i for i in self.fitted(x) + kinds if i not in of_vectors]
+        fit = regress(x[:, fitted], y, weight, self.ridge)
+        coefficients = self.people.coefficients.copy()
+        coefficients[of_vectors] = 0.0
+        coefficients[fitted] = fit.coefficients
+        self.without_vector = Fit(coefficients, fit.intercept)
+
+    def scores_without_vector(self, x):
+        return 1 / (1 + np.exp(-(x @ self.without_vector.coefficients + self.without_vector.intercept)))
 
     def scores(self, x):
         log_odds = x @ self.people.coefficients + self.people.intercept
@@ -209,12 +228,14 @@ def main():
                 others = [other for other in sets if other.kind != s.kind]
                 without[s.kind] = Ranker(*settings).train(others)
             show(s.name, "without its kind", figures(s, without[s.kind].scores(s.x)))
+        show(s.name, "without a vector", figures(s, ranker.scores_without_vector(s.x)))
         for arm, rank in (("words alone", "lexical_rank"), ("cues alone", "cue_rank")):
             show(s.name, arm, figures(s, ranker.column(s.x, rank)))
     if a.out:
         write_model(a.out / "document.rs", names, ranker.document)
         write_model(a.out / "assistant.rs", names, ranker.assistant)
         write_model(a.out / "other_script.rs", names, ranker.other_script)
+        write_model(a.out / "without_vector.rs", names, ranker.without_vector)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 //!
 //! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
-//! If the built-in table does not know the words of a query's script, further coefficients are added.
+//! If the built-in table does not know the words of a query's script, further coefficients are added. A query without a
+//! vector has one set of coefficients for all memories.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
@@ -24,12 +25,14 @@ const ASSISTANT: Model = include!("coefficients/assistant.rs");
 const DOCUMENT: Model = include!("coefficients/document.rs");
 /// Added if the built-in table does not know the words of the query's script.
 const OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
+/// For all memories, if the query has no vector.
+const WITHOUT_VECTOR: Model = include!("coefficients/without_vector.rs");
 
 /// Returns the probability that a memory with these features answers the query, strictly between 0 and 1.
 pub(crate) fn probability(features: &Features) -> f32 {
     let model = model_of(features);
     let mut log_odds = features.weighted_sum(&model.coefficients) + model.intercept;
-    if is_other_script(features) {
+    if adds_other_script(features) {
         log_odds += features.weighted_sum(&OTHER_SCRIPT.coefficients) + OTHER_SCRIPT.intercept;
     }
     1.0 / (1.0 + (-log_odds).exp())
@@ -38,13 +41,13 @@ pub(crate) fn probability(features: &Features) -> f32 {
 /// Returns the log-odds before any evidence: where an explanation begins.
 pub(crate) fn base_log_odds(features: &Features) -> f64 {
     let base = f64::from(model_of(features).intercept);
-    if is_other_script(features) { base + f64::from(OTHER_SCRIPT.intercept) } else { base }
+    if adds_other_script(features) { base + f64::from(OTHER_SCRIPT.intercept) } else { base }
 }
 
 /// Returns what each group of features adds to [`base_log_odds`]. The sum is the log-odds of [`probability`].
 pub(crate) fn contributions(features: &Features) -> Vec<Contribution> {
     let mut contributions = features.contributions(&model_of(features).coefficients);
-    if is_other_script(features) {
+    if adds_other_script(features) {
         for (sum, further) in contributions.iter_mut().zip(features.contributions(&OTHER_SCRIPT.coefficients)) {
             sum.log_odds += further.log_odds;
         }
@@ -52,9 +55,11 @@ pub(crate) fn contributions(features: &Features) -> Vec<Contribution> {
     contributions
 }
 
-/// Returns the model of the kind of memory that features describe.
+/// Returns the model of the kind of memory and of query that features describe.
 fn model_of(features: &Features) -> &'static Model {
-    if features.is_document > 0.0 {
+    if features.is_without_vector > 0.0 {
+        &WITHOUT_VECTOR
+    } else if features.is_document > 0.0 {
         &DOCUMENT
     } else if features.is_assistant_chat > 0.0 {
         &ASSISTANT
@@ -63,8 +68,8 @@ fn model_of(features: &Features) -> &'static Model {
     }
 }
 
-fn is_other_script(features: &Features) -> bool {
-    features.is_other_script > 0.0
+fn adds_other_script(features: &Features) -> bool {
+    features.is_other_script > 0.0 && features.is_without_vector == 0.0
 }
 
 /// Returns the log-odds of a probability; finite for zero and one.
@@ -87,6 +92,7 @@ mod tests {
                 all.push(Features { is_document, is_assistant_chat, is_other_script, ..PEOPLE.coefficients });
             }
         }
+        all.push(Features { is_without_vector: 1.0, ..PEOPLE.coefficients });
         all
     }
 
@@ -117,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_chats_with_an_assistant_and_other_scripts_have_coefficients_of_their_own() {
+    fn each_kind_of_memory_and_of_query_has_coefficients_of_its_own() {
         let all = features_of_each_kind();
         for (index, features) in all.iter().enumerate() {
             for other in &all[index + 1..] {

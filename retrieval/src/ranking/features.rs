@@ -142,6 +142,8 @@ features! {
     is_assistant_chat: Form,
     /// 1 if the query is in a script whose words the built-in table does not know.
     is_other_script: Query,
+    /// 1 if the query has no vector to compare with those of cues, for example while a model does not respond.
+    is_without_vector: Query,
 }
 
 impl Features {
@@ -169,7 +171,9 @@ impl Signals<'_> {
         let [previous, next] = self.neighbours(id);
         let own = self.get_or(Some(id), &empty);
         let (previous, next) = (self.get_or(previous, &empty), self.get_or(next, &empty));
-        let cosine_of_best = of_best(own.cosine, self.best_cosine);
+        // A memory that a filter excludes can be better than the best that was found.
+        let bm25_of_best = own.bm25_of_best.min(1.0);
+        let cosine_of_best = of_best(own.cosine, self.best_cosine).min(1.0);
         let in_session = self.in_session(own, document.session());
         let speaker_named = self.is_named(document.speaker());
         let entity_named = document.entities().iter().any(|word| self.evidence.names.contains(word));
@@ -180,10 +184,10 @@ impl Signals<'_> {
         let standing = self.evidence.claims.standing(document);
         Features {
             bm25_of_ceiling: self.of_ceiling(lexical.score(id)),
-            bm25_of_best: own.bm25_of_best,
+            bm25_of_best,
             cosine: own.cosine,
             cosine_standardised: own.cosine_standardised,
-            agreement: own.bm25_of_best * cosine_of_best,
+            agreement: bm25_of_best * cosine_of_best,
             previous_bm25: previous.bm25_of_best,
             previous_cosine: previous.cosine_standardised,
             next_cosine: next.cosine_standardised,
@@ -228,6 +232,7 @@ impl Signals<'_> {
             is_document: one_if(document.session().is_none() && document.speaker().is_empty()),
             is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
+            is_without_vector: one_if(self.evidence.vector.is_none()),
         }
     }
 

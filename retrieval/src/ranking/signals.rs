@@ -446,8 +446,8 @@ fn best_score(scores: &[Scored]) -> f32 {
     }
 }
 
-/// Returns a value relative to the best of the candidates; at most 1. A memory that a filter excludes can be better than
-/// all of them.
+/// Returns a value relative to the best of the candidates. Above 1 for a memory that a filter excludes and that is better
+/// than all of them.
 pub(super) fn of_best(value: f32, best: f32) -> f32 {
-    if best > 0.0 { (value / best).min(1.0) } else { 0.0 }
+    if best > 0.0 { value / best } else { 0.0 }
 }

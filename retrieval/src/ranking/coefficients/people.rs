@@ -50,5 +50,6 @@ Model {
         is_document: 0.0,
         is_assistant_chat: 0.0,
         is_other_script: 0.0,
+        is_without_vector: 0.0,
     },
 }
