@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cuebase::config::Precision;
 use cuebase::model::encoder::LocalEncoder;
 use cuebase::model::{Deadline, Embedder};
 use serde_json::Value;
 
-/// Largest accepted difference of a number from the reference.
+/// Largest accepted difference of a number from the reference, in single precision.
 const TOLERANCE: f32 = 1e-3;
+/// Lowest accepted cosine of a vector in 8 bits and the reference.
+const INT8_COSINE_MIN: f32 = 0.99;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/encoders").join(name)
@@ -19,8 +22,8 @@ fn patience() -> Deadline {
 }
 
 /// Checks the vectors of an encoder, alone and in batches.
-fn check_vectors(folder: &Path, expected: &Path) {
-    let encoder = LocalEncoder::load(folder).expect("loads");
+fn check_vectors(folder: &Path, precision: Precision, expected: &Path) {
+    let encoder = LocalEncoder::load(folder, precision).expect("loads");
     let expected: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(expected).expect("reads")).expect("a list");
     let texts: Vec<&str> = expected.iter().map(|one| one["text"].as_str().expect("a text")).collect();
@@ -34,8 +37,16 @@ fn check_vectors(folder: &Path, expected: &Path) {
         let alone = encoder.embed(&texts[number..=number], patience()).expect("a vector").remove(0);
         for vector in [&alone, &together[number], &in_batch[number], &in_batch[number + texts.len() * 19]] {
             assert_eq!(vector.len(), reference.len());
-            let difference = vector.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(difference < TOLERANCE, "{:?} differs by {difference}", texts[number]);
+            match precision {
+                Precision::Float32 => {
+                    let difference = vector.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                    assert!(difference < TOLERANCE, "{:?} differs by {difference}", texts[number]);
+                }
+                Precision::Int8 => {
+                    let cosine: f32 = vector.iter().zip(&reference).map(|(a, b)| a * b).sum();
+                    assert!(cosine > INT8_COSINE_MIN, "{:?} has a cosine of {cosine}", texts[number]);
+                }
+            }
         }
     }
 }
@@ -43,14 +54,20 @@ fn check_vectors(folder: &Path, expected: &Path) {
 #[test]
 fn small_encoders_of_each_family_agree_with_the_reference() {
     for name in ["bert", "roberta"] {
-        check_vectors(&data(name), &data(name).join("expected.json"));
+        for precision in [Precision::Float32, Precision::Int8] {
+            check_vectors(&data(name), precision, &data(name).join("expected.json"));
+        }
     }
 }
 
 #[test]
 fn all_minilm_agrees_with_the_reference() {
     match std::env::var_os("CUEBASE_TEST_ENCODER") {
-        Some(folder) => check_vectors(Path::new(&folder), &data("minilm.json")),
+        Some(folder) => {
+            for precision in [Precision::Float32, Precision::Int8] {
+                check_vectors(Path::new(&folder), precision, &data("minilm.json"));
+            }
+        }
         None => eprintln!("skipped: CUEBASE_TEST_ENCODER is not set to a folder of all-MiniLM-L6-v2"),
     }
 }
@@ -63,7 +80,7 @@ fn an_invalid_model_folder_is_refused_naming_the_bad_file() {
             std::fs::copy(data("bert").join(file), folder.path().join(file)).expect("copies");
         }
         change(folder.path());
-        LocalEncoder::load(folder.path()).err().map(|error| error.to_string()).unwrap_or_default()
+        LocalEncoder::load(folder.path(), Precision::Int8).err().map(|error| error.to_string()).unwrap_or_default()
     };
     let edit = |from: &'static str, to: &'static str| {
         move |folder: &Path| {

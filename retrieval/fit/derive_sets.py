@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Derives three labelled sets from others, for `fit_kinds.py`: long documents, mixed namespaces, and single words.
+"""Derives labelled sets from others: long documents, mixed namespaces and single words for `fit_kinds.py`, and misspelt
+questions.
 
     derive_sets.py long DOCUMENTS.jsonl ... > long.jsonl                 # documents joined with others
     derive_sets.py mixed CONVERSATIONS.jsonl DOCUMENTS.jsonl ... > mixed.jsonl    # pairs of namespaces as one
     derive_sets.py keywords ANY.jsonl ... > keywords.jsonl               # words that one text has, as queries
+    derive_sets.py typos ANY.jsonl ... > typos.jsonl                     # a wrong letter in the rarest word of a question
 
 The files are those of `cuebase eval`: one namespace per line. The choices are the same in every run.
 """
@@ -78,9 +80,36 @@ def keywords(spaces, rng):
         yield {**space, "id": "keywords-" + space["id"], "questions": questions}
 
 
+def misspelt(word, rng):
+    """Returns a word with one letter replaced, missing, added, or swapped with the next, but not the first letter."""
+    at = rng.randrange(1, len(word) - 1)
+    letter = rng.choice("abcdefghijklmnopqrstuvwxyz")
+    return rng.choice([
+        word[:at] + letter + word[at + 1:],
+        word[:at] + word[at + 1:],
+        word[:at] + letter + word[at:],
+        word[:at] + word[at + 1] + word[at] + word[at + 2:],
+    ])
+
+
+def typos(spaces, rng):
+    for space in spaces:
+        texts = [document["text"] for document in space.get("documents", [])]
+        for session in space.get("sessions", []):
+            texts.extend(message["text"] for message in session["messages"])
+        count = collections.Counter(word for text in texts for word in set(re.findall(r"[a-z]+", text.lower())))
+        questions = []
+        for question in space["questions"]:
+            words = [w for w in re.findall(r"[A-Za-z]+", question["q"]) if len(w) >= LETTERS_MIN and count[w.lower()]]
+            if words:
+                rarest = min(words, key=lambda word: (count[word.lower()], word))
+                questions.append({**question, "q": question["q"].replace(rarest, misspelt(rarest, rng), 1)})
+        yield {**space, "id": "typos-" + space["id"], "questions": questions}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=["long", "mixed", "keywords"])
+    parser.add_argument("set", choices=["long", "mixed", "keywords", "typos"])
     parser.add_argument("files", nargs="+")
     a = parser.parse_args()
     rng, files = random.Random(1), [read(path) for path in a.files]
@@ -89,6 +118,8 @@ def main():
         derived = long_documents(spaces, rng)
     elif a.set == "keywords":
         derived = keywords(spaces, rng)
+    elif a.set == "typos":
+        derived = typos(spaces, rng)
     else:
         derived = [one for pair in zip(files[::2], files[1::2]) for one in mixed_namespaces(*pair)]
     for space in derived:

@@ -5,6 +5,7 @@ vector.
     cuebase eval NAME.jsonl --features NAME.tsv            # once for each set
     pip install numpy
     fit_kinds.py NAME.tsv,KIND,QUESTIONS ... --out ../src/ranking/coefficients
+    fit_kinds.py NAME.tsv,KIND,QUESTIONS ... --encoder --out ../src/ranking/coefficients
 
 Each set has a kind ("code", "faq"), and counts as many questions as given, however many it has. The method is logistic
 regression with a ridge on standardised features, solved by Newton's method. What people say is fitted by `fit.py`; the
@@ -12,6 +13,10 @@ coefficients of a chat with an assistant are penalised by their distance from th
 are fitted together with those of documents, and added to each kind of memory. Validity and named times, which the sets
 say nothing about, and features that hardly vary in them keep the coefficients of people. Queries without a vector have one
 set of coefficients for all memories: it is fitted on all sets, without the features that come from vectors of cues.
+
+With --encoder, the files come from `cuebase eval` with a local encoder (`CUEBASE_MODEL_LOCAL`), and the coefficients of
+documents and of chats with an assistant for other models than the built-in table are fitted. Features of the absolute
+cosine are left out, since each model has cosines of another size.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -24,7 +29,9 @@ import re
 import numpy as np
 
 INHERITED = ["claim_holds", "claim_outdated", "superseded", "recency", "time_named"]
-KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector"]
+KINDS = ["is_document", "is_assistant_chat", "is_other_script", "is_without_vector", "is_other_model"]
+# The features whose size depends on the model.
+ABSOLUTE = ["cosine", "query_best_cosine"]
 # The features that come from vectors of cues.
 OF_VECTORS = ["cosine", "cosine_standardised", "agreement", "previous_cosine", "next_cosine", "session_cosine", "cue_rank",
               "query_best_cosine"]
@@ -98,8 +105,9 @@ def regress(x, y, weight, ridge, offset=0.0):
 class Ranker:
     """The coefficients of one fit, over all features."""
 
-    def __init__(self, names, people, ridge, ridge_assistant):
+    def __init__(self, names, people, ridge, ridge_assistant, is_encoder):
         self.names, self.ridge, self.ridge_assistant = names, ridge, ridge_assistant
+        self.left_out = ABSOLUTE if is_encoder else []
         intercept, numbers = people
         self.people = Fit(np.array([numbers.get(name, 0.0) for name in names]), intercept)
         self.document = self.assistant = self.without_vector = self.people
@@ -111,14 +119,15 @@ class Ranker:
     def fitted(self, x):
         """Returns the indexes of the features that are fitted."""
         varies = x.std(axis=0) >= DEVIATION_MIN
-        return [i for i, name in enumerate(self.names) if varies[i] and name not in INHERITED + KINDS]
+        return [i for i, name in enumerate(self.names) if varies[i] and name not in INHERITED + KINDS + self.left_out]
 
     def train(self, sets):
         x = np.vstack([s.x for s in sets])
         y = np.concatenate([s.y for s in sets])
         weight = np.concatenate([s.weight for s in sets])
-        self.train_documents(*(of[self.column(x, "is_document") > 0] for of in (x, y, weight)))
-        self.train_assistant(*(of[self.column(x, "is_assistant_chat") > 0] for of in (x, y, weight)))
+        is_document, is_assistant = self.column(x, "is_document") > 0, self.column(x, "is_assistant_chat") > 0
+        self.train_documents(x[is_document], y[is_document], weight[is_document])
+        self.train_assistant(x[is_assistant], y[is_assistant], weight[is_assistant])
         self.train_without_vector(x, y, weight)
         return self
 
@@ -127,6 +136,7 @@ class Ranker:
         other, features, count = self.column(x, "is_other_script"), x[:, fitted], len(fitted)
         both = regress(np.c_[features, features * other[:, None], other], y, weight, self.ridge)
         document, other_script = self.people.coefficients.copy(), np.zeros(len(self.names))
+        document[[self.names.index(name) for name in self.left_out]] = 0.0
         document[fitted], other_script[fitted] = both.coefficients[:count], both.coefficients[count:-1]
         self.document = Fit(document, both.intercept)
         self.other_script = Fit(other_script, both.coefficients[-1])
@@ -135,9 +145,9 @@ class Ranker:
         if not len(x):
             return
         fitted = self.fitted(x)
-        offset = x @ self.people.coefficients + self.people.intercept
-        part = regress(x[:, fitted], y, weight, self.ridge_assistant, offset)
         assistant = self.people.coefficients.copy()
+        assistant[[self.names.index(name) for name in self.left_out]] = 0.0
+        part = regress(x[:, fitted], y, weight, self.ridge_assistant, x @ assistant + self.people.intercept)
         assistant[fitted] += part.coefficients
         self.assistant = Fit(assistant, self.people.intercept + part.intercept)
 
@@ -212,13 +222,14 @@ def main():
     parser.add_argument("--people", type=pathlib.Path, help="the coefficients of people, if --out is not given")
     parser.add_argument("--ridge", type=float, default=300.0, help="of documents and other scripts")
     parser.add_argument("--ridge-assistant", type=float, default=30.0)
+    parser.add_argument("--encoder", action="store_true", help="fit the coefficients of other models than the table")
     parser.add_argument("--fast", action="store_true", help="leave out the fits without a kind")
     a = parser.parse_args()
     people = read_model(a.people or a.out / "people.rs")
     read_sets = [read(argument) for argument in a.sets]
     names, sets = read_sets[0][0], [s for _, s in read_sets]
 
-    settings = (names, people, a.ridge, a.ridge_assistant)
+    settings = (names, people, a.ridge, a.ridge_assistant, a.encoder)
     ranker = Ranker(*settings).train(sets)
     without = {}
     for s in sets:
@@ -231,7 +242,10 @@ def main():
         show(s.name, "without a vector", figures(s, ranker.scores_without_vector(s.x)))
         for arm, rank in (("words alone", "lexical_rank"), ("cues alone", "cue_rank")):
             show(s.name, arm, figures(s, ranker.column(s.x, rank)))
-    if a.out:
+    if a.out and a.encoder:
+        write_model(a.out / "encoder_document.rs", names, ranker.document)
+        write_model(a.out / "encoder_assistant.rs", names, ranker.assistant)
+    elif a.out:
         write_model(a.out / "document.rs", names, ranker.document)
         write_model(a.out / "assistant.rs", names, ranker.assistant)
         write_model(a.out / "other_script.rs", names, ranker.other_script)

@@ -31,7 +31,7 @@ mod values;
 pub use address::ListenAddress;
 pub use declare::{Key, environment_name};
 pub use identity::IdentitySettings;
-pub use model::{ChatSettings, EmbeddingChoice, ModelSettings};
+pub use model::{ChatSettings, EmbeddingChoice, ModelSettings, Precision};
 pub use origin::Origin;
 pub use plans::{PlanLimits, Rates};
 pub use provider::ProviderChoice;

@@ -16,6 +16,7 @@ use cuebase_storage::records::PlanName;
 
 use super::address::{ListenAddress, address, address_or_off};
 use super::declare::{Setting, settings};
+use super::model::{Precision, precision};
 use super::parsers::{
     COUNT_MAX, any_number, any_text, boolean, browser_origins, count, count_up_to, domain, letters, log_filter,
     milliseconds, name, number, optional, path, secret, url,
@@ -111,6 +112,8 @@ settings! {
         "model.chat_api_key" = "" => chat_api_key: Secret, secret, masked();
         /// Folder of a BERT-family encoder, which runs in the server process.
         "model.local" = "" => local: Option<PathBuf>, optional(path);
+        /// Precision of that encoder: int8 is several times as fast, float32 has the vectors of the published model.
+        "model.local_precision" = "int8" => local_precision: Precision, precision;
         /// Time that a retrieval waits for the vector of its query, in milliseconds; afterwards it searches without the
         /// vector.
         "model.embedding_deadline_ms" = "1000" => embedding_deadline: Duration, milliseconds;

@@ -28,7 +28,9 @@ const WRITE_TIME: Duration = Duration::from_secs(10);
 pub fn embedder(choice: &EmbeddingChoice) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match choice {
         EmbeddingChoice::BuiltIn => Arc::new(StaticTable::built_in()?),
-        EmbeddingChoice::Local(folder) => Arc::new(LocalEncoder::load(folder).context("setting model.local")?),
+        EmbeddingChoice::Local { folder, precision } => {
+            Arc::new(LocalEncoder::load(folder, *precision).context("setting model.local")?)
+        }
         EmbeddingChoice::Hosted { endpoint, model } => {
             Arc::new(HostedEmbedder::new(Arc::new(Endpoint::new(endpoint)?), model))
         }
@@ -66,7 +68,7 @@ impl Models {
             }
             in_process => embedder(in_process)?,
         };
-        if let EmbeddingChoice::Local(folder) = &settings.embedding {
+        if let EmbeddingChoice::Local { folder, .. } = &settings.embedding {
             // Absolute, so that a start from another working directory finds it.
             let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
             let recorded = store.model(current.identity())?.unwrap_or_default();
@@ -172,9 +174,9 @@ impl Models {
         {
             return Some(Arc::new(table));
         }
-        if LocalEncoder::is_identity(identity) {
-            let folder = self.store.model(identity).ok()??.folder?;
-            let model = embedder(&EmbeddingChoice::Local(folder.into())).ok()?;
+        if let Some(precision) = LocalEncoder::precision_of(identity) {
+            let folder = self.store.model(identity).ok()??.folder?.into();
+            let model = embedder(&EmbeddingChoice::Local { folder, precision }).ok()?;
             return if model.identity() == identity { Some(model) } else { None };
         }
         let (url, name) = HostedEmbedder::read_identity(identity)?;

@@ -3,7 +3,8 @@
 //! What people said to each other, what a user and an assistant said, and documents have coefficients each, because the
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
 //! If the built-in table does not know the words of a query's script, further coefficients are added. A query without a
-//! vector has one set of coefficients for all memories.
+//! vector has one set of coefficients for all memories. The vectors of another model than the built-in table say more of
+//! documents and of what an assistant said, so these have further coefficients of their own.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
@@ -18,15 +19,19 @@ struct Model {
 }
 
 /// For what people said to each other, and for what is not known.
-const PEOPLE: Model = include!("coefficients/people.rs");
+static PEOPLE: Model = include!("coefficients/people.rs");
 /// For what a user and an assistant said.
-const ASSISTANT: Model = include!("coefficients/assistant.rs");
+static ASSISTANT: Model = include!("coefficients/assistant.rs");
 /// For documents: memories without session and speaker.
-const DOCUMENT: Model = include!("coefficients/document.rs");
+static DOCUMENT: Model = include!("coefficients/document.rs");
+/// For what a user and an assistant said, with the vectors of another model than the built-in table.
+static ENCODER_ASSISTANT: Model = include!("coefficients/encoder_assistant.rs");
+/// For documents, with the vectors of another model than the built-in table.
+static ENCODER_DOCUMENT: Model = include!("coefficients/encoder_document.rs");
 /// Added if the built-in table does not know the words of the query's script.
-const OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
+static OTHER_SCRIPT: Model = include!("coefficients/other_script.rs");
 /// For all memories, if the query has no vector.
-const WITHOUT_VECTOR: Model = include!("coefficients/without_vector.rs");
+static WITHOUT_VECTOR: Model = include!("coefficients/without_vector.rs");
 
 /// Returns the probability that a memory with these features answers the query, strictly between 0 and 1.
 pub(crate) fn probability(features: &Features) -> f32 {
@@ -58,11 +63,13 @@ pub(crate) fn contributions(features: &Features) -> Vec<Contribution> {
 /// Returns the model of the kind of memory and of query that features describe.
 fn model_of(features: &Features) -> &'static Model {
     if features.is_without_vector > 0.0 {
-        &WITHOUT_VECTOR
-    } else if features.is_document > 0.0 {
-        &DOCUMENT
+        return &WITHOUT_VECTOR;
+    }
+    let is_other_model = features.is_other_model > 0.0;
+    if features.is_document > 0.0 {
+        if is_other_model { &ENCODER_DOCUMENT } else { &DOCUMENT }
     } else if features.is_assistant_chat > 0.0 {
-        &ASSISTANT
+        if is_other_model { &ENCODER_ASSISTANT } else { &ASSISTANT }
     } else {
         &PEOPLE
     }
@@ -86,13 +93,18 @@ mod tests {
     /// Returns features of each kind of memory and script. Every other feature has its coefficient as its value, so that
     /// none is zero.
     fn features_of_each_kind() -> Vec<Features> {
+        let people = PEOPLE.coefficients;
         let mut all = Vec::new();
         for (is_document, is_assistant_chat) in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)] {
             for is_other_script in [0.0, 1.0] {
-                all.push(Features { is_document, is_assistant_chat, is_other_script, ..PEOPLE.coefficients });
+                // What people said has the same coefficients with every model.
+                let models: &[f32] = if is_document + is_assistant_chat > 0.0 { &[0.0, 1.0] } else { &[0.0] };
+                for is_other_model in models.iter().copied() {
+                    all.push(Features { is_document, is_assistant_chat, is_other_script, is_other_model, ..people });
+                }
             }
         }
-        all.push(Features { is_without_vector: 1.0, ..PEOPLE.coefficients });
+        all.push(Features { is_without_vector: 1.0, ..people });
         all
     }
 

@@ -6,7 +6,7 @@
 
 use super::claims::Standing;
 use super::groups::{Contribution, FeatureGroup};
-use super::signals::{CandidateSignals, Pieces, Signals, of_best};
+use super::signals::{CandidateSignals, Pieces, Signals, Vectors, of_best};
 use crate::hash::SessionHash;
 use crate::ids::DocumentId;
 use crate::index::Document;
@@ -144,6 +144,8 @@ features! {
     is_other_script: Query,
     /// 1 if the query has no vector to compare with those of cues, for example while a model does not respond.
     is_without_vector: Query,
+    /// 1 if cues are embedded by another model than the built-in table.
+    is_other_model: Query,
 }
 
 impl Features {
@@ -233,6 +235,7 @@ impl Signals<'_> {
             is_assistant_chat: one_if(self.is_chat_speaker(document.speaker())),
             is_other_script: one_if(self.evidence.pieces == Pieces::Unknown),
             is_without_vector: one_if(self.evidence.vector.is_none()),
+            is_other_model: one_if(self.evidence.vectors == Vectors::OfOtherModel),
         }
     }
 

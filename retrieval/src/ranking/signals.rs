@@ -43,6 +43,15 @@ pub(crate) enum Pieces {
     Unknown,
 }
 
+/// What the vectors of cues and queries come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vectors {
+    /// The built-in table: a text is the sum of its word pieces.
+    OfTable,
+    /// Another model, which reads a text as a whole.
+    OfOtherModel,
+}
+
 /// The inputs of [`Signals`].
 pub(crate) struct Evidence<'a> {
     pub(crate) table: &'a Table,
@@ -51,6 +60,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) lexical: &'a LexicalScores,
     /// The query's vector, if it has one.
     pub(crate) vector: Option<&'a Row>,
+    /// What this vector and those of cues come from.
+    pub(crate) vectors: Vectors,
     /// The query's words that may be names.
     pub(crate) names: &'a [NameHash],
     /// The times that the query names, if any memory is near them.

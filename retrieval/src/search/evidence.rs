@@ -3,7 +3,7 @@
 use super::candidates::ArmResults;
 use super::prepared::Search;
 use crate::hash::NameHash;
-use crate::ranking::signals::{Evidence, Pieces};
+use crate::ranking::signals::{Evidence, Pieces, Vectors};
 use crate::text::is_in_other_script;
 
 impl Search<'_> {
@@ -14,6 +14,7 @@ impl Search<'_> {
             cues: &self.snapshot.cues,
             lexical: &arms.lexical.scores,
             vector: self.vector.as_ref(),
+            vectors: self.vectors(),
             names,
             times: self.times.as_ref(),
             lexical_best: &arms.lexical.best,
@@ -26,10 +27,16 @@ impl Search<'_> {
         }
     }
 
+    fn vectors(&self) -> Vectors {
+        if self.snapshot.model() == self.snapshot.tokens.identity() { Vectors::OfTable } else { Vectors::OfOtherModel }
+    }
+
     /// Whether the vectors of the query's word pieces say what they mean. Another model than the built-in table may
     /// know scripts that the table does not.
     fn pieces(&self) -> Pieces {
-        let is_built_in = self.snapshot.model() == self.snapshot.tokens.identity();
-        if is_built_in && is_in_other_script(self.query.text) { Pieces::Unknown } else { Pieces::Known }
+        match self.vectors() {
+            Vectors::OfTable if is_in_other_script(self.query.text) => Pieces::Unknown,
+            _ => Pieces::Known,
+        }
     }
 }

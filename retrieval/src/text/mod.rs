@@ -5,7 +5,8 @@
 //! stemmed, and [`detection`] finds the languages of a text in Latin script. Function words are removed
 //! ([`stop_words`]). [`stems`] reduces a word to its stem: with [`english`], [`arabic`], [`hebrew`], and the Snowball
 //! stemmers. Korean and Chinese words are also found by parts ([`korean`], [`characters`]), as are [`identifiers`], and
-//! [`numbers`] are found however they are written. [`forms`] holds what comes of a word.
+//! [`numbers`] are found however they are written. [`forms`] holds what comes of a word, and [`near`] finds what a misspelt
+//! one may have meant.
 
 #![expect(clippy::disallowed_types, reason = "this folder hides the stemmer")]
 
@@ -21,6 +22,7 @@ mod korean;
 mod language;
 #[cfg(test)]
 mod language_tests;
+mod near;
 mod numbers;
 mod script;
 mod segments;
@@ -30,6 +32,7 @@ mod terms;
 
 pub use fold::fold;
 pub(crate) use forms::Place;
+pub(crate) use near::for_each_near_term;
 pub(crate) use script::is_in_other_script;
 pub use segments::{QUESTION_MARKS, writes_no_spaces};
 pub use stop_words::is_stop_word;

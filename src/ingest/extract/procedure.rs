@@ -13,19 +13,22 @@ const STEPS_MIN: usize = 3;
 const HEADING_WORDS_MAX: usize = 6;
 
 /// Verbs that steps begin with, to distinguish "**Preheat the oven**" from "**Lentil curry**".
-const INSTRUCTIONS: &str = "add adjust aim allow apply arrange ask assemble attach avoid back bake be beat begin boil \
-    book bring browse brush build buy calculate call change charge check choose clean clear click clone close coat collect \
-    combine commit compare compile compute configure confirm connect consider contact cook cool copy count cover create \
-    cut decide define delete deploy describe detach determine dial disable discuss do dock download drag drain draw drive \
-    drop dry edit empty enable enter evaluate export fill find finish fix flip fold follow fry gather get give go grant \
-    grate grease heat hold identify import inform insert inspect install invite join keep knead label launch lay learn \
-    leave let lift list load lock log look loosen lower make mark measure melt merge mix monitor mount move name navigate \
-    note open order organise organize paint paste peel pick place plan plug practice practise prepare preheat press print \
-    pull push put read record reduce refresh release remove rename repeat replace request research reset rest restart \
-    restore return review rinse roll rotate run save scan schedule scroll season seal select send serve set shake shape \
-    share shut sign simmer slice sort spread sprinkle squeeze stand start steam step stir stop store strain submit switch \
-    tag take talk tap taste tell test tie tighten toss track transfer trim try turn type undo unplug unscrew update \
-    upload use visit wait walk warm wash watch weigh whisk wipe work wrap write";
+const INSTRUCTIONS: &str = "add adjust aim allow answer apply arrange ask assemble assume attach avoid back bake be \
+    beat begin boil book bring browse brush build buy calculate call capitalise capitalize change charge check \
+    choose cite clean clear click clone close coat collect combine commit compare compile compute configure confirm \
+    connect consider contact cook cool copy count cover create cut decide define delete deploy describe detach \
+    determine dial disable discuss do dock document download drag drain draw drive drop dry eat edit empty enable \
+    end enter evaluate explain export fill find finish fix flip fold follow format fry gather get give go grant \
+    grate grease heat highlight hold identify import include inform insert inspect install invite join keep knead \
+    label launch lay learn leave let lift list load lock log look loosen lower maintain make mark measure melt \
+    mention merge mix monitor mount move name navigate note open order organise organize paint paste peel pick place \
+    plan plug practice practise preheat prepare press print provide pull push put quote read recommend record reduce \
+    refresh release remove rename repeat replace reply request research reset respond rest restart restore return \
+    review rinse roll rotate run save say scan schedule scroll seal season select send serve set shake shape share \
+    show shut sign simmer slice sort speak specify spread sprinkle squeeze stand start steam step stir stop store \
+    strain submit suggest summarise summarize support switch tag tailor take talk tap taste tell test tie tighten \
+    toss track transfer translate treat trim try turn type undo unplug unscrew update upload use validate verify \
+    visit wait walk warm warn wash watch weigh whisk wipe work wrap write";
 
 static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| INSTRUCTIONS.split(' ').collect());
 

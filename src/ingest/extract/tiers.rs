@@ -2,28 +2,29 @@
 
 use cuebase_storage::memory_file::Tier;
 
-use super::procedure::is_procedure;
+use super::procedure::{is_instruction, is_procedure};
+use crate::memory::conversation::Role;
+use crate::text::questions::only_asks;
 use crate::text::steps::{Interrupted, Steps};
 
-/// Phrases of permanent instructions and preferences, in folded text between spaces.
-const RULES: [&str; 17] = [
+/// Phrases of permanent instructions and preferences, in folded text between spaces. A habit ("I always take the train")
+/// is a fact.
+const RULES: [&str; 15] = [
     " i prefer ",
     " we prefer ",
     " i'd prefer ",
     " i would prefer ",
     " please always ",
     " please never ",
+    " please make sure ",
     " you should always ",
     " you should never ",
     " always use ",
     " never use ",
     " from now on ",
-    " make sure to ",
-    " make sure you ",
     " must always ",
     " must never ",
     " the rule is ",
-    " we always ",
 ];
 
 /// Phrases of past events without a date.
@@ -42,12 +43,12 @@ const HAPPENED: [&str; 8] = [
 const PASSES: usize = 8 + RULES.len() + HAPPENED.len();
 
 /// Returns the tier of a statement: skills for steps, rules for permanent wishes, incidents for dated or past events,
-/// and facts for all others.
+/// and facts for all others. An assistant's advice is no wish, and a question is no event.
 ///
 /// # Errors
 ///
 /// [`Interrupted`] if the steps are interrupted.
-pub fn sort(statement: &str, dated: bool, steps: &Steps<'_>) -> Result<Tier, Interrupted> {
+pub fn sort(statement: &str, role: Role, dated: bool, steps: &Steps<'_>) -> Result<Tier, Interrupted> {
     steps.take(PASSES * statement.len())?;
     if is_procedure(statement) {
         return Ok(Tier::Skills);
@@ -56,11 +57,16 @@ pub fn sort(statement: &str, dated: bool, steps: &Steps<'_>) -> Result<Tier, Int
     let words: Vec<&str> =
         folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
     let spaced = format!(" {} ", words.join(" "));
-    let is_command = matches!(words.first(), Some(&("always" | "never"))) || spaced.contains(" i always ");
-    if contains_any(&spaced, &RULES) || is_command {
+    if role != Role::Assistant && (contains_any(&spaced, &RULES) || is_standing_instruction(&words)) {
         return Ok(Tier::Rules);
     }
-    Ok(if dated || contains_any(&spaced, &HAPPENED) { Tier::Incidents } else { Tier::Facts })
+    let has_happened = dated || contains_any(&spaced, &HAPPENED);
+    Ok(if has_happened && !only_asks(statement, steps)? { Tier::Incidents } else { Tier::Facts })
+}
+
+/// Whether a statement begins with "always" or "never" and an instruction, unlike "always happy to help".
+fn is_standing_instruction(words: &[&str]) -> bool {
+    matches!(words, ["always" | "never", verb, ..] if is_instruction(verb))
 }
 
 fn contains_any(text: &str, phrases: &[&str]) -> bool {
@@ -71,13 +77,32 @@ fn contains_any(text: &str, phrases: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    fn tier(text: &str, role: Role, dated: bool) -> Tier {
+        sort(text, role, dated, &Steps::unlimited()).expect("not interrupted")
+    }
+
     #[test]
     fn the_words_decide_the_tier() {
-        let sort = |text: &str, dated: bool| sort(text, dated, &Steps::unlimited()).expect("not interrupted");
-        assert_eq!(sort("Never deploy on a Friday.", false), Tier::Rules);
-        assert_eq!(sort("I prefer tea.", true), Tier::Rules);
-        assert_eq!(sort("We met Ann yesterday.", true), Tier::Incidents);
-        assert_eq!(sort("1. mix\n2. bake\n3. eat", false), Tier::Skills);
-        assert_eq!(sort("My sister lives in Porto.", false), Tier::Facts);
+        assert_eq!(tier("Never deploy on a Friday.", Role::User, false), Tier::Rules);
+        assert_eq!(tier("Always include error codes when I ask about the API.", Role::User, false), Tier::Rules);
+        assert_eq!(tier("I prefer tea.", Role::User, true), Tier::Rules);
+        assert_eq!(tier("We met Ann yesterday.", Role::User, true), Tier::Incidents);
+        assert_eq!(tier("1. mix\n2. bake\n3. eat", Role::User, false), Tier::Skills);
+        assert_eq!(tier("My sister lives in Porto.", Role::User, false), Tier::Facts);
+    }
+
+    #[test]
+    fn courtesies_habits_and_advice_are_no_rules() {
+        for text in ["Always happy to help. Bye!", "Never mind, I found it.", "I always take the early train."] {
+            assert_eq!(tier(text, Role::User, false), Tier::Facts, "{text}");
+        }
+        for text in ["Make sure to get enough sleep.", "Always use a strong password."] {
+            assert_eq!(tier(text, Role::Assistant, false), Tier::Facts, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_no_incident() {
+        assert_eq!(tier("How are you today?", Role::User, true), Tier::Facts);
     }
 }

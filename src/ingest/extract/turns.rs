@@ -204,7 +204,7 @@ impl Turn {
         };
         let question = self.question.as_ref().map(|question| question.text.as_str());
         Ok(Draft {
-            tier: tiers::sort(text, !found.is_empty(), steps)?,
+            tier: tiers::sort(text, self.role, !found.is_empty(), steps)?,
             topic: self.speaker.clone(),
             speaker: self.speaker.clone(),
             body: statements::body(&self.speaker, &shown),

@@ -3,12 +3,16 @@
 //! The folder has the usual files of a published model: `config.json`, `tokenizer.json`, `model.safetensors`, and
 //! optionally `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which define how the vectors of
 //! tokens are pooled. [`settings`] reads these files and [`network`] computes the vectors. [`linear`] and
-//! [`activation`] are its parts that are optimised.
+//! [`activation`] are its parts that are optimised: a linear layer is [`quantised`] or of [`single_precision`], and
+//! [`product`] holds the innermost loop of the former.
 
 mod activation;
 mod linear;
 mod network;
+mod product;
+mod quantised;
 mod settings;
+mod single_precision;
 
 use std::path::Path;
 
@@ -22,14 +26,17 @@ use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::embedding::normalise;
 use super::error::ModelError;
+use crate::config::Precision;
 use crate::sha256::sha256;
 
 /// Maximum number of tokens in a batch: enough to use the multiplications well, few enough for the processor's cache.
 const BATCH_TOKENS_MAX: usize = 512;
 /// Maximum length of a text in bytes. The rest of a longer text is ignored.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Prefix of the identity of every local model.
+/// Prefix of the identity of a local model in single precision.
 const IDENTITY: &str = "local:";
+/// Prefix of the identity of a local model in 8 bits.
+const IDENTITY_INT8: &str = "local-int8:";
 
 /// A loaded encoder.
 pub struct LocalEncoder {
@@ -40,12 +47,12 @@ pub struct LocalEncoder {
 }
 
 impl LocalEncoder {
-    /// Loads the model in a folder.
+    /// Loads the model in a folder. Its linear layers get a precision, whatever that of the file is.
     ///
     /// # Errors
     ///
     /// [`ModelError::Unknown`] with the path of the file that is missing or not supported.
-    pub fn load(folder: &Path) -> Result<Self, ModelError> {
+    pub fn load(folder: &Path, precision: Precision) -> Result<Self, ModelError> {
         let settings = EncoderSettings::read(folder)?;
         let tokenizer_path = folder.join("tokenizer.json");
         let mut tokenizer = Tokenizer::from_file(&tokenizer_path).map_err(|error| refused(&tokenizer_path, error))?;
@@ -56,17 +63,27 @@ impl LocalEncoder {
         let bytes = std::fs::read(&weights_path).map_err(|error| refused(&weights_path, error))?;
         let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu);
         let tensors = tensors.map_err(|error| refused(&weights_path, error))?;
-        let network = Network::new(&settings, &tensors).map_err(|error| refused(&weights_path, error))?;
+        let network = Network::new(&settings, &tensors, precision).map_err(|error| refused(&weights_path, error))?;
         // The hash makes other weights or another pooling another model, whatever the folder is called.
         let hash = sha256(&[&bytes, settings.text().as_bytes()]);
         let name = data_encoding::HEXLOWER.encode(&hash[..8]);
-        let identity = format!("{IDENTITY}{}:{name}", settings.hidden_size);
+        let prefix = match precision {
+            Precision::Int8 => IDENTITY_INT8,
+            Precision::Float32 => IDENTITY,
+        };
+        let identity = format!("{prefix}{}:{name}", settings.hidden_size);
         Ok(Self { identity, tokenizer, network, settings })
     }
 
-    /// Returns whether an identity is that of a local model.
-    pub fn is_identity(identity: &str) -> bool {
-        identity.starts_with(IDENTITY)
+    /// Returns the precision of the local model with an identity; `None` if it is not that of a local model.
+    pub fn precision_of(identity: &str) -> Option<Precision> {
+        if identity.starts_with(IDENTITY_INT8) {
+            Some(Precision::Int8)
+        } else if identity.starts_with(IDENTITY) {
+            Some(Precision::Float32)
+        } else {
+            None
+        }
     }
 
     fn tokens(&self, text: &str) -> Result<Vec<u32>, ModelError> {

@@ -10,8 +10,9 @@ use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use super::linear::Linear;
 use super::settings::{Activation, EncoderSettings, Pooling};
+use crate::config::Precision;
 
-/// The network with its weights in single precision.
+/// The network. The weights of its linear layers have the precision of the settings, the others single precision.
 pub(super) struct Network {
     words: Tensor,
     positions: Tensor,
@@ -45,6 +46,8 @@ struct Weights<'a> {
     tensors: &'a HashMap<String, Tensor>,
     /// Prefix of every name: empty, or the name of the model family.
     prefix: String,
+    /// The precision of linear layers.
+    precision: Precision,
 }
 
 impl Weights<'_> {
@@ -64,7 +67,7 @@ impl Weights<'_> {
             weights.push(self.get(&format!("{name}.weight"))?);
             biases.push(self.get(&format!("{name}.bias"))?);
         }
-        Linear::new(&Tensor::cat(&weights, 0)?, Tensor::cat(&biases, 0)?)
+        Linear::new(&Tensor::cat(&weights, 0)?, Tensor::cat(&biases, 0)?, self.precision)
     }
 
     fn norm(&self, name: &str, epsilon: f64) -> Result<LayerNorm> {
@@ -102,10 +105,14 @@ impl LayerNorm {
 }
 
 impl Network {
-    pub(super) fn new(settings: &EncoderSettings, tensors: &HashMap<String, Tensor>) -> Result<Self> {
+    pub(super) fn new(
+        settings: &EncoderSettings,
+        tensors: &HashMap<String, Tensor>,
+        precision: Precision,
+    ) -> Result<Self> {
         let words = "embeddings.word_embeddings.weight";
         let prefix = tensors.keys().find_map(|name| name.strip_suffix(words)).unwrap_or("").to_owned();
-        let weights = Weights { tensors, prefix };
+        let weights = Weights { tensors, prefix, precision };
         let epsilon = settings.norm_epsilon;
         let mut layers = Vec::new();
         for number in 0..settings.layers {

@@ -1,15 +1,11 @@
 //! The parts of a query that one document holds, with their shares of the document's BM25 score.
 
-use std::collections::HashMap;
-
 use super::block::QueryTerm;
-use super::parts::{text_without_synonyms, weighted_parts};
+use super::parts::weighted_parts;
 use crate::arms::bm25::PostingScore;
-use crate::hash::TermHash;
 use crate::ids::DocumentId;
 use crate::index::Table;
 use crate::query::Query;
-use crate::text::for_each_term;
 
 /// A part of the query that a memory holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,19 +31,9 @@ struct NamedPart<'a> {
 
 impl<'a> TermScores<'a> {
     pub(crate) fn new(table: &'a Table, query: &Query<'_>) -> Self {
-        let text = text_without_synonyms(query);
-        let mut words: HashMap<TermHash, &str> = HashMap::new();
-        for_each_term(&text, |term| {
-            words.entry(TermHash::of(term.text)).or_insert(term.word);
-        });
         let mut parts = Vec::new();
         for part in weighted_parts(table, query).known {
-            let name = match (part.synonyms, part.wordings.iter().flatten().next()) {
-                (Some(range), _) => query.text.get(range),
-                (None, Some(term)) => words.get(&term.term).copied(),
-                (None, None) => None,
-            };
-            parts.push(NamedPart { name: name.unwrap_or_default().to_owned(), wordings: part.wordings });
+            parts.push(NamedPart { name: part.text, wordings: part.wordings });
         }
         Self { parts, mean_length: table.mean_length() }
     }
@@ -142,6 +128,23 @@ mod tests {
         let synonyms = [Synonyms { range: 8..11, forms: vec!["container platform".into(), "cluster".into()] }];
         let names = held_parts(&contents, "Was the k8s Rollouts late yesterday", &synonyms);
         assert_eq!(names, ["Rollouts k8s late", "Rollouts k8s", ""]);
+    }
+
+    #[test]
+    fn a_misspelt_word_is_held_by_the_memories_with_the_right_one() {
+        let contents = ["The harbour master retired", "The barber retired", "Nothing here"];
+        assert_eq!(
+            held_parts(&contents, "When did the harbuor master retire?", &[]),
+            ["harbuor master retire", "retire", ""]
+        );
+        // "barber" differs from "harber" in the first letter.
+        assert_eq!(held_parts(&contents, "Is the harber open?", &[]), ["", "", ""]);
+    }
+
+    #[test]
+    fn a_word_that_some_memory_holds_is_not_taken_as_misspelt() {
+        let contents = ["The trail along the river", "The train along the river"];
+        assert_eq!(held_parts(&contents, "trail", &[]), ["trail", ""]);
     }
 
     #[test]

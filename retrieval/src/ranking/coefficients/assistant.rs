@@ -51,5 +51,6 @@ Model {
         is_assistant_chat: 0.0000,
         is_other_script: 0.0000,
         is_without_vector: 0.0000,
+        is_other_model: 0.0,
     },
 }
