@@ -24,14 +24,18 @@ fn erf(x: f32) -> f32 {
     (1.0 - polynomial * exp_of_negative(-x * x)).copysign(x)
 }
 
-/// Returns e^x for x at most zero, to seven digits: 2 to the power of the whole part of x log₂ e, built from the bits
-/// of a float, times a polynomial of the rest.
+/// Rounds a number of at most 2²² to a whole one when it is added: the unit of the sum's last bit is 1, so its last bits
+/// are the whole number. Unlike a conversion to an integer, this is one vector instruction.
+pub(super) const ROUNDING: f32 = 12_582_912.0;
+
+/// Returns e^x for x at most zero, to seven digits: 2 to the power of the nearest whole number to x log₂ e, built from the
+/// bits of a float, times a polynomial of the rest.
 #[inline(always)]
-fn exp_of_negative(x: f32) -> f32 {
+pub(super) fn exp_of_negative(x: f32) -> f32 {
     let scaled = (x * std::f32::consts::LOG2_E).max(-126.0);
-    // The conversion truncates towards zero, so the rest is between -1 and 0.
-    let whole = scaled as i32;
-    let rest = (scaled - whole as f32) * std::f32::consts::LN_2;
+    let rounded = scaled + ROUNDING;
+    let whole = rounded.to_bits().wrapping_sub(ROUNDING.to_bits());
+    let rest = (scaled - (rounded - ROUNDING)) * std::f32::consts::LN_2;
     let series = 1.0
         + rest
             * (1.0
@@ -42,7 +46,7 @@ fn exp_of_negative(x: f32) -> f32 {
                                 + rest
                                     * (1.0 / 24.0
                                         + rest * (1.0 / 120.0 + rest * (1.0 / 720.0 + rest * (1.0 / 5040.0)))))));
-    f32::from_bits(((whole + 127) << 23) as u32) * series
+    f32::from_bits(whole.wrapping_add(127) << 23) * series
 }
 
 #[cfg(test)]

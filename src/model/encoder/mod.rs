@@ -4,15 +4,18 @@
 //! optionally `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which define how the vectors of
 //! tokens are pooled. [`settings`] reads these files and [`network`] computes the vectors. [`linear`] and
 //! [`activation`] are its parts that are optimised: a linear layer is [`quantised`] or of [`single_precision`], and
-//! [`product`] holds the innermost loop of the former.
+//! [`product`] holds the innermost loop of the former. [`norm`] and [`softmax`] replace operations of the library that start
+//! threads.
 
 mod activation;
 mod linear;
 mod network;
+mod norm;
 mod product;
 mod quantised;
 mod settings;
 mod single_precision;
+mod softmax;
 
 use std::path::Path;
 

@@ -6,17 +6,18 @@
 use std::collections::HashMap;
 
 use candle_core::{DType, Device, Error, Result, Tensor};
-use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use super::linear::Linear;
+use super::norm::LayerNorm;
 use super::settings::{Activation, EncoderSettings, Pooling};
+use super::softmax::softmax;
 use crate::config::Precision;
 
 /// The network. The weights of its linear layers have the precision of the settings, the others single precision.
 pub(super) struct Network {
     words: Tensor,
+    /// The vectors of positions, with that of the first token type added: a text that is not a pair has no other.
     positions: Tensor,
-    kind: Tensor,
     norm: LayerNorm,
     layers: Vec<Layer>,
     heads: usize,
@@ -33,12 +34,6 @@ struct Layer {
     widened: Linear,
     narrowed: Linear,
     norm: LayerNorm,
-}
-
-struct LayerNorm {
-    weight: Tensor,
-    bias: Tensor,
-    epsilon: f32,
 }
 
 /// The tensors of a weights file by name.
@@ -74,7 +69,7 @@ impl Weights<'_> {
         // Old files use the names gamma and beta.
         let weight = self.get_either(&format!("{name}.weight"), &format!("{name}.gamma"))?;
         let bias = self.get_either(&format!("{name}.bias"), &format!("{name}.beta"))?;
-        Ok(LayerNorm { weight, bias, epsilon: epsilon as f32 })
+        LayerNorm::new(&weight, &bias, epsilon)
     }
 
     fn get_either(&self, name: &str, old_name: &str) -> Result<Tensor> {
@@ -98,12 +93,6 @@ impl Weights<'_> {
     }
 }
 
-impl LayerNorm {
-    fn of(&self, rows: &Tensor) -> Result<Tensor> {
-        layer_norm(rows, &self.weight, &self.bias, self.epsilon)
-    }
-}
-
 impl Network {
     pub(super) fn new(
         settings: &EncoderSettings,
@@ -118,11 +107,10 @@ impl Network {
         for number in 0..settings.layers {
             layers.push(weights.layer(number, epsilon)?);
         }
+        let kind = weights.get("embeddings.token_type_embeddings.weight")?.get(0)?;
         let network = Self {
             words: weights.get(words)?,
-            positions: weights.get("embeddings.position_embeddings.weight")?,
-            // A pair of texts has two token types; the tokens of a single text have the first one.
-            kind: weights.get("embeddings.token_type_embeddings.weight")?.get(0)?,
+            positions: weights.get("embeddings.position_embeddings.weight")?.broadcast_add(&kind)?,
             norm: weights.norm("embeddings.LayerNorm", epsilon)?,
             layers,
             heads: settings.heads,
@@ -158,16 +146,16 @@ impl Network {
         let count = tokens.len();
         let words = self.words.index_select(&Tensor::from_vec(tokens, count, &Device::Cpu)?, 0)?;
         let positions = self.positions.index_select(&Tensor::from_vec(positions, count, &Device::Cpu)?, 0)?;
-        let mut rows = self.norm.of(&(words + positions)?.broadcast_add(&self.kind)?)?;
+        let mut rows = self.norm.of_sum(&words, &positions)?;
         for layer in &self.layers {
             let attended = layer.attended.of(&self.attend(&layer.attention.of(&rows)?, texts)?)?;
-            rows = layer.attended_norm.of(&(rows + attended)?)?;
+            rows = layer.attended_norm.of_sum(&rows, &attended)?;
             let widened = match self.activation {
                 Activation::Gelu => layer.widened.gelu_of(&rows)?,
                 Activation::GeluTanh => layer.widened.of(&rows)?.gelu()?,
                 Activation::Relu => layer.widened.of(&rows)?.relu()?,
             };
-            rows = layer.norm.of(&(rows + layer.narrowed.of(&widened)?)?)?;
+            rows = layer.norm.of_sum(&rows, &layer.narrowed.of(&widened)?)?;
         }
         self.pool(&rows, texts)
     }
@@ -186,7 +174,8 @@ impl Network {
             let query = (self.heads_of(&part.narrow(1, 0, hidden)?, count, length)? * scale)?;
             let key = self.heads_of(&part.narrow(1, hidden, hidden)?, count, length)?;
             let value = self.heads_of(&part.narrow(1, 2 * hidden, hidden)?, count, length)?;
-            let weights = softmax_last_dim(&query.matmul(&key.t()?)?)?;
+            let weights = query.matmul(&key.t()?)?;
+            softmax(&weights)?;
             let mixed = weights.matmul(&value)?.reshape((count, self.heads, length, size))?;
             parts.push(mixed.transpose(1, 2)?.reshape((count * length, hidden))?);
         }

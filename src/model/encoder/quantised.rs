@@ -7,6 +7,7 @@
 use candle_core::{Error, Result, Tensor};
 use pulp::Arch;
 
+use super::activation::ROUNDING;
 use super::product::{INPUTS, OUTPUTS, Step, Sums, Values, multiply};
 
 /// Added to a weight, so that it is stored without sign.
@@ -15,9 +16,6 @@ const OFFSET: i32 = 128;
 const LARGEST: f32 = 127.0;
 /// Numbers whose largest is smaller become zeros.
 const SMALLEST: f32 = 1e-30;
-/// Rounds a number of at most 2²² to a whole one, half to even, when it is added: the unit of the sum's last bit is 1. The
-/// last bits of the sum are then the whole number. This needs no call for each number, unlike the library's rounding.
-const ROUNDING: f32 = 12_582_912.0;
 
 /// The weights and the bias of a layer.
 pub(super) struct QuantisedLinear {
