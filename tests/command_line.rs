@@ -1,6 +1,7 @@
 //! The command line, with and without a running server.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -337,6 +338,187 @@ fn eval_reports_where_the_documents_that_answer_rank() {
     assert!(text.lines().skip(1).filter(|line| line.split('\t').nth(4) == Some("-")).count() == unanswered, "{text}");
 }
 
+/// Writes a folder in the BEIR format: three documents, three queries, and judgements of two of the queries.
+fn write_beir(folder: &Path) {
+    let documents = [
+        json!({"_id": "key", "title": "Keys", "text": "The key of the boathouse hangs behind the stove."}),
+        json!({"_id": "oil", "title": "", "text": "The lamp oil is delivered on the first Monday."}),
+        json!({"_id": "tide", "text": "At spring tide the jetty is under water for an hour."}),
+    ];
+    let queries = [
+        json!({"_id": "q1", "text": "Where is the key of the boathouse?"}),
+        json!({"_id": "q2", "text": "When is lamp <oil> delivered?"}),
+        json!({"_id": "q3", "text": "Who painted the portrait of the admiral?"}),
+    ];
+    std::fs::create_dir_all(folder.join("qrels")).expect("creates");
+    for (file, lines) in [("corpus.jsonl", documents), ("queries.jsonl", queries)] {
+        std::fs::write(folder.join(file), lines.map(|line| format!("{line}\n")).concat()).expect("writes");
+    }
+    // The judgement of the second query is wrong, so that its first hit does not answer.
+    let judgements = "query-id\tcorpus-id\tscore\nq1\tkey\t1\nq1\toil\t0\nq2\ttide\t1\n";
+    std::fs::write(folder.join("qrels/test.tsv"), judgements).expect("writes");
+}
+
+#[test]
+fn eval_measures_a_folder_in_the_beir_format_and_writes_a_report() {
+    let (folder, data) = fresh();
+    let beir = folder.path().join("boathouse");
+    write_beir(&beir);
+    let report_file = folder.path().join("report.html");
+    let [input, report] = [&beir, &report_file].map(|path| path.to_str().expect("a path"));
+    let printed = stdout(&data, &["eval", input, "--report", report]);
+    assert!((figure(&printed, "questions with an answer") - 2.0).abs() < 1e-9, "{printed}");
+    assert!((figure(&printed, "questions without an answer")).abs() < 1e-9, "{printed}");
+    for name in ["first", "first, words alone"] {
+        assert!((figure(&printed, name) - 0.5).abs() < 1e-9, "{name}: {printed}");
+    }
+    let page = std::fs::read_to_string(&report_file).expect("reads");
+    for part in [
+        "<h1>Retrieval quality: boathouse</h1>",
+        "<caption>What was measured</caption>",
+        "<th scope=\"row\">first</th><td class=\"number\">0.5000</td>",
+        "1 question is not answered by its first hit.",
+        "When is lamp &lt;oil&gt; delivered?",
+        "<th scope=\"row\">tide</th><td class=\"text\">At spring tide the jetty",
+        "The lamp oil is delivered on the first Monday.",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    // The expected memory is a later hit or none, which depends on the model.
+    let has_rank = ["2", "3", "not found"].map(|rank| page.contains(&format!("<td class=\"number\">{rank}</td><th")));
+    assert!(has_rank.contains(&true), "{page}");
+    assert!(!page.contains("When is lamp <oil>"), "{page}");
+}
+
+#[test]
+fn eval_reports_the_rank_of_a_memory_that_is_not_first() {
+    let (folder, data) = fresh();
+    let beir = folder.path().join("boathouse");
+    write_beir(&beir);
+    // Both documents share words with the query, and the judged one fewer.
+    let documents = [
+        json!({"_id": "oil", "text": "The lamp oil is delivered on the first Monday."}),
+        json!({"_id": "wick", "text": "The wick of the lamp is cut on Sundays."}),
+    ];
+    std::fs::write(beir.join("corpus.jsonl"), documents.map(|line| format!("{line}\n")).concat()).expect("writes");
+    std::fs::write(beir.join("qrels/test.tsv"), "q2\twick\t1\n").expect("writes");
+    let report = folder.path().join("report.html");
+    let [input, path] = [&beir, &report].map(|path| path.to_str().expect("a path"));
+    let printed = stdout(&data, &["eval", input, "--report", path]);
+    assert!((figure(&printed, "mrr") - 0.5).abs() < 1e-9, "{printed}");
+    let page = std::fs::read_to_string(&report).expect("reads");
+    assert!(page.contains("<td class=\"number\">2</td><th scope=\"row\">wick</th>"), "{page}");
+}
+
+#[test]
+fn eval_does_not_count_a_document_that_is_the_query_itself() {
+    let (folder, data) = fresh();
+    let beir = folder.path().join("claims");
+    write_beir(&beir);
+    let documents = [
+        json!({"_id": "q2", "text": "When is lamp <oil> delivered?"}),
+        json!({"_id": "oil", "text": "The lamp oil is delivered on the first Monday."}),
+    ];
+    std::fs::write(beir.join("corpus.jsonl"), documents.map(|line| format!("{line}\n")).concat()).expect("writes");
+    std::fs::write(beir.join("qrels/test.tsv"), "q2\toil\t1\n").expect("writes");
+    let printed = stdout(&data, &["eval", beir.to_str().expect("a path")]);
+    assert!(figure(&printed, "first") > 0.999, "{printed}");
+}
+
+#[test]
+fn eval_measures_longmemeval_by_session_turn_and_type_of_question() {
+    let (folder, data) = fresh();
+    let kite =
+        json!({"role": "user", "content": "I bought a red stunt kite at the harbour market.", "has_answer": true});
+    let reply = json!({"role": "assistant", "content": "A stunt kite needs steady wind."});
+    let bread = json!({"role": "user", "content": "My sourdough starter is called Bubbles."});
+    let parrot = json!({"role": "assistant", "content": "Captain Feathers would suit a parrot.", "has_answer": true});
+    let entry = |id: &str, kind: &str, question: &str, answer: Value| {
+        json!({
+            "question_id": id,
+            "question_type": kind,
+            "question": question,
+            "answer": "not used",
+            "question_date": "2023/06/30 (Fri) 10:00",
+            "haystack_session_ids": ["answer_1", "filler"],
+            "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/19 (Fri) 23:00"],
+            "haystack_sessions": [answer, [bread.clone()]],
+            "answer_session_ids": ["answer_1"],
+        })
+    };
+    let asked = "What kind of kite did I buy at the harbour market?";
+    let questions = json!([
+        entry("one", "single-session-user", asked, json!([kite, reply])),
+        entry("two", "single-session-assistant", "Which name did you say would suit a parrot?", json!([parrot])),
+        entry("three_abs", "multi-session", "What is the name of my boat?", json!([reply])),
+    ]);
+    let (file, report) = (folder.path().join("questions.json"), folder.path().join("report.html"));
+    std::fs::write(&file, questions.to_string()).expect("writes");
+    let [path, page] = [&file, &report].map(|path| path.to_str().expect("a path"));
+    let printed = stdout(&data, &["eval", path, "--report", page]);
+    for (name, expected) in [
+        ("questions with an answer", 2.0),
+        ("questions without an answer", 1.0),
+        // The answer of the second question is the assistant's, which LongMemEval does not count.
+        ("questions that count for sessions", 1.0),
+        ("questions that count for turns", 1.0),
+        ("questions that count for sessions, single-session-user", 1.0),
+        ("session recall_any@1", 1.0),
+        ("session recall_all@5, single-session-user", 1.0),
+        ("turn recall_all@1", 1.0),
+        ("turn ndcg_any@10, single-session-user", 1.0),
+    ] {
+        assert!((figure(&printed, name) - expected).abs() < 1e-9, "{name}: {printed}");
+    }
+    assert!(!printed.contains("multi-session"), "a question without an answer does not count: {printed}");
+    let page = std::fs::read_to_string(&report).expect("reads");
+    assert!(page.contains("session recall_all@5, single-session-user"), "{page}");
+}
+
+#[test]
+fn eval_writes_a_report_for_each_labelled_format() {
+    let (folder, data) = fresh();
+    let dialogue = json!({
+        "id": "p<1>",
+        "kind": "update",
+        "sessions": [{
+            "at": "2026-01-01T09:00:00Z",
+            "messages": [{"id": "1.1", "name": "Ana", "text": "I live in Ghent."}],
+        }],
+        "questions": [{"q": "Where does Ana live?", "current_in": ["9.9"], "answer": "Bruges"}],
+    });
+    let changes = folder.path().join("changes.jsonl");
+    std::fs::write(&changes, dialogue.to_string()).expect("writes");
+    let chat = format!("{}/tests/data/chat.json", env!("CARGO_MANIFEST_DIR"));
+    for (input, says) in [
+        (changes.to_str().expect("a path"), "<li>p&lt;1&gt; update: the current value is not first"),
+        (chat.as_str(), "<caption>Expected for question 1</caption>"),
+    ] {
+        let report = folder.path().join("report.html");
+        stdout(&data, &["eval", input, "--report", report.to_str().expect("a path")]);
+        let page = std::fs::read_to_string(&report).expect("reads");
+        assert!(page.contains(says) && page.ends_with("</html>\n"), "{input}: {page}");
+    }
+}
+
+#[test]
+fn eval_says_where_an_input_is_wrong_and_what_it_expects() {
+    let (folder, data) = fresh();
+    let beir = folder.path().join("boathouse");
+    write_beir(&beir);
+    std::fs::write(beir.join("qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq1 key 1\n").expect("writes");
+    let empty = folder.path().join("empty.json");
+    std::fs::write(&empty, "[]").expect("writes");
+    for (input, says, expects) in [
+        (&beir, "test.tsv:2: the number of fields is 1", "expected query-id, corpus-id and a number"),
+        (&empty, "empty.json: the array is empty", "expected a folder in the BEIR format"),
+    ] {
+        let ended = run(&data, &["eval", input.to_str().expect("a path")]);
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(!ended.status.success() && error.contains(says) && error.contains(expects), "{error}");
+    }
+}
+
 /// Returns the figure that `cuebase eval` prints after a name and a colon.
 fn figure(report: &str, name: &str) -> f64 {
     let figure = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -397,7 +579,7 @@ fn the_first_start_shows_a_key_once() {
 }
 
 /// Starts a server and returns its output up to the line with its address.
-fn start_output(data: &std::path::Path) -> String {
+fn start_output(data: &Path) -> String {
     use std::io::BufRead;
     let mut command = cuebase(data, &["serve", "--listen", "127.0.0.1:0"]);
     let mut child =

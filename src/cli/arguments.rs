@@ -218,11 +218,13 @@ pub(super) enum CliCommand {
     /// Entry for the configuration of an MCP host: {"command": "cuebase", "args": ["mcp", "--data",
     /// "/path/to/cuebase-data"]}
     Mcp(mcp::McpOptions),
-    /// Measure retrieval quality on a file in the LoCoMo format
+    /// Measure retrieval quality on your own questions or on a public set
     ///
-    /// Needs no data directory.
+    /// Ingests the texts into a temporary index, asks the questions, and prints how well the hits answer them. The
+    /// format is detected from the content. Needs no data directory and no server.
     ///
-    /// Example: cuebase eval conversations.json
+    /// Example: cuebase eval questions.jsonl --report report.html
+    #[command(after_help = evaluate::INPUTS)]
     Eval(evaluate::EvaluateOptions),
 }
 

@@ -84,6 +84,13 @@ impl<'a> SearchedQuery<'a> {
         Ok(Self { dialogue, text, asked, searches })
     }
 
+    /// Leaves out the hits of a path.
+    pub(super) fn leave_out(&mut self, path: &str) {
+        for hits in &mut self.searches {
+            hits.retain(|hit| hit.path != path);
+        }
+    }
+
     /// Returns the hits that a level admits, each memory once.
     pub(super) fn admitted(&self, level: Admission) -> Vec<&JudgedHit> {
         let mut admitted: Vec<&JudgedHit> = Vec::new();

@@ -1,7 +1,7 @@
 //! How good scores are as probabilities: whether relevant hits have higher ones, and whether they are true.
 
-/// Bins of the calibration error.
-const BINS: usize = 10;
+/// Ranges of scores.
+pub(super) const BINS: usize = 10;
 
 /// Returns the probability that a relevant hit has a higher score than an irrelevant one; ties count half.
 pub(super) fn area_under_curve(scored: &[(f32, bool)]) -> f64 {
@@ -21,26 +21,36 @@ pub(super) fn area_under_curve(scored: &[(f32, bool)]) -> f64 {
     (ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives)
 }
 
-/// A bin of the calibration error: sums over the hits whose scores are in its range.
-#[derive(Clone, Copy, Default)]
-struct CalibrationBin {
-    hits: usize,
-    scores: f64,
-    relevant: f64,
+/// A range of scores: sums over the hits whose scores are in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ScoreBucket {
+    /// Number of hits.
+    pub(super) hits: usize,
+    /// Sum of their scores.
+    pub(super) scores: f64,
+    /// Number of hits that are right.
+    pub(super) relevant: usize,
 }
 
-/// Returns the expected calibration error over ten bins of scores.
-pub(super) fn calibration_error(scored: &[(f32, bool)]) -> f64 {
-    let mut bins = [CalibrationBin::default(); BINS];
+/// Returns ten ranges of scores of one width, lowest first.
+pub(super) fn buckets(scored: &[(f32, bool)]) -> [ScoreBucket; BINS] {
+    let mut buckets = [ScoreBucket::default(); BINS];
     for (score, relevant) in scored {
-        // A score of exactly 1 belongs to the last bin.
-        let bin = &mut bins[((score * BINS as f32) as usize).min(BINS - 1)];
-        bin.hits += 1;
-        bin.scores += f64::from(*score);
-        bin.relevant += if *relevant { 1.0 } else { 0.0 };
+        // A score of exactly 1 belongs to the last bucket.
+        let bucket = &mut buckets[((score * BINS as f32) as usize).min(BINS - 1)];
+        bucket.hits += 1;
+        bucket.scores += f64::from(*score);
+        bucket.relevant += usize::from(*relevant);
     }
-    let filled = bins.iter().filter(|bin| bin.hits > 0);
-    let error: f64 = filled.map(|bin| (bin.scores - bin.relevant).abs()).sum();
+    buckets
+}
+
+/// Returns the expected calibration error over ten buckets of scores.
+pub(super) fn calibration_error(scored: &[(f32, bool)]) -> f64 {
+    let mut error = 0.0;
+    for bucket in buckets(scored) {
+        error += (bucket.scores - bucket.relevant as f64).abs();
+    }
     error / scored.len().max(1) as f64
 }
 
@@ -55,5 +65,14 @@ mod tests {
         assert!((area_under_curve(&[(0.5, true), (0.5, false)]) - 0.5).abs() < 1e-9);
         assert!((calibration_error(&[(1.0, true), (0.0, false)])).abs() < 1e-9);
         assert!((calibration_error(&[(1.0, false)]) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn scores_are_counted_in_the_bucket_of_their_range() {
+        let buckets = buckets(&[(1.0, true), (0.99, false), (0.0, false), (0.55, true)]);
+        let counts: Vec<(usize, usize)> = buckets.iter().map(|bucket| (bucket.hits, bucket.relevant)).collect();
+        let mut expected = vec![(0, 0); BINS];
+        (expected[0], expected[5], expected[9]) = ((1, 0), (1, 1), (2, 1));
+        assert_eq!(counts, expected);
     }
 }

@@ -9,6 +9,7 @@ use cuebase_retrieval::Hit;
 use super::calibration::{area_under_curve, calibration_error};
 use super::features::{self, FeaturePlace};
 use super::locomo::{Question, Sample, UNANSWERABLE};
+use super::misses::{ExpectedMemory, Miss, Misses, first_hits, shortened};
 use super::namespace::{Asking, Setup, ask, ingest};
 
 /// Word budgets within which recall is reported.
@@ -52,6 +53,8 @@ pub struct Figures {
     pub unanswerable: Vec<f32>,
     /// The best score of every question about another conversation.
     pub off_topic: Vec<f32>,
+    /// The questions whose first hit does not answer.
+    pub misses: Misses,
     /// Questions whose candidates' features were written.
     numbered: usize,
 }
@@ -92,6 +95,7 @@ pub fn measure(
         }
         let (result, held) = judge(&hits, &evidence, question.category);
         figures.answerable.extend(best_score);
+        figures.misses.extend(missed(question, sample, &hits, &held));
         for (hit, held) in hits.iter().zip(&held).take(LIMIT) {
             figures.scored.push((hit.score, held.contains(&true)));
         }
@@ -110,16 +114,37 @@ pub fn measure(
     Ok(())
 }
 
-/// Returns the content words of each turn that answers a question.
+/// Returns the content words of each turn that answers a question, without turns that have none.
 fn evidence_words(question: &Question, sample: &Sample) -> Vec<Vec<String>> {
     let mut evidence = Vec::with_capacity(question.evidence.len());
-    for turn in &question.evidence {
-        let words = content_words(&sample.turns[turn]);
-        if !words.is_empty() {
-            evidence.push(words);
-        }
+    for turn in answering_turns(question, sample) {
+        evidence.push(content_words(&sample.turns[turn]));
     }
     evidence
+}
+
+/// Returns the ids of the turns that answer a question and have content words.
+fn answering_turns<'a>(question: &'a Question, sample: &Sample) -> Vec<&'a String> {
+    let mut turns = Vec::with_capacity(question.evidence.len());
+    for turn in &question.evidence {
+        if !content_words(&sample.turns[turn]).is_empty() {
+            turns.push(turn);
+        }
+    }
+    turns
+}
+
+/// Describes a question whose first hit contains no evidence. `held` is, for each hit, which evidence it contains.
+fn missed(question: &Question, sample: &Sample, hits: &[Hit], held: &[Vec<bool>]) -> Option<Miss> {
+    if held.first().is_some_and(|held| held.contains(&true)) {
+        return None;
+    }
+    let mut expected = Vec::new();
+    for (n, turn) in answering_turns(question, sample).into_iter().enumerate() {
+        let rank = held.iter().position(|held| held[n]).map(|index| index + 1);
+        expected.push(ExpectedMemory { label: turn.clone(), text: shortened(&sample.turns[turn]), rank });
+    }
+    Some(Miss { place: sample.id.clone(), question: question.text.clone(), expected, hits: first_hits(hits) })
 }
 
 /// Writes the features of every candidate of a question. `held` is, for each hit, which evidence it contains; `None` for

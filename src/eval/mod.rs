@@ -10,17 +10,26 @@
 //! - [`changes`] measures whether facts that change are answered with the value that holds;
 //! - [`parts`] measures whether a memory is admitted for each thing that a query asks for.
 //!
-//! [`namespace`] ingests texts and asks questions for all of them, and [`features`] writes what a ranking is fitted on.
+//! [`input`] recognises what a path holds, and reads public sets as labelled questions: folders in the BEIR format, and
+//! LongMemEval, for which [`longmemeval`] adds that benchmark's own measures.
+//!
+//! [`namespace`] ingests texts and asks questions for all of them, [`open_space`] for labelled questions. [`features`]
+//! writes what a ranking is fitted on, and [`report`] writes a page with the figures and the [`misses`].
 
 pub mod admission;
 mod admitted;
 mod calibration;
 pub mod changes;
 pub mod features;
+pub mod input;
 pub mod locomo;
+pub mod longmemeval;
 pub mod measure;
+pub mod misses;
 pub mod namespace;
+pub mod open_space;
 pub mod parts;
 pub mod questions;
 pub mod ranks;
+pub mod report;
 pub mod suite;

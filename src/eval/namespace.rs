@@ -27,7 +27,7 @@ use crate::text::steps::Steps;
 const MODEL_TIME: Duration = Duration::from_secs(600);
 
 /// Documents that are written together.
-const DOCUMENTS_PER_CHANGE: usize = 256;
+pub const DOCUMENTS_PER_CHANGE: usize = 256;
 
 /// What is measured with.
 pub struct Setup<'a> {
@@ -83,14 +83,20 @@ pub fn ingest(sessions: &[Map<String, Value>], folder: &Path, setup: &Setup<'_>)
     Ok(index)
 }
 
-/// Writes documents into an index, as direct writes do.
-pub fn write_documents(documents: &[LabelledDocument], index: &mut Index, setup: &Setup<'_>) -> anyhow::Result<()> {
+/// Writes documents into an index, as direct writes do. Their paths are those of places from `first` on.
+pub fn write_documents(
+    documents: &[LabelledDocument],
+    first: usize,
+    index: &mut Index,
+    setup: &Setup<'_>,
+) -> anyhow::Result<()> {
     let now = setup.clock.now();
-    for (number, part) in documents.chunks(DOCUMENTS_PER_CHANGE).enumerate() {
+    let mut places = first..;
+    for part in documents.chunks(DOCUMENTS_PER_CHANGE) {
         let mut files = Vec::with_capacity(part.len());
         let mut texts = Vec::new();
-        for (n, document) in part.iter().enumerate() {
-            let path: MemoryPath = document_path(number * DOCUMENTS_PER_CHANGE + n).parse()?;
+        for (document, place) in part.iter().zip(&mut places) {
+            let path: MemoryPath = document_path(place).parse()?;
             let write = DirectWrite::new(path.clone(), document.markdown());
             texts.extend(write.cue_texts());
             files.push((path, direct::file_of(&write, FrontMatter::default(), now)?));

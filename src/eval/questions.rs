@@ -1,19 +1,16 @@
 //! Questions with labels of what answers them: where that ranks, and whether it is admitted.
+//!
+//! [`open_space`](super::open_space) asks them.
 
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::Context;
 use cuebase_retrieval::Hit;
 use serde::Deserialize;
 
 use super::admission;
-use super::admitted::{Mean, SearchedQuery};
+use super::admitted::Mean;
 use super::calibration::{area_under_curve, calibration_error};
-use super::features::{self, FeaturePlace};
-use super::namespace::{Asking, Setup, ask, ingest, write_documents};
+use super::misses::Misses;
 use super::ranks::{LIMIT, RankFigures, RankedHit};
-use super::suite::{self, LabelledDocument, Session, Units};
+use super::suite::{LabelledDocument, Session, Units};
 
 /// The texts of a namespace, with questions of which some may have no answer.
 #[derive(Debug, Deserialize)]
@@ -40,6 +37,9 @@ pub struct Question {
     pub q: String,
     /// Ids of the messages or documents that answer it. Empty if nothing does.
     pub evidence: Vec<String>,
+    /// Path of the document that is the question itself. It does not count as a hit.
+    #[serde(skip)]
+    pub own_path: Option<String>,
 }
 
 /// The figures of some namespaces.
@@ -52,20 +52,14 @@ pub struct Figures {
     /// What the cue arm alone would have found.
     pub by_cues: RankFigures,
     /// Score and relevance of the first hits of questions with an answer.
-    scored: Vec<(f32, bool)>,
+    pub scored: Vec<(f32, bool)>,
     /// The best score of a question with an answer, and of one without.
     best_of_answerable: Mean,
     best_of_unanswerable: Mean,
     /// What is admitted.
     pub admission: admission::Figures,
-}
-
-/// The files that are written while questions are asked, if they are wanted.
-pub struct OutputFiles<'a> {
-    /// The features of every candidate.
-    pub features: Option<&'a mut dyn Write>,
-    /// The scores of all hits.
-    pub scores: Option<&'a mut dyn Write>,
+    /// The questions whose first hit does not answer.
+    pub misses: Misses,
 }
 
 impl Figures {
@@ -87,7 +81,7 @@ impl Figures {
     }
 
     /// Adds a question with its candidates, best first.
-    fn add(&mut self, question: &Question, hits: &[Hit], units: &Units) {
+    pub(super) fn add(&mut self, question: &Question, hits: &[Hit], units: &Units) {
         let best_score = f64::from(hits.first().map_or(0.0, |hit| hit.score));
         if question.evidence.is_empty() {
             self.best_of_unanswerable.add(best_score);
@@ -109,55 +103,6 @@ impl Figures {
         self.by_words.add(&found_by_arm(by_words), &question.evidence);
         self.by_cues.add(&found_by_arm(by_cues), &question.evidence);
     }
-}
-
-/// Writes the texts of a namespace into an index and asks its questions.
-pub fn measure(
-    space: &Space,
-    folder: &Path,
-    setup: &Setup<'_>,
-    figures: &mut Figures,
-    files: &mut OutputFiles<'_>,
-) -> anyhow::Result<()> {
-    let mut index =
-        ingest(&suite::bodies(&space.sessions), folder, setup).with_context(|| format!("namespace {}", space.id))?;
-    write_documents(&space.documents, &mut index, setup).with_context(|| format!("namespace {}", space.id))?;
-    let snapshot = index.published().load_full();
-    let units = Units::of_sessions(&space.sessions).with_documents(&space.documents);
-    for (number, question) in space.questions.iter().enumerate() {
-        let Question { q, evidence } = question;
-        let query = SearchedQuery::search(&space.id, q, vec![evidence.as_slice()], &snapshot, &units, setup)?;
-        figures.admission.add(&query);
-        if let Some(out) = files.scores.as_deref_mut() {
-            query.write_scores(out)?;
-        }
-        let hits = ask(&snapshot, &Asking::now(q, usize::MAX), setup)?;
-        figures.add(question, &hits, &units);
-        if let Some(out) = files.features.as_deref_mut() {
-            write_features(out, space, number, &hits, &units)?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes the features of every candidate of a question. What a fit leaves out together is a kind.
-fn write_features(
-    out: &mut dyn Write,
-    space: &Space,
-    number: usize,
-    hits: &[Hit],
-    units: &Units,
-) -> std::io::Result<()> {
-    let Some(Question { evidence, .. }) = space.questions.get(number) else { return Ok(()) };
-    let sample = if space.kind.is_empty() { &space.id } else { &space.kind };
-    let question = format!("{}:{number}", space.id);
-    let place = FeaturePlace { sample, sessions: space.sessions.len(), question: &question };
-    for hit in hits {
-        let of_hit = units.of_hit(hit);
-        let held: Vec<bool> = evidence.iter().map(|id| of_hit.contains(&id.as_str())).collect();
-        features::write(out, &place, hit, if evidence.is_empty() { None } else { Some(&held) })?;
-    }
-    Ok(())
 }
 
 /// Returns the hits that an arm found, best first. The number of each is one divided by its rank in the arm, and zero if

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Context;
-use cuebase_retrieval::Hit;
+use cuebase_retrieval::{Hit, Memory};
 use cuebase_storage::memory_file::SourceMessage;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::memory::files::Details;
 
 /// The name of the assistant in a chat with a user. The messages of everybody else have the role of a user.
-const ASSISTANT: &str = "Assistant";
+pub const ASSISTANT: &str = "Assistant";
+/// The name of the user in a chat with an assistant.
+pub const USER: &str = "User";
 
 /// A session of a dialogue.
 #[derive(Debug, Deserialize)]
@@ -103,7 +105,7 @@ pub fn bodies(sessions: &[Session]) -> Vec<Map<String, Value>> {
             let mut body = Map::new();
             let role = if message.name == ASSISTANT { "assistant" } else { "user" };
             body.insert("role".to_owned(), json!(role));
-            if message.name != ASSISTANT && message.name != "User" {
+            if message.name != ASSISTANT && message.name != USER {
                 body.insert("name".to_owned(), json!(message.name));
             }
             body.insert("content".to_owned(), json!(message.text));
@@ -148,20 +150,24 @@ impl Units {
         Self { messages, documents: HashMap::new() }
     }
 
-    /// Adds documents, whose paths are those of [`document_path`].
-    pub fn with_documents(mut self, documents: &[LabelledDocument]) -> Self {
-        for (number, document) in documents.iter().enumerate() {
-            self.documents.insert(document_path(number), document.id.clone());
+    /// Adds documents, whose paths are those of [`document_path`] from a place on.
+    pub fn add_documents(&mut self, first: usize, documents: &[LabelledDocument]) {
+        for (place, document) in (first..).zip(documents) {
+            self.documents.insert(document_path(place), document.id.clone());
         }
-        self
     }
 
     /// Returns the ids of the messages that a hit was made from, or of its document.
     pub fn of_hit(&self, hit: &Hit) -> Vec<&str> {
-        if let Some(id) = self.documents.get(&hit.memory.path) {
+        self.of_memory(&hit.memory)
+    }
+
+    /// Returns the ids of the messages that a memory was made from, or of its document.
+    pub fn of_memory(&self, memory: &Memory) -> Vec<&str> {
+        if let Some(id) = self.documents.get(&memory.path) {
             return vec![id.as_str()];
         }
-        let details: Details = serde_json::from_str(&hit.memory.details).unwrap_or_default();
+        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
         let mut ids = Vec::with_capacity(details.sources.len());
         for SourceMessage { session_id, message, .. } in details.sources {
             let place = (session_id.unwrap_or_default(), message);
