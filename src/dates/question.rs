@@ -3,53 +3,20 @@
 //! A day or a month without a year stands for that day or month in every year. "Today" and "this week" are ignored:
 //! "what should I cook tonight" asks about the present, not about memories from today. Start with [`find`].
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use cuebase_retrieval::Millis;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, ToSpan};
 
-use super::{
-    CalendarDay, DateSpan, Word, calendar, count, foreign_month_number, month_number, numbered_month, relative,
-    word_at, words, year_number,
-};
+use super::languages::table::{Language, Lead};
+use super::period::{NamedPeriod, Period};
+use super::words::Text;
+use super::{english, grammar};
 
-/// Years before the current one in which a date without a year is looked for. The next year is included as well.
-const YEARS_BACK: i16 = 60;
 /// Dates that are read from one question.
 const DATES_MAX: usize = 16;
-/// Words before a time. After one of them, four digits are a year, and a word that can be a month is a month.
-const LEAD_WORDS: [&str; 24] = [
-    "in",
-    "on",
-    "of",
-    "during",
-    "since",
-    "after",
-    "before",
-    "until",
-    "till",
-    "from",
-    "between",
-    "through",
-    "throughout",
-    "early",
-    "mid",
-    "late",
-    "last",
-    "next",
-    "year",
-    "spring",
-    "summer",
-    "autumn",
-    "fall",
-    "winter",
-];
-/// Months that are also verbs or names of people.
-const AMBIGUOUS_MONTHS: [&str; 8] = ["march", "april", "may", "june", "august", "jan", "mar", "jun"];
-/// Words between the first and the last period of a range.
-const RANGE_WORDS: [&str; 4] = ["and", "to", "until", "till"];
 
 /// The times that a question names, and the words that name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,30 +30,24 @@ pub struct QuestionTimes {
 /// Returns the times that a question names when it is asked at `now` in a time zone.
 pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
     let today = now.to_zoned(zone.clone()).date();
-    let words = words(question);
+    let text = Text::read(question);
     let mut days = Vec::new();
     let mut ranges = Vec::new();
     let mut at = 0;
-    while at < words.len() && ranges.len() < DATES_MAX {
-        let before = if at == 0 { "" } else { word_at(&words, at - 1) };
-        let Some((length, first)) = Period::read(&words[at..], LEAD_WORDS.contains(&before), today) else {
-            at += 1;
+    while at < text.words.len() && ranges.len() < DATES_MAX {
+        let Some(first) = named_period(&text, at, today) else {
+            at = grammar::end_of_no_date(&text, at).unwrap_or(at + 1);
             continue;
         };
-        let part = PartOfMonth::before(&words[..at]);
-        ranges.push(words[at].range.start..words[at + length - 1].range.end);
-        at += length;
-        if matches!(before, "between" | "from")
-            && RANGE_WORDS.contains(&word_at(&words, at))
-            && let Some((length, last)) = Period::read(&words[at + 1..], true, today)
-        {
-            ranges.push(words[at + 1].range.start..words[at + length].range.end);
-            at += 1 + length;
-            days.extend(first.through(&last, today));
-        } else {
-            for range in first.days_after(before, today) {
-                days.push(part.of(range));
+        ranges.push(text.bytes(&first.words));
+        at = first.words.end;
+        match last_period(&text, &first, today) {
+            Some(last) => {
+                ranges.push(text.bytes(&last.words));
+                at = last.words.end;
+                days.extend(first.period.through(&last.period, today));
             }
+            None => days.extend(first.period.days_after(first.lead, today)),
         }
     }
     let mut times = Vec::with_capacity(days.len());
@@ -96,222 +57,43 @@ pub fn find(question: &str, now: Timestamp, zone: &TimeZone) -> QuestionTimes {
     QuestionTimes { times: joined(times), words: ranges }
 }
 
-/// The part of a month that a question is about: "at the beginning of April", "early April".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PartOfMonth {
-    Begin,
-    Middle,
-    End,
-    Whole,
+/// Reads the period at a word: in the language of the text, or, if that is not known, in English before others.
+fn named_period(text: &Text<'_>, at: usize, today: Date) -> Option<NamedPeriod> {
+    let english = english::named_period(&text.words, at, today);
+    if text.is_in_another_language(Language::English) {
+        return foreign_period(text, at, today).or(english.filter(|named| is_english(text, named)));
+    }
+    if english.is_some() {
+        return english;
+    }
+    let named = foreign_period(text, at, today)?;
+    // In "in May 5", "in" is a word of several languages.
+    let is_english = named.words.start > at && english::named_period(&text.words, named.words.start, today).is_some();
+    if is_english { None } else { Some(named) }
 }
 
-impl PartOfMonth {
-    /// Reads the part that some words end with.
-    fn before(words: &[Word]) -> Self {
-        let word = match words {
-            [.., word, last] if last.text == "of" => word,
-            [.., word] => word,
-            [] => return Self::Whole,
-        };
-        match word.text.as_str() {
-            "early" | "beginning" | "start" => Self::Begin,
-            "mid" | "middle" => Self::Middle,
-            "late" | "end" => Self::End,
-            _ => Self::Whole,
-        }
+fn foreign_period(text: &Text<'_>, at: usize, today: Date) -> Option<NamedPeriod> {
+    if grammar::end_of_no_date(text, at).is_some() {
+        return None;
     }
-
-    /// Returns the part of the days of a month: about a third. Other periods are not divided.
-    fn of(self, days: Range<Date>) -> Range<Date> {
-        let month_end = days.start.checked_add(1.month());
-        let is_month = days.start.day() == 1 && month_end.is_ok_and(|end| end == days.end);
-        let (Ok(second), Ok(third)) = (days.start.checked_add(10.days()), days.start.checked_add(20.days())) else {
-            return days;
-        };
-        match self {
-            Self::Begin if is_month => days.start..second,
-            Self::Middle if is_month => second..third,
-            Self::End if is_month => third..days.end,
-            _ => days,
-        }
-    }
+    grammar::named_period(text, at, today)
 }
 
-/// A period that a date expression names.
-enum Period {
-    Days(Range<Date>),
-    Year(i16),
-    Month { month: i8, year: Option<i16> },
-    Day(CalendarDay),
+/// Whether an English period counts in a text in another language: "sept" is seven in French.
+fn is_english(text: &Text<'_>, named: &NamedPeriod) -> bool {
+    let is_word_of_text = named.words.clone().any(|at| text.is_word_of_its_language(at));
+    named.period.is_complete() || matches!(named.period, Period::Days(_)) || !is_word_of_text
 }
 
-impl Period {
-    /// Reads the expression at the beginning of some words. Returns how many words it has, and the period that it
-    /// names. `led` is true after one of [`LEAD_WORDS`].
-    fn read(words: &[Word], led: bool, today: Date) -> Option<(usize, Self)> {
-        let first = word_at(words, 0);
-        if let Some((length, day)) = calendar(words) {
-            // "Which 3 may I take?"
-            let is_ambiguous = day.year.is_none() && AMBIGUOUS_MONTHS.contains(&word_at(words, 1));
-            if is_ambiguous && !led {
-                return None;
-            }
-            return Some((length, Self::Day(day)));
-        }
-        if let Some((length, span)) = relative(words, today) {
-            if matches!(first, "today" | "tonight" | "this") {
-                return None;
-            }
-            return Some((length, Self::Days(span.days()?)));
-        }
-        if matches!(first, "last" | "past") {
-            return recent(words, today);
-        }
-        if let Some(month) = month_number(first) {
-            return Self::read_month(month, words, led);
-        }
-        if let Some((year, month)) = numbered_month(first) {
-            return Some((1, Self::Month { month, year: Some(year) }));
-        }
-        if let Some(month) = foreign_month_number(first) {
-            return Self::read_foreign_month(month, words);
-        }
-        let year = year_number(first)?;
-        if !led {
-            return None;
-        }
-        Some((1, Self::Year(year)))
+/// Reads the last period of a range that begins with a period.
+fn last_period(text: &Text<'_>, first: &NamedPeriod, today: Date) -> Option<NamedPeriod> {
+    let at = first.words.end;
+    if first.lead == Lead::Between
+        && let Some(last) = english::last_period(&text.words, at, today)
+    {
+        return Some(last);
     }
-
-    /// Reads a month and, if there is one, its year: "May", "May 2023", "May of 2023". The first word names the month.
-    fn read_month(month: i8, words: &[Word], led: bool) -> Option<(usize, Self)> {
-        let second = word_at(words, 1);
-        if let Some(year) = year_number(second) {
-            return Some((2, Self::Month { month, year: Some(year) }));
-        }
-        if second == "of"
-            && let Some(year) = year_number(word_at(words, 2))
-        {
-            return Some((3, Self::Month { month, year: Some(year) }));
-        }
-        if AMBIGUOUS_MONTHS.contains(&word_at(words, 0)) && !led {
-            return None;
-        }
-        Some((1, Self::Month { month, year: None }))
-    }
-
-    /// Reads a month in another language with its year: "Februar 2025", "marzo de 2025". Without a year, the name may be
-    /// another word.
-    fn read_foreign_month(month: i8, words: &[Word]) -> Option<(usize, Self)> {
-        let length = if matches!(word_at(words, 1), "de" | "del" | "do" | "di") { 3 } else { 2 };
-        let year = year_number(word_at(words, length - 1))?;
-        Some((length, Self::Month { month, year: Some(year) }))
-    }
-
-    /// Returns the year of the period, if the expression names one.
-    fn year(&self) -> Option<i16> {
-        match self {
-            Self::Days(days) => Some(days.start.year()),
-            Self::Year(year) => Some(*year),
-            Self::Month { year, .. } | Self::Day(CalendarDay { year, .. }) => *year,
-        }
-    }
-
-    /// Returns the days of the period. A period without a year is taken to be in `year`.
-    fn days_in(&self, year: i16) -> Option<Range<Date>> {
-        match self {
-            Self::Days(days) => Some(days.clone()),
-            Self::Year(year) => DateSpan::Year(*year).days(),
-            Self::Month { month, year: named } => {
-                DateSpan::Month(Date::new(named.unwrap_or(year), *month, 1).ok()?).days()
-            }
-            Self::Day(day) => DateSpan::Day(Date::new(day.year.unwrap_or(year), day.month, day.day).ok()?).days(),
-        }
-    }
-
-    /// Returns the days of the period in every year that is considered.
-    fn every(&self, today: Date) -> Vec<Range<Date>> {
-        let mut every = Vec::new();
-        for year in self.years(today) {
-            if let Some(days) = self.days_in(year) {
-                every.push(days);
-            }
-        }
-        every
-    }
-
-    /// Returns the days of the period in the latest year in which it has begun.
-    fn latest(&self, today: Date) -> Option<Range<Date>> {
-        let has_year = self.year().is_some();
-        self.every(today).into_iter().rfind(|days| has_year || days.start <= today)
-    }
-
-    /// Returns the days that the period names after a word: after "since", all days from its start; after a word
-    /// without such a meaning, its own days.
-    fn days_after(&self, before: &str, today: Date) -> Vec<Range<Date>> {
-        if !matches!(before, "since" | "after" | "before" | "until" | "till") {
-            return self.every(today);
-        }
-        let Some(days) = self.latest(today) else { return Vec::new() };
-        let range = match before {
-            "since" => days.start..Date::MAX,
-            "after" => days.end..Date::MAX,
-            "before" => Date::MIN..days.start,
-            _ => Date::MIN..days.end,
-        };
-        Vec::from([range])
-    }
-
-    /// Returns the days from the period's first to the last of another period, which is in the same year or in the
-    /// next.
-    fn through(&self, last: &Self, today: Date) -> Vec<Range<Date>> {
-        let years = if self.year().is_some() { self.years(today) } else { last.years(today) };
-        let mut ranges = Vec::new();
-        for year in years {
-            if let Some(days) = self.days_in(year)
-                && let Some(end) = last.end_after(days.start, year)
-            {
-                ranges.push(days.start..end);
-            }
-        }
-        ranges
-    }
-
-    /// Returns the end of the period in a year, or in the next year if the period has ended before `start`.
-    fn end_after(&self, start: Date, year: i16) -> Option<Date> {
-        for year in [year, year + 1] {
-            if let Some(days) = self.days_in(year)
-                && days.end > start
-            {
-                return Some(days.end);
-            }
-        }
-        None
-    }
-
-    /// Returns the years that are considered: the period's own, or, if it names none, those around today.
-    fn years(&self, today: Date) -> RangeInclusive<i16> {
-        match self.year() {
-            Some(year) => year..=year,
-            None => today.year().saturating_sub(YEARS_BACK)..=today.year().saturating_add(1),
-        }
-    }
-}
-
-/// Reads "last two weeks", "past month": the days up to and including today.
-fn recent(words: &[Word], today: Date) -> Option<(usize, Period)> {
-    let (length, count) = match count(word_at(words, 1)) {
-        Some(count) => (3, count),
-        None => (2, 1),
-    };
-    let back: Span = match word_at(words, length - 1) {
-        "day" | "days" => count.days(),
-        "week" | "weeks" => count.weeks(),
-        "month" | "months" => count.months(),
-        "year" | "years" => count.years(),
-        _ => return None,
-    };
-    Some((length, Period::Days(today.checked_sub(back).ok()?..today.tomorrow().ok()?)))
+    grammar::last_period(text, at, first.lead, today)
 }
 
 /// Returns when days begin and end in a time zone. A bound that no timestamp can hold is open.

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::{CalendarDay, DateSpan, Word, calendar, relative, words};
+use super::english;
+use super::grammar::{self, MentionedDate};
+use super::languages::table::Language;
+use super::span::{CalendarDay, DateSpan};
+use super::words::Text;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -44,17 +48,16 @@ impl DateMention {
 
 /// Returns the date expressions in a statement, in order and without overlap. `said` is the day of the statement.
 pub fn find(statement: &str, said: Date) -> Vec<DateMention> {
-    let words = words(statement);
+    let text = Text::read(statement);
     let mut mentions = Vec::new();
     let mut at = 0;
-    while at < words.len() {
-        match read(&words[at..], said) {
-            Some((length, span, explicit)) => {
-                let range = words[at].range.start..words[at + length - 1].range.end;
-                mentions.push(DateMention { range, span, explicit });
-                at += length;
+    while at < text.words.len() {
+        match read(&text, at, said) {
+            Some((end, span, explicit)) => {
+                mentions.push(DateMention { range: text.bytes(&(at..end)), span, explicit });
+                at = end;
             }
-            None => at += 1,
+            None => at = grammar::end_of_no_date(&text, at).unwrap_or(at + 1),
         }
     }
     mentions
@@ -108,14 +111,38 @@ fn month_name(date: Date) -> &'static str {
     MONTHS[usize::from(date.month().unsigned_abs()) - 1]
 }
 
-/// Reads the expression at the beginning of some words. Returns how many words it has, the days that it names, and
-/// whether it names their year.
-fn read(words: &[Word], said: Date) -> Option<(usize, DateSpan, bool)> {
-    if let Some((length, span)) = relative(words, said) {
-        return Some((length, span, false));
+/// Reads the expression at a word: in the language of the text, or, if that is not known, in English before others.
+/// Returns the index after it, the days that it names, and whether it names their year.
+fn read(text: &Text<'_>, at: usize, said: Date) -> Option<(usize, DateSpan, bool)> {
+    let english = read_english(text, at, said);
+    if text.is_in_another_language(Language::English) {
+        let foreign = read_foreign(text, at, said);
+        // "Sept" is seven in French, and "last week" is English in any text.
+        let is_doubtful = english::relative(&text.words[at..], said).is_none()
+            && (at..at + 2).any(|at| text.is_word_of_its_language(at));
+        return foreign.or(english.filter(|(_, _, explicit)| *explicit || !is_doubtful));
     }
-    let (length, day) = calendar(words)?;
-    Some((length, DateSpan::Day(nearest(day, said)?), day.year.is_some()))
+    english.or_else(|| read_foreign(text, at, said))
+}
+
+fn read_english(text: &Text<'_>, at: usize, said: Date) -> Option<(usize, DateSpan, bool)> {
+    let words = &text.words[at..];
+    if let Some((length, span)) = english::relative(words, said) {
+        return Some((at + length, span, false));
+    }
+    let (length, day) = english::calendar(words)?;
+    Some((at + length, DateSpan::Day(nearest(day, said)?), day.year.is_some()))
+}
+
+fn read_foreign(text: &Text<'_>, at: usize, said: Date) -> Option<(usize, DateSpan, bool)> {
+    if grammar::end_of_no_date(text, at).is_some() {
+        return None;
+    }
+    let mention = grammar::mention(text, at, said)?;
+    match mention.date {
+        MentionedDate::Relative(span) => Some((mention.end, span, false)),
+        MentionedDate::Calendar(day) => Some((mention.end, DateSpan::Day(nearest(day, said)?), day.year.is_some())),
+    }
 }
 
 /// Returns the date of a day of the calendar. Without a year, it is the date nearest to `said`.
