@@ -5,8 +5,9 @@
 //! all settings once at the start; nothing reads the environment later.
 //!
 //! Start at [`settings`], which declares each setting once; `declare.rs` says what a declaration yields. `resolved.rs`
-//! holds [`Config`]. `parsers.rs`, `pairs.rs`, `address.rs`, `plans.rs` and `provider.rs` parse values; `model.rs`,
-//! `identity.rs` and `payments.rs` check settings that depend on each other. `file.rs` reads the configuration file.
+//! holds [`Config`]. `parsers.rs`, `pairs.rs`, `address.rs`, `plans.rs`, `precision.rs` and `provider.rs` parse values;
+//! `model.rs`, `identity.rs` and `payments.rs` check settings that depend on each other. `file.rs` reads the configuration
+//! file.
 
 pub mod address;
 mod billing;
@@ -20,6 +21,7 @@ mod pairs;
 mod parsers;
 mod payments;
 mod plans;
+mod precision;
 mod provider;
 mod refusal;
 mod resolved;
@@ -31,9 +33,10 @@ mod values;
 pub use address::ListenAddress;
 pub use declare::{Key, environment_name};
 pub use identity::IdentitySettings;
-pub use model::{ChatSettings, EmbeddingChoice, ModelSettings, Precision};
+pub use model::{ChatSettings, EmbeddingChoice, ModelSettings};
 pub use origin::Origin;
 pub use plans::{PlanLimits, Rates};
+pub use precision::Precision;
 pub use provider::ProviderChoice;
 pub use resolved::{AccessSettings, Config, Listeners};
 pub use secret::Secret;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use super::endpoint::EndpointSettings;
-use super::refusal::Refusal;
+use super::precision::Precision;
 use super::secret::Secret;
 use super::settings::{ModelValues, setting};
 use super::values::missing;
@@ -58,24 +58,6 @@ pub enum EmbeddingChoice {
         /// The name of the model.
         model: String,
     },
-}
-
-/// The precision in which a local encoder computes its linear layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 8-bit integers with a scale for each output and each row: several times as fast, nearly the same vectors.
-    Int8,
-    /// 32-bit floating-point numbers.
-    Float32,
-}
-
-/// Parses the name of a precision.
-pub(super) fn precision(text: &str) -> Result<Precision, Refusal> {
-    match text {
-        "int8" => Ok(Precision::Int8),
-        "float32" => Ok(Precision::Float32),
-        other => Err(Refusal::new(other, "int8 or float32")),
-    }
 }
 
 impl ModelSettings {

@@ -16,12 +16,12 @@ use cuebase_storage::records::PlanName;
 
 use super::address::{ListenAddress, address, address_or_off};
 use super::declare::{Setting, settings};
-use super::model::{Precision, precision};
 use super::parsers::{
     COUNT_MAX, any_number, any_text, boolean, browser_origins, count, count_up_to, domain, letters, log_filter,
     milliseconds, name, number, optional, path, secret, url,
 };
 use super::plans::{PlanLimits, Rates, plan_limits, plan_name, rates};
+use super::precision::{Precision, precision};
 use super::provider::{ProviderChoice, products, provider};
 use super::secret::Secret;
 use super::values::Values;

@@ -4,6 +4,13 @@
 //! values are copied to every lane. No sum is taken across lanes. The forms for AVX-512 VNNI and for AVX2 and the portable
 //! one return the same sums.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256,
+    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm512_dpbusd_epi32, _mm512_set1_epi32,
+    _mm512_setzero_si512,
+};
+
 /// Inputs that are multiplied in one step.
 pub(super) const INPUTS: usize = 4;
 /// Outputs of a panel: the lanes of the widest register.
@@ -50,12 +57,12 @@ fn multiply_rows<const R: usize>(rows: &[Values], panel: &[Step], sums: &mut [Su
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions a text takes three times as long")]
-            return unsafe { x86::with_vnni(rows, panel, sums) };
+            return unsafe { with_vnni(rows, panel, sums) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "without the instructions a text takes nine times as long")]
-            return unsafe { x86::with_avx2(rows, panel, sums) };
+            return unsafe { with_avx2(rows, panel, sums) };
         }
     }
     portable(rows, panel, sums);
@@ -82,64 +89,56 @@ fn portable<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Su
     }
 }
 
+/// The 32 bits of a step's values.
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::{
-        __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256,
-        _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm512_dpbusd_epi32, _mm512_set1_epi32,
-        _mm512_setzero_si512,
-    };
+fn word(values: Values) -> i32 {
+    bytemuck::cast(values)
+}
 
-    use super::{OUTPUTS, STEP, Step, Sums, Values};
-
-    /// The 32 bits of a step's values.
-    fn word(values: Values) -> i32 {
-        bytemuck::cast(values)
-    }
-
-    #[target_feature(enable = "avx512f,avx512vnni")]
-    pub(super) fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
-        let rows = rows.map(|row| &row[..panel.len()]);
-        let mut all = [_mm512_setzero_si512(); R];
-        for (number, step) in panel.iter().enumerate() {
-            let weights = bytemuck::cast(step.0);
-            for (sum, row) in all.iter_mut().zip(rows) {
-                *sum = _mm512_dpbusd_epi32(*sum, weights, _mm512_set1_epi32(word(row[number])));
-            }
-        }
-        for (sums, all) in sums.iter_mut().zip(all) {
-            *sums = bytemuck::cast(all);
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn with_vnni<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
+    let rows = rows.map(|row| &row[..panel.len()]);
+    let mut all = [_mm512_setzero_si512(); R];
+    for (number, step) in panel.iter().enumerate() {
+        let weights = bytemuck::cast(step.0);
+        for (sum, row) in all.iter_mut().zip(rows) {
+            *sum = _mm512_dpbusd_epi32(*sum, weights, _mm512_set1_epi32(word(row[number])));
         }
     }
+    for (sums, all) in sums.iter_mut().zip(all) {
+        *sums = bytemuck::cast(all);
+    }
+}
 
-    /// Widens weights and values to 16 bits, the even ones and the odd ones apart, since products of two pairs of bytes
-    /// can exceed 16 bits.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
-        let rows = rows.map(|row| &row[..panel.len()]);
-        let even_bytes = _mm256_set1_epi32(0x00ff_00ff);
-        let mut all = [[_mm256_setzero_si256(); 2]; R];
-        for (number, step) in panel.iter().enumerate() {
-            let halves: [[u8; STEP / 2]; 2] = bytemuck::cast(step.0);
-            let weights = halves.map(|half| {
-                let weights: __m256i = bytemuck::cast(half);
-                [_mm256_and_si256(weights, even_bytes), _mm256_srli_epi16::<8>(weights)]
-            });
-            for (sums, row) in all.iter_mut().zip(rows) {
-                let values = _mm256_set1_epi32(word(row[number]));
-                let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(values));
-                let odd = _mm256_srai_epi16::<8>(values);
-                for (sum, [even_weights, odd_weights]) in sums.iter_mut().zip(weights) {
-                    let products = _mm256_madd_epi16(even_weights, even);
-                    let products = _mm256_add_epi32(products, _mm256_madd_epi16(odd_weights, odd));
-                    *sum = _mm256_add_epi32(*sum, products);
-                }
+/// Widens weights and values to 16 bits, the even ones and the odd ones apart, since products of two pairs of bytes
+/// can exceed 16 bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn with_avx2<const R: usize>(rows: [&[Values]; R], panel: &[Step], sums: &mut [Sums]) {
+    let rows = rows.map(|row| &row[..panel.len()]);
+    let even_bytes = _mm256_set1_epi32(0x00ff_00ff);
+    let mut all = [[_mm256_setzero_si256(); 2]; R];
+    for (number, step) in panel.iter().enumerate() {
+        let halves: [[u8; STEP / 2]; 2] = bytemuck::cast(step.0);
+        let weights = halves.map(|half| {
+            let weights: __m256i = bytemuck::cast(half);
+            [_mm256_and_si256(weights, even_bytes), _mm256_srli_epi16::<8>(weights)]
+        });
+        for (sums, row) in all.iter_mut().zip(rows) {
+            let values = _mm256_set1_epi32(word(row[number]));
+            let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(values));
+            let odd = _mm256_srai_epi16::<8>(values);
+            for (sum, [even_weights, odd_weights]) in sums.iter_mut().zip(weights) {
+                let products = _mm256_madd_epi16(even_weights, even);
+                let products = _mm256_add_epi32(products, _mm256_madd_epi16(odd_weights, odd));
+                *sum = _mm256_add_epi32(*sum, products);
             }
         }
-        for (sums, halves) in sums.iter_mut().zip(all) {
-            let halves: [[i32; OUTPUTS / 2]; 2] = halves.map(bytemuck::cast);
-            *sums = bytemuck::cast(halves);
-        }
+    }
+    for (sums, halves) in sums.iter_mut().zip(all) {
+        let halves: [[i32; OUTPUTS / 2]; 2] = halves.map(bytemuck::cast);
+        *sums = bytemuck::cast(halves);
     }
 }
 
@@ -164,7 +163,7 @@ mod tests {
             // SAFETY: the processor has the instructions that the function was compiled for.
             #[allow(unsafe_code, reason = "calls the form under test")]
             unsafe {
-                x86::with_avx2(rows, panel, &mut sums);
+                with_avx2(rows, panel, &mut sums);
             }
             all.push(("avx2", sums));
         }
