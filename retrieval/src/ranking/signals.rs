@@ -27,7 +27,7 @@ const USUAL_WITH_NEIGHBOURS_COUNT: f32 = 8.0;
 /// Lower limit of the range from the mean to the best: if the best is nearer to the mean, nothing stands out.
 const WITH_NEIGHBOURS_RANGE_MIN: f32 = 0.3;
 /// Upper limit of the length of a memory relative to what is usual. Few texts on which the coefficients were fitted are
-/// longer, and a document of a mebibyte is no worse than one of ten pages.
+/// longer, so a document of a mebibyte counts as one of ten pages.
 const LENGTH_MAX: f32 = 1.1;
 /// Words of a memory whose end the vectors of its pieces may not know: of a long text, only the first 16 KiB are read.
 const PIECES_WORDS: u32 = 2500;

@@ -162,7 +162,7 @@ fn judgement_file(folder: &Path) -> Result<PathBuf, InputError> {
     }
     let expected = format!("a folder with {CORPUS}, {QUERIES} and {JUDGEMENTS}/{TEST}");
     if !judgements.is_dir() {
-        return Err(InputError::content(folder, format!("there is no folder {JUDGEMENTS}"), expected));
+        return Err(InputError::content(folder, format!("the folder {JUDGEMENTS} is missing"), expected));
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(&judgements).map_err(|error| InputError::unreadable(&judgements, &error))? {
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(markdown, expected);
         assert_eq!(questions.len(), 2, "nothing answers the third query");
         assert_eq!((questions[0].q.as_str(), &questions[0].evidence), ("Where is the key?", &vec!["key".to_owned()]));
-        assert_eq!(questions[1].evidence, ["oil"], "a document outside the corpus is no evidence");
+        assert_eq!(questions[1].evidence, ["oil"], "a document outside the corpus is not evidence");
         assert_eq!((&questions[0].own_path, &questions[1].own_path), (&None, &Some(document_path(2))));
     }
 
@@ -342,7 +342,7 @@ mod tests {
         let empty = tempfile::tempdir().expect("temporary directory");
         let error = read(empty.path()).expect_err("an empty folder");
         assert!(
-            error.contains("there is no folder qrels: expected a folder with corpus.jsonl, queries.jsonl"),
+            error.contains("the folder qrels is missing: expected a folder with corpus.jsonl, queries.jsonl"),
             "{error}"
         );
     }

@@ -25,7 +25,7 @@ pub struct Report<'a> {
     pub at: Timestamp,
     /// The figures with their names.
     pub figures: &'a [(String, f64)],
-    /// Score and relevance of hits. Without any, there is no table of the calibration.
+    /// Score and relevance of hits. If there are none, the report has no table of the calibration.
     pub scored: &'a [(f32, bool)],
     /// What was wrong.
     pub wrong: Wrong<'a>,

@@ -43,7 +43,7 @@ const HAPPENED: [&str; 8] = [
 const PASSES: usize = 8 + RULES.len() + HAPPENED.len();
 
 /// Returns the tier of a statement: skills for steps, rules for permanent wishes, incidents for dated or past events,
-/// and facts for all others. An assistant's advice is no wish, and a question is no event.
+/// and facts for all others. An assistant's advice is not a wish, and a question is not an event.
 ///
 /// # Errors
 ///
