@@ -130,5 +130,5 @@ fn a_local_encoder_serves_queries() {
     let contents = server.retrieve("default", "q=where+does+the+young+cat+nap").contents();
     assert!(contents[0].contains("kitten"), "{contents:?}");
     let printed = models_command(&data, &settings);
-    assert!(printed.contains("local:384:") && printed.contains("per second"), "{printed}");
+    assert!(printed.contains("local-int8:384:") && printed.contains("per second"), "{printed}");
 }
