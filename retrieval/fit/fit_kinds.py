@@ -15,8 +15,8 @@ say nothing about, and features that hardly vary in them keep the coefficients o
 set of coefficients for all memories: it is fitted on all sets, without the features that come from vectors of cues.
 
 With --encoder, the files come from `cuebase eval` with a local encoder (`CUEBASE_MODEL_LOCAL`), and the coefficients of
-documents and of chats with an assistant for other models than the built-in table are fitted. Features of the absolute
-cosine are left out, since each model has cosines of another size.
+documents for other models than the built-in table are fitted. Features of the absolute cosine are left out, since each
+model has cosines of another size.
 
 For each set, the printed figures are those of a fit on all sets and of one without the sets of its kind, and of the
 lexical arm and the cue arm alone.
@@ -244,7 +244,6 @@ def main():
             show(s.name, arm, figures(s, ranker.column(s.x, rank)))
     if a.out and a.encoder:
         write_model(a.out / "encoder_document.rs", names, ranker.document)
-        write_model(a.out / "encoder_assistant.rs", names, ranker.assistant)
     elif a.out:
         write_model(a.out / "document.rs", names, ranker.document)
         write_model(a.out / "assistant.rs", names, ranker.assistant)

@@ -4,7 +4,7 @@
 //! features mean something else in each: a question is answered by the next turn of a chat, and by the document itself.
 //! If the built-in table does not know the words of a query's script, further coefficients are added. A query without a
 //! vector has one set of coefficients for all memories. The vectors of another model than the built-in table say more of
-//! documents and of what an assistant said, so these have further coefficients of their own.
+//! documents, so these have further coefficients with it.
 //! `retrieval/fit/fit.py` and `retrieval/fit/fit_kinds.py` fit the coefficients to the output of
 //! `cuebase eval --features`; `docs/evaluation.md` has the figures. Do not edit the coefficients by hand. A file with a
 //! feature too few, too many or of another name does not compile.
@@ -24,8 +24,6 @@ static PEOPLE: Model = include!("coefficients/people.rs");
 static ASSISTANT: Model = include!("coefficients/assistant.rs");
 /// For documents: memories without session and speaker.
 static DOCUMENT: Model = include!("coefficients/document.rs");
-/// For what a user and an assistant said, with the vectors of another model than the built-in table.
-static ENCODER_ASSISTANT: Model = include!("coefficients/encoder_assistant.rs");
 /// For documents, with the vectors of another model than the built-in table.
 static ENCODER_DOCUMENT: Model = include!("coefficients/encoder_document.rs");
 /// Added if the built-in table does not know the words of the query's script.
@@ -65,11 +63,10 @@ fn model_of(features: &Features) -> &'static Model {
     if features.is_without_vector > 0.0 {
         return &WITHOUT_VECTOR;
     }
-    let is_other_model = features.is_other_model > 0.0;
     if features.is_document > 0.0 {
-        if is_other_model { &ENCODER_DOCUMENT } else { &DOCUMENT }
+        if features.is_other_model > 0.0 { &ENCODER_DOCUMENT } else { &DOCUMENT }
     } else if features.is_assistant_chat > 0.0 {
-        if is_other_model { &ENCODER_ASSISTANT } else { &ASSISTANT }
+        &ASSISTANT
     } else {
         &PEOPLE
     }
@@ -97,8 +94,8 @@ mod tests {
         let mut all = Vec::new();
         for (is_document, is_assistant_chat) in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)] {
             for is_other_script in [0.0, 1.0] {
-                // What people said has the same coefficients with every model.
-                let models: &[f32] = if is_document + is_assistant_chat > 0.0 { &[0.0, 1.0] } else { &[0.0] };
+                // What was said has the same coefficients with every model.
+                let models: &[f32] = if is_document > 0.0 { &[0.0, 1.0] } else { &[0.0] };
                 for is_other_model in models.iter().copied() {
                     all.push(Features { is_document, is_assistant_chat, is_other_script, is_other_model, ..people });
                 }
