@@ -176,7 +176,7 @@ fn numeral(text: &str) -> Option<(usize, u32)> {
     let mut length = 0;
     for c in text.chars().take(NUMERAL_CHARS_MAX) {
         if c == '十' {
-            // "十二" and "二十"; "二十十" is no number.
+            // "十二" and "二十"; "二十十" is not a number.
             value = if value == 0 { 10 } else { value * 10 };
         } else if let Some(digit) = numeral_digit(c) {
             let is_unit = text[..length].ends_with('十');

@@ -26,7 +26,7 @@ const DATE: &str = "a date such as 2023/05/20 (Sat) 02:21";
 pub struct Haystack {
     /// The sessions in the order of their times, and the question. Its evidence is the turns that have the answer. If
     /// no turn is marked, the evidence is the sessions that have it, and all turns of such a session have one label.
-    /// If nothing is marked and the id does not say that there is no answer, the namespace has no question.
+    /// A question with neither is left out, unless its id says that it has no answer.
     pub space: Space,
     /// What LongMemEval counts.
     pub counted: CountedEvidence,
