@@ -2,12 +2,13 @@
 //!
 //! The folder has the usual files of a published model: `config.json`, `tokenizer.json`, `model.safetensors`, and
 //! optionally `modules.json`, `1_Pooling/config.json` and `sentence_bert_config.json`, which define how the vectors of
-//! tokens are pooled. [`settings`] reads these files and [`network`] computes the vectors. [`linear`] and
-//! [`activation`] are its parts that are optimised: a linear layer is [`quantised`] or of [`single_precision`], and
-//! [`product`] holds the innermost loop of the former. [`norm`] and [`softmax`] replace operations of the library that start
-//! threads.
+//! tokens are pooled. [`settings`] and [`weights`] read these files and [`network`] computes the vectors. A [`linear`]
+//! layer is [`quantised`] or of [`single_precision`], and [`product`] holds the innermost loop of the former. The other
+//! parts are [`attention`], [`activation`] and [`norm`]. None of them starts threads: batches of texts are processed in
+//! parallel already, and for a short text the threads take longer than the arithmetic.
 
 mod activation;
+mod attention;
 mod linear;
 mod network;
 mod norm;
@@ -15,16 +16,16 @@ mod product;
 mod quantised;
 mod settings;
 mod single_precision;
-mod softmax;
+mod weights;
 
 use std::path::Path;
 
-use candle_core::Device;
 use rayon::prelude::*;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use self::network::Network;
 use self::settings::{EncoderSettings, refused};
+use self::weights::Weights;
 use super::deadline::Deadline;
 use super::embedder::Embedder;
 use super::embedding::normalise;
@@ -64,9 +65,8 @@ impl LocalEncoder {
         tokenizer.with_truncation(Some(truncation)).map_err(|error| refused(&tokenizer_path, error))?;
         let weights_path = folder.join("model.safetensors");
         let bytes = std::fs::read(&weights_path).map_err(|error| refused(&weights_path, error))?;
-        let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu);
-        let tensors = tensors.map_err(|error| refused(&weights_path, error))?;
-        let network = Network::new(&settings, &tensors, precision).map_err(|error| refused(&weights_path, error))?;
+        let weights = Weights::read(&bytes, precision).map_err(|error| refused(&weights_path, error))?;
+        let network = Network::new(&settings, &weights).map_err(|error| refused(&weights_path, error))?;
         // The hash makes other weights or another pooling another model, whatever the folder is called.
         let hash = sha256(&[&bytes, settings.text().as_bytes()]);
         let name = data_encoding::HEXLOWER.encode(&hash[..8]);
@@ -140,8 +140,7 @@ impl Embedder for LocalEncoder {
     }
 }
 
-/// Returns the positions of the texts in batches. Texts of one length are adjacent, so that attention processes them
-/// together.
+/// Returns the positions of the texts in batches, the shortest first.
 fn batches_of(tokens: &[Vec<u32>]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..tokens.len()).collect();
     order.sort_by_key(|position| tokens[*position].len());

@@ -4,7 +4,7 @@
 //! the integers is exact; only rounding to 8 bits changes the result. A layer is a quarter as large as in single
 //! precision, and a text of a few words takes as long as reading the weights.
 
-use candle_core::{Error, Result, Tensor};
+use ndarray::Array2;
 use pulp::Arch;
 
 use super::activation::ROUNDING;
@@ -38,18 +38,12 @@ struct QuantisedRows {
 }
 
 impl QuantisedLinear {
-    /// Returns a layer with weights of the shape outputs × inputs.
-    pub(super) fn new(weight: &Tensor, bias: &Tensor) -> Result<Self> {
-        let rows = weight.to_vec2::<f32>()?;
-        let bias = bias.to_vec1::<f32>()?;
-        let inputs = weight.dim(1)?;
-        if bias.len() != rows.len() {
-            return Err(Error::Msg(format!("a bias of {} numbers for {} outputs", bias.len(), rows.len())));
-        }
+    /// Returns a layer from its weights, `inputs` numbers for each output, and its bias, a number for each output.
+    pub(super) fn new(inputs: usize, weights: &[f32], bias: Vec<f32>) -> Self {
         let steps = inputs.div_ceil(INPUTS);
-        let mut panels = vec![vec![Step([OFFSET as u8; INPUTS * OUTPUTS]); steps]; rows.len().div_ceil(OUTPUTS)];
-        let mut scales = Vec::with_capacity(rows.len());
-        for (output, row) in rows.iter().enumerate() {
+        let mut panels = vec![vec![Step([OFFSET as u8; INPUTS * OUTPUTS]); steps]; bias.len().div_ceil(OUTPUTS)];
+        let mut scales = Vec::with_capacity(bias.len());
+        for (output, row) in weights.chunks_exact(inputs).enumerate() {
             let scale = Scale::of(row);
             let panel = &mut panels[output / OUTPUTS];
             for (input, weight) in row.iter().enumerate() {
@@ -58,35 +52,33 @@ impl QuantisedLinear {
             }
             scales.push(scale.unit);
         }
-        Ok(Self { inputs, panels, scales, bias })
-    }
-
-    pub(super) fn inputs(&self) -> usize {
-        self.inputs
-    }
-
-    pub(super) fn outputs(&self) -> usize {
-        self.bias.len()
+        Self { inputs, panels, scales, bias }
     }
 
     /// Maps rows × inputs to rows × outputs.
-    pub(super) fn apply(&self, rows: &[f32]) -> Vec<f32> {
-        let arch = Arch::new();
-        let rows = arch.dispatch(|| QuantisedRows::new(rows, self.inputs));
-        let (count, outputs) = (rows.scales.len(), self.outputs());
-        let mut results = vec![0.0; count * outputs];
-        let mut sums = vec![Sums::default(); count];
-        for (number, panel) in self.panels.iter().enumerate() {
-            multiply(&rows.values, panel, &mut sums);
-            arch.dispatch(|| self.write_results(number, &rows, &sums, &mut results));
+    pub(super) fn of(&self, rows: &Array2<f32>) -> Array2<f32> {
+        let mut results = Array2::zeros((rows.nrows(), self.bias.len()));
+        if let (Some(rows), Some(results)) = (rows.as_slice(), results.as_slice_mut()) {
+            self.apply(rows, results);
         }
         results
+    }
+
+    /// As [`Self::of`], with the rows of both matrices one after the other.
+    fn apply(&self, rows: &[f32], results: &mut [f32]) {
+        let arch = Arch::new();
+        let rows = arch.dispatch(|| QuantisedRows::new(rows, self.inputs));
+        let mut sums = vec![Sums::default(); rows.scales.len()];
+        for (number, panel) in self.panels.iter().enumerate() {
+            multiply(&rows.values, panel, &mut sums);
+            arch.dispatch(|| self.write_results(number, &rows, &sums, results));
+        }
     }
 
     /// Writes the results of one panel from the sums of all rows.
     #[inline(always)]
     fn write_results(&self, panel: usize, rows: &QuantisedRows, sums: &[Sums], results: &mut [f32]) {
-        let outputs = self.outputs();
+        let outputs = self.bias.len();
         let first = panel * OUTPUTS;
         let end = outputs.min(first + OUTPUTS);
         let (scales, bias) = (&self.scales[first..end], &self.bias[first..end]);
@@ -155,9 +147,11 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
-
     use super::*;
+
+    fn matrix(rows: usize, columns: usize, numbers: Vec<f32>) -> Array2<f32> {
+        Array2::from_shape_vec((rows, columns), numbers).expect("a matrix")
+    }
 
     /// Returns numbers between -1 and 1 that look random.
     fn numbers(count: usize, seed: u64) -> Vec<f32> {
@@ -169,12 +163,10 @@ mod tests {
     fn a_layer_of_any_shape_is_near_the_exact_product() {
         for (count, inputs, outputs) in [(1, 16, 16), (3, 5, 7), (20, 30, 33), (9, 384, 48)] {
             let (rows, weights, bias) = (numbers(count * inputs, 1), numbers(inputs * outputs, 2), numbers(outputs, 3));
-            let weight = Tensor::from_slice(&weights, (outputs, inputs), &Device::Cpu).expect("a tensor");
-            let tensor = Tensor::from_slice(&bias, outputs, &Device::Cpu).expect("a tensor");
-            let layer = QuantisedLinear::new(&weight, &tensor).expect("a layer");
-            let results = layer.apply(&rows);
-            assert_eq!(results.len(), count * outputs);
-            for (row, results) in rows.chunks(inputs).zip(results.chunks(outputs)) {
+            let layer = QuantisedLinear::new(inputs, &weights, bias.clone());
+            let results = layer.of(&matrix(count, inputs, rows.clone()));
+            assert_eq!(results.dim(), (count, outputs));
+            for (row, results) in rows.chunks(inputs).zip(results.rows()) {
                 for ((weights, bias), result) in weights.chunks(inputs).zip(&bias).zip(results) {
                     let exact = row.iter().zip(weights).map(|(a, b)| a * b).sum::<f32>() + bias;
                     let tolerance = 0.01 * (inputs as f32).sqrt();
@@ -186,10 +178,8 @@ mod tests {
 
     #[test]
     fn zeros_and_numbers_that_are_not_finite_cause_no_panic() {
-        let weight = Tensor::zeros((3, 4), candle_core::DType::F32, &Device::Cpu).expect("a tensor");
-        let bias = Tensor::from_slice(&[1.0_f32, 2.0, 3.0], 3, &Device::Cpu).expect("a tensor");
-        let layer = QuantisedLinear::new(&weight, &bias).expect("a layer");
-        assert_eq!(layer.apply(&[0.0; 4]), [1.0, 2.0, 3.0]);
-        assert_eq!(layer.apply(&[f32::NAN, f32::INFINITY, 0.0, 1.0]).len(), 3);
+        let layer = QuantisedLinear::new(4, &[0.0; 12], vec![1.0, 2.0, 3.0]);
+        assert_eq!(layer.of(&matrix(1, 4, vec![0.0; 4])), matrix(1, 3, vec![1.0, 2.0, 3.0]));
+        assert_eq!(layer.of(&matrix(1, 4, vec![f32::NAN, f32::INFINITY, 0.0, 1.0])).dim(), (1, 3));
     }
 }
