@@ -32,8 +32,9 @@ fn a_posted_conversation_becomes_a_retrievable_memory() {
     );
     assert_eq!(hit["user_tags"], json!(["family", "trip"]));
     assert_eq!(hit["tags"], json!(["family", "trip"]));
-    assert_eq!(hit["occurred_at"], json!("2026-03-10T12:00:00Z"));
-    assert_eq!((&hit["occurred_precision"], &hit["occurred_source"]), (&json!("day"), &json!("user")));
+    assert_eq!(hit["occurred_at"], json!("2026-03-02T12:00:00Z"), "the first day of the week that the text names");
+    assert_eq!(hit["occurred_until"], json!("2026-03-09T00:00:00Z"));
+    assert_eq!((&hit["occurred_precision"], &hit["occurred_source"]), (&json!("day"), &json!("extracted")));
     assert!(hit["created_at"].is_string() && hit["updated_at"].is_string() && hit["expires_at"].is_null());
     assert!((0.0..=1.0).contains(&hit["score"].as_f64().expect("a score")));
     assert!(hit["cues"].as_array().expect("cues").contains(&json!("Where did you spend the holidays?")));
@@ -54,6 +55,24 @@ fn a_posted_conversation_becomes_a_retrievable_memory() {
     assert!(log.contains(&format!("Cuebase-Message: {}", accepted.body["id"].as_str().expect("an id"))), "{log}");
     let file = git(&repository, &["show", &format!("HEAD:{}", hit["path"].as_str().expect("a path"))]);
     assert!(file.starts_with("---\n") && file.contains("speaker: Bo"), "{file}");
+}
+
+#[test]
+fn a_filter_for_a_month_finds_what_happened_last_month() {
+    let (_folder, data) = fresh();
+    let server = Server::start(&data);
+    let body = json!({
+        "occurred_at": "2025-05-20",
+        "messages": [{"role": "user", "name": "Ann", "content": "I sold the green kayak last month."}],
+    });
+    server.post("/v1/memories", &body);
+    server.settle("default");
+    let paths = |since: &str, until: &str| {
+        let answer = server.retrieve("default", &format!("time_field=occurred&since={since}&until={until}"));
+        answer.hits().iter().map(|hit| hit["content"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("2025-04-01", "2025-05-01"), ["# Ann: I sold the green kayak last month (April 2025).\n"]);
+    assert!(paths("2025-05-01", "2025-06-01").is_empty(), "the month in which it was said");
 }
 
 #[test]

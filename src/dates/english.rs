@@ -100,6 +100,21 @@ pub(crate) fn calendar(words: &[Word<'_>]) -> Option<(usize, CalendarDay)> {
     Some((length, CalendarDay { year, month, day }))
 }
 
+/// Reads "March 2022", "March of 2022", "in 2022" at the beginning of some words: a month or a year with its number.
+/// Returns how many words the expression has, and the days that it names.
+pub(crate) fn month_or_year(words: &[Word<'_>]) -> Option<(usize, DateSpan)> {
+    let (first, second) = (word_at(words, 0), word_at(words, 1));
+    if first == "in"
+        && let Some(year) = year_number(second)
+    {
+        return Some((2, DateSpan::Year(year)));
+    }
+    let month = month_number(first)?;
+    let length = if second == "of" { 3 } else { 2 };
+    let year = year_number(word_at(words, length - 1))?;
+    Some((length, DateSpan::Month(Date::new(year, month, 1).ok()?)))
+}
+
 /// Returns the day of a month: "7", "7th".
 fn day_number(word: &str) -> Option<i8> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());

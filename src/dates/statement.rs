@@ -46,6 +46,17 @@ impl DateMention {
     }
 }
 
+/// Returns the days that a statement is about: the first exact day that it names, else the first week, weekend, month
+/// or year. `None` if it names no date.
+pub fn main_span(mentions: &[DateMention]) -> Option<DateSpan> {
+    for mention in mentions {
+        if mention.exact_day().is_some() {
+            return Some(mention.span);
+        }
+    }
+    Some(mentions.first()?.span)
+}
+
 /// Returns the date expressions in a statement, in order and without overlap. `said` is the day of the statement.
 pub fn find(statement: &str, said: Date) -> Vec<DateMention> {
     let text = Text::read(statement);
@@ -130,8 +141,11 @@ fn read_english(text: &Text<'_>, at: usize, said: Date) -> Option<(usize, DateSp
     if let Some((length, span)) = english::relative(words, said) {
         return Some((at + length, span, false));
     }
-    let (length, day) = english::calendar(words)?;
-    Some((at + length, DateSpan::Day(nearest(day, said)?), day.year.is_some()))
+    if let Some((length, day)) = english::calendar(words) {
+        return Some((at + length, DateSpan::Day(nearest(day, said)?), day.year.is_some()));
+    }
+    let (length, span) = english::month_or_year(words)?;
+    Some((at + length, span, true))
 }
 
 fn read_foreign(text: &Text<'_>, at: usize, said: Date) -> Option<(usize, DateSpan, bool)> {
@@ -191,6 +205,7 @@ mod tests {
             ("on 30 December", "on 30 December (30 December 2022)"),
             ("on 7 May 2021 and 2020-01-02", "on 7 May 2021 and 2020-01-02"),
             ("at last we may go", "at last we may go"),
+            ("in March 2022, and in 2020", "in March 2022, and in 2020"),
         ] {
             assert_eq!(note(text), expected);
         }
@@ -202,6 +217,17 @@ mod tests {
         assert_eq!(day("it was on 7 May 2021"), Some(jiff::civil::date(2021, 5, 7)));
         assert_eq!(day("last month"), None);
         assert_eq!(day("May 45"), None);
+    }
+
+    #[test]
+    fn a_statement_is_about_its_first_exact_day_or_its_first_period() {
+        let span = |text: &str| main_span(&find(text, SAID));
+        let april = jiff::civil::date(2023, 4, 8);
+        assert_eq!(span("last month we moved"), Some(DateSpan::Month(april)));
+        assert_eq!(span("last month we met, and on 7 May 2021"), Some(DateSpan::Day(jiff::civil::date(2021, 5, 7))));
+        assert_eq!(span("in March 2022 or so"), Some(DateSpan::Month(jiff::civil::date(2022, 3, 1))));
+        assert_eq!(span("we moved in 2019 and again last year"), Some(DateSpan::Year(2019)));
+        assert_eq!(span("since 2019 we march daily"), None);
     }
 
     proptest! {

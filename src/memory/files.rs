@@ -28,6 +28,9 @@ pub struct Details {
     /// Source of the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurred_source: Option<OccurredSource>,
+    /// End of the period that begins at the time, if the text names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurred_until: Option<Timestamp>,
     /// Name of a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -81,6 +84,7 @@ pub fn of_draft(draft: &Draft, paths: &[String], conversation: &Conversation, no
         occurred_at: Some(draft.occurred.at),
         occurred_precision: Some(draft.occurred.precision),
         occurred_source: Some(draft.occurred_source),
+        occurred_until: draft.inferred.occurred_until,
         sources: source_messages(draft, conversation),
         relations: relations(draft, paths),
         claims: draft.inferred.claims.clone(),
@@ -146,6 +150,7 @@ pub fn to_memory(path: &MemoryPath, file: MemoryFile, vector_of: &dyn Fn(&str) -
     let details = Details {
         occurred_precision: front.occurred_precision,
         occurred_source: front.occurred_source,
+        occurred_until: front.occurred_until,
         name: front.name,
         description: front.description,
         expires_at: front.expires_at,

@@ -6,6 +6,7 @@
 
 pub mod filler;
 pub mod questions;
+pub mod reactions;
 pub mod sentences;
 pub mod small_talk;
 pub mod steps;

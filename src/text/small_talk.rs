@@ -65,7 +65,12 @@ pub struct Participants(HashSet<String>);
 impl Participants {
     /// Adds a participant by the full name.
     pub fn add(&mut self, name: &str) {
-        self.0.extend(words(name));
+        self.0.extend(folded_words(name));
+    }
+
+    /// Whether a folded word is part of a participant's name.
+    pub(super) fn contains(&self, word: &str) -> bool {
+        self.0.contains(word)
     }
 }
 
@@ -76,7 +81,7 @@ pub fn is_small_talk(text: &str, position: Position, participants: &Participants
     if text.len() > TEXT_BYTES_MAX {
         return false;
     }
-    let mut words = words(text);
+    let mut words = folded_words(text);
     if position == Position::Elsewhere {
         words.retain(|word| !participants.0.contains(word));
     }
@@ -107,7 +112,7 @@ fn divides(words: &[String], position: Position) -> bool {
 
 /// Returns the words of a text in the form in which they are compared: lowercase, without accents, with repeated
 /// letters and laughter shortened. A character of a script without spaces is a word of its own.
-fn words(text: &str) -> Vec<String> {
+pub fn folded_words(text: &str) -> Vec<String> {
     split_words(&fold(text))
 }
 
@@ -214,7 +219,7 @@ mod tests {
         for (entry, _) in entries() {
             assert!(seen.insert(entry), "{entry} is listed twice");
             assert_eq!(entry, fold(entry), "{entry}");
-            assert!(!words(entry).is_empty(), "{entry}");
+            assert!(!folded_words(entry).is_empty(), "{entry}");
         }
     }
 

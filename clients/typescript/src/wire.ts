@@ -12,6 +12,7 @@ const TIMES: ReadonlySet<string> = new Set([
   "created_at",
   "updated_at",
   "occurred_at",
+  "occurred_until",
   "expires_at",
   "valid_from",
   "valid_until",
@@ -49,7 +50,7 @@ export function memory<T>(value: T): T {
   const held = value as Record<string, unknown>;
   for (const name of LISTS) held[name] ??= [];
   for (const name of ["via", "occurred_precision", "occurred_source", "created", "updated"]) held[name] ??= null;
-  for (const name of ["valid_from", "valid_until"]) held[name] ??= null;
+  for (const name of ["occurred_until", "valid_from", "valid_until"]) held[name] ??= null;
   held.current ??= true;
   held.metadata ??= {};
   return value;

@@ -1,7 +1,7 @@
 //! The built-in extractor: extracts memories from the text itself, without a model.
 //!
-//! A turn becomes one statement, and a long one several ([`statements`]). Small talk is left out
-//! ([`crate::text::small_talk`]). A turn that only asks is quoted by the memory that answers it ([`turns`]). Relative
+//! A turn becomes one statement, and a long one several ([`statements`]). Small talk and reactions are left out
+//! ([`crate::text::small_talk`], [`crate::text::reactions`]). A turn that only asks is quoted by the memory that answers it ([`turns`]). Relative
 //! dates are resolved ([`crate::dates`]), the words decide the tier ([`tiers`], [`procedure`]), and names
 //! ([`entities`]) and cues ([`cues`]) are found. The drafts are linked ([`drafts`]). Wording and speaker are kept: no
 //! text is paraphrased.
@@ -25,6 +25,8 @@ use crate::claims::reader::ClaimReader;
 use crate::memory::conversation::{Conversation, Role};
 use crate::memory::draft::Draft;
 use crate::text::questions::last_question;
+use crate::text::reactions::Reaction;
+use crate::text::sentences::sentences;
 use crate::text::small_talk::{Participants, Position, is_small_talk};
 use crate::text::steps::{Interrupted, Steps};
 
@@ -33,6 +35,13 @@ const STEPS_PER_MESSAGE: usize = 64;
 /// How often a message is read in addition to the searches for statements and questions: for small talk, and to find
 /// out whether it answers a question.
 const MESSAGE_PASSES: usize = 6;
+
+/// A longer statement is read as a whole: it is not a reaction.
+const REACTION_BYTES_MAX: usize = 600;
+/// How often such a statement is read to find reactions.
+const REACTION_PASSES: usize = 6;
+/// Messages of one speaker after each other that can react to the same message.
+const TURNS_BEFORE_MAX: usize = 4;
 
 /// Extracts the memories of a conversation.
 ///
@@ -61,8 +70,14 @@ pub fn extract(
         let role = if message.name.is_some() { Role::User } else { message.role };
         let question = asked.take().filter(|question| question.asker != speaker);
         let position = if question.is_some() { Position::AfterQuestion } else { Position::Elsewhere };
-        let mut statements = statements::split(&message.text, steps)?;
-        statements.retain(|statement| !is_small_talk(statement, position, &participants));
+        let before = said_before(conversation, index);
+        let reaction = Reaction { position, participants: &participants, before };
+        let mut statements = Vec::new();
+        for statement in statements::split(&message.text, steps)? {
+            if !only_reacts(&statement, reaction, steps)? {
+                statements.push(statement);
+            }
+        }
         if let Some(text) = last_question(&message.text, steps)? {
             asked = Some(Question { asker: speaker.clone(), text, message: index, role, said });
         }
@@ -84,6 +99,30 @@ pub fn extract(
         turn.add_drafts(&mut drafts, &mut claims, steps)?;
     }
     Ok(drafts.into_list())
+}
+
+/// Returns what another speaker said last before a message. Empty if there is nothing.
+fn said_before(conversation: &Conversation, index: usize) -> &str {
+    let speaker = conversation.messages[index].speaker();
+    for message in conversation.messages[..index].iter().rev().take(TURNS_BEFORE_MAX) {
+        if message.speaker() != speaker {
+            return &message.text;
+        }
+    }
+    ""
+}
+
+/// Whether a statement consists of courtesies and reactions.
+fn only_reacts(statement: &str, reaction: Reaction<'_>, steps: &Steps<'_>) -> Result<bool, Interrupted> {
+    if is_small_talk(statement, reaction.position, reaction.participants) {
+        return Ok(true);
+    }
+    if statement.len() > REACTION_BYTES_MAX {
+        return Ok(false);
+    }
+    steps.take(REACTION_PASSES * (statement.len() + reaction.before.len().min(REACTION_BYTES_MAX)))?;
+    let sentences = sentences(statement, steps)?;
+    Ok(!sentences.is_empty() && sentences.into_iter().all(|sentence| reaction.is_made_by(sentence)))
 }
 
 fn participants(conversation: &Conversation, steps: &Steps<'_>) -> Result<Participants, Interrupted> {

@@ -10,6 +10,7 @@ use super::drafts::Drafts;
 use super::statements::{self, Statement};
 use super::{entities, tiers};
 use crate::claims::reader::{ClaimReader, Saying};
+use crate::dates::DateSpan;
 use crate::dates::statement as dates;
 use crate::dates::statement::DateMention;
 use crate::memory::conversation::{Conversation, Message, Moment, Role};
@@ -197,7 +198,7 @@ impl Turn {
         let entities = entities::find(&plain, &self.speaker);
         // The sentences are searched again only if dates were annotated.
         let shown = if annotated == text { plain } else { Statement::read(&annotated, steps)? };
-        let (occurred, occurred_source) = self.occurred(&found);
+        let Occurred { moment: occurred, until: occurred_until, source: occurred_source } = self.occurred(&found);
         let said_at = match occurred_source {
             OccurredSource::Extracted => Some(self.said.moment.at),
             _ => None,
@@ -215,18 +216,39 @@ impl Turn {
             occurred_source,
             messages: vec![self.message],
             links: Vec::new(),
-            inferred: Inferred { claims, said_at, ..Inferred::default() },
+            inferred: Inferred { claims, said_at, occurred_until, ..Inferred::default() },
         })
     }
 
-    /// Returns when a statement with these dates happened, and how that is known: on the first exact day that it names,
-    /// else when it was said.
-    fn occurred(&self, found: &[DateMention]) -> (Moment, OccurredSource) {
-        let Some(date) = found.iter().find_map(DateMention::exact_day) else {
-            return (self.said.moment, self.said.source);
+    /// Returns when a statement with these dates happened: on the days that it is about, else when it was said.
+    fn occurred(&self, found: &[DateMention]) -> Occurred {
+        match dates::main_span(found).and_then(Occurred::on) {
+            Some(occurred) => occurred,
+            None => Occurred { moment: self.said.moment, until: None, source: self.said.source },
+        }
+    }
+}
+
+/// When a statement happened, and how that is known.
+struct Occurred {
+    moment: Moment,
+    /// The end of the week, weekend, month or year that begins at `moment`. `None` for a day or an instant.
+    until: Option<Timestamp>,
+    source: OccurredSource,
+}
+
+impl Occurred {
+    /// Returns the time of a statement about some days. `None` if they are outside the calendar.
+    fn on(span: DateSpan) -> Option<Self> {
+        let days = span.days()?;
+        let until = match span {
+            DateSpan::Day(_) => None,
+            DateSpan::Week(_) | DateSpan::Weekend(_) | DateSpan::Month(_) | DateSpan::Year(_) => {
+                Some(days.end.to_zoned(TimeZone::UTC).ok()?.timestamp())
+            }
         };
-        let at = noon(date).unwrap_or(self.said.moment.at);
-        (Moment { at, precision: OccurredPrecision::Day }, OccurredSource::Extracted)
+        let moment = Moment { at: noon(days.start)?, precision: OccurredPrecision::Day };
+        Some(Self { moment, until, source: OccurredSource::Extracted })
     }
 }
 

@@ -192,6 +192,7 @@ fn draft(value: &Value, context: &OperationContext<'_>, path: Option<&str>) -> R
             claims: claims(value, context)?,
             relations: relations(value, context)?,
             tags,
+            occurred_until: None,
             said_at,
             confidence,
             expires_at,

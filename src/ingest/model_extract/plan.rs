@@ -114,6 +114,7 @@ fn rewrite(former: MemoryFile, new: MemoryFile) -> MemoryFile {
         front.occurred_at = former.occurred_at;
         front.occurred_precision = former.occurred_precision;
         front.occurred_source = former.occurred_source;
+        front.occurred_until = former.occurred_until;
     }
     front.speaker = front.speaker.or(former.speaker);
     front.name = former.name;

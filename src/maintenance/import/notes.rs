@@ -153,7 +153,7 @@ fn text(value: Option<Value>) -> Option<String> {
 
 /// Returns whether the key has a meaning in the front matter of a memory.
 fn is_ours(key: &str) -> bool {
-    const OURS: [&str; 17] = [
+    const OURS: [&str; 18] = [
         "confidence",
         "inferred_tags",
         "cues",
@@ -164,6 +164,7 @@ fn is_ours(key: &str) -> bool {
         "occurred_at",
         "occurred_precision",
         "occurred_source",
+        "occurred_until",
         "expires_at",
         "valid_from",
         "valid_until",

@@ -32,8 +32,10 @@ impl Passages<'_> {
             None => content,
         };
         let namespace = hit.namespace_text();
-        let group = self.group(&hit.memory);
-        let mut mark = self.dates(hit, &group);
+        // The details were written by this program, so unreadable ones are taken as unknown.
+        let details: Details = serde_json::from_str(&hit.memory.details).unwrap_or_default();
+        let group = self.group(&hit.memory, &details);
+        let mut mark = self.dates(hit, &group, &details);
         mark.push_str(&path_mark(&hit.memory.path, namespace.as_deref()));
         let section = section.map(|section| section.name);
         let citation = ContextCitation { path: hit.memory.path.clone(), section, score: hit.score, namespace };
@@ -72,9 +74,7 @@ impl Passages<'_> {
         found.len()
     }
 
-    fn group(&self, memory: &Memory) -> Group {
-        // The details were written by this program, so unreadable ones are taken as unknown.
-        let details: Details = serde_json::from_str(&memory.details).unwrap_or_default();
+    fn group(&self, memory: &Memory, details: &Details) -> Group {
         // A calendar date is stored as noon UTC.
         let is_date = details.occurred_precision == Some(OccurredPrecision::Day);
         let zone = if is_date { None } else { self.zone };
@@ -90,9 +90,15 @@ impl Passages<'_> {
         Group::Topic(folder.to_owned())
     }
 
-    /// Returns the dates that the group of a memory does not show: until when it held, and when it was written.
-    fn dates(&self, hit: &FoundMemory, group: &Group) -> String {
+    /// Returns the dates that the group of a memory does not show: the last day of its period, until when it held, and
+    /// when it was written.
+    fn dates(&self, hit: &FoundMemory, group: &Group, details: &Details) -> String {
         let mut dates = String::new();
+        if let Some(end) = details.occurred_until
+            && let Some(last) = day_of(end.as_millisecond() - 1, None)
+        {
+            dates.push_str(&format!(" (on a day until {last})"));
+        }
         if !hit.validity.current {
             match self.day(hit.validity.until) {
                 Some(day) => dates.push_str(&format!(" (former, until {day})")),
@@ -143,6 +149,15 @@ mod tests {
         assert_eq!(entry.group, Group::Day(jiff::civil::date(2001, 9, 9)));
         assert_eq!(entry.mark, " [facts/ana/a.md]");
         assert_eq!(entry.citation.section, None);
+    }
+
+    #[test]
+    fn a_memory_of_a_month_has_the_last_day_of_the_month() {
+        let mut april = hit("# Ana: I moved last month (April 2025).\n", Some(1_743_508_800_000), current());
+        april.memory.details = r#"{"occurred_precision":"day","occurred_until":"2025-05-01T00:00:00Z"}"#.into();
+        let entry = PASSAGES.entry(&april);
+        assert_eq!(entry.group, Group::Day(jiff::civil::date(2025, 4, 1)));
+        assert_eq!(entry.mark, " (on a day until 2025-04-30) [facts/ana/a.md]");
     }
 
     #[test]

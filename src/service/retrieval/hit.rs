@@ -160,6 +160,10 @@ pub struct HitTimes {
     /// Source of `occurred_at`.
     #[schemars(with = "Option<String>", extend("enum" = ["user", "extracted", "said", "written", null]))]
     pub occurred_source: Option<OccurredSource>,
+    /// End, exclusive, of the week, weekend, month or year that begins at `occurred_at`; null if the text names no such
+    /// period.
+    #[schemars(extend("format" = "date-time"))]
+    pub occurred_until: Option<String>,
 }
 
 /// Two of the times under their deprecated names. An unknown time is empty.
@@ -294,6 +298,7 @@ impl HitView {
             expires_at: details.expires_at.map(|at| at.to_string()),
             occurred_precision: details.occurred_precision,
             occurred_source: details.occurred_source,
+            occurred_until: details.occurred_until.map(|at| at.to_string()),
         };
         let deprecated = DeprecatedTimes {
             created: times.created_at.clone().unwrap_or_default(),
@@ -382,7 +387,7 @@ mod tests {
             r##"{"path":"facts/iris.md","content":"# Iris\n","sections":[],"score":0.25,"matched":["lexical","cue"],"##,
             r#""via":null,"current":true,"valid_from":null,"valid_until":null,"supersedes":[],"superseded_by":[],"also":[],"#,
             r#""created_at":"1970-01-01T00:00:00Z","updated_at":null,"occurred_at":null,"expires_at":null,"#,
-            r#""occurred_precision":null,"occurred_source":null,"user_tags":["a"],"tags":["a","b"],"#,
+            r#""occurred_precision":null,"occurred_source":null,"occurred_until":null,"user_tags":["a"],"tags":["a","b"],"#,
             r#""metadata":{"size":1.0},"#,
             r#""created":"1970-01-01T00:00:00Z","updated":""}"#,
         );

@@ -51,6 +51,10 @@ pub struct FrontMatter {
     /// Origin of `occurred_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occurred_source: Option<OccurredSource>,
+    /// End, exclusive, of the week, weekend, month or year that begins at `occurred_at`, if the text names one ("last
+    /// month").
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occurred_until: Option<Timestamp>,
     /// Time at which an incident stops being retrieved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -231,6 +231,7 @@ def memory(value: m.Json) -> m.Memory:
         expires_at=m.at(value.get("expires_at")),
         occurred_precision=value.get("occurred_precision"),
         occurred_source=value.get("occurred_source"),
+        occurred_until=m.at(value.get("occurred_until")),
         user_tags=tuple(value.get("user_tags") or ()),
         tags=tuple(value.get("tags") or ()),
         created=value.get("created"),
