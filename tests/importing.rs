@@ -171,7 +171,7 @@ fn an_export_of_mem0_is_imported_page_by_page() {
     assert!(output.contains("mem0: 2 files"), "{output}");
     let hits = server.retrieve("brought", "q=ferry+ticket&where=run_id:r1").hits();
     assert!(hits[0]["content"].as_str().expect("text").contains("ferry"), "{hits:?}");
-    assert!(hits[0]["valid_until"].as_str().expect("an end").starts_with("2026-06-01"), "{hits:?}");
+    assert!(hits[0]["valid_until"].as_str().expect("an end").starts_with("2024-06-01"), "{hits:?}");
     assert!(import_warnings(&data, &export_of("mem0-2.2.1.json")).is_empty());
 
     let page = |id: u32, next: &str| {
@@ -195,15 +195,15 @@ fn facts_of_graphiti_are_imported_with_their_validity() {
     let graph = export_of("graphiti-0.31.2.json");
     let output = import_three_times(&server, &data, &graph);
     assert!(output.contains("zep: 1 conversations, 1 messages, 2 files"), "{output}");
-    let old = memory(&server, "facts/ida/2026-01/zep-0c6acb48-51d5-47f2-8e99-d629a23eedfa.md");
-    assert_eq!((&old["current"], &old["valid_until"]), (&json!(false), &json!("2026-03-01T00:00:00Z")), "{old}");
+    let old = memory(&server, "facts/ida/2024-01/zep-94047d38-8b0a-4d65-96d7-75fa2a301f01.md");
+    assert_eq!((&old["current"], &old["valid_until"]), (&json!(false), &json!("2024-03-01T00:00:00Z")), "{old}");
     let hits = server.retrieve("brought", "q=where+does+Ida+live&paths=facts/ida&current=only").contents();
     assert!(
         hits.iter().any(|hit| hit.contains("Skye")) && !hits.iter().any(|hit| hit.contains("lives in Oban")),
         "{hits:?}"
     );
     let then =
-        server.retrieve("brought", "q=where+does+Ida+live&paths=facts/ida&current=only&as_of=2025-06-01").contents();
+        server.retrieve("brought", "q=where+does+Ida+live&paths=facts/ida&current=only&as_of=2024-02-01").contents();
     assert!(then.iter().any(|hit| hit.contains("lives in Oban")), "{then:?}");
 
     let file = folder.path().join("edges.json");
@@ -254,9 +254,9 @@ fn memories_of_hindsight_are_imported_as_facts_and_incidents() {
     let server = Server::start(&data);
     let file = folder.path().join("bank.json");
     let unit = |id: &str, kind: &str, text: &str, state: &str| {
-        let invalidated_at = if state == "valid" { Value::Null } else { json!("2026-03-01T00:00:00+00:00") };
-        json!({"id": id, "text": text, "context": "sailing", "date": "2026-02-14T10:00:00+00:00", "fact_type": kind,
-            "document_id": "chat-1", "mentioned_at": "2026-02-14T10:00:00+00:00", "occurred_start": null,
+        let invalidated_at = if state == "valid" { Value::Null } else { json!("2024-03-01T00:00:00+00:00") };
+        json!({"id": id, "text": text, "context": "sailing", "date": "2024-02-14T10:00:00+00:00", "fact_type": kind,
+            "document_id": "chat-1", "mentioned_at": "2024-02-14T10:00:00+00:00", "occurred_start": null,
             "occurred_end": null, "entities": "Ida, Kittiwake", "chunk_id": null, "proof_count": 1, "tags": ["boats"],
             "metadata": {}, "state": state, "invalidation_reason": null, "invalidated_at": invalidated_at,
             "updated_at": null, "source_memory_ids": []})
@@ -269,9 +269,9 @@ fn memories_of_hindsight_are_imported_as_facts_and_incidents() {
     save(&file, &json!({"items": units, "total": 3, "limit": 100, "offset": 0}).to_string());
     let output = import_three_times(&server, &data, &file);
     assert!(output.contains("hindsight: 3 files"), "{output}");
-    assert_eq!(memory(&server, "facts/hindsight/2026-02/hindsight-u3.md")["current"], false);
+    assert_eq!(memory(&server, "facts/hindsight/2024-02/hindsight-u3.md")["current"], false);
     let hits = server.retrieve("brought", "q=who+moored+the+Kittiwake&tags=experience").hits();
-    assert_eq!(hits[0]["path"], "incidents/hindsight/2026-02/hindsight-u2.md", "{hits:?}");
+    assert_eq!(hits[0]["path"], "incidents/hindsight/2024-02/hindsight-u2.md", "{hits:?}");
     assert!(import_warnings(&data, &file).is_empty());
 }
 
@@ -326,11 +326,11 @@ fn rules_for_agents_are_imported_by_section() {
     save(&memories.join("MEMORY.md"), "# Memory\n\n- [Mocks](no_mocks.md)\n");
     save(
         &memories.join("no_mocks.md"),
-        "---\nname: no-mocks\ndescription: Real database\ntype: feedback\n---\nTests use Postgres.\n",
+        "---\nname: no-mocks\ndescription: Real database\nmetadata:\n  type: feedback\n---\nTests use Postgres.\n",
     );
     let output = import_three_times(&server, &data, &memories);
     assert!(output.contains("rules: 2 files"), "{output}");
-    assert!(server.retrieve("brought", "q=real+database&tags=feedback").contents()[0].contains("Postgres"));
+    assert!(server.retrieve("brought", "q=real+database&where=type:feedback").contents()[0].contains("Postgres"));
     // Other notes can be imported by name only.
     assert!(import_error(&data, &project.join("README.md"), &[]).contains("--format"));
     assert!(import_error(&data, &project.join("src"), &["--format", "rules"]).contains("no rules"));

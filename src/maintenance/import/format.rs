@@ -10,7 +10,7 @@ use cuebase_storage::memory_file::term_file::VOCABULARY_FOLDER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::rules;
+use super::rule_files;
 
 /// The format of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub(super) fn detect(from: &Path) -> Result<Format, String> {
     if is_bundle(from) {
         return Ok(Format::Bundle);
     }
-    if rules::is_rule_file(from.file_name().and_then(OsStr::to_str).unwrap_or_default()) {
+    if rule_files::is_rule_file(from.file_name().and_then(OsStr::to_str).unwrap_or_default()) {
         return Ok(Format::Rules);
     }
     match from.extension().and_then(|extension| extension.to_str()) {
@@ -105,7 +105,7 @@ fn detect_folder(from: &Path) -> Result<Format, String> {
     if from.join(".obsidian").is_dir() {
         return Ok(Format::Notes);
     }
-    if rules::is_part_of_project(from) {
+    if rule_files::is_part_of_project(from) {
         return Ok(Format::Rules);
     }
     // Letta keeps what is always in an agent's context in `system/`. Cuebase has no folder of that name.
@@ -116,7 +116,7 @@ fn detect_folder(from: &Path) -> Result<Format, String> {
     if has_tier || from.join(VOCABULARY_FOLDER).is_dir() {
         return Ok(Format::Markdown);
     }
-    if rules::has_rules(from) { Ok(Format::Rules) } else { Ok(Format::Notes) }
+    if rule_files::has_rules(from) { Ok(Format::Rules) } else { Ok(Format::Notes) }
 }
 
 /// Returns whether a folder exists and holds a markdown file.

@@ -99,7 +99,7 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
 fn read(values: Vec<Value>) -> Units {
     let mut units = Units::default();
     let mut number = 0;
-    let mut all = None;
+    let mut all: Option<u64> = None;
     for value in values {
         let Some(page) = json_file::page(value, &["items"]) else {
             units
@@ -262,7 +262,7 @@ mod tests {
             "edited_at": null, "updated_at": "2026-03-02T00:00:00+00:00", "source_memory_ids": []})
     }
 
-    fn page(rows: Value, total: u64) -> Value {
+    fn page(rows: &Value, total: u64) -> Value {
         json!({"items": rows, "total": total, "limit": 100, "offset": 0})
     }
 
@@ -272,7 +272,7 @@ mod tests {
         event["occurred_start"] = json!("2026-02-14T00:00:00+00:00");
         let mut observation = row("u2", "observation", "Ida likes harbours");
         observation["source_memory_ids"] = json!(["u1", "elsewhere"]);
-        let mut units = read(vec![page(json!([observation, event, row("u3", "world", " ")]), 3)]);
+        let mut units = read(vec![page(&json!([observation, event, row("u3", "world", " ")]), 3)]);
         let files = units.files();
         assert!(units.problems.is_empty() && units.warnings.is_empty(), "{:?}", units.problems);
         assert_eq!(units.empty, 1);
@@ -295,11 +295,11 @@ mod tests {
     fn invalidated_units_no_longer_hold() {
         let mut old = row("u1", "world", "Ida lives in Oban");
         old["state"] = json!("invalidated");
-        let mut units = read(vec![page(json!([old]), 1)]);
+        let mut units = read(vec![page(&json!([old]), 1)]);
         assert!(units.files().is_empty());
         assert!(units.problems[0].contains("invalidated_at is missing"), "{:?}", units.problems);
         old["invalidated_at"] = json!("2026-04-01T00:00:00+00:00");
-        let files = read(vec![page(json!([old]), 1)]).files();
+        let files = read(vec![page(&json!([old]), 1)]).files();
         assert_eq!(files[0].1.front.valid_until.expect("an end").to_string(), "2026-04-01T00:00:00Z");
     }
 
@@ -307,7 +307,7 @@ mod tests {
     fn problems_and_missing_pages_are_named() {
         let mut late = row("u1", "world", "x");
         late["mentioned_at"] = json!("soon");
-        let mut units = read(vec![page(json!([{"id": "u0"}, late]), 5), json!({"results": []})]);
+        let mut units = read(vec![page(&json!([{"id": "u0"}, late]), 5), json!({"results": []})]);
         units.files();
         let problems = units.problems.join("\n");
         for part in ["memory unit 0: missing field `text`", "memory unit u1: mentioned_at: ", "the array `items`"] {

@@ -70,7 +70,7 @@ fn read(values: Vec<Value>) -> Mem0Content {
     let mut content = Mem0Content::default();
     let mut number = 0;
     // The number of memories that the service has, if a page says so.
-    let mut all = None;
+    let mut all: Option<u64> = None;
     for value in values {
         let Some(page) = json_file::page(value, &["results", "memories"]) else {
             let form = "an array, or an object with the array `results` or `memories`";

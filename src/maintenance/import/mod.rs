@@ -4,9 +4,9 @@
 //! memories, and [`conversations`] queues conversations. [`context`] holds what all of them use.
 //!
 //! Exports of other services are read by [`archives`] (ChatGPT, Claude), [`mem0`], [`zep`] with [`zep_messages`] (Zep,
-//! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. Markdown of other programs is read by
-//! [`notes`] with [`vault`] (Letta, any folder of notes) and [`rules`] (Claude Code, Cursor); [`prose`] finds tags, links
-//! and names of files in it.
+//! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. Markdown of other programs is read
+//! by [`notes`] with [`vault`] (Letta, any folder of notes) and by [`rules`] with [`rule_files`] (Claude Code, Cursor);
+//! [`prose`] finds tags, links and names of files in it.
 //!
 //! Everything is checked before anything is written: if a part is invalid, the error lists the problems with their
 //! places, and nothing is imported. Repeating an import adds only what is new.
@@ -23,6 +23,7 @@ mod json_file;
 mod mem0;
 mod notes;
 mod prose;
+mod rule_files;
 mod rules;
 mod run;
 mod vault;

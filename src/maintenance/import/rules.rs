@@ -1,37 +1,26 @@
-//! Import of rules for agents: `CLAUDE.md`, `AGENTS.md`, `.claude/rules/`, the memory folder of a project of Claude Code,
-//! `.cursor/rules/*.mdc`, and `.cursorrules`.
+//! Import of rules for agents: `CLAUDE.md`, `AGENTS.md`, `.claude/rules/`, the memory folder of a project of Claude
+//! Code, `.cursor/rules/*.mdc`, and `.cursorrules`. [`rule_files`](super::rule_files) lists them.
 //!
 //! Each section of a file becomes a memory below `rules/PROJECT/FILE/`. The fields of the front matter are those of the
-//! documentation: `description`, `globs` and `alwaysApply` of Cursor, `paths` of Claude Code, `name`, `description` and
-//! `type` of its memories. Files that a text imports with `@path` are named in a warning and not read.
+//! documentation: `description`, `globs` and `alwaysApply` of Cursor, `paths` of Claude Code. Its memories have `name`,
+//! `description` and `type`, or `type` below `metadata`, which is not documented. Files that a text imports with `@path`
+//! are named in a warning and not read.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MetadataValue, markdown};
 use serde_json::{Map, Value};
 
 use super::context::{Import, ImportReport};
 use super::notes::{foreign_fields, front_matter, memory_path, text, text_list};
+use super::rule_files::{CURSOR_ENDING, FILES, FOLDERS, MEMORY_INDEX, RuleFiles, list, project_folder, project_name};
 use super::{facts, files, prose};
 use crate::error::Result;
 use crate::memory::cues::of_markdown;
 use crate::memory::file_names::slug;
 use crate::memory::metadata;
 
-/// Names of files with rules in the folder of a project.
-const FILES: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".cursorrules", ".claude/CLAUDE.md"];
-/// Folders with one rule per file.
-const FOLDERS: [&str; 2] = [".claude/rules", ".cursor/rules"];
-/// The index of a memory folder of Claude Code.
-const MEMORY_INDEX: &str = "MEMORY.md";
-/// Ending of the rules of Cursor.
-const CURSOR_ENDING: &str = ".mdc";
-/// Folders of a project that can be imported by themselves.
-const PARTS: [&str; 4] = [".claude/rules", ".cursor/rules", ".claude", ".cursor"];
-/// Name of the folder in which Claude Code keeps the memories of a project.
-const MEMORY_FOLDER: &str = "memory";
 /// The line before and after a front matter.
 const FENCE: &str = "---";
 /// Headings at which a file is divided: `#` and `##`.
@@ -49,34 +38,6 @@ struct Section {
     /// The first-level heading above.
     parent: Option<String>,
     text: String,
-}
-
-/// The files with rules.
-#[derive(Debug, Default)]
-struct RuleFiles {
-    paths: Vec<String>,
-    warnings: Vec<String>,
-}
-
-/// Returns whether a file has rules, judged by its name.
-pub(super) fn is_rule_file(name: &str) -> bool {
-    FILES.contains(&name) || name == MEMORY_INDEX || name.ends_with(CURSOR_ENDING)
-}
-
-/// Returns whether a folder is `.claude`, `.cursor` or the folder of rules in one of them.
-pub(super) fn is_part_of_project(folder: &Path) -> bool {
-    !project_folder(folder).part.is_empty()
-}
-
-/// Returns whether a folder has files or folders of rules.
-pub(super) fn has_rules(folder: &Path) -> bool {
-    for name in FILES.iter().chain(&FOLDERS).chain([&MEMORY_INDEX]) {
-        if folder.join(name).exists() {
-            return true;
-        }
-    }
-    let Ok(entries) = fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().ends_with(CURSOR_ENDING))
 }
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
@@ -116,112 +77,6 @@ pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
     Ok(ImportReport { warnings: found.warnings, ..written })
 }
 
-/// A folder of rules.
-struct RulePlace<'a> {
-    /// The folder of the project.
-    project: &'a Path,
-    /// The path from the project to the folder of rules; empty for the project itself.
-    part: &'static str,
-}
-
-impl RulePlace<'_> {
-    /// Returns the path from the project to a file in the folder of rules.
-    fn path_of(&self, name: &str) -> String {
-        if self.part.is_empty() { name.to_owned() } else { format!("{}/{name}", self.part) }
-    }
-}
-
-fn project_folder(folder: &Path) -> RulePlace<'_> {
-    for part in PARTS {
-        let levels = part.split('/').count();
-        if folder.ends_with(part)
-            && let Some(project) = folder.ancestors().nth(levels)
-        {
-            return RulePlace { project, part };
-        }
-    }
-    RulePlace { project: folder, part: "" }
-}
-
-/// Lists the files with rules, by their paths from the project. Links are left out: they could lead anywhere.
-fn list(place: &RulePlace<'_>) -> Result<RuleFiles> {
-    let mut found = RuleFiles::default();
-    for name in FILES.iter().chain([&MEMORY_INDEX]) {
-        if is_behind_link(place.project, name) {
-            continue;
-        }
-        match fs::symlink_metadata(place.project.join(name)) {
-            Ok(kind) if kind.is_file() => found.paths.push((*name).to_owned()),
-            Ok(kind) if kind.is_symlink() => {
-                found.warnings.push(format!("{name} is a symbolic link and was skipped: import its target by name"));
-            }
-            _ => {}
-        }
-    }
-    for below in FOLDERS {
-        let rules = place.project.join(below);
-        let is_folder = fs::symlink_metadata(&rules).is_ok_and(|kind| kind.is_dir());
-        if is_folder && !is_behind_link(place.project, below) {
-            for path in files::list(&rules)? {
-                found.paths.push(format!("{below}/{path}"));
-            }
-        }
-    }
-    if place.part.is_empty() {
-        list_directly(place.project, &mut found)?;
-    } else {
-        let prefix = place.path_of("");
-        found.paths.retain(|path| path.starts_with(&prefix));
-        found.warnings.retain(|warning| warning.starts_with(&prefix));
-    }
-    found.paths.retain(|path| path.ends_with(".md") || path.ends_with(CURSOR_ENDING) || path == ".cursorrules");
-    found.paths.sort();
-    Ok(found)
-}
-
-/// Returns whether the folder of a path is a symbolic link.
-fn is_behind_link(project: &Path, path: &str) -> bool {
-    match path.split_once('/') {
-        Some((folder, _)) => fs::symlink_metadata(project.join(folder)).is_ok_and(|kind| kind.is_symlink()),
-        None => false,
-    }
-}
-
-/// Adds the rules of Cursor in the folder itself and, if it is a memory folder, its markdown.
-fn list_directly(folder: &Path, found: &mut RuleFiles) -> Result<()> {
-    let is_memory_folder = found.paths.iter().any(|path| path == MEMORY_INDEX);
-    let mut others = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !entry.file_type()?.is_file() || found.paths.contains(&name) {
-            continue;
-        }
-        if name.ends_with(CURSOR_ENDING) || (is_memory_folder && name.ends_with(".md")) {
-            found.paths.push(name);
-        } else if name.ends_with(".md") {
-            others += 1;
-        }
-    }
-    if others > 0 {
-        found.warnings.push(format!("{others} other markdown files were skipped: --format notes imports all"));
-    }
-    Ok(())
-}
-
-/// Returns the name of a project: that of its folder. Claude Code keeps memories in a folder below, which it names by the
-/// path of the project, with dashes.
-fn project_name(folder: &Path) -> String {
-    for component in folder.components().rev() {
-        let Component::Normal(name) = component else { continue };
-        let name = name.to_string_lossy();
-        if name != MEMORY_FOLDER {
-            return name.trim_start_matches(['-', '.']).to_owned();
-        }
-    }
-    "project".to_owned()
-}
-
 /// The memories of a file, and a warning about the files that it imports.
 struct FileRules {
     memories: Vec<(String, MemoryFile)>,
@@ -230,8 +85,8 @@ struct FileRules {
 
 fn read_rules(folder: &Path, project: &str, path: &str) -> Result<FileRules, String> {
     let bytes = files::read(folder, path)?;
-    let (fields, body) =
-        if path.ends_with(CURSOR_ENDING) { front_matter(&quote_texts(&bytes))? } else { front_matter(&bytes)? };
+    let is_of_cursor = path.ends_with(CURSOR_ENDING) || path.starts_with(".cursor/");
+    let (fields, body) = if is_of_cursor { front_matter(&quote_texts(&bytes))? } else { front_matter(&bytes)? };
     let stem = path.rsplit('/').next().unwrap_or(path);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| if stem.is_empty() { "cursorrules" } else { stem });
     let sections = sections(stem, &body);
@@ -313,8 +168,8 @@ fn has_text_below_heading(text: &str) -> bool {
 fn front_of(path: &str, mut fields: Map<String, Value>) -> FrontMatter {
     let name = text(fields.remove("name"));
     let description = text(fields.remove("description")).filter(|description| !description.trim().is_empty());
-    let mut tags = text_list(fields.remove("tags").as_ref());
-    tags.extend(text(fields.remove("type")));
+    let tags = text_list(fields.remove("tags").as_ref());
+    let kind = text(fields.remove("type"));
     let mut patterns = Vec::new();
     for key in ["globs", "paths"] {
         match fields.remove(key) {
@@ -333,20 +188,23 @@ fn front_of(path: &str, mut fields: Map<String, Value>) -> FrontMatter {
     if let Some(always) = always {
         front.metadata.insert("always_apply".into(), MetadataValue::Boolean(always));
     }
+    if let Some(kind) = kind {
+        set_text(&mut front, "type", kind);
+    }
     if !patterns.is_empty() {
-        set_patterns(&mut front, patterns.join(", "));
+        set_text(&mut front, "globs", patterns.join(", "));
     }
     front.other.insert("imported_from".into(), path.into());
     front
 }
 
-/// Sets the patterns of the files that the rule is about. A text that metadata cannot hold is kept in the front matter.
-fn set_patterns(front: &mut FrontMatter, patterns: String) {
-    let value = MetadataValue::Text(patterns.clone());
-    if metadata::check_entry("globs", &value).is_ok() {
-        front.metadata.insert("globs".into(), value);
+/// Adds a text to the metadata. A text that metadata cannot hold is kept in the front matter.
+fn set_text(front: &mut FrontMatter, key: &str, text: String) {
+    let value = MetadataValue::Text(text.clone());
+    if metadata::check_entry(key, &value).is_ok() {
+        front.metadata.insert(key.to_owned(), value);
     } else {
-        front.other.insert("globs".into(), patterns.into());
+        front.other.insert(key.to_owned(), text.into());
     }
 }
 
@@ -425,6 +283,8 @@ fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn rules(path: &str, text: &str) -> FileRules {
@@ -479,7 +339,7 @@ mod tests {
         let file = rules("feedback_no_mocks.md", text);
         let (path, memory) = &file.memories[0];
         assert_eq!(path, "rules/shop/feedback_no_mocks/feedback-no-mocks.md");
-        assert_eq!(memory.front.tags, ["feedback"]);
+        assert_eq!(memory.front.metadata["type"], MetadataValue::Text("feedback".into()));
         assert_eq!(memory.front.cues[0], "Tests use a real database");
         let file =
             rules(".claude/rules/api.md", "---\npaths:\n  - \"src/api/**/*.ts\"\n---\n# API\n\nValidate input.\n");
@@ -487,49 +347,6 @@ mod tests {
         let file = rules(".cursorrules", "Use tabs.\n");
         assert_eq!(paths(&file), ["rules/shop/cursorrules/cursorrules.md"]);
         assert!(file.warning.is_none());
-    }
-
-    #[test]
-    fn a_folder_is_listed_by_what_it_has() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let save = |path: &str| {
-            let file = folder.path().join(path);
-            fs::create_dir_all(file.parent().expect("a parent")).expect("creates");
-            fs::write(file, "x").expect("writes");
-        };
-        save("README.md");
-        assert!(!has_rules(folder.path()));
-        save("CLAUDE.md");
-        assert!(has_rules(folder.path()) && !is_part_of_project(folder.path()));
-        save(".cursor/rules/web/a.mdc");
-        save(".cursor/rules/notes.txt");
-        std::os::unix::fs::symlink("CLAUDE.md", folder.path().join("AGENTS.md")).expect("links");
-        let found = list(&project_folder(folder.path())).expect("listed");
-        assert_eq!(found.paths, [".cursor/rules/web/a.mdc", "CLAUDE.md"]);
-        let warnings = found.warnings.join("\n");
-        assert!(
-            warnings.contains("AGENTS.md is a symbolic link") && warnings.contains("1 other markdown"),
-            "{warnings}"
-        );
-        save("MEMORY.md");
-        let found = list(&project_folder(folder.path())).expect("listed");
-        assert_eq!(found.paths.len(), 4, "a memory folder is imported as a whole");
-        for part in [".cursor/rules", ".cursor"] {
-            let rules = folder.path().join(part);
-            assert!(is_part_of_project(&rules));
-            let found = list(&project_folder(&rules)).expect("listed");
-            assert_eq!((found.paths, found.warnings.len()), (vec![".cursor/rules/web/a.mdc".to_owned()], 0));
-        }
-    }
-
-    #[test]
-    fn the_project_is_named_by_its_folder() {
-        let name = |folder: &str| project_name(project_folder(Path::new(folder)).project);
-        assert_eq!(name("/home/ann/shop"), "shop");
-        assert_eq!(name("/home/ann/shop/.cursor/rules"), "shop");
-        assert_eq!(name("/home/ann/.claude"), "ann");
-        assert_eq!(name("/home/ann/.claude/projects/-home-ann-shop/memory"), "home-ann-shop");
-        assert_eq!(name("/"), "project");
     }
 
     #[test]

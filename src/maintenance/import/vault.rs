@@ -34,8 +34,7 @@ impl Vault {
         vault
     }
 
-    /// Returns the relations of a note to the notes that it links to. Links that the memory's own text resolves are left
-    /// out.
+    /// Returns the relations of a note to the notes that it links to, without those that the memory's text resolves.
     pub(super) fn relations(&self, path: &str, memory: &str, body: &str) -> Vec<Relation> {
         let mut known: HashSet<String> = markdown::links(memory, body).into_iter().collect();
         known.insert(memory.to_owned());

@@ -2,8 +2,8 @@
 //!
 //! The formats are those of Graphiti 0.31 and of Zep's API in versions 3 (`/api/v2`) and 4 (`/api/v4`). A fact is an
 //! edge of the graph. A value of the file is a list, a page with `items`, or an object with any of the lists `edges`,
-//! `facts`, `nodes`, `episodes` and `messages`, as the results of a search have them. A file may have several values one
-//! after the other. [`zep_messages`](super::zep_messages) reads messages and episodes.
+//! `facts`, `nodes`, `episodes` and `messages`, as the results of a search have them. A file may have several values
+//! one after the other. [`zep_messages`](super::zep_messages) reads messages and episodes.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Messages and episodes of Zep and Graphiti as conversations.
 //!
-//! A message of Zep's `GET …/threads/{id}/messages` has `role` and `name`. An episode of Zep has the role in `role_type`
-//! (version 3) or `role` (version 4). An episode of Graphiti with the source `message` has the speaker in its text:
+//! A message of Zep's `GET …/threads/{id}/messages` has `role` and `name`. An episode of Zep has the role in
+//! `role_type` (version 3) or `role` (version 4). An episode of Graphiti with the source `message` has the speaker in its text:
 //! `actor: content`, or `name(role): content` if its server wrote it.
 
 use std::collections::HashMap;
@@ -220,8 +220,8 @@ fn statements_with_actors(text: &str) -> Vec<(Option<Speaker>, &str)> {
     statements
 }
 
-/// Splits a text at its actor: `actor: content` or `name(role): content`. Returns `None` if the text has none, or if the
-/// name of the actor has too many words.
+/// Splits a text at its actor: `actor: content` or `name(role): content`. Returns `None` if the text has no actor, or one
+/// with too many words.
 fn split_actor(text: &str, words_max: usize) -> Option<(Option<Speaker>, &str)> {
     let (actor, content) = text.split_once(": ")?;
     if actor.contains('\n') || actor.chars().count() > ACTOR_CHARS_MAX {
