@@ -252,27 +252,27 @@ fn threads_of_zep_are_imported_once_and_continued() {
 fn memories_of_hindsight_are_imported_as_facts_and_incidents() {
     let (folder, data) = fresh();
     let server = Server::start(&data);
-    let file = folder.path().join("bank.json");
-    let unit = |id: &str, kind: &str, text: &str, state: &str| {
-        let invalidated_at = if state == "valid" { Value::Null } else { json!("2024-03-01T00:00:00+00:00") };
-        json!({"id": id, "text": text, "context": "sailing", "date": "2024-02-14T10:00:00+00:00", "fact_type": kind,
-            "document_id": "chat-1", "mentioned_at": "2024-02-14T10:00:00+00:00", "occurred_start": null,
-            "occurred_end": null, "entities": "Ida, Kittiwake", "chunk_id": null, "proof_count": 1, "tags": ["boats"],
-            "metadata": {}, "state": state, "invalidation_reason": null, "invalidated_at": invalidated_at,
-            "updated_at": null, "source_memory_ids": []})
-    };
-    let units = json!([
-        unit("u1", "world", "Ida owns the boat Kittiwake", "valid"),
-        unit("u2", "experience", "I helped Ida to moor the Kittiwake in Oban", "valid"),
-        unit("u3", "world", "Ida owns the boat Puffin", "invalidated"),
-    ]);
-    save(&file, &json!({"items": units, "total": 3, "limit": 100, "offset": 0}).to_string());
-    let output = import_three_times(&server, &data, &file);
+    let bank = export_of("hindsight-1.1.0.json");
+    let output = import_three_times(&server, &data, &bank);
     assert!(output.contains("hindsight: 3 files"), "{output}");
-    assert_eq!(memory(&server, "facts/hindsight/2024-02/hindsight-u3.md")["current"], false);
+    assert!(import_warnings(&data, &bank).is_empty());
+    let fact = "facts/hindsight/2024-02/hindsight-6a1f0000-0000-4000-8000-000000000001.md";
+    assert_eq!(memory(&server, fact)["current"], true);
     let hits = server.retrieve("brought", "q=who+moored+the+Kittiwake&tags=experience").hits();
-    assert_eq!(hits[0]["path"], "incidents/hindsight/2024-02/hindsight-u2.md", "{hits:?}");
-    assert!(import_warnings(&data, &file).is_empty());
+    assert!(hits[0]["path"].as_str().expect("a path").starts_with("incidents/hindsight/2024-02/"), "{hits:?}");
+    assert!(hits[0]["occurred_at"].as_str().expect("a time").starts_with("2024-02-13"), "{hits:?}");
+    let observed = server.retrieve("brought", "tags=observation&detail=full").hits();
+    assert!(observed[0]["relations"].to_string().contains(fact), "{observed:?}");
+
+    // The list of invalidated units says when the fact stopped holding.
+    let mut listed: Value = serde_json::from_str(&std::fs::read_to_string(&bank).expect("reads")).expect("JSON");
+    listed["items"][0]["state"] = json!("invalidated");
+    listed["items"][0]["invalidated_at"] = json!("2024-03-01T00:00:00+00:00");
+    listed["total"] = json!(7);
+    let file = folder.path().join("invalidated.json");
+    save(&file, &listed.to_string());
+    assert!(import_warnings(&data, &file).contains("3 of 7 memory units"));
+    assert_eq!(memory(&server, fact)["current"], false);
 }
 
 #[test]
