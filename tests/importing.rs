@@ -1,7 +1,7 @@
 //! Imports of exports from other services: each as a dry run, as an import, and as a repeated import.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -25,6 +25,27 @@ fn import_error(data: &Path, from: &Path, more: &[&str]) -> String {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{error}");
     error
+}
+
+/// Imports into the namespace `brought` and returns the warnings.
+fn import_warnings(data: &Path, from: &Path) -> String {
+    let from = from.to_str().expect("a path");
+    let output = run(data, &["import", from, "--namespace", "brought"]);
+    let warnings = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{warnings}");
+    warnings
+}
+
+/// Returns the path of a file that another product wrote.
+fn export_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/import").join(name)
+}
+
+/// Returns a memory of the namespace `brought`.
+fn memory(server: &Server, path: &str) -> Value {
+    let answer = server.get(&format!("/v1/memories/{path}?namespace=brought"));
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.body
 }
 
 /// Returns the head of the namespace `brought`; null if the namespace does not exist.
@@ -140,6 +161,179 @@ fn mem0_memories_are_imported_as_files() {
     assert_eq!(brought.expect("the namespace")["memories"], 2, "the memory was rewritten, not added");
     save(&file, "[{\"memory\": \"no id\"}]");
     assert!(import_error(&data, &file, &[]).contains("memory 0"));
+}
+
+#[test]
+fn an_export_of_mem0_is_imported_page_by_page() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let output = import_three_times(&server, &data, &export_of("mem0-2.2.1.json"));
+    assert!(output.contains("mem0: 2 files"), "{output}");
+    let hits = server.retrieve("brought", "q=ferry+ticket&where=run_id:r1").hits();
+    assert!(hits[0]["content"].as_str().expect("text").contains("ferry"), "{hits:?}");
+    assert!(hits[0]["valid_until"].as_str().expect("an end").starts_with("2024-06-01"), "{hits:?}");
+    assert!(import_warnings(&data, &export_of("mem0-2.2.1.json")).is_empty());
+
+    let page = |id: u32, next: &str| {
+        let fact =
+            json!({"id": format!("page-{id}"), "memory": format!("Ida owns boat number {id}"), "user_id": "ida"});
+        json!({"count": 2, "next": next, "previous": null, "results": [fact]}).to_string()
+    };
+    let file = folder.path().join("pages.json");
+    save(&file, &page(1, "https://api.mem0.ai/v3/memories/?page=2"));
+    let warnings = import_warnings(&data, &file);
+    assert!(warnings.contains("1 of 2 memories") && warnings.contains("append"), "{warnings}");
+    save(&file, &format!("{}\n{}\n", page(1, "x"), page(2, "x")));
+    let output = import(&data, &file, &[]);
+    assert!(output.contains("1 files, 1 files unchanged"), "{output}");
+}
+
+#[test]
+fn facts_of_graphiti_are_imported_with_their_validity() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let graph = export_of("graphiti-0.31.2.json");
+    let output = import_three_times(&server, &data, &graph);
+    assert!(output.contains("zep: 1 conversations, 1 messages, 2 files"), "{output}");
+    let old = memory(&server, "facts/ida/2024-01/zep-94047d38-8b0a-4d65-96d7-75fa2a301f01.md");
+    assert_eq!((&old["current"], &old["valid_until"]), (&json!(false), &json!("2024-03-01T00:00:00Z")), "{old}");
+    let hits = server.retrieve("brought", "q=where+does+Ida+live&paths=facts/ida&current=only").contents();
+    assert!(
+        hits.iter().any(|hit| hit.contains("Skye")) && !hits.iter().any(|hit| hit.contains("lives in Oban")),
+        "{hits:?}"
+    );
+    let then =
+        server.retrieve("brought", "q=where+does+Ida+live&paths=facts/ida&current=only&as_of=2024-02-01").contents();
+    assert!(then.iter().any(|hit| hit.contains("lives in Oban")), "{then:?}");
+
+    let file = folder.path().join("edges.json");
+    let edge = json!({"uuid": "e1", "fact": "Ida sails", "name": "SAILS", "created_at": "2026-03-01T09:00:00Z"});
+    let late = json!({"uuid": "e2", "fact": "Ida rows", "name": "ROWS", "valid_at": "last spring"});
+    save(&file, &json!([edge, late, {"uuid": 3, "fact": "x"}]).to_string());
+    let before = head(&server);
+    let error = import_error(&data, &file, &[]);
+    assert!(
+        error.contains("nothing was imported") && error.contains("valid_at") && error.contains("entry 2: uuid"),
+        "{error}"
+    );
+    assert_eq!(head(&server), before, "a failed import changes nothing");
+}
+
+#[test]
+fn threads_of_zep_are_imported_once_and_continued() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let file = folder.path().join("thread.json");
+    let page = |messages: Value| {
+        json!({"messages": messages, "row_count": 2, "total_count": 3, "user_id": "ida",
+            "thread_created_at": "2026-02-14T10:00:00Z"})
+    };
+    let message = |uuid: &str, role: &str, name: &str, content: &str, second: u32| {
+        json!({"uuid": uuid, "role": role, "name": name, "content": content, "processed": true, "metadata": null,
+            "created_at": format!("2026-02-14T10:00:{second:02}Z")})
+    };
+    let first = page(json!([
+        message("m1", "user", "Ida", "Our boat is called Kittiwake and lies in Oban.", 1),
+        message("m2", "assistant", "helper", "A fine name for a boat.", 2),
+    ]));
+    save(&file, &first.to_string());
+    assert!(import_warnings(&data, &file).contains("2 of 3 messages"));
+    let hits = server.retrieve("brought", "q=where+does+the+boat+lie").hits();
+    assert!(hits[0]["content"].as_str().expect("text").contains("Oban"), "{hits:?}");
+    assert!(hits[0]["occurred_at"].as_str().expect("a time").starts_with("2026-02-14"), "{hits:?}");
+    let second = page(json!([message("m3", "user", "Ida", "Her sails are red.", 3)]));
+    save(&file, &format!("{first}\n{second}\n"));
+    let output = import(&data, &file, &[]);
+    assert!(output.contains("zep: 1 conversations, 1 messages, 2 messages imported before"), "{output}");
+    assert!(import_warnings(&data, &file).is_empty());
+}
+
+#[test]
+fn memories_of_hindsight_are_imported_as_facts_and_incidents() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let bank = export_of("hindsight-1.1.0.json");
+    let output = import_three_times(&server, &data, &bank);
+    assert!(output.contains("hindsight: 3 files"), "{output}");
+    assert!(import_warnings(&data, &bank).is_empty());
+    let fact = "facts/hindsight/2024-02/hindsight-6a1f0000-0000-4000-8000-000000000001.md";
+    assert_eq!(memory(&server, fact)["current"], true);
+    let hits = server.retrieve("brought", "q=who+moored+the+Kittiwake&tags=experience").hits();
+    assert!(hits[0]["path"].as_str().expect("a path").starts_with("incidents/hindsight/2024-02/"), "{hits:?}");
+    assert!(hits[0]["occurred_at"].as_str().expect("a time").starts_with("2024-02-13"), "{hits:?}");
+    let observed = server.retrieve("brought", "tags=observation&detail=full").hits();
+    assert!(observed[0]["relations"].to_string().contains(fact), "{observed:?}");
+
+    // The list of invalidated units says when the fact stopped holding.
+    let mut listed: Value = serde_json::from_str(&std::fs::read_to_string(&bank).expect("reads")).expect("JSON");
+    listed["items"][0]["state"] = json!("invalidated");
+    listed["items"][0]["invalidated_at"] = json!("2024-03-01T00:00:00+00:00");
+    listed["total"] = json!(7);
+    let file = folder.path().join("invalidated.json");
+    save(&file, &listed.to_string());
+    assert!(import_warnings(&data, &file).contains("3 of 7 memory units"));
+    assert_eq!(memory(&server, fact)["current"], false);
+}
+
+#[test]
+fn a_vault_keeps_its_links_tags_and_dates() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let vault = folder.path().join("vault");
+    save(&vault.join(".obsidian/app.json"), "{}");
+    save(&vault.join("2026-02-14.md"), "We moored in [[Oban harbour|the harbour]]. #boat/kittiwake\n");
+    save(
+        &vault.join("Places/Oban harbour.md"),
+        "---\ncreated: 2026-01-05\n---\n# Oban harbour\n\nBerths cost nine pounds.\n",
+    );
+    save(&vault.join("attachments/map.png"), "not a picture");
+    let output = import_three_times(&server, &data, &vault);
+    assert!(output.contains("notes: 2 files, 1 skipped"), "{output}");
+    let warnings = import_warnings(&data, &vault);
+    assert!(warnings.contains("1 files are not markdown") && warnings.contains("1 png"), "{warnings}");
+    let hits = server.retrieve("brought", "tags=boat/kittiwake&detail=full").hits();
+    assert!(hits[0]["occurred_at"].as_str().expect("a day").starts_with("2026-02-14"), "{hits:?}");
+    let linked = hits[0]["relations"].to_string();
+    assert!(linked.contains("facts/places/oban-harbour-"), "{linked}");
+    // A note that cannot be read names the remedy.
+    save(&vault.join("Templates/day.md"), "---\ndate: {{date\n---\n");
+    let error = import_error(&data, &vault, &[]);
+    assert!(error.contains("Templates/day.md") && error.contains("move it out of the folder"), "{error}");
+}
+
+#[test]
+fn rules_for_agents_are_imported_by_section() {
+    let (folder, data) = fresh();
+    let server = Server::start(&data);
+    let project = folder.path().join("shop");
+    save(&project.join("CLAUDE.md"), "# Shop\n\n## Tests\n\nRun `make test` before a commit. See @docs/git.md.\n");
+    save(&project.join("README.md"), "# Shop\n");
+    save(&project.join("src/main.rs"), "fn main() {}\n");
+    save(
+        &project.join(".cursor/rules/api.mdc"),
+        "---\ndescription: How endpoints answer\nglobs: *.ts\nalwaysApply: false\n---\n\n# Endpoints\n\nReturn JSON.\n",
+    );
+    let output = import_three_times(&server, &data, &project);
+    assert!(output.contains("rules: 2 files"), "{output}");
+    let warnings = import_warnings(&data, &project);
+    assert!(warnings.contains("docs/git.md") && warnings.contains("1 other markdown files"), "{warnings}");
+    assert!(memory(&server, "rules/shop/claude/tests.md")["content"].as_str().expect("text").contains("make test"));
+    let hits = server.retrieve("brought", "q=how+do+endpoints+answer&where=always_apply:false").hits();
+    assert_eq!(hits[0]["path"], "rules/shop/cursor/rules/api/endpoints.md", "{hits:?}");
+    assert!(hits[0]["content"].as_str().expect("text").contains("*.ts"), "{hits:?}");
+
+    let memories = folder.path().join("projects/-home-ida-shop/memory");
+    save(&memories.join("MEMORY.md"), "# Memory\n\n- [Mocks](no_mocks.md)\n");
+    save(
+        &memories.join("no_mocks.md"),
+        "---\nname: no-mocks\ndescription: Real database\nmetadata:\n  type: feedback\n---\nTests use Postgres.\n",
+    );
+    let output = import_three_times(&server, &data, &memories);
+    assert!(output.contains("rules: 2 files"), "{output}");
+    assert!(server.retrieve("brought", "q=real+database&where=type:feedback").contents()[0].contains("Postgres"));
+    // Other notes can be imported by name only.
+    assert!(import_error(&data, &project.join("README.md"), &[]).contains("--format"));
+    assert!(import_error(&data, &project.join("src"), &["--format", "rules"]).contains("no rules"));
 }
 
 #[test]

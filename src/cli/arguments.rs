@@ -35,14 +35,17 @@ cuebase.toml or its default, in this order. `cuebase config` prints every settin
 /// The text below the options in `cuebase import --help`.
 const IMPORT_FORMATS: &str = "\
 Formats:
-  bundle    Git bundle with the history of a namespace
-  markdown  Folder of markdown as `cuebase export` writes it
-  notes     Any other folder of markdown
-  jsonl     .jsonl file; each line is a body of POST /v1/memories
-  chatgpt   conversations.json of ChatGPT, or the unpacked folder of its export
-  claude    conversations.json of Claude, or the unpacked folder of its export
-  mem0      Memories of mem0 as JSON
-  letta     Memory repository of a Letta agent";
+  bundle     Git bundle with the history of a namespace
+  markdown   Folder of markdown as `cuebase export` writes it
+  notes      Any other folder of markdown, such as a vault of Obsidian
+  rules      Project with CLAUDE.md, .claude/rules or .cursor/rules, or a memory folder of Claude Code
+  jsonl      .jsonl file; each line is a body of POST /v1/memories
+  chatgpt    conversations.json of ChatGPT, or the unpacked folder of its export
+  claude     conversations.json of Claude, or the unpacked folder of its export
+  mem0       Memories of mem0 as JSON
+  zep        Facts, messages and episodes of Zep or Graphiti as JSON
+  hindsight  Memories of a Hindsight bank as JSON
+  letta      Memory repository of a Letta agent";
 
 /// Long-term memory for AI applications: conversations in, the right memory out.
 #[derive(Parser)]

@@ -38,7 +38,7 @@ pub(super) struct ImportOptions {
     /// Namespace name; created if it does not exist
     #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
-    /// bundle, markdown, notes, jsonl, chatgpt, claude, mem0 or letta [default: from the content]
+    /// Format of the files, see below [default: from the content]
     #[arg(long, value_parser = parse_import_format)]
     format: Option<ImportFormat>,
     /// Report what would be imported, without importing it
@@ -136,6 +136,9 @@ pub(super) fn import(config: &Config, options: ImportOptions) -> anyhow::Result<
         let (account, namespace) = (account.id()?, parse_name(&namespace)?);
         let report: import::ImportReport = run_with_bar(config, Command::Import { account, namespace, from, options })?;
         println!("{}: {}", file.display(), summary(&report));
+        for warning in &report.warnings {
+            eprintln!("{}: warning: {warning}", file.display());
+        }
     }
     Ok(())
 }
@@ -159,8 +162,18 @@ pub(super) fn reextract(config: &Config, options: ReextractOptions) -> anyhow::R
 
 /// Describes the result of an import in one line.
 fn summary(report: &import::ImportReport) -> String {
-    let import::ImportReport { format, tried, conversations, messages, known, files, unchanged, other, histories } =
-        report;
+    let import::ImportReport {
+        format,
+        tried,
+        conversations,
+        messages,
+        known,
+        files,
+        unchanged,
+        other,
+        histories,
+        warnings: _,
+    } = report;
     let counts = [
         (*conversations, "conversations"),
         (*messages, "messages"),

@@ -71,7 +71,7 @@ pub(super) fn read_chatgpt(bytes: &[u8]) -> Result<ArchiveContent, String> {
                 messages.extend(chatgpt_message(message));
             }
         }
-        add(&mut content, format!("chatgpt:{id}"), messages);
+        add_conversation(&mut content, format!("chatgpt:{id}"), messages);
     }
     Ok(content)
 }
@@ -170,7 +170,7 @@ pub(super) fn read_claude(bytes: &[u8]) -> Result<ArchiveContent, String> {
             };
             messages.extend(text_message(role, claude_text(message), message.created_at));
         }
-        add(&mut content, format!("claude:{}", conversation.uuid), messages);
+        add_conversation(&mut content, format!("claude:{}", conversation.uuid), messages);
     }
     Ok(content)
 }
@@ -197,7 +197,7 @@ fn text_message(role: Role, text: String, at: Option<Timestamp>) -> Option<Messa
 }
 
 /// Adds a conversation, or counts it as empty.
-fn add(content: &mut ArchiveContent, id: String, messages: Vec<Message>) {
+pub(super) fn add_conversation(content: &mut ArchiveContent, id: String, messages: Vec<Message>) {
     if messages.is_empty() {
         content.empty += 1;
         return;

@@ -36,6 +36,9 @@ pub struct ImportReport {
     pub other: u64,
     /// Number of histories that were imported.
     pub histories: u64,
+    /// What is missing or was left out, and what to do about it.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 /// Options of an import.

@@ -154,7 +154,7 @@ fn file_name(file: &Path) -> String {
 
 /// Queues the messages that were not imported before, and waits until they are ingested. A conversation that has grown
 /// since the last import continues with its new messages.
-fn queue_conversations(import: &Import<'_>, conversations: Vec<Archived>) -> Result<ImportReport> {
+pub(super) fn queue_conversations(import: &Import<'_>, conversations: Vec<Archived>) -> Result<ImportReport> {
     let all = conversations.len() as u64;
     let mut report = ImportReport::default();
     let namespace =

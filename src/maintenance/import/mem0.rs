@@ -1,36 +1,22 @@
-//! Import of memories of mem0, in the form of its `get_all` or of its export. Each memory is a fact and becomes a file.
+//! Import of memories of mem0. Each memory is a fact and becomes a file.
 //!
-//! The path of a file is derived from the id in mem0 and not from the text. The next import therefore finds the file
-//! even if the text has changed.
+//! The formats are those of mem0 2.2: `{"results": […]}` of `Memory.get_all` and of `GET /memories` of the self-hosted
+//! server, the pages `{"count", "next", "previous", "results"}` of `POST /v3/memories/` of the platform, and
+//! `{"memories": […]}` or a plain array of earlier versions. A file may have several pages one after the other.
 
-use std::collections::BTreeMap;
-
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredPrecision, OccurredSource};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, OccurredPrecision, OccurredSource, Tier};
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::context::{Import, ImportReport};
-use super::files;
+use super::facts::{self, FactPlace};
+use super::{files, json_file};
 use crate::error::Result;
-use crate::ingest::edited;
-use crate::memory::file_names::slug;
-use crate::memory::metadata;
-use crate::namespace::plan::Content;
-use crate::secrets::fingerprint;
 
-/// Characters of the hash that replaces an id that a file name cannot have.
-const HASH_CHARS: usize = 16;
-
-/// The forms in which mem0 returns memories.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Export {
-    Plain(Vec<Value>),
-    Results { results: Vec<Value> },
-    Memories { memories: Vec<Value> },
-}
+/// Lengths at which lists of mem0 end by default: 20 in version 2, 100 before. The self-hosted server returns at most
+/// 1,000.
+const DEFAULT_LENGTHS: [u64; 3] = [20, 100, 1000];
 
 /// A memory of mem0.
 #[derive(Deserialize)]
@@ -42,31 +28,31 @@ struct Fact {
     #[serde(default)]
     agent_id: Option<String>,
     #[serde(default)]
+    app_id: Option<String>,
+    #[serde(default)]
+    run_id: Option<String>,
+    #[serde(default)]
+    actor_id: Option<String>,
+    #[serde(default)]
     categories: Option<Vec<String>>,
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
     #[serde(default)]
-    created_at: Option<Timestamp>,
+    created_at: Option<String>,
     #[serde(default)]
-    updated_at: Option<Timestamp>,
+    updated_at: Option<String>,
+    /// The last day on which the memory is found.
+    #[serde(default)]
+    expiration_date: Option<String>,
 }
 
 pub(super) fn import(import: &Import<'_>) -> Result<ImportReport> {
-    let content = read(&std::fs::read(import.from)?).map_err(|reason| import.invalid(&reason))?;
-    let (mut contents, mut problems) = (BTreeMap::new(), Vec::new());
-    for (path, file) in content.files {
-        // Rendered and read back, so that the content is checked like any other file.
-        let rendered = file.render()?;
-        match edited::parse(&path, rendered.as_bytes()) {
-            // Of two memories with the same id the last one counts.
-            Ok(content) => drop(contents.insert(path, content)),
-            Err(reason) => problems.push(format!("{path}: {reason}")),
-        }
-    }
-    import.ensure_no_problems(&problems)?;
-    let files: Vec<(String, Content)> = contents.into_iter().collect();
-    let written = files::write(import, &files)?;
-    Ok(ImportReport { other: content.empty, ..written })
+    let values = json_file::read(import.from).map_err(|reason| import.invalid(&reason))?;
+    let mut content = read(values);
+    let checked = facts::check(content.files, &mut content.problems);
+    import.ensure_no_problems(&content.problems)?;
+    let written = files::write(import, &checked)?;
+    Ok(ImportReport { other: content.empty, warnings: content.warnings, ..written })
 }
 
 /// The memories of a file.
@@ -76,70 +62,108 @@ struct Mem0Content {
     files: Vec<(String, MemoryFile)>,
     /// Number of memories without text.
     empty: u64,
+    problems: Vec<String>,
+    warnings: Vec<String>,
 }
 
-fn read(bytes: &[u8]) -> Result<Mem0Content, String> {
-    let entries = match serde_json::from_slice(bytes).map_err(|error| error.to_string())? {
-        Export::Plain(entries) | Export::Results { results: entries } | Export::Memories { memories: entries } => {
-            entries
-        }
-    };
+fn read(values: Vec<Value>) -> Mem0Content {
     let mut content = Mem0Content::default();
-    for (number, entry) in entries.into_iter().enumerate() {
-        let fact: Fact = serde_json::from_value(entry).map_err(|error| format!("memory {number}: {error}"))?;
-        if fact.memory.trim().is_empty() {
-            content.empty += 1;
+    let mut number = 0;
+    // The number of memories that the service has, if a page says so.
+    let mut all: Option<u64> = None;
+    for value in values {
+        let Some(page) = json_file::page(value, &["results", "memories"]) else {
+            let form = "an array, or an object with the array `results` or `memories`";
+            content.problems.push(format!("no list of memories: expected {form}"));
             continue;
+        };
+        all = all.max(page.fields.get("count").and_then(Value::as_u64));
+        for entry in &page.entries {
+            content.add(number, entry);
+            number += 1;
         }
-        content.files.push((fact.path(), fact.file()));
     }
-    Ok(content)
+    let remedy = "append the other pages to the file, or import them one by one";
+    content.warnings.extend(json_file::missing_entries(number, all, "memories", remedy));
+    if all.is_none() && DEFAULT_LENGTHS.contains(&number) {
+        content.warnings.push(format!(
+            "the file has exactly {number} memories, a length at which mem0's lists end: ask for more with top_k"
+        ));
+    }
+    content
+}
+
+impl Mem0Content {
+    fn add(&mut self, number: u64, entry: &Value) {
+        match read_fact(entry) {
+            Ok(Some(file)) => self.files.push(file),
+            Ok(None) => self.empty += 1,
+            Err(error) => self.problems.push(format!("memory {number}: {error}")),
+        }
+    }
+}
+
+/// Reads a memory as a file with its path. Returns `None` for a memory without text.
+fn read_fact(entry: &Value) -> Result<Option<(String, MemoryFile)>, String> {
+    let fact: Fact = json_file::decode(entry)?;
+    if fact.memory.trim().is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(fact.file()?))
 }
 
 impl Fact {
-    /// Returns the path of the file: `facts/OWNER/MONTH/mem0-ID.md`.
-    fn path(&self) -> String {
-        let owner = self.user_id.as_deref().or(self.agent_id.as_deref()).unwrap_or("mem0");
-        let month = match self.created_at {
-            Some(at) => at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string(),
-            None => "undated".to_owned(),
+    /// Returns the path `facts/OWNER/MONTH/mem0-ID.md`, and the file.
+    fn file(&self) -> Result<(String, MemoryFile), String> {
+        let created = facts::moment("created_at", self.created_at.as_deref())?;
+        let updated = facts::moment("updated_at", self.updated_at.as_deref())?.or(created);
+        let place = FactPlace {
+            tier: Tier::Facts,
+            owner: self.user_id.as_deref().or(self.agent_id.as_deref()).unwrap_or_default(),
+            created_at: created.map(|created| created.at),
+            product: "mem0",
+            id: &self.id,
         };
-        let mut id = slug(&self.id, "");
-        if id != self.id {
-            id = data_encoding::HEXLOWER.encode(&fingerprint(&[self.id.as_bytes()]));
-            id.truncate(HASH_CHARS);
-        }
-        format!("facts/{}/{month}/mem0-{id}.md", slug(owner, "mem0"))
-    }
-
-    fn file(&self) -> MemoryFile {
-        let mut other = Map::new();
-        other.insert("imported_from".into(), format!("mem0:{}", self.id).into());
-        let (metadata, rest) = metadata::split(self.metadata.clone().unwrap_or_default());
-        if !rest.is_empty() {
-            other.insert("mem0_metadata".into(), Value::Object(rest));
-        }
-        let mut tags = Vec::new();
-        for category in self.categories.iter().flatten() {
-            let tag = slug(category, "");
-            if !tag.is_empty() {
-                tags.push(tag);
-            }
-        }
-        tags.sort();
-        tags.dedup();
-        let front = FrontMatter {
-            tags,
-            created_at: self.created_at,
-            updated_at: self.updated_at.or(self.created_at),
-            occurred_at: self.created_at,
-            occurred_precision: self.created_at.map(|_| OccurredPrecision::Instant),
-            occurred_source: self.created_at.map(|_| OccurredSource::Written),
-            metadata,
-            other,
+        let mut front = FrontMatter {
+            tags: facts::tags(self.categories.as_deref().unwrap_or_default()),
+            created_at: place.created_at,
+            updated_at: updated.map(|updated| updated.at),
+            valid_until: self.expiry()?,
             ..FrontMatter::default()
         };
-        MemoryFile { front, body: format!("# {}\n", self.memory.trim()) }
+        if let Some(created) = created {
+            facts::set_occurred(&mut front, created, OccurredSource::Written);
+        }
+        front.other.insert("imported_from".into(), place.origin());
+        facts::set_metadata(&mut front, "mem0_metadata", self.metadata());
+        Ok((place.path(), MemoryFile { front, body: facts::body(&self.memory) }))
+    }
+
+    /// Returns the memory's own metadata, with the ids that mem0 groups memories by.
+    fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = self.metadata.clone().unwrap_or_default();
+        let ids = [
+            ("agent_id", &self.agent_id),
+            ("app_id", &self.app_id),
+            ("run_id", &self.run_id),
+            ("actor_id", &self.actor_id),
+        ];
+        for (key, id) in ids {
+            if let Some(id) = id {
+                metadata.entry(key).or_insert_with(|| Value::from(id.as_str()));
+            }
+        }
+        metadata
+    }
+
+    /// Returns when the memory stops holding. mem0 finds it until the end of the day of `expiration_date`.
+    fn expiry(&self) -> Result<Option<Timestamp>, String> {
+        let Some(last) = facts::moment("expiration_date", self.expiration_date.as_deref())? else { return Ok(None) };
+        match last.precision {
+            OccurredPrecision::Instant => Ok(Some(last.at)),
+            // A day is stored as its noon.
+            OccurredPrecision::Day => Ok(last.at.checked_add(SignedDuration::from_hours(12)).ok()),
+        }
     }
 }
 
@@ -153,10 +177,11 @@ mod tests {
         let fact = json!({"id": "8f3a2b1c-0000-4000-8000-000000000001", "memory": "Keeps three hives", "user_id": "Ann B",
             "categories": ["Hobbies & pets"], "metadata": {"type": "hobby", "seen": [1]}, "hash": "x", "score": null,
             "created_at": "2026-02-14T10:04:22.123456-08:00", "updated_at": null});
-        let plain = read(json!([fact]).to_string().as_bytes()).expect("read");
-        let results =
-            read(json!({"results": [fact, {"id": "2", "memory": " "}]}).to_string().as_bytes()).expect("read");
+        let plain = read(vec![json!([fact])]);
+        let results = read(vec![json!({"results": [fact, {"id": "2", "memory": " "}]})]);
+        let memories = read(vec![json!({"memories": []}), json!({"memories": [fact]})]);
         assert_eq!(plain.files, results.files);
+        assert_eq!(plain.files, memories.files);
         assert_eq!((plain.empty, results.empty), (0, 1));
         let (path, file) = &plain.files[0];
         assert_eq!(path, "facts/ann-b/2026-02/mem0-8f3a2b1c-0000-4000-8000-000000000001.md");
@@ -166,6 +191,36 @@ mod tests {
         );
         assert_eq!(json!(file.front.metadata), json!({"type": "hobby"}));
         assert_eq!(file.front.other["mem0_metadata"], json!({"seen": [1]}));
-        assert!(read(br#"[{"id": 7}]"#).is_err_and(|error| error.contains("memory 0")));
+        let broken = read(vec![json!([{"id": 7}, fact, {"id": "8", "memory": "x", "created_at": "soon"}]), json!(5)]);
+        assert_eq!(broken.problems.len(), 3, "{:?}", broken.problems);
+        assert!(broken.problems[0].starts_with("memory 0: id: "), "{:?}", broken.problems);
+        assert!(broken.problems[1].starts_with("memory 2: created_at: "), "{:?}", broken.problems);
+        assert!(broken.problems[2].contains("`results`"), "{:?}", broken.problems);
+    }
+
+    #[test]
+    fn ids_and_the_expiration_are_kept() {
+        // As `get_all` of mem0 2.2.1 returns it.
+        let fact = json!({"id": "bc449944-4499-4ae2-b793-0855cd0d993c", "memory": "The ferry ticket is valid in May",
+            "hash": "bbebdb61bb08c72188ce32a03a423495", "metadata": null, "user_id": "ida", "agent_id": "planner",
+            "run_id": "r1", "role": "user", "created_at": "2026-05-02T10:07:58.327868+00:00",
+            "updated_at": "2026-05-02T10:07:58.327868+00:00", "expiration_date": "2026-05-31"});
+        let content = read(vec![json!({"results": [fact]})]);
+        let (path, file) = &content.files[0];
+        assert_eq!(path, "facts/ida/2026-05/mem0-bc449944-4499-4ae2-b793-0855cd0d993c.md");
+        assert_eq!(json!(file.front.metadata), json!({"agent_id": "planner", "run_id": "r1"}));
+        assert_eq!(file.front.valid_until.expect("an end").to_string(), "2026-06-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_list_that_may_be_cut_is_reported() {
+        let facts =
+            |count: usize| (0..count).map(|id| json!({"id": id.to_string(), "memory": "x"})).collect::<Vec<Value>>();
+        assert!(read(vec![json!({"results": facts(19)})]).warnings.is_empty());
+        assert!(read(vec![json!({"results": facts(20)})]).warnings[0].contains("top_k"));
+        let page = json!({"count": 30, "next": "https://api.mem0.ai/v3/memories/?page=2", "results": facts(20)});
+        assert!(read(vec![page.clone()]).warnings[0].contains("20 of 30"));
+        let last = json!({"count": 30, "next": null, "results": facts(10)});
+        assert!(read(vec![page, last]).warnings.is_empty());
     }
 }

@@ -1,8 +1,12 @@
 //! Import into a namespace: histories, files, facts and conversations.
 //!
 //! [`run`] selects the reader by format, which [`format`] detects. [`bundle`] imports a history, [`files`] writes
-//! memories, and [`conversations`] queues conversations. Exports of other services are read by [`archives`] (ChatGPT,
-//! Claude), [`mem0`], and [`notes`] (Letta, any folder of markdown). [`context`] holds what all of them use.
+//! memories, and [`conversations`] queues conversations. [`context`] holds what all of them use.
+//!
+//! Exports of other services are read by [`archives`] (ChatGPT, Claude), [`mem0`], [`zep`] with [`zep_messages`] (Zep,
+//! Graphiti) and [`hindsight`]; [`json_file`] and [`facts`] hold what these share. Markdown of other programs is read
+//! by [`notes`] with [`vault`] (Letta, any folder of notes) and by [`rules`] with [`rule_files`] (Claude Code, Cursor);
+//! [`prose`] finds tags, links and names of files in it.
 //!
 //! Everything is checked before anything is written: if a part is invalid, the error lists the problems with their
 //! places, and nothing is imported. Repeating an import adds only what is new.
@@ -11,11 +15,20 @@ mod archives;
 mod bundle;
 mod context;
 mod conversations;
+mod facts;
 mod files;
 pub mod format;
+mod hindsight;
+mod json_file;
 mod mem0;
 mod notes;
+mod prose;
+mod rule_files;
+mod rules;
 mod run;
+mod vault;
+mod zep;
+mod zep_messages;
 
 pub use self::context::{ImportReport, Options};
 pub use self::run::import;

@@ -1,26 +1,37 @@
-//! Import of markdown from other programs: the memory repository of a Letta agent, or any folder of notes.
+//! Import of markdown from other programs: the memory repository of a Letta agent, or any folder of notes, such as a
+//! vault of Obsidian.
 //!
 //! A file keeps its path below `facts/`, in characters that a path may have. Its front matter may be any YAML: tags, a
-//! description and aliases are used, other fields are kept unchanged.
+//! description, aliases and dates are used, other fields are kept unchanged. Tags in the text are used as well. Links
+//! between notes become relations, see [`vault`](super::vault).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use cuebase_storage::memory_file::path::SEGMENTS_MAX;
-use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, Metadata};
+use cuebase_storage::memory_file::{FrontMatter, MemoryFile, MemoryPath, Metadata, OccurredSource};
+use jiff::civil::Date;
 use serde_json::{Map, Value};
 
 use super::context::{Import, ImportReport};
-use super::files;
+use super::vault::Vault;
+use super::{facts, files, prose};
 use crate::error::Result;
 use crate::ingest::edited;
+use crate::memory::conversation::Moment;
 use crate::memory::cues::of_markdown;
 use crate::memory::file_names::slug;
 use crate::memory::metadata;
+use crate::memory::time::TimeInput;
 use crate::namespace::plan::Content;
 use crate::secrets::fingerprint;
 
 /// Characters of the hash that is added to a changed name.
 const HASH_CHARS: usize = 6;
+/// Characters of a day at the beginning of the name of a daily note.
+const DAY_CHARS: usize = 10;
+/// Most kinds of files that a warning names.
+const KINDS_MAX: usize = 10;
 
 /// Imports the memory repository of a Letta agent. Files in `skills/` become skills.
 pub(super) fn import_letta(import: &Import<'_>) -> Result<ImportReport> {
@@ -44,26 +55,59 @@ fn note_path(path: &str) -> String {
 }
 
 fn import_folder(import: &Import<'_>, target_path: fn(&str) -> String) -> Result<ImportReport> {
-    let (mut contents, mut problems, mut other) = (Vec::new(), Vec::new(), 0);
+    // Pairs of the path in the folder and the path of the memory.
+    let mut notes = Vec::new();
+    let mut skipped = Vec::new();
     for path in files::list(import.from)? {
-        if !path.ends_with(".md") {
-            other += 1;
-            continue;
+        if path.ends_with(".md") {
+            let target = target_path(&path);
+            notes.push((path, target));
+        } else {
+            skipped.push(path);
         }
-        let target = target_path(&path);
-        match read_note(import.from, &path, &target) {
+    }
+    let vault = Vault::new(&notes);
+    let (mut contents, mut problems) = (Vec::new(), Vec::new());
+    for (path, target) in notes {
+        match read_note(import.from, &vault, &path, &target) {
             Ok(content) => contents.push((target, content)),
             Err(error) => problems.push(format!("{path}: {error}")),
         }
     }
     import.ensure_no_problems(&problems)?;
     let written = files::write(import, &contents)?;
-    Ok(ImportReport { other, ..written })
+    let warnings = Vec::from_iter(skipped_files(&skipped));
+    Ok(ImportReport { other: skipped.len() as u64, warnings, ..written })
+}
+
+/// Returns a warning with the kinds of the files that are not imported.
+fn skipped_files(paths: &[String]) -> Option<String> {
+    if paths.is_empty() {
+        return None;
+    }
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for path in paths {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let kind = match name.rsplit_once('.') {
+            Some((_, ending)) => ending.to_lowercase(),
+            None => "without an ending".to_owned(),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let mut parts = Vec::new();
+    for (kind, count) in kinds.iter().take(KINDS_MAX) {
+        parts.push(format!("{count} {kind}"));
+    }
+    if kinds.len() > KINDS_MAX {
+        parts.push(format!("{} other kinds", kinds.len() - KINDS_MAX));
+    }
+    Some(format!("{} files are not markdown and were skipped: {}", paths.len(), parts.join(", ")))
 }
 
 /// Reads a note as the content of a memory at the target path.
-fn read_note(folder: &Path, path: &str, target: &str) -> Result<Content, String> {
-    let file = note(path, &files::read(folder, path)?)?;
+fn read_note(folder: &Path, vault: &Vault, path: &str, target: &str) -> Result<Content, String> {
+    let mut file = note(path, &files::read(folder, path)?)?;
+    file.front.relations = vault.relations(path, target, &file.body);
     let text = file.render().map_err(|error| error.to_string())?;
     edited::parse(target, text.as_bytes())
 }
@@ -71,7 +115,7 @@ fn read_note(folder: &Path, path: &str, target: &str) -> Result<Content, String>
 /// Returns the path of the memory for a file: its own path below a tier, if a memory can have it.
 ///
 /// Otherwise returns a simplified path with a hash, so that two files with the same simplified path stay separate.
-fn memory_path(tier: &str, path: &str) -> String {
+pub(super) fn memory_path(tier: &str, path: &str) -> String {
     let own = format!("{tier}/{path}");
     if own.parse::<MemoryPath>().is_ok() {
         return own;
@@ -98,16 +142,9 @@ fn memory_path(tier: &str, path: &str) -> String {
 
 /// Converts a markdown file with any front matter to a memory.
 fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
-    let (mut fields, body) = MemoryFile::parse_untyped(bytes).map_err(|error| error.to_string())?;
-    let mut tags = Vec::new();
-    for word in text_list(fields.remove("tags").as_ref()) {
-        let tag = slug(&word, "");
-        if !tag.is_empty() {
-            tags.push(tag);
-        }
-    }
-    tags.sort();
-    tags.dedup();
+    let (mut fields, body) = front_matter(bytes)?;
+    let mut words = text_list(fields.remove("tags").as_ref());
+    words.extend(prose::tags(&prose::without_code(&body)));
     let mut cues = text_list(fields.remove("aliases").as_ref());
     let name = text(fields.remove("name"));
     let description = text(fields.remove("description"));
@@ -119,6 +156,61 @@ fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
         // A memory with explicit cues has no cues of its text, so they are added here.
         cues.extend(of_markdown(&body));
     }
+    let created = time_of(&fields, &["created", "created_at"]);
+    let updated = time_of(&fields, &["updated", "updated_at", "modified"]).or(created);
+    let occurred = time_of(&fields, &["date"]).or_else(|| day_of_name(stem)).or(created);
+    let (metadata, other) = foreign_fields(fields);
+    let mut front = FrontMatter {
+        name,
+        description,
+        tags: facts::tags(&words),
+        cues,
+        created_at: created.map(|created| created.at),
+        updated_at: updated.map(|updated| updated.at),
+        metadata,
+        other,
+        ..FrontMatter::default()
+    };
+    if let Some(occurred) = occurred {
+        facts::set_occurred(&mut front, occurred, OccurredSource::User);
+    }
+    Ok(MemoryFile { front, body })
+}
+
+/// Splits a file of another program into its front matter and its body.
+pub(super) fn front_matter(bytes: &[u8]) -> Result<(Map<String, Value>, String), String> {
+    match MemoryFile::parse_untyped(bytes) {
+        Ok(parts) => Ok(parts),
+        Err(error) => Err(format!("{error}: correct the file, or move it out of the folder")),
+    }
+}
+
+/// Returns the first of the named fields that is a time.
+fn time_of(fields: &Map<String, Value>, names: &[&str]) -> Option<Moment> {
+    for name in names {
+        let Some(Value::String(text)) = fields.get(*name) else { continue };
+        // A number could be a year, or seconds since 1970.
+        if text.contains('-')
+            && let Ok(Some(moment)) = facts::moment(name, Some(text))
+        {
+            return Some(moment);
+        }
+    }
+    None
+}
+
+/// Returns the day of a daily note, whose name begins with it: `2026-03-01` or `2026-03-01 Sunday`.
+fn day_of_name(stem: &str) -> Option<Moment> {
+    let (day, rest) = stem.split_at_checked(DAY_CHARS)?;
+    if rest.starts_with(char::is_alphanumeric) {
+        return None;
+    }
+    let day: Date = day.parse().ok()?;
+    TimeInput::Date(day).moment()
+}
+
+/// Splits the fields of a front matter into metadata and fields that are kept.
+pub(super) fn foreign_fields(mut fields: Map<String, Value>) -> (Metadata, Map<String, Value>) {
     let mut other = Map::new();
     let metadata = match fields.remove("metadata") {
         Some(Value::Object(object)) => {
@@ -139,12 +231,11 @@ fn note(path: &str, bytes: &[u8]) -> Result<MemoryFile, String> {
         let key = if is_ours(&key) { format!("note_{key}") } else { key };
         other.insert(key, value);
     }
-    let front = FrontMatter { name, description, tags, cues, metadata, other, ..FrontMatter::default() };
-    Ok(MemoryFile { front, body })
+    (metadata, other)
 }
 
 /// Returns a value that is a text.
-fn text(value: Option<Value>) -> Option<String> {
+pub(super) fn text(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -177,7 +268,7 @@ fn is_ours(key: &str) -> bool {
 }
 
 /// Returns the texts of a list, or of a text with commas between them.
-fn text_list(value: Option<&Value>) -> Vec<String> {
+pub(super) fn text_list(value: Option<&Value>) -> Vec<String> {
     let mut texts = Vec::new();
     match value {
         Some(Value::Array(values)) => texts.extend(values.iter().filter_map(Value::as_str)),
@@ -227,6 +318,46 @@ mod tests {
         assert_eq!(serde_json::json!(file.front.metadata), serde_json::json!({"hives": 3}));
         assert_eq!(file.front.other["note_metadata"], serde_json::json!({"kinds": ["a"]}));
         assert_eq!(file.body, "# human\n\nThree hives.\n");
-        assert!(note("a.md", b"---\n- list\n---\n").is_err());
+        assert!(note("a.md", b"---\n- list\n---\n").is_err_and(|error| error.contains("move it out of the folder")));
+    }
+
+    #[test]
+    fn times_are_those_of_the_front_matter_or_of_the_name() {
+        let of = |path: &str, fields: &str| {
+            let front = note(path, format!("---\n{fields}\n---\nText\n").as_bytes()).expect("read").front;
+            let mut times = Vec::new();
+            for time in [front.occurred_at, front.created_at, front.updated_at] {
+                times.push(match time {
+                    Some(time) => time.to_string(),
+                    None => String::new(),
+                });
+            }
+            times
+        };
+        let day = "2026-03-01T12:00:00Z";
+        assert_eq!(of("Daily/2026-03-01.md", "a: 1"), [day, "", ""]);
+        assert_eq!(of("2026-03-01 Sunday.md", "date: tomorrow"), [day, "", ""]);
+        assert_eq!(of("2026-03-010.md", "a: 1"), ["", "", ""]);
+        assert_eq!(
+            of("a.md", "date: 2026-03-01\ncreated: 2026-02-01T08:00:00"),
+            [day, "2026-02-01T08:00:00Z", "2026-02-01T08:00:00Z"]
+        );
+        assert_eq!(of("a.md", "created_at: '2026'\nmodified: 2026-03-01"), ["", "", day]);
+        let file = note("2026-03-01.md", b"---\ndate: 2026-02-01\n---\nText\n").expect("read");
+        assert_eq!(file.front.other["date"], "2026-02-01");
+    }
+
+    #[test]
+    fn tags_of_the_text_are_used() {
+        let text = "---\ntags: [Boats]\n---\n# Sail #trip/north\n\nA #boats day, `#no` tag.\n";
+        assert_eq!(note("a.md", text.as_bytes()).expect("read").front.tags, ["boats", "trip/north"]);
+    }
+
+    #[test]
+    fn skipped_files_are_counted_by_kind() {
+        let paths = ["a/map.PNG", "b.png", "LICENSE", "c.pdf"].map(str::to_owned);
+        let warning = skipped_files(&paths).expect("a warning");
+        assert!(warning.starts_with("4 files") && warning.ends_with("1 pdf, 2 png, 1 without an ending"), "{warning}");
+        assert_eq!(skipped_files(&[]), None);
     }
 }
