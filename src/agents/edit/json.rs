@@ -46,13 +46,22 @@ pub(crate) fn set(text: &str, path: &[&str], value: &OrderedJson) -> anyhow::Res
 
 /// Adds an element to the list at the end of a path, which is made if it is missing.
 pub(crate) fn push(text: &str, path: &[&str], value: &OrderedJson) -> anyhow::Result<String> {
-    let Some(list) = container_at(&plain(text), path) else {
+    let plain = plain(text);
+    let Some(begin) = value_at(&plain, path) else {
         return set(text, path, &OrderedJson::List(vec![value.clone()]));
     };
-    if text.as_bytes()[list.open] != b'[' {
-        bail!("line {}: {:?} is not a list", line_of(text, list.open), path.join("."));
+    match container(&plain, begin) {
+        Some(list) if plain.as_bytes()[list.open] == b'[' => insert(text, &list, None, value),
+        _ => bail!("line {}: {:?} is not a list", line_of(text, begin), path.join(".")),
     }
-    insert(text, &list, None, value)
+}
+
+/// Returns the first byte of the value at the end of a path; `None` without one.
+fn value_at(plain: &str, path: &[&str]) -> Option<usize> {
+    let (name, outer) = path.split_last()?;
+    let object = container_at(plain, outer)?;
+    let position = object.position(name)?;
+    Some(object.items[position].value.start)
 }
 
 /// Removes the member at the end of a path, and the objects on the path that become empty.
