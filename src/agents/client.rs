@@ -96,7 +96,10 @@ impl ApiClient {
     async fn exchange(&self, method: Method, uri: &Uri, body: Option<&Value>) -> anyhow::Result<ApiResponse> {
         let host = uri.host().context("the URL has no host")?;
         let port = uri.port_u16().unwrap_or(HTTP_PORT);
-        let target = uri.path_and_query().map_or("/", |target| target.as_str());
+        let target = match uri.path_and_query() {
+            Some(target) => target.as_str(),
+            None => "/",
+        };
         let stream = TcpStream::connect(format!("{host}:{port}")).await?;
         stream.set_nodelay(true)?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
